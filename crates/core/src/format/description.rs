@@ -1,0 +1,338 @@
+//! The canonical bytes of a format (`spec/format.md`): one spelling for each format, the same on every machine.
+//!
+//! Structures are listed before those that nest them, the record itself last, so that every size is known when it is
+//! needed; fields say the gap before them instead of an offset, so that overlapping fields cannot be written at all.
+
+use super::element::{Element, Enumeration, FloatKind};
+use super::structure::{Dimension, Field, Structure};
+use super::{ByteOrder, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
+use crate::error::{Code, Error, Result};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+const VERSION: u8 = 1;
+
+const BIG_ENDIAN: u8 = 1;
+const WIDE_POINTERS: u8 = 2;
+
+mod kind {
+    pub(super) const SIGNED: u8 = 1;
+    pub(super) const UNSIGNED: u8 = 2;
+    pub(super) const FLOAT: u8 = 3; // .. 6: the kinds of FloatKind::ALL
+    pub(super) const COMPLEX: u8 = 7; // .. 10: the same, complex
+    pub(super) const CHAR: u8 = 11;
+    pub(super) const BOOLEAN: u8 = 12;
+    pub(super) const SIGNED_ENUMERATION: u8 = 13;
+    pub(super) const UNSIGNED_ENUMERATION: u8 = 14;
+    pub(super) const STRING: u8 = 15;
+    pub(super) const STRUCTURE: u8 = 16;
+    pub(super) const MASK: u8 = 0x1f;
+    pub(super) const HAS_DIMS: u8 = 0x20;
+    pub(super) const INDIRECT: u8 = 0x40;
+    pub(super) const HAS_UNIT: u8 = 0x80;
+}
+
+/// The canonical bytes of a [`Format`](super::Format).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Description(Box<[u8]>);
+
+impl Description {
+    /// The bytes, at most 64 KiB.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn of(root: &Arc<Structure>) -> Result<Description> {
+        let mut writer = Writer::default();
+        writer.structure(root)?;
+        let Machine { order, pointer } = root.machine();
+        let big = if order == ByteOrder::Big { BIG_ENDIAN } else { 0 };
+        let wide = if pointer == 8 { WIDE_POINTERS } else { 0 };
+        let mut bytes = vec![VERSION, big | wide];
+        varint(&mut bytes, writer.structures.len() as u64);
+        writer.structures.iter().for_each(|structure| bytes.extend_from_slice(structure));
+        if bytes.len() > MAX_DESCRIPTION {
+            return Err(too_large(bytes.len()).at(root.name()));
+        }
+        Ok(Description(bytes.into()))
+    }
+}
+
+impl fmt::Debug for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Description({} bytes)", self.0.len())
+    }
+}
+
+fn too_large(length: usize) -> Error {
+    Error::new(Code::DescriptionSize).expected(format_args!("at most {MAX_DESCRIPTION} bytes")).came(length)
+}
+
+/// Collects the definitions of structures, each after those that it nests.
+#[derive(Default)]
+struct Writer<'a> {
+    structures: Vec<Vec<u8>>,
+    by_name: HashMap<&'a str, usize>,
+}
+
+impl<'a> Writer<'a> {
+    fn structure(&mut self, structure: &'a Structure) -> Result<usize> {
+        let mut bytes = Vec::new();
+        text(&mut bytes, structure.name());
+        varint(&mut bytes, structure.size() as u64);
+        bytes.push(structure.align().trailing_zeros() as u8);
+        varint(&mut bytes, structure.fields().len() as u64);
+        let pointer = structure.machine().pointer;
+        let mut end = 0;
+        for field in structure.fields() {
+            self.field(&mut bytes, field, field.offset - end)?;
+            end = field.offset + field.extent(pointer).unwrap_or(0);
+        }
+        if let Some(&index) = self.by_name.get(structure.name()) {
+            if self.structures[index] == bytes {
+                return Ok(index);
+            }
+            let error = Error::new(Code::Declaration).came("two different structures of this name");
+            return Err(error.at(structure.name()));
+        }
+        self.by_name.insert(structure.name(), self.structures.len());
+        self.structures.push(bytes);
+        Ok(self.structures.len() - 1)
+    }
+
+    fn field(&mut self, bytes: &mut Vec<u8>, field: &'a Field, gap: usize) -> Result<()> {
+        text(bytes, &field.name);
+        varint(bytes, gap as u64);
+        let has_dims = if field.dims.is_empty() { 0 } else { kind::HAS_DIMS };
+        let indirect = if field.indirect { kind::INDIRECT } else { 0 };
+        let has_unit = if field.unit.is_some() { kind::HAS_UNIT } else { 0 };
+        let flags = has_dims | indirect | has_unit;
+        let float = |kind: &FloatKind| FloatKind::ALL.iter().position(|k| k == kind).unwrap_or(0) as u8;
+        match &field.element {
+            Element::Integer { signed: true, size } => bytes.extend([kind::SIGNED | flags, *size]),
+            Element::Integer { signed: false, size } => bytes.extend([kind::UNSIGNED | flags, *size]),
+            Element::Float { kind, size } => bytes.extend([(kind::FLOAT + float(kind)) | flags, *size]),
+            Element::Complex { kind, size } => bytes.extend([(kind::COMPLEX + float(kind)) | flags, *size]),
+            Element::Char => bytes.push(kind::CHAR | flags),
+            Element::Boolean { size } => bytes.extend([kind::BOOLEAN | flags, *size]),
+            Element::Enumeration(enumeration) => self.enumeration(bytes, enumeration, flags),
+            Element::String => bytes.push(kind::STRING | flags),
+            Element::Structure(inner) => {
+                let index = self.structure(inner)?;
+                bytes.push(kind::STRUCTURE | flags);
+                varint(bytes, index as u64);
+            }
+        }
+        if !field.dims.is_empty() {
+            varint(bytes, field.dims.len() as u64);
+            for dim in &field.dims {
+                match *dim {
+                    Dimension::Fixed(n) => varint(bytes, (n as u64) << 1),
+                    Dimension::Field(index) => varint(bytes, (index as u64) << 1 | 1),
+                }
+            }
+        }
+        if let Some(unit) = &field.unit {
+            text(bytes, unit);
+        }
+        Ok(())
+    }
+
+    fn enumeration(&mut self, bytes: &mut Vec<u8>, enumeration: &Enumeration, flags: u8) {
+        let kind = if enumeration.signed() { kind::SIGNED_ENUMERATION } else { kind::UNSIGNED_ENUMERATION };
+        bytes.extend([kind | flags, enumeration.size()]);
+        varint(bytes, enumeration.symbols().len() as u64);
+        for symbol in enumeration.symbols() {
+            text(bytes, &symbol.name);
+            match enumeration.signed() {
+                true => varint(bytes, zigzag(symbol.value as i64)),
+                false => varint(bytes, symbol.value as u64),
+            }
+        }
+    }
+}
+
+fn varint(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    varint(bytes, text.len() as u64);
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// Reads a description. What it accepts need not be canonical yet: [`Format::parse`](super::Format::parse) writes it
+/// again and compares.
+pub(super) fn parse(bytes: &[u8]) -> Result<Arc<Structure>> {
+    if bytes.len() > MAX_DESCRIPTION {
+        return Err(too_large(bytes.len()));
+    }
+    let mut reader = Reader { bytes, at: 0 };
+    let version = reader.byte()?;
+    if version != VERSION {
+        return Err(Error::new(Code::Version).expected(format_args!("description version {VERSION}")).came(version));
+    }
+    let flags = reader.byte()?;
+    if flags & !(BIG_ENDIAN | WIDE_POINTERS) != 0 {
+        return Err(Error::new(Code::Flags).came(format_args!("{flags:#04x}")));
+    }
+    let machine = Machine {
+        order: if flags & BIG_ENDIAN != 0 { ByteOrder::Big } else { ByteOrder::Little },
+        pointer: if flags & WIDE_POINTERS != 0 { 8 } else { 4 },
+    };
+    let count = reader.length()?;
+    let mut structures: Vec<Arc<Structure>> = Vec::new();
+    for _ in 0..count {
+        let structure = reader.structure(machine, &structures)?;
+        structures.push(Arc::new(structure));
+    }
+    if reader.at != bytes.len() {
+        return Err(reader.fault("the end"));
+    }
+    structures.pop().ok_or_else(|| Error::new(Code::Description).expected("a structure"))
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn fault(&self, expected: &str) -> Error {
+        let came = if self.at < self.bytes.len() { "other bytes" } else { "the end" };
+        Error::new(Code::Description).expected(expected).came(format_args!("{came} at byte {}", self.at))
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).ok_or_else(|| self.fault("one more byte"))?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn varint(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let low = u64::from(byte & 0x7f);
+            if low << shift >> shift != low || (byte == 0 && shift > 0) {
+                break;
+            }
+            value |= low << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.fault("a shortest 64-bit varint"))
+    }
+
+    /// A size or offset within a record.
+    fn size(&mut self) -> Result<usize> {
+        let value = self.varint()?;
+        usize::try_from(value)
+            .ok()
+            .filter(|&size| size < MAX_RECORD)
+            .ok_or_else(|| Error::new(Code::Size).expected(format_args!("less than {MAX_RECORD}")).came(value))
+    }
+
+    /// A number of things each of which takes at least a byte, so that no more than is there is ever reserved.
+    fn length(&mut self) -> Result<usize> {
+        let value = self.varint()?;
+        let left = self.bytes.len() - self.at;
+        usize::try_from(value).ok().filter(|&n| n <= left).ok_or_else(|| self.fault("as many bytes as announced"))
+    }
+
+    fn text(&mut self) -> Result<Box<str>> {
+        let length = self.length()?;
+        let text = std::str::from_utf8(&self.bytes[self.at..self.at + length]).map_err(|_| self.fault("UTF-8"))?;
+        self.at += length;
+        Ok(text.into())
+    }
+
+    fn structure(&mut self, machine: Machine, known: &[Arc<Structure>]) -> Result<Structure> {
+        let name = self.text()?;
+        let size = self.size()?;
+        let align = 1usize.checked_shl(self.byte()?.into()).ok_or_else(|| self.fault("an alignment"))?;
+        let count = self.length()?;
+        let mut fields = Vec::new();
+        let mut end = 0usize;
+        for _ in 0..count {
+            let field = self.field(end, known).map_err(|error| error.within(&name))?;
+            let extent = field.extent(machine.pointer);
+            end = extent.and_then(|extent| field.offset.checked_add(extent)).ok_or_else(|| Error::new(Code::Size))?;
+            fields.push(field);
+        }
+        Structure::new(name, machine, size, align, fields)
+    }
+
+    fn field(&mut self, end: usize, known: &[Arc<Structure>]) -> Result<Field> {
+        let name = self.text()?;
+        let gap = self.size()?;
+        let offset = end.checked_add(gap).ok_or_else(|| Error::new(Code::Size).at(&*name))?;
+        let tag = self.byte()?;
+        let element = self.element(tag & kind::MASK, known).map_err(|error| error.within(&name))?;
+        let mut dims = Vec::new();
+        if tag & kind::HAS_DIMS != 0 {
+            let rank = self.length()?;
+            if rank == 0 || rank > MAX_RANK {
+                return Err(self.fault("1 to 8 dimensions").at(&*name));
+            }
+            for _ in 0..rank {
+                let value = self.varint()?;
+                let number = usize::try_from(value >> 1).map_err(|_| Error::new(Code::Size).at(&*name))?;
+                dims.push(if value & 1 == 0 { Dimension::Fixed(number) } else { Dimension::Field(number) });
+            }
+        }
+        let unit = if tag & kind::HAS_UNIT != 0 { Some(self.text()?) } else { None };
+        Ok(Field { name, element, dims: dims.into(), indirect: tag & kind::INDIRECT != 0, offset, unit })
+    }
+
+    fn element(&mut self, kind: u8, known: &[Arc<Structure>]) -> Result<Element> {
+        Ok(match kind {
+            kind::SIGNED => Element::Integer { signed: true, size: self.byte()? },
+            kind::UNSIGNED => Element::Integer { signed: false, size: self.byte()? },
+            kind::FLOAT..kind::COMPLEX => {
+                Element::Float { kind: FloatKind::ALL[usize::from(kind - kind::FLOAT)], size: self.byte()? }
+            }
+            kind::COMPLEX..kind::CHAR => {
+                Element::Complex { kind: FloatKind::ALL[usize::from(kind - kind::COMPLEX)], size: self.byte()? }
+            }
+            kind::CHAR => Element::Char,
+            kind::BOOLEAN => Element::Boolean { size: self.byte()? },
+            kind::SIGNED_ENUMERATION | kind::UNSIGNED_ENUMERATION => {
+                Element::Enumeration(Arc::new(self.enumeration(kind == kind::SIGNED_ENUMERATION)?))
+            }
+            kind::STRING => Element::String,
+            kind::STRUCTURE => {
+                let index = self.varint()?;
+                let inner = usize::try_from(index).ok().and_then(|index| known.get(index));
+                Element::Structure(inner.ok_or_else(|| self.fault("a structure listed before"))?.clone())
+            }
+            _ => return Err(self.fault("a known kind of element")),
+        })
+    }
+
+    fn enumeration(&mut self, signed: bool) -> Result<Enumeration> {
+        let size = self.byte()?;
+        let count = self.length()?;
+        let mut symbols = Vec::new();
+        for _ in 0..count {
+            let name = self.text()?;
+            let value = self.varint()?;
+            symbols.push((name, if signed { unzigzag(value).into() } else { value.into() }));
+        }
+        Enumeration::new(signed, size, symbols)
+    }
+}

@@ -1,0 +1,244 @@
+//! What one element of a field is: a number of some kind, a string, or a nested structure.
+
+use super::structure::Structure;
+use crate::error::{Code, Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// One element of a field; an array has several of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// A two's-complement (`signed`) or unsigned integer of 1, 2, 4, 8 or 16 bytes.
+    Integer {
+        /// Whether it may be negative.
+        signed: bool,
+        /// Bytes.
+        size: u8,
+    },
+    /// A floating-point number. Its slot may be larger than its digits, as an x87 number's is.
+    Float {
+        /// How its bits are read.
+        kind: FloatKind,
+        /// Bytes of its slot.
+        size: u8,
+    },
+    /// A complex number: real part, then imaginary part.
+    Complex {
+        /// How the bits of each part are read.
+        kind: FloatKind,
+        /// Bytes of each part's slot; the element has twice as many.
+        size: u8,
+    },
+    /// One byte of text, C's `char`.
+    Char,
+    /// 0 or 1, in 1, 2, 4 or 8 bytes.
+    Boolean {
+        /// Bytes.
+        size: u8,
+    },
+    /// An integer each of whose values has a name.
+    Enumeration(Arc<Enumeration>),
+    /// A pointer to bytes without NUL, and a NUL behind them: C's `char *`. May be null.
+    String,
+    /// A nested structure.
+    Structure(Arc<Structure>),
+}
+
+impl Element {
+    /// Bytes of one element, in memory of pointers of this size.
+    pub fn size(&self, pointer: u8) -> usize {
+        match self {
+            Element::Integer { size, .. } | Element::Float { size, .. } | Element::Boolean { size } => {
+                usize::from(*size)
+            }
+            Element::Complex { size, .. } => 2 * usize::from(*size),
+            Element::Char => 1,
+            Element::Enumeration(enumeration) => usize::from(enumeration.size()),
+            Element::String => usize::from(pointer),
+            Element::Structure(structure) => structure.size(),
+        }
+    }
+
+    /// Where a block of such elements begins in a body: at a multiple of 16 if they are (or are aligned to) 16 bytes,
+    /// else of 8 (`spec/message.md`).
+    pub fn block_alignment(&self) -> usize {
+        let sixteen = match self {
+            Element::Integer { size, .. } | Element::Float { size, .. } | Element::Complex { size, .. } => *size == 16,
+            Element::Structure(structure) => structure.align() >= 16,
+            _ => false,
+        };
+        if sixteen { 16 } else { 8 }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let good = match self {
+            Element::Integer { size, .. } => matches!(size, 1 | 2 | 4 | 8 | 16),
+            Element::Float { kind, size } | Element::Complex { kind, size } => kind.sizes().contains(size),
+            Element::Boolean { size } => matches!(size, 1 | 2 | 4 | 8),
+            Element::Char | Element::String | Element::Enumeration(_) | Element::Structure(_) => true,
+        };
+        if good {
+            Ok(())
+        } else {
+            Err(Error::new(Code::Declaration).expected("a size that this type can have").came(self))
+        }
+    }
+}
+
+impl fmt::Display for Element {
+    /// The papers' word for the type, with bytes: `integer(4)`, `float(8)`, `Point`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Element::Integer { signed: true, size } => write!(f, "integer({size})"),
+            Element::Integer { signed: false, size } => write!(f, "unsigned({size})"),
+            Element::Float { kind, size } => write!(f, "{}({size})", kind.word()),
+            Element::Complex { kind, size } => write!(f, "complex {}({size})", kind.word()),
+            Element::Char => f.write_str("char"),
+            Element::Boolean { size } => write!(f, "boolean({size})"),
+            Element::Enumeration(e) => fmt::Display::fmt(e, f),
+            Element::String => f.write_str("string"),
+            Element::Structure(structure) => f.write_str(structure.name()),
+        }
+    }
+}
+
+/// How the bits of a floating-point number are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatKind {
+    /// IEEE 754 binary16, binary32, binary64 or binary128, by its size of 2, 4, 8 or 16 bytes.
+    Ieee,
+    /// bfloat16: the upper half of an IEEE binary32.
+    Brain,
+    /// The x87's 80-bit number, in a slot of 12 or 16 bytes (10 if packed).
+    X87,
+    /// IBM double-double: the unevaluated sum of two IEEE binary64, the larger first.
+    Double2,
+}
+
+impl FloatKind {
+    /// Every kind, in the order of its code in a description.
+    pub const ALL: [FloatKind; 4] = [FloatKind::Ieee, FloatKind::Brain, FloatKind::X87, FloatKind::Double2];
+
+    /// The sizes that a slot of this kind can have.
+    pub fn sizes(self) -> &'static [u8] {
+        match self {
+            FloatKind::Ieee => &[2, 4, 8, 16],
+            FloatKind::Brain => &[2],
+            FloatKind::X87 => &[10, 12, 16],
+            FloatKind::Double2 => &[16],
+        }
+    }
+
+    /// The word for it in a field list.
+    pub fn word(self) -> &'static str {
+        match self {
+            FloatKind::Ieee => "float",
+            FloatKind::Brain => "bfloat",
+            FloatKind::X87 => "x87",
+            FloatKind::Double2 => "double-double",
+        }
+    }
+}
+
+/// The numbers that an enumeration can have, each with its symbol. Receivers match by symbol, not number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Enumeration {
+    signed: bool,
+    size: u8,
+    symbols: Box<[Symbol]>,
+}
+
+/// One value of an enumeration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Symbol {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its number in the sender's memory.
+    pub value: i128,
+}
+
+impl Enumeration {
+    /// An enumeration in an integer of `size` bytes (1, 2, 4 or 8). The symbols may come in any order.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] if there is no symbol, two share a name or a number, or one does not fit `size`.
+    pub fn new<N: Into<Box<str>>>(
+        signed: bool,
+        size: u8,
+        symbols: impl IntoIterator<Item = (N, i128)>,
+    ) -> Result<Enumeration> {
+        let bad = |what: String| Err(Error::new(Code::Declaration).came(what));
+        if !matches!(size, 1 | 2 | 4 | 8) {
+            return bad(format!("an enumeration of {size} bytes"));
+        }
+        let mut symbols: Box<[Symbol]> =
+            symbols.into_iter().map(|(name, value)| Symbol { name: name.into(), value }).collect();
+        symbols.sort_by_key(|symbol| symbol.value);
+        if symbols.is_empty() {
+            return bad("an enumeration without symbols".into());
+        }
+        if let Some(pair) = symbols.windows(2).find(|pair| pair[0].value == pair[1].value) {
+            return bad(format!("symbols {} and {} of one number", pair[0].name, pair[1].name));
+        }
+        let mut names = std::collections::HashSet::new();
+        let (low, high) = integer_range(signed, size);
+        for symbol in &symbols {
+            super::structure::check_name(&symbol.name)?;
+            if !names.insert(&symbol.name) {
+                return bad(format!("two symbols named {}", symbol.name));
+            }
+            if symbol.value < low || symbol.value > high {
+                return bad(format!("symbol {} = {}, which does not fit {size} bytes", symbol.name, symbol.value));
+            }
+        }
+        Ok(Enumeration { signed, size, symbols })
+    }
+
+    /// Whether its number may be negative.
+    pub fn signed(&self) -> bool {
+        self.signed
+    }
+
+    /// Bytes of its number.
+    pub fn size(&self) -> u8 {
+        self.size
+    }
+
+    /// Its symbols, by ascending number.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// The symbol of a number.
+    pub fn symbol(&self, value: i128) -> Option<&str> {
+        let at = self.symbols.binary_search_by_key(&value, |symbol| symbol.value).ok()?;
+        Some(&self.symbols[at].name)
+    }
+
+    /// The number of a symbol.
+    pub fn value(&self, name: &str) -> Option<i128> {
+        self.symbols.iter().find(|symbol| &*symbol.name == name).map(|symbol| symbol.value)
+    }
+}
+
+impl fmt::Display for Enumeration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.signed { "" } else { "unsigned " };
+        write!(f, "{sign}enumeration({}){{", self.size)?;
+        for (i, symbol) in self.symbols.iter().enumerate() {
+            write!(f, "{}{}={}", if i == 0 { "" } else { "," }, symbol.name, symbol.value)?;
+        }
+        f.write_str("}")
+    }
+}
+
+/// The smallest and largest value of an integer of up to 8 bytes, or of 16 as far as `i128` holds it.
+pub(crate) fn integer_range(signed: bool, size: u8) -> (i128, i128) {
+    let bits = u32::from(size) * 8;
+    match (signed, bits) {
+        (_, 128) if !signed => (0, i128::MAX),
+        (_, 128) => (i128::MIN, i128::MAX),
+        (true, _) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        (false, _) => (0, (1 << bits) - 1),
+    }
+}

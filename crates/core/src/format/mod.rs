@@ -1,0 +1,211 @@
+//! What a record looks like in memory, and its name on the wire.
+//!
+//! A [`Format`] is a [`Structure`] - named fields with types, sizes and offsets - together with the byte order
+//! and pointer size of the machine whose memory it describes. It has exactly one [`Description`], and its
+//! [`Token`] is a hash of that, so that equal formats are equal wherever they were made (`spec/format.md`).
+//!
+//! Formats come from a [`FieldList`] (names, types, sizes, offsets: what C knows of a struct), from a [`Shape`]
+//! laid out by the rules of a [`Layout`] (this machine or another), from a derive, or from a description that
+//! arrived. All of them pass the one checker, [`Structure::new`].
+
+mod description;
+mod element;
+mod structure;
+mod token;
+
+pub use description::Description;
+pub use element::{Element, Enumeration, FloatKind, Symbol};
+pub use structure::{Dimension, Field, Structure};
+pub use token::Token;
+
+use crate::error::{Code, Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// Nested structures go at most this deep.
+pub const MAX_DEPTH: usize = 32;
+/// A format has at most this many fields, counting those of nested structures each time they are nested.
+pub const MAX_FIELDS: usize = 4096;
+/// A description has at most this many bytes.
+pub const MAX_DESCRIPTION: usize = 64 << 10;
+/// An array has at most this many dimensions.
+pub const MAX_RANK: usize = 8;
+/// A record's fixed part is smaller than this many bytes.
+pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX as usize };
+
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first: x86, ARM as commonly run, RISC-V.
+    Little,
+    /// Most significant byte first: s390x, SPARC, classic PowerPC, the network.
+    Big,
+}
+
+impl ByteOrder {
+    /// The order of the machine that this code runs on.
+    pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+}
+
+/// What every number and pointer of a record shares: byte order and the size of a pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Order of the bytes of every number.
+    pub order: ByteOrder,
+    /// Bytes of a pointer slot: 4 or 8.
+    pub pointer: u8,
+}
+
+impl Machine {
+    /// The machine that this code runs on.
+    pub const NATIVE: Machine = Machine { order: ByteOrder::NATIVE, pointer: size_of::<usize>() as u8 };
+
+    /// Reads an unsigned integer of up to 8 bytes.
+    ///
+    /// # Panics
+    /// If `bytes` are more than 8.
+    #[inline]
+    pub fn read(self, bytes: &[u8]) -> u64 {
+        let mut word = [0; 8];
+        match self.order {
+            ByteOrder::Little => {
+                word[..bytes.len()].copy_from_slice(bytes);
+                u64::from_le_bytes(word)
+            }
+            ByteOrder::Big => {
+                word[8 - bytes.len()..].copy_from_slice(bytes);
+                u64::from_be_bytes(word)
+            }
+        }
+    }
+
+    /// Writes the low bytes of `value`, as many as `bytes` has.
+    ///
+    /// # Panics
+    /// If `bytes` are more than 8.
+    #[inline]
+    pub fn write(self, bytes: &mut [u8], value: u64) {
+        let size = bytes.len();
+        match self.order {
+            ByteOrder::Little => bytes.copy_from_slice(&value.to_le_bytes()[..size]),
+            ByteOrder::Big => bytes.copy_from_slice(&value.to_be_bytes()[8 - size..]),
+        }
+    }
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.order {
+            ByteOrder::Little => "little-endian",
+            ByteOrder::Big => "big-endian",
+        };
+        write!(f, "{order}, {}-bit pointers", u32::from(self.pointer) * 8)
+    }
+}
+
+/// A record's name and fields as laid out on one kind of machine. Cheap to clone, and compared by token.
+///
+/// ```ignore
+/// use isoform_core::{FieldList, Machine, ByteOrder, Format};
+/// // struct small_record { int ivalue; double dvalue; int iarray[5]; }, as a 64-bit SPARC lays it out (paper 000, fig 1)
+/// let sparc = Machine { order: ByteOrder::Big, pointer: 8 };
+/// let format = FieldList::new("small_record")
+///     .field("ivalue", "integer", 4, 0)
+///     .field("dvalue", "float", 8, 8)
+///     .field("iarray", "integer[5]", 4, 16)
+///     .format(sparc, 40, 8)?;
+/// assert_eq!(format.size(), 40);
+/// assert_eq!(Format::parse(format.description().as_bytes())?, format);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Format(Arc<Inner>);
+
+struct Inner {
+    root: Arc<Structure>,
+    description: Description,
+    token: Token,
+}
+
+impl Format {
+    /// The format of a record that is `root` in memory.
+    ///
+    /// # Errors
+    /// [`Code::Depth`], [`Code::Fields`] or [`Code::DescriptionSize`] if a limit of `spec/format.md` is passed;
+    /// [`Code::Declaration`] if two different nested structures have one name.
+    pub fn new(root: Arc<Structure>) -> Result<Format> {
+        let description = Description::of(&root)?;
+        let token = Token::of(description.as_bytes());
+        Ok(Format(Arc::new(Inner { root, description, token })))
+    }
+
+    /// The format that these description bytes stand for.
+    ///
+    /// # Errors
+    /// [`Code::Description`] and [`Code::NotCanonical`] for bytes that no writer makes, a limit's code for what is too
+    /// large, [`Code::Declaration`] for fields that contradict each other.
+    pub fn parse(description: &[u8]) -> Result<Format> {
+        let root = description::parse(description)?;
+        let format = Format::new(root)?;
+        if format.0.description.as_bytes() != description {
+            return Err(Error::new(Code::NotCanonical));
+        }
+        Ok(format)
+    }
+
+    /// The name of the record.
+    pub fn name(&self) -> &str {
+        self.0.root.name()
+    }
+
+    /// The record's structure: its fields, with those of nested records within.
+    pub fn structure(&self) -> &Arc<Structure> {
+        &self.0.root
+    }
+
+    /// Byte order and pointer size.
+    pub fn machine(&self) -> Machine {
+        self.0.root.machine()
+    }
+
+    /// Bytes of the record itself, without what its pointers point at.
+    pub fn size(&self) -> usize {
+        self.0.root.size()
+    }
+
+    /// The canonical bytes of this format.
+    pub fn description(&self) -> &Description {
+        &self.0.description
+    }
+
+    /// The name of this format on the wire.
+    pub fn token(&self) -> Token {
+        self.0.token
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Format) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.token == other.0.token
+    }
+}
+
+impl Eq for Format {}
+
+impl std::hash::Hash for Format {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.token.hash(state);
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Format({} {})", self.name(), self.token())
+    }
+}

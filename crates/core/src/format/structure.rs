@@ -1,0 +1,332 @@
+//! Fields in their places. [`Structure::new`] is the one checker that every format passes, however it was declared.
+
+use super::element::Element;
+use super::{MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
+use crate::error::{Code, Error, Result};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A named field: what it holds and where.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name, by which sender and receiver match it.
+    pub name: Box<str>,
+    /// What each of its elements is.
+    pub element: Element,
+    /// Its dimensions, the slowest-varying first; none for a single element.
+    pub dims: Box<[Dimension]>,
+    /// Whether the record holds a pointer to the elements instead of the elements. Arrays with a dynamic
+    /// dimension always do; without dimensions it is a pointer to one element, or null.
+    pub indirect: bool,
+    /// Bytes from the start of its structure.
+    pub offset: usize,
+    /// The unit of measurement, such as `m/s`.
+    pub unit: Option<Box<str>>,
+}
+
+/// One dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// So many elements, always.
+    Fixed(usize),
+    /// As many as the integer field of this index, of the same structure, says.
+    Field(usize),
+}
+
+impl Field {
+    /// Bytes of one element, in memory of pointers of this size.
+    pub fn element_size(&self, pointer: u8) -> usize {
+        self.element.size(pointer)
+    }
+
+    /// How many elements the field has, or `None` if that depends on the record.
+    pub fn fixed_count(&self) -> Option<usize> {
+        self.dims.iter().try_fold(1usize, |count, dim| match dim {
+            Dimension::Fixed(n) => count.checked_mul(*n),
+            Dimension::Field(_) => None,
+        })
+    }
+
+    /// Whether a dimension depends on the record.
+    pub fn is_dynamic(&self) -> bool {
+        self.dims.iter().any(|dim| matches!(dim, Dimension::Field(_)))
+    }
+
+    /// Bytes that the field takes in its record: those of a pointer if it is indirect, else of all its elements.
+    pub fn extent(&self, pointer: u8) -> Option<usize> {
+        match self.indirect {
+            true => Some(usize::from(pointer)),
+            false => self.fixed_count()?.checked_mul(self.element_size(pointer)),
+        }
+    }
+
+    /// Whether the field's bytes in the record hold a pointer.
+    pub fn has_slots(&self) -> bool {
+        self.indirect
+            || match &self.element {
+                Element::String => true,
+                Element::Structure(inner) => inner.has_slots(),
+                _ => false,
+            }
+    }
+}
+
+/// Named fields in their places: a C struct as one kind of machine lays it out.
+#[derive(Clone)]
+pub struct Structure {
+    name: Box<str>,
+    machine: Machine,
+    size: usize,
+    align: usize,
+    fields: Box<[Field]>,
+    depth: usize,
+    total_fields: usize,
+    slots: bool,
+    checked: bool,
+    gaps: bool,
+    by_name: OnceLock<HashMap<Box<str>, usize>>,
+}
+
+impl Structure {
+    /// Puts fields in their places. They may come in any order; [`Dimension::Field`] counts in the order given.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] if fields overlap or leave the structure, share a name, have no elements, or if an
+    /// array's length is not a single integer field of at most 8 bytes; [`Code::Depth`], [`Code::Fields`],
+    /// [`Code::Size`] if a limit is passed.
+    pub fn new(
+        name: impl Into<Box<str>>,
+        machine: Machine,
+        size: usize,
+        align: usize,
+        fields: Vec<Field>,
+    ) -> Result<Structure> {
+        let name = name.into();
+        let fault = |code| Error::new(code).at(&*name);
+        check_name(&name)?;
+        if !matches!(machine.pointer, 4 | 8) {
+            return Err(fault(Code::Declaration).expected("pointers of 4 or 8 bytes").came(machine.pointer));
+        }
+        if size >= MAX_RECORD {
+            return Err(fault(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes")).came(size));
+        }
+        if !align.is_power_of_two() || align > 1 << 16 || !size.is_multiple_of(align) || size == 0 || fields.is_empty()
+        {
+            return Err(fault(Code::Declaration)
+                .expected("fields, and a size that is a multiple of an alignment")
+                .came(format_args!("{} fields, size {size}, alignment {align}", fields.len())));
+        }
+        let fields = in_order(fields);
+        let mut names = HashSet::with_capacity(fields.len());
+        let mut end = 0;
+        let mut gaps = false;
+        let mut depth = 1;
+        let mut total_fields = fields.len();
+        for field in &fields {
+            check_field(field, &fields, machine).map_err(|error| error.within(&field.name).within(&name))?;
+            let fault = |code| Error::new(code).at(&*field.name).within(&name);
+            if !names.insert(&field.name) {
+                return Err(fault(Code::Declaration).came("two fields of this name"));
+            }
+            let extent = field.extent(machine.pointer).ok_or_else(|| fault(Code::Size))?;
+            let (begin, past) = (field.offset, field.offset.checked_add(extent).ok_or_else(|| fault(Code::Size))?);
+            if begin < end || past > size {
+                return Err(fault(Code::Declaration)
+                    .expected(format_args!("free bytes from {end} to {size}"))
+                    .came(format_args!("bytes {begin} to {past}")));
+            }
+            gaps |= begin > end;
+            end = past;
+            if let Element::Structure(inner) = &field.element {
+                depth = depth.max(1 + inner.depth);
+                total_fields += inner.total_fields;
+                gaps |= inner.gaps;
+            }
+        }
+        if depth > MAX_DEPTH {
+            return Err(fault(Code::Depth).expected(format_args!("at most {MAX_DEPTH} levels")).came(depth));
+        }
+        if total_fields > MAX_FIELDS {
+            return Err(fault(Code::Fields).expected(format_args!("at most {MAX_FIELDS}")).came(total_fields));
+        }
+        gaps |= end < size;
+        let slots = fields.iter().any(Field::has_slots);
+        let checked = slots || fields.iter().any(|field| needs_check(&field.element));
+        let by_name = OnceLock::new();
+        Ok(Structure { name, machine, size, align, fields, depth, total_fields, slots, checked, gaps, by_name })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Byte order and pointer size.
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// Bytes, and the distance between two of them in an array.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes that its address is a multiple of.
+    pub fn align(&self) -> usize {
+        self.align
+    }
+
+    /// Its fields, by ascending offset.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The index of the field of this name.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        if self.fields.len() <= 8 {
+            return self.fields.iter().position(|field| &*field.name == name);
+        }
+        let index = || self.fields.iter().enumerate().map(|(i, field)| (field.name.clone(), i)).collect();
+        self.by_name.get_or_init(index).get(name).copied()
+    }
+
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.index_of(name).map(|index| &self.fields[index])
+    }
+
+    /// How deep structures are nested: 1 without any.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Its fields and those of nested structures, each as often as it is nested.
+    pub fn total_fields(&self) -> usize {
+        self.total_fields
+    }
+
+    /// Whether it holds pointers, itself or in a nested structure.
+    pub fn has_slots(&self) -> bool {
+        self.slots
+    }
+
+    /// Whether some bytes could be invalid: pointers, booleans, enumerations.
+    pub fn needs_check(&self) -> bool {
+        self.checked
+    }
+
+    /// Whether there are bytes that belong to no field, here or in a nested structure held in place or pointed at.
+    pub fn has_gaps(&self) -> bool {
+        self.gaps
+    }
+}
+
+impl PartialEq for Structure {
+    fn eq(&self, other: &Structure) -> bool {
+        let key = |s: &Structure| (s.machine, s.size, s.align);
+        self.name == other.name && key(self) == key(other) && self.fields == other.fields
+    }
+}
+
+impl Eq for Structure {}
+
+impl std::hash::Hash for Structure {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (&self.name, self.machine, self.size, self.align, &self.fields).hash(state);
+    }
+}
+
+impl fmt::Debug for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Structure")
+            .field("name", &self.name)
+            .field("machine", &self.machine)
+            .field("size", &self.size)
+            .field("align", &self.align)
+            .field("fields", &self.fields)
+            .finish()
+    }
+}
+
+/// Names are text that a path such as `grid[3].rho` can hold.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let odd =
+        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '.' | '[' | ']' | '{' | '}' | '*' | ',' | '=');
+    if name.is_empty() || name.len() > 255 || name.chars().any(odd) {
+        let expected = "1 to 255 bytes without space, control character or any of . [ ] { } * , =";
+        return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("the name {name:?}")));
+    }
+    Ok(())
+}
+
+fn check_field(field: &Field, all: &[Field], machine: Machine) -> Result<()> {
+    let bad = |what: &str| Err(Error::new(Code::Declaration).came(what));
+    check_name(&field.name)?;
+    field.element.check()?;
+    if let Some(unit) = &field.unit
+        && (unit.is_empty() || unit.len() > 255 || unit.chars().any(char::is_control))
+    {
+        return bad("a unit that is empty, longer than 255 bytes, or holds control characters");
+    }
+    if let Element::Structure(inner) = &field.element
+        && inner.machine != machine
+    {
+        return bad("a nested structure of another machine");
+    }
+    if field.dims.len() > MAX_RANK {
+        return bad("more than 8 dimensions");
+    }
+    for dim in &field.dims {
+        match *dim {
+            Dimension::Fixed(0) => return bad("a dimension of 0"),
+            Dimension::Fixed(n) if n >= MAX_RECORD => return bad("a dimension beyond every record"),
+            Dimension::Fixed(_) => {}
+            Dimension::Field(index) => {
+                let length = all.get(index);
+                let integer = length
+                    .is_some_and(|f| matches!(f.element, Element::Integer { size, .. } if size <= 8) && !f.indirect);
+                if !integer || length.is_some_and(|f| !f.dims.is_empty()) {
+                    return bad("an array length that is not a single integer field of this structure");
+                }
+            }
+        }
+    }
+    if field.is_dynamic() && !field.indirect {
+        return bad("an array of variable length that is not behind a pointer");
+    }
+    let fixed = field.dims.iter().try_fold(1usize, |count, dim| match dim {
+        Dimension::Fixed(n) => count.checked_mul(*n),
+        Dimension::Field(_) => Some(count),
+    });
+    match fixed.and_then(|count| count.checked_mul(field.element_size(machine.pointer))) {
+        Some(bytes) if bytes < MAX_RECORD => Ok(()),
+        _ => Err(Error::new(Code::Size)),
+    }
+}
+
+fn needs_check(element: &Element) -> bool {
+    match element {
+        Element::Boolean { .. } | Element::Enumeration(_) => true,
+        Element::Structure(inner) => inner.checked,
+        _ => false,
+    }
+}
+
+/// Sorts fields by offset, and lets their dimensions follow the length fields to their new places.
+fn in_order(fields: Vec<Field>) -> Box<[Field]> {
+    let mut order: Vec<usize> = (0..fields.len()).collect();
+    order.sort_by_key(|&index| fields[index].offset);
+    let mut place = vec![0; fields.len()];
+    order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+    let mut sorted: Vec<Option<Field>> = fields.iter().map(|_| None).collect();
+    for (old, mut field) in fields.into_iter().enumerate() {
+        for dim in &mut field.dims {
+            if let Dimension::Field(index) = dim {
+                *index = place.get(*index).copied().unwrap_or(usize::MAX);
+            }
+        }
+        sorted[place[old]] = Some(field);
+    }
+    sorted.into_iter().flatten().collect()
+}

@@ -1,0 +1,32 @@
+//! Isoform without I/O: what a record looks like in memory, how it is named on the wire, and how one
+//! layout is turned into another.
+//!
+//! Data goes one way, and each step has one home:
+//!
+//! | step | home |
+//! |---|---|
+//! | fields with their types, sizes and offsets -> [`Format`] -> description -> [`Token`] | [`mod@format`] |
+//! | bytes -> header, token, body | [`message`] |
+//! | body checked against its format, once -> [`Body`] | [`verify`] |
+//! | (wire format, native format) -> [`Plan`], checked, once | [`plan`] |
+//! | [`Plan`] + [`Body`] -> converted record | [`interp`] |
+//! | [`Body`] -> fields by name or path, without converting | [`view`] |
+//! | [`View`] <-> JSON and tables | [`text`] |
+//!
+//! Nothing here knows a socket, a file, a clock or an environment variable, and nothing here is `unsafe`.
+//! Native memory, the derive, streams and registries are in the crate `isoform`.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod format;
+pub mod message;
+pub mod value;
+pub mod verify;
+
+pub use error::{Class, Code, Error, Result};
+pub use format::{
+    ByteOrder, Description, Dimension, Element, Enumeration, Field, FloatKind, Format, Machine, Structure, Symbol,
+    Token,
+};
+pub use value::Value;
+pub use verify::Body;

@@ -1,0 +1,83 @@
+//! The 32 bytes before every body.
+
+use super::HEADER;
+use crate::error::{Code, Error, Result};
+use crate::format::Token;
+
+const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'O'];
+const VERSION: u8 = 1;
+
+/// The flags of a message. This version defines none; they are the room for later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// A reader that does not know one of these must refuse the message.
+    pub critical: u8,
+    /// A reader may ignore these.
+    pub ignorable: u8,
+}
+
+/// What stands before a body: which format it is in, and how long it is (`spec/message.md`, "Header").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The format of the body; [`Token::ZERO`] if the body is a description.
+    pub token: Token,
+    /// Bytes of the body, without padding.
+    pub length: u64,
+    /// Room for later versions.
+    pub flags: Flags,
+}
+
+impl Header {
+    /// The header of a body of so many bytes.
+    pub fn new(token: Token, length: u64) -> Header {
+        Header { token, length, flags: Flags::default() }
+    }
+
+    /// Its bytes.
+    pub fn to_bytes(self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = VERSION;
+        bytes[5] = self.flags.critical;
+        bytes[6] = self.flags.ignorable;
+        bytes[8..24].copy_from_slice(self.token.as_bytes());
+        bytes[24..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`] if this reader must not go on.
+    #[inline]
+    pub fn parse(bytes: &[u8; HEADER]) -> Result<Header> {
+        Header::check_start(bytes)?;
+        let flags = Flags { critical: bytes[5], ignorable: bytes[6] };
+        if flags.critical != 0 || bytes[7] != 0 {
+            let came = format_args!("{:#04x} and {:#04x}", flags.critical, bytes[7]);
+            return Err(Error::new(Code::Flags).expected("none that must be known").came(came));
+        }
+        let token = Token::from_bytes(std::array::from_fn(|i| bytes[8 + i]));
+        let length = u64::from_le_bytes(std::array::from_fn(|i| bytes[24 + i]));
+        Ok(Header { token, length, flags })
+    }
+
+    /// Refuses bytes that no header begins with, as soon as they are there.
+    #[inline]
+    pub(super) fn check_start(bytes: &[u8]) -> Result<()> {
+        let there = bytes.len().min(4);
+        if bytes[..there] != MAGIC[..there] {
+            let error = Error::new(Code::NotAMessage).expected(format_args!("bytes {MAGIC:02x?}"));
+            return Err(error.came(format_args!("{:02x?}", &bytes[..there])));
+        }
+        match bytes.get(4) {
+            Some(&VERSION) | None => Ok(()),
+            Some(other) => Err(Error::new(Code::Version).expected(format_args!("version {VERSION}")).came(other)),
+        }
+    }
+
+    /// Whether the body is a description.
+    pub fn is_description(&self) -> bool {
+        self.token == Token::ZERO
+    }
+}
