@@ -10,11 +10,13 @@
 
 mod description;
 mod element;
+mod layout;
 mod structure;
 mod token;
 
 pub use description::Description;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
+pub use layout::{Layout, LongDouble};
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
 
