@@ -1,0 +1,306 @@
+//! The formats that are known here, by token, and where to ask for others.
+//!
+//! A [`Registry`] learns formats from descriptions: those that arrive in a [`stream`](crate::stream), and those that a
+//! [`Resolver`] finds. What the program itself declares is [registered](Registry::register) and stays; what was learned
+//! from others is bounded, so that no peer can fill the memory with descriptions.
+
+use isoform_core::{Code, Error, Format, Result, Token};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, hash_map};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// How many learned formats a registry keeps unless told otherwise.
+pub const LEARNED_FORMATS: usize = 1024;
+
+/// Somewhere to ask for the description of a format that is not known here: a format service, a folder, a table.
+pub trait Resolver: Send + Sync {
+    /// The description bytes of the format of this token. Nobody has to trust them: they are checked against the token.
+    ///
+    /// # Errors
+    /// [`Error::unknown_format`] if there is none, [`Code::Io`] if it could not be asked.
+    fn resolve(&self, token: Token) -> Result<Vec<u8>>;
+}
+
+/// The formats that are known here. Cheap to clone: clones share what they know, also between threads.
+///
+/// ```
+/// # use isoform_core::{ByteOrder, Element, Field, Format, Machine, Structure};
+/// # let machine = Machine { order: ByteOrder::Big, pointer: 4 };
+/// # let depth = Field {
+/// #     name: "depth".into(), element: Element::Integer { signed: true, size: 4 }, dims: [].into(),
+/// #     indirect: false, offset: 0, unit: None,
+/// # };
+/// # let format = Format::new(Structure::new("Gauge", machine, 4, 4, vec![depth])?.into())?;
+/// use isoform::Registry;
+/// let registry = Registry::new();
+/// assert_eq!(registry.lookup(format.token()).unwrap_err().token(), Some(format.token()));
+/// let learned = registry.learn(format.description().as_bytes())?;
+/// assert_eq!(learned.name(), "Gauge");
+/// assert_eq!(registry.lookup(format.token())?, format);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    table: RwLock<Table>,
+    /// Counts uses, so that the format whose last use is longest ago can be told.
+    clock: AtomicU64,
+    resolver: RwLock<Option<Arc<dyn Resolver>>>,
+}
+
+struct Table {
+    entries: HashMap<Token, Entry>,
+    /// Every learned format, under a count of uses that is not later than its last use.
+    oldest: BinaryHeap<Reverse<(u64, Token)>>,
+    bound: usize,
+}
+
+struct Entry {
+    format: Format,
+    used: AtomicU64,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Table { entries: HashMap::new(), oldest: BinaryHeap::new(), bound: LEARNED_FORMATS }
+    }
+}
+
+impl Registry {
+    /// A registry that knows nothing yet, and keeps up to [`LEARNED_FORMATS`].
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Keeps at most so many learned formats from now on; those whose last use is longest ago go first.
+    /// Registered formats do not count.
+    pub fn set_bound(&self, bound: usize) {
+        let mut table = self.write();
+        table.bound = bound;
+        table.evict();
+    }
+
+    /// Asks `resolver` from now on for formats that are not known here.
+    pub fn set_resolver(&self, resolver: impl Resolver + 'static) {
+        *self.0.resolver.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(resolver));
+    }
+
+    /// Makes a format of this program known for good.
+    ///
+    /// # Errors
+    /// [`Code::TokenMismatch`] if another description is known under its token.
+    pub fn register(&self, format: &Format) -> Result<()> {
+        let mut table = self.write();
+        if let Some(known) = table.entries.get(&format.token()) {
+            same(known, format.description().as_bytes())?;
+        }
+        table.oldest.retain(|Reverse((_, token))| *token != format.token());
+        table.entries.insert(format.token(), Entry { format: format.clone(), used: self.now().into() });
+        Ok(())
+    }
+
+    /// The format of these description bytes, known from now on. A format that is known already is not parsed again.
+    ///
+    /// # Errors
+    /// As [`Format::parse`]; [`Code::TokenMismatch`] if another description is known under its token.
+    pub fn learn(&self, description: &[u8]) -> Result<Format> {
+        if description.len() > isoform_core::format::MAX_DESCRIPTION {
+            return Format::parse(description); // refused before anything is hashed
+        }
+        let token = Token::of(description);
+        if let Some(known) = self.read().entries.get(&token) {
+            same(known, description)?;
+            return Ok(self.used(known));
+        }
+        let format = Format::parse(description)?;
+        self.write().learned(&format, self.now());
+        Ok(format)
+    }
+
+    /// The format of a token: from what is known here, else by asking the [resolver](Registry::set_resolver), which may
+    /// take its time.
+    ///
+    /// # Errors
+    /// [`Error::unknown_format`]; [`Code::TokenMismatch`] if the resolver answers with another format's description;
+    /// whatever the resolver reports.
+    pub fn lookup(&self, token: Token) -> Result<Format> {
+        if let Some(format) = self.known(token) {
+            return Ok(format);
+        }
+        let resolver = self.0.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
+        let came = Token::of(&description);
+        if came != token {
+            return Err(Error::new(Code::TokenMismatch).expected(token).came(came));
+        }
+        self.learn(&description)
+    }
+
+    /// The format of a token if it is known here, without asking anyone.
+    pub fn known(&self, token: Token) -> Option<Format> {
+        self.read().entries.get(&token).map(|entry| self.used(entry))
+    }
+
+    /// Every format that is known here, by name.
+    pub fn formats(&self) -> Vec<Format> {
+        let mut formats: Vec<Format> = self.read().entries.values().map(|entry| entry.format.clone()).collect();
+        formats.sort_by(|a, b| a.name().cmp(b.name()).then(a.token().cmp(&b.token())));
+        formats
+    }
+
+    fn now(&self) -> u64 {
+        self.0.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn used(&self, entry: &Entry) -> Format {
+        entry.used.store(self.now(), Ordering::Relaxed);
+        entry.format.clone()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Table> {
+        self.0.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Table> {
+        self.0.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.formats()).finish()
+    }
+}
+
+impl Table {
+    /// Adds a format under the bound, unless another thread was faster.
+    fn learned(&mut self, format: &Format, used: u64) {
+        if let hash_map::Entry::Vacant(place) = self.entries.entry(format.token()) {
+            place.insert(Entry { format: format.clone(), used: used.into() });
+            self.oldest.push(Reverse((used, format.token())));
+            self.evict();
+        }
+    }
+
+    /// Forgets the learned formats whose last use is longest ago, until the bound holds. An entry of the heap that has
+    /// been used since it was put there goes back under its last use; each use causes that at most once.
+    fn evict(&mut self) {
+        while self.oldest.len() > self.bound {
+            let Some(Reverse((then, token))) = self.oldest.pop() else { return };
+            match self.entries.get(&token).map(|entry| entry.used.load(Ordering::Relaxed)) {
+                Some(used) if used > then => self.oldest.push(Reverse((used, token))),
+                _ => drop(self.entries.remove(&token)),
+            }
+        }
+    }
+}
+
+/// A token is half of a hash: should two descriptions ever share one, the second is refused.
+fn same(known: &Entry, description: &[u8]) -> Result<()> {
+    if known.format.description().as_bytes() == description {
+        return Ok(());
+    }
+    let error = Error::new(Code::TokenMismatch).expected(format_args!("the description of {:?}", known.format));
+    Err(error.came("another one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform_core::{Element, Field, Machine, Structure};
+
+    fn format(name: &str) -> Format {
+        let element = Element::Integer { signed: true, size: 4 };
+        let field = Field { name: "a".into(), element, dims: [].into(), indirect: false, offset: 0, unit: None };
+        let structure = Structure::new(name, Machine::NATIVE, 4, 4, vec![field]).unwrap();
+        Format::new(structure.into()).unwrap()
+    }
+
+    fn learn(registry: &Registry, name: &str) -> Token {
+        registry.learn(format(name).description().as_bytes()).unwrap().token()
+    }
+
+    #[test]
+    fn the_oldest_use_is_forgotten_first() {
+        let registry = Registry::new();
+        registry.set_bound(3);
+        let [a, b, c] = ["a", "b", "c"].map(|name| learn(&registry, name));
+        registry.lookup(a).unwrap();
+        learn(&registry, "b");
+        learn(&registry, "d");
+        assert!(registry.known(c).is_none());
+        assert!(registry.known(a).is_some() && registry.known(b).is_some());
+        assert_eq!(registry.lookup(c).unwrap_err().token(), Some(c));
+        registry.set_bound(1);
+        assert_eq!(registry.formats(), [format("b")]);
+    }
+
+    #[test]
+    fn registered_formats_stay() {
+        let registry = Registry::new();
+        registry.set_bound(2);
+        learn(&registry, "own");
+        registry.register(&format("own")).unwrap();
+        registry.register(&format("own")).unwrap();
+        for i in 0..100 {
+            learn(&registry, &format!("other{i}"));
+        }
+        assert_eq!(registry.formats().len(), 3);
+        assert!(registry.known(format("own").token()).is_some());
+        registry.set_bound(0);
+        learn(&registry, "own");
+        assert_eq!(registry.formats(), [format("own")]);
+    }
+
+    #[test]
+    fn malformed_descriptions_teach_nothing() {
+        let registry = Registry::new();
+        assert_eq!(registry.learn(b"").unwrap_err().code(), Code::Description);
+        assert_eq!(registry.learn(&vec![1; 1 << 20]).unwrap_err().code(), Code::DescriptionSize);
+        assert!(registry.formats().is_empty());
+    }
+
+    struct Answers(Vec<(Token, Format)>);
+
+    impl Resolver for Answers {
+        fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+            let entry = self.0.iter().find(|(known, _)| *known == token).ok_or_else(|| Error::unknown_format(token))?;
+            Ok(entry.1.description().as_bytes().to_vec())
+        }
+    }
+
+    #[test]
+    fn a_resolver_is_asked_and_not_trusted() {
+        let (good, wrong, none) = (format("good"), format("wrong").token(), format("none").token());
+        let registry = Registry::new();
+        registry.set_resolver(Answers(vec![(good.token(), good.clone()), (wrong, good.clone())]));
+        assert_eq!(registry.lookup(none).unwrap_err(), Error::unknown_format(none));
+        assert_eq!(registry.lookup(wrong).unwrap_err().code(), Code::TokenMismatch);
+        assert!(registry.known(good.token()).is_none());
+        assert_eq!(registry.lookup(good.token()).unwrap(), good);
+        registry.set_resolver(Answers(vec![]));
+        assert_eq!(registry.clone().lookup(good.token()).unwrap(), good);
+    }
+
+    #[test]
+    fn threads_share_it() {
+        let registry = Registry::new();
+        registry.set_bound(8);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let registry = &registry;
+                scope.spawn(move || {
+                    for i in 0..200 {
+                        let token = learn(registry, &format!("f{}", (i * 7 + thread) % 20));
+                        let _ = registry.lookup(token);
+                    }
+                });
+            }
+        });
+        assert_eq!(registry.formats().len(), 8);
+    }
+}

@@ -1,0 +1,128 @@
+//! The reader's buffer: what has arrived and was not consumed, aligned, and growing only with what arrives.
+
+use isoform_core::message::ALIGNMENT;
+use std::io::{ErrorKind, Read, Result};
+use std::ops::Range;
+
+/// The buffer's first byte is at an address that is a multiple of this.
+const START: usize = 64;
+/// Room at first; larger messages make it grow.
+const ROOM: usize = 64 << 10;
+
+/// Bytes of a stream. The distance of every byte from the (aligned) start of the buffer is that from the start of the
+/// stream, modulo 16: as messages are padded to 16, headers and bodies are aligned to 16 in memory.
+#[derive(Default)]
+pub(super) struct Buffer {
+    /// Over-allocated by what it takes to find an aligned start within.
+    storage: Vec<u8>,
+    start: usize,
+    /// Bytes after `start` that have arrived and were not consumed.
+    filled: Range<usize>,
+    /// Where the first of them is in the stream.
+    position: u64,
+}
+
+impl Buffer {
+    /// What has arrived and was not consumed.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.storage[self.start..][self.filled.clone()]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// Bytes of the stream that were consumed.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Consumes so many bytes, or as many as there are. They stay in place until the next `fill`.
+    pub(super) fn consume(&mut self, length: usize) -> &[u8] {
+        let from = self.filled.start;
+        let length = length.min(self.len());
+        self.filled.start += length;
+        self.position += length as u64;
+        &self.storage[self.start..][from..from + length]
+    }
+
+    /// Counts bytes of the stream that went past this (empty) buffer.
+    pub(super) fn went_past(&mut self, length: u64) {
+        debug_assert!(self.filled.is_empty());
+        self.position += length;
+    }
+
+    /// Reads more, once, so that `wanted` bytes in a row may come to be here. Returns how many came; 0 at the end.
+    ///
+    /// The memory at most doubles, and only when it is full of what has arrived: a message that merely claims to be
+    /// huge costs nothing.
+    pub(super) fn fill(&mut self, inner: &mut impl Read, wanted: usize) -> Result<usize> {
+        self.make_room(wanted);
+        let room = &mut self.storage[self.start..][self.filled.end..];
+        let came = retry(|| inner.read(room))?.min(room.len());
+        self.filled.end += came;
+        Ok(came)
+    }
+
+    fn make_room(&mut self, wanted: usize) {
+        let capacity = self.storage.len() - self.start;
+        let lead = (self.position % ALIGNMENT as u64) as usize;
+        if self.filled.start > lead && (self.filled.is_empty() || capacity - self.filled.start < wanted) {
+            let to = lead..lead + self.len();
+            self.storage.copy_within(self.start + self.filled.start..self.start + self.filled.end, self.start + lead);
+            self.filled = to;
+        } else if self.filled.is_empty() {
+            self.filled = lead..lead;
+        }
+        if self.filled.end >= capacity {
+            let mut storage = vec![0; (2 * capacity).max(ROOM) + START];
+            let start = storage.as_ptr().align_offset(START).min(START);
+            storage[start..][self.filled.clone()].copy_from_slice(self.bytes());
+            (self.storage, self.start) = (storage, start);
+        }
+    }
+}
+
+/// Reads again when a signal came in between.
+pub(super) fn retry(mut read: impl FnMut() -> Result<usize>) -> Result<usize> {
+    loop {
+        match read() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_in_order_and_aligned_however_they_are_taken() {
+        let data: Vec<u8> = (0..1_000_000u32).map(|i| (i % 251) as u8).collect();
+        let mut input = &data[..];
+        let mut buffer = Buffer::default();
+        let mut at = 0;
+        for step in (1..).map(|i| i * 37 % 90_000) {
+            while buffer.len() < step && buffer.fill(&mut input, step).unwrap() > 0 {}
+            if buffer.len() == 0 {
+                break;
+            }
+            assert_eq!(buffer.bytes().as_ptr() as usize % 16, at % 16);
+            let came = buffer.consume(step);
+            assert_eq!(came, &data[at..at + came.len()]);
+            at += came.len();
+            assert_eq!(buffer.position(), at as u64);
+        }
+        assert_eq!(at, data.len());
+    }
+
+    #[test]
+    fn what_is_wanted_is_not_what_is_allocated() {
+        let mut buffer = Buffer::default();
+        buffer.fill(&mut &[1u8; 10][..], usize::MAX).unwrap();
+        buffer.fill(&mut &[1u8; 10][..], usize::MAX).unwrap();
+        assert_eq!(buffer.len(), 20);
+        assert_eq!(buffer.storage.len(), ROOM + START);
+    }
+}

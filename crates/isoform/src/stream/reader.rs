@@ -1,0 +1,349 @@
+//! Reading a stream.
+
+use super::buffer::{Buffer, retry};
+use super::io_error;
+use crate::{Incoming, Registry};
+use isoform_core::format::MAX_DESCRIPTION;
+use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
+use isoform_core::{Code, Error, Format, Result};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+
+/// The largest body that a reader accepts unless told otherwise: 1 GiB.
+pub const MESSAGE_SIZE: u64 = 1 << 30;
+
+/// Reads messages, and learns formats from the descriptions between them.
+///
+/// It may be asked at any time, also while the stream is being written: `Ok(None)` and [`Code::Cut`] both mean that
+/// no more has come, the one between two messages and the other within one, and asking again goes on from there.
+/// (So does an input that would block: [`ended`](Reader::ended) tells the difference.)
+///
+/// After an error about a single message - an unknown format, a malformed description, a message beyond the limit -
+/// the next call goes on behind that message. After an error about the stream itself (it is no stream, or of another
+/// version) every call fails.
+///
+/// Bodies are aligned to 16 bytes in memory. The memory grows with what arrives, not with what a header claims.
+pub struct Reader<R> {
+    inner: R,
+    buffer: Buffer,
+    registry: Registry,
+    limit: u64,
+    state: State,
+    /// The format of the latest message: most often that of the next, too.
+    latest: Option<Format>,
+    ended: bool,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    /// A header comes next, after padding.
+    Between,
+    /// The body of a message comes next, of which `done` bytes are consumed.
+    Body { kind: Kind, header: Header, done: u64 },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Description,
+    /// Of the latest format.
+    Record,
+    /// Reported as an error; to be passed over.
+    Refused,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads a stream from `inner`, from where it is, with a registry of its own. It reads ahead: no
+    /// [`BufReader`](std::io::BufReader) is needed.
+    pub fn new(inner: R) -> Reader<R> {
+        Reader::with_registry(inner, Registry::new())
+    }
+
+    /// Reads a stream whose messages may also be of formats that `registry` knows or finds. What the stream describes
+    /// becomes known there: share a registry only among streams that may crowd out each other's formats.
+    pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
+        let (buffer, state) = (Buffer::default(), State::Between);
+        Reader { inner, buffer, registry, limit: MESSAGE_SIZE, state, latest: None, ended: false }
+    }
+
+    /// Refuses messages with bodies of more than so many bytes.
+    pub fn set_limit(&mut self, bytes: u64) {
+        self.limit = bytes;
+    }
+
+    /// The next message, or `None` if no more has come.
+    ///
+    /// # Errors
+    /// [`Code::Cut`] if a message has come in part; [`Error::unknown_format`], [`Code::MessageSize`], or what is wrong
+    /// with a description, after which one may go on with the next message; [`Code::NotAMessage`], [`Code::Version`],
+    /// [`Code::Flags`], after which one cannot; [`Code::Io`].
+    #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
+        let Some(header) = self.record()? else { return Ok(None) };
+        let length = self.body(header)?;
+        self.state = State::Between;
+        let Some(format) = &self.latest else { return Err(Error::new(Code::Internal)) };
+        Ok(Some(Incoming::new(header, format, self.buffer.consume(length))))
+    }
+
+    /// The header and format of the next message, before its body has come; `None` if no more has come. What follows
+    /// may be [`next`](Reader::next), [`skip`](Reader::skip) or [`read_into`](Reader::read_into).
+    ///
+    /// # Errors
+    /// As [`Reader::next`].
+    pub fn peek(&mut self) -> Result<Option<(Header, Format)>> {
+        Ok(self.record()?.and_then(|header| Some((header, self.latest.clone()?))))
+    }
+
+    /// Passes over the next message - the one that was peeked at, or that the latest error is about - without keeping
+    /// it. `false` if no more has come.
+    ///
+    /// # Errors
+    /// [`Code::Cut`] if part of it has yet to come: calling anything again goes on with passing over it. Else as
+    /// [`Reader::next`].
+    pub fn skip(&mut self) -> Result<bool> {
+        if !self.at_message()? {
+            return Ok(false);
+        }
+        self.pass_over()?;
+        Ok(true)
+    }
+
+    /// Reads the body of the next message to the beginning of `destination`, without another copy where it is large.
+    ///
+    /// # Errors
+    /// [`Code::MessageSize`] if it has no room there: the message stays the next. [`Code::Cut`] if part of it has yet
+    /// to come: calling again with the same destination goes on. Else as [`Reader::next`].
+    pub fn read_into(&mut self, destination: &mut [u8]) -> Result<Option<(Header, Format)>> {
+        let Some((header, format)) = self.begun()? else { return Ok(None) };
+        let room = destination.len();
+        let Some(body) = usize::try_from(header.length).ok().and_then(|length| destination.get_mut(..length)) else {
+            let error = Error::new(Code::MessageSize).expected(format_args!("at most {room} bytes"));
+            return Err(error.came(header.length));
+        };
+        while let State::Body { done, .. } = &mut self.state {
+            let rest = &mut body[*done as usize..];
+            if rest.is_empty() {
+                self.state = State::Between;
+                break;
+            }
+            let here = self.buffer.consume(rest.len());
+            let came = if here.is_empty() {
+                let came = receive(retry(|| self.inner.read(rest)), &mut self.ended)?.min(rest.len());
+                self.buffer.went_past(came as u64);
+                came
+            } else {
+                rest[..here.len()].copy_from_slice(here);
+                here.len()
+            };
+            *done += came as u64;
+            if came == 0 {
+                return Err(self.cut(header));
+            }
+        }
+        Ok(Some((header, format)))
+    }
+
+    /// The formats that are known to this stream.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// How many bytes of the stream have been taken: where the next message begins, once a message has been read.
+    pub fn position(&self) -> u64 {
+        self.buffer.position()
+    }
+
+    /// Whether the last that the input said was that it had come to its end. A file may still grow.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// What is read from. It is further on than the messages: the reader reads ahead.
+    pub fn inner(&self) -> &R {
+        &self.inner
+    }
+
+    /// Gives back what is read from, and what was read ahead of it.
+    pub fn into_inner(self) -> (R, Vec<u8>) {
+        let ahead = self.buffer.bytes().to_vec();
+        (self.inner, ahead)
+    }
+
+    /// The header of the next record that can be read, its format being `latest`.
+    #[inline]
+    fn record(&mut self) -> Result<Option<Header>> {
+        loop {
+            match self.state {
+                State::Body { kind: Kind::Record, header, done: 0 } => return Ok(Some(header)),
+                State::Body { kind: Kind::Description, header, done: 0 } => self.learn(header)?,
+                State::Body { .. } => self.pass_over()?,
+                State::Between => match self.header()? {
+                    Some(header) => self.admit(header)?,
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
+    /// Whether there is a message to pass over. Its format need not be known.
+    fn at_message(&mut self) -> Result<bool> {
+        let refused = |state: &State| matches!(state, State::Body { kind: Kind::Refused, .. });
+        if refused(&self.state) {
+            return Ok(true);
+        }
+        match self.record() {
+            Err(_) if refused(&self.state) => Ok(true),
+            other => Ok(other?.is_some()),
+        }
+    }
+
+    /// As `record`, but going on with a body that was read in part.
+    fn begun(&mut self) -> Result<Option<(Header, Format)>> {
+        match self.state {
+            State::Body { kind: Kind::Record, header, .. } => Ok(self.latest.clone().map(|format| (header, format))),
+            _ => self.peek(),
+        }
+    }
+
+    /// The next header, if a message has begun to come.
+    #[inline]
+    fn header(&mut self) -> Result<Option<Header>> {
+        loop {
+            let padding = self.buffer.position().wrapping_neg() % ALIGNMENT as u64;
+            self.buffer.consume(padding as usize);
+            let bytes = self.buffer.bytes();
+            if self.buffer.position().is_multiple_of(ALIGNMENT as u64) && !bytes.is_empty() {
+                match split(bytes).map_err(|error| self.misplaced(error))? {
+                    Split::Whole { header, .. } | Split::Partial { header: Some(header), .. } => {
+                        self.buffer.consume(HEADER);
+                        return Ok(Some(header));
+                    }
+                    Split::Partial { header: None, .. } => {}
+                }
+            }
+            if self.fill(HEADER)? == 0 {
+                return match self.buffer.len() {
+                    0 => Ok(None),
+                    came => Err(cut(HEADER as u64, came as u64, self.buffer.position())),
+                };
+            }
+        }
+    }
+
+    /// Decides what to do with a message, from its header.
+    fn admit(&mut self, header: Header) -> Result<()> {
+        let limit = if header.is_description() { MAX_DESCRIPTION as u64 } else { self.limit };
+        self.state = State::Body { kind: Kind::Refused, header, done: 0 };
+        if header.length > limit {
+            let code = if header.is_description() { Code::DescriptionSize } else { Code::MessageSize };
+            return Err(Error::new(code).expected(format_args!("at most {limit} bytes")).came(header.length));
+        }
+        let kind = if header.is_description() { Kind::Description } else { Kind::Record };
+        if kind == Kind::Record && self.latest.as_ref().is_none_or(|format| format.token() != header.token) {
+            self.latest = Some(self.registry.lookup(header.token)?);
+        }
+        self.state = State::Body { kind, header, done: 0 };
+        Ok(())
+    }
+
+    fn learn(&mut self, header: Header) -> Result<()> {
+        let length = self.body(header)?;
+        self.state = State::Body { kind: Kind::Refused, header, done: header.length };
+        self.registry.learn(self.buffer.consume(length))?;
+        self.state = State::Between;
+        Ok(())
+    }
+
+    /// Waits for the whole body to be in the buffer, and returns its length.
+    #[inline]
+    fn body(&mut self, header: Header) -> Result<usize> {
+        let length = usize::try_from(header.length).map_err(|_| Error::new(Code::Size).came(header.length))?;
+        while self.buffer.len() < length {
+            if self.fill(length)? == 0 {
+                return Err(self.cut(header));
+            }
+        }
+        Ok(length)
+    }
+
+    /// Drops what is left of a body.
+    fn pass_over(&mut self) -> Result<()> {
+        while let State::Body { header, done, .. } = self.state {
+            if done == header.length {
+                self.state = State::Between;
+                break;
+            }
+            let left = usize::try_from(header.length - done).unwrap_or(usize::MAX);
+            let dropped = self.buffer.consume(left).len() as u64;
+            self.state = State::Body { kind: Kind::Refused, header, done: done + dropped };
+            if dropped == 0 && self.fill(0)? == 0 {
+                return Err(self.cut(header));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, wanted: usize) -> Result<usize> {
+        receive(self.buffer.fill(&mut self.inner, wanted), &mut self.ended)
+    }
+
+    fn cut(&self, header: Header) -> Error {
+        let done = if let State::Body { done, .. } = self.state { done } else { 0 };
+        let (header_size, here) = (HEADER as u64, self.buffer.len() as u64);
+        let begin = self.buffer.position() - done - header_size;
+        cut(header_size.saturating_add(header.length), header_size + done + here, begin)
+    }
+
+    fn misplaced(&self, error: Error) -> Error {
+        let came = format!("{} at byte {} of the stream", error.actual(), self.buffer.position());
+        error.came(came)
+    }
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// As [`Reader::skip`], but a body that has not been read ahead is passed over by seeking. Where the input cannot
+    /// seek, it is read and dropped.
+    ///
+    /// # Errors
+    /// As [`Reader::skip`].
+    pub fn seek_past(&mut self) -> Result<bool> {
+        if !self.at_message()? {
+            return Ok(false);
+        }
+        if let State::Body { header, done, .. } = self.state {
+            let left = usize::try_from(header.length - done).unwrap_or(usize::MAX);
+            let mut done = done + self.buffer.consume(left).len() as u64;
+            if done < header.length {
+                let passed = seek_forward(&mut self.inner, header.length - done).unwrap_or(0);
+                self.buffer.went_past(passed);
+                done += passed;
+            }
+            self.state = State::Body { kind: Kind::Refused, header, done };
+        }
+        self.pass_over()?;
+        Ok(true)
+    }
+}
+
+/// Goes on by at most so many bytes, and not beyond the end: what is missing there must show. Returns by how many.
+fn seek_forward(inner: &mut impl Seek, by: u64) -> std::io::Result<u64> {
+    let from = inner.stream_position()?;
+    let end = inner.seek(SeekFrom::End(0))?;
+    let to = end.min(from.saturating_add(by)).max(from);
+    inner.seek(SeekFrom::Start(to))?;
+    Ok(to - from)
+}
+
+/// What a read has brought; nothing if the input has no more just now.
+fn receive(came: std::io::Result<usize>, ended: &mut bool) -> Result<usize> {
+    *ended = matches!(came, Ok(0));
+    match came {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(0),
+        other => other.map_err(|error| io_error(&error)),
+    }
+}
+
+fn cut(expected: u64, came: u64, begin: u64) -> Error {
+    let came = format_args!("{came} of the message at byte {begin} of the stream");
+    Error::new(Code::Cut).expected(format_args!("{expected} bytes")).came(came)
+}

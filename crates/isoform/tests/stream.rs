@@ -1,0 +1,406 @@
+//! Streams as their users meet them: whole, arriving in drops, cut anywhere, joined, and hostile.
+
+use isoform::registry::LEARNED_FORMATS;
+use isoform::stream::{Reader, Writer};
+use isoform::{ByteOrder, Code, Element, Field, Format, Machine, Registry, Structure, Token};
+use isoform_core::message::Header;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::rc::Rc;
+
+const MACHINE: Machine = Machine { order: ByteOrder::Big, pointer: 4 };
+
+fn format(name: &str, count: usize) -> Format {
+    let element = Element::Integer { signed: false, size: 1 };
+    let dims = [isoform::Dimension::Fixed(count)].into();
+    let field = Field { name: "bytes".into(), element, dims, indirect: false, offset: 0, unit: None };
+    Format::new(Structure::new(name, MACHINE, count, 1, vec![field]).unwrap().into()).unwrap()
+}
+
+/// Bodies that differ in every message.
+fn body(size: usize, seed: usize) -> Vec<u8> {
+    (0..size).map(|i| (i * 31 + seed * 7 + 1) as u8).collect()
+}
+
+/// A stream of these messages, and where each of them ends.
+fn stream(messages: &[(&Format, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
+    let mut writer = Writer::new(Vec::new());
+    let mut ends = Vec::new();
+    for (format, body) in messages {
+        writer.write_body(format, body).unwrap();
+        ends.push(writer.inner().len() - body.len().wrapping_neg() % 16);
+    }
+    (writer.into_inner(), ends)
+}
+
+fn sample() -> (Vec<(String, Vec<u8>)>, Vec<u8>, Vec<usize>) {
+    let (gauge, flow) = (format("Gauge", 5), format("Flow", 40));
+    let messages = [(&gauge, body(5, 0)), (&flow, body(48, 1)), (&gauge, body(5, 2)), (&gauge, body(16, 3))];
+    let (bytes, ends) = stream(&messages);
+    (messages.iter().map(|(format, body)| (format.name().to_string(), body.clone())).collect(), bytes, ends)
+}
+
+/// Everything that can be read now, and what stopped it.
+fn read_all<R: Read>(reader: &mut Reader<R>) -> (Vec<(String, Vec<u8>)>, Option<Code>) {
+    let mut messages = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(Some(message)) => {
+                assert_eq!(message.body().as_ptr() as usize % 16, 0, "bodies are aligned");
+                assert_eq!(message.header().token, message.format().token());
+                messages.push((message.format().name().to_string(), message.body().to_vec()));
+            }
+            Ok(None) => return (messages, None),
+            Err(error) => return (messages, Some(error.code())),
+        }
+    }
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let (messages, bytes, _) = sample();
+    assert_eq!(bytes.len() % 16, 0);
+    let mut reader = Reader::new(&bytes[..]);
+    assert_eq!(read_all(&mut reader), (messages, None));
+    assert_eq!(reader.position(), bytes.len() as u64);
+    assert!(reader.ended());
+    assert_eq!(reader.registry().formats().len(), 2);
+    assert!(Reader::new(&[][..]).next().unwrap().is_none());
+}
+
+#[test]
+fn descriptions_are_written_once() {
+    let gauge = format("Gauge", 5);
+    let mut writer = Writer::new(Vec::new());
+    writer.describe(&gauge).unwrap();
+    writer.describe(&gauge).unwrap();
+    let described = writer.inner().len();
+    writer.write_body(&gauge, &body(5, 0)).unwrap();
+    assert_eq!(writer.inner().len(), described + 48);
+    assert_eq!(writer.write_body(&gauge, &body(4, 0)).unwrap_err().code(), Code::BodyLength);
+    assert_eq!(writer.inner().len(), described + 48);
+}
+
+/// Input that is given bit by bit; it says that it has ended, or would block, whenever it is empty.
+#[derive(Clone, Default)]
+struct Dripping(Rc<RefCell<VecDeque<u8>>>, Option<ErrorKind>);
+
+impl Read for Dripping {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self.1 {
+            Some(kind) if self.0.borrow().is_empty() => Err(kind.into()),
+            _ => self.0.borrow_mut().read(to),
+        }
+    }
+}
+
+#[test]
+fn a_cut_at_any_byte_loses_nothing_before_it_and_the_rest_may_still_come() {
+    let (messages, bytes, ends) = sample();
+    for cut in 0..=bytes.len() {
+        let input = Dripping::default();
+        let mut reader = Reader::new(input.clone());
+        input.0.borrow_mut().extend(&bytes[..cut]);
+        let (before, stopped) = read_all(&mut reader);
+        let whole = ends.iter().filter(|&&end| end <= cut).count();
+        assert_eq!(before, messages[..whole], "cut at {cut}");
+        assert!(matches!(stopped, None | Some(Code::Cut)));
+        assert_eq!(read_all(&mut reader), (vec![], stopped), "the same answer again");
+        input.0.borrow_mut().extend(&bytes[cut..]);
+        assert_eq!(read_all(&mut reader), (messages[whole..].to_vec(), None), "continued at {cut}");
+    }
+}
+
+#[test]
+fn a_cut_says_how_much_came() {
+    let (_, bytes, ends) = sample();
+    let error = {
+        let mut reader = Reader::new(&bytes[..ends[0] - 2]);
+        reader.next().unwrap_err()
+    };
+    assert_eq!((error.code(), error.expectation()), (Code::Cut, "37 bytes"));
+    let begin = ends[0] - 37;
+    assert_eq!(error.actual(), format!("35 of the message at byte {begin} of the stream"));
+    let mut reader = Reader::new(&bytes[..7]);
+    assert_eq!(reader.next().unwrap_err().actual(), "7 of the message at byte 0 of the stream");
+}
+
+struct ByteByByte<R>(R, bool);
+
+impl<R: Read> Read for ByteByByte<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let one = to.len().min(1);
+        self.0.read(&mut to[..one])
+    }
+}
+
+#[test]
+fn one_byte_at_a_time_with_signals_between() {
+    let (messages, bytes, _) = sample();
+    assert_eq!(read_all(&mut Reader::new(ByteByByte(&bytes[..], false))), (messages, None));
+}
+
+#[test]
+fn an_input_that_would_block_has_not_ended() {
+    let (messages, bytes, _) = sample();
+    let input = Dripping(Rc::default(), Some(ErrorKind::WouldBlock));
+    let mut reader = Reader::new(input.clone());
+    let mut came = Vec::new();
+    for byte in bytes {
+        input.0.borrow_mut().push_back(byte);
+        came.extend(read_all(&mut reader).0);
+        assert!(!reader.ended());
+    }
+    assert_eq!(came, messages);
+}
+
+#[test]
+fn streams_one_after_another_are_a_stream() {
+    let (messages, bytes, _) = sample();
+    let twice = [&bytes[..], &bytes[..]].concat();
+    assert_eq!(read_all(&mut Reader::new(&twice[..])), ([&messages[..], &messages[..]].concat(), None));
+}
+
+#[test]
+fn the_last_padding_may_be_missing() {
+    let (messages, bytes, ends) = sample();
+    let mut padded = stream(&[(&format("Gauge", 5), body(5, 0))]).0;
+    padded.truncate(padded.len() - 11);
+    assert_eq!(read_all(&mut Reader::new(&padded[..])).1, None);
+    assert_eq!(read_all(&mut Reader::new(&bytes[..ends[3]])), (messages, None));
+}
+
+#[test]
+fn an_unknown_format_is_named_and_the_stream_goes_on() {
+    let (gauge, flow) = (format("Gauge", 5), format("Flow", 40));
+    let mut bytes = stream(&[(&gauge, body(5, 0))]).0;
+    let strange = Token::from_bytes([9; 16]);
+    bytes.extend(Header::new(strange, 3).to_bytes());
+    bytes.extend([1, 2, 3].into_iter().chain([0; 13]));
+    bytes.extend(stream(&[(&flow, body(40, 1)), (&gauge, body(5, 2))]).0);
+    let mut reader = Reader::new(&bytes[..]);
+    assert_eq!(reader.next().unwrap().unwrap().format(), &gauge);
+    assert_eq!(reader.next().unwrap_err().token(), Some(strange));
+    assert_eq!(reader.next().unwrap().unwrap().format(), &flow);
+    assert_eq!(reader.next().unwrap().unwrap().format(), &gauge);
+    assert!(reader.next().unwrap().is_none());
+
+    let mut reader = Reader::new(&bytes[..]);
+    assert!(reader.skip().unwrap());
+    assert_eq!(reader.peek().unwrap_err().token(), Some(strange));
+    assert!(reader.skip().unwrap(), "the message at fault");
+    assert_eq!(reader.peek().unwrap().unwrap().1, flow);
+
+    let mut reader = Reader::new(&bytes[..]);
+    assert_eq!((0..5).filter(|_| reader.skip().unwrap()).count(), 4, "nothing needs to be known to be skipped");
+}
+
+#[test]
+fn formats_may_be_known_from_elsewhere() {
+    let gauge = format("Gauge", 5);
+    let mut bytes = Header::new(gauge.token(), 5).to_bytes().to_vec();
+    bytes.extend(body(5, 0));
+    let registry = Registry::new();
+    registry.register(&gauge).unwrap();
+    assert_eq!(read_all(&mut Reader::with_registry(&bytes[..], registry)).0.len(), 1);
+    assert_eq!(read_all(&mut Reader::new(&bytes[..])).1, Some(Code::UnknownFormat));
+}
+
+#[test]
+fn a_malformed_description_is_reported_and_the_stream_goes_on() {
+    for (length, code) in [(48, Code::Version), (0, Code::Description), (65 << 10, Code::DescriptionSize)] {
+        let mut bytes = Header::new(Token::ZERO, length as u64).to_bytes().to_vec();
+        bytes.resize(bytes.len() + length, 0);
+        let (messages, good, _) = sample();
+        bytes.extend(good);
+        let mut reader = Reader::new(&bytes[..]);
+        assert_eq!(reader.next().unwrap_err().code(), code);
+        assert_eq!(read_all(&mut reader), (messages, None));
+        let mut reader = Reader::new(&bytes[..]);
+        assert_eq!(reader.peek().unwrap_err().code(), code);
+        assert!(reader.skip().unwrap());
+        assert_eq!(read_all(&mut reader).0.len(), 4);
+    }
+}
+
+#[test]
+fn a_claim_to_be_huge_costs_nothing() {
+    for length in [1 << 40, u64::MAX, u64::MAX - 31] {
+        let gauge = format("Gauge", 5);
+        let mut bytes = stream(&[(&gauge, body(5, 0))]).0;
+        bytes.extend(Header::new(gauge.token(), length).to_bytes());
+        bytes.extend([0; 100]);
+        let mut reader = Reader::new(&bytes[..]);
+        assert!(reader.next().unwrap().is_some());
+        assert_eq!(reader.next().unwrap_err().code(), Code::MessageSize);
+        assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
+        let mut reader = Reader::new(&bytes[..]);
+        reader.set_limit(u64::MAX);
+        assert!(reader.next().unwrap().is_some());
+        assert!(reader.peek().unwrap().is_some());
+        assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
+        assert_eq!(reader.read_into(&mut [0; 200]).unwrap_err().code(), Code::MessageSize);
+        assert_eq!(reader.skip().unwrap_err().code(), Code::Cut);
+    }
+}
+
+#[test]
+fn a_message_beyond_the_limit_is_passed_over() {
+    let (messages, bytes, _) = sample();
+    let mut reader = Reader::new(&bytes[..]);
+    reader.set_limit(16);
+    assert!(reader.next().unwrap().is_some());
+    let error = reader.next().unwrap_err();
+    assert_eq!((error.code(), error.actual()), (Code::MessageSize, "48"));
+    assert_eq!(read_all(&mut reader), (messages[2..].to_vec(), None));
+}
+
+#[test]
+fn what_is_no_stream_stays_an_error() {
+    let (_, mut bytes, _) = sample();
+    for text in [&b"track.shape"[..], b"\x89PNG", b"x"] {
+        let mut reader = Reader::new(text);
+        assert_eq!(reader.next().unwrap_err().code(), Code::NotAMessage);
+        assert_eq!(reader.next().unwrap_err().code(), Code::NotAMessage);
+    }
+    let gauge = stream(&[(&format("Gauge", 5), body(5, 0))]).0.len();
+    bytes[gauge] ^= 1;
+    let mut reader = Reader::new(&bytes[..]);
+    assert!(reader.next().unwrap().is_some());
+    let error = reader.next().unwrap_err();
+    assert!(error.actual().ends_with(&format!("at byte {gauge} of the stream")), "{error}");
+    bytes[gauge] ^= 1;
+    bytes[gauge + 4] = 9;
+    assert_eq!(read_all(&mut Reader::new(&bytes[..])).1, Some(Code::Version));
+}
+
+#[test]
+fn large_messages_among_small_ones() {
+    let (small, large) = (format("Small", 24), format("Large", 1000));
+    let messages: Vec<(&Format, Vec<u8>)> = (0..300)
+        .map(|i| match i % 13 {
+            7 => (&large, body(1000 + i * 997, i)),
+            _ => (&small, body(24 + i % 50, i)),
+        })
+        .collect();
+    let (bytes, _) = stream(&messages);
+    let (came, stopped) = read_all(&mut Reader::new(&bytes[..]));
+    assert_eq!(stopped, None);
+    assert!(came.iter().map(|(_, body)| body).eq(messages.iter().map(|(_, body)| body)));
+}
+
+#[test]
+fn a_receiver_chooses_where_the_body_goes() {
+    let (messages, bytes, ends) = sample();
+    let mut place = [0; 64];
+    let mut reader = Reader::new(&bytes[..]);
+    for (name, body) in &messages {
+        let (header, format) = reader.peek().unwrap().unwrap();
+        assert_eq!((format.name(), header.length), (&**name, body.len() as u64));
+        assert_eq!(reader.read_into(&mut place[..4]).unwrap_err().code(), Code::MessageSize);
+        assert_eq!(reader.read_into(&mut place).unwrap().unwrap().1, format);
+        assert_eq!(&place[..body.len()], body);
+    }
+    assert!(reader.read_into(&mut place).unwrap().is_none());
+
+    let input = Dripping::default();
+    let mut reader = Reader::new(input.clone());
+    for (i, byte) in bytes.iter().enumerate() {
+        input.0.borrow_mut().push_back(*byte);
+        let whole = ends.iter().position(|&end| end == i + 1);
+        match reader.read_into(&mut place) {
+            Ok(Some(_)) => assert_eq!(place[..messages[whole.unwrap()].1.len()], messages[whole.unwrap()].1),
+            Ok(None) | Err(_) => assert!(whole.is_none(), "at {i}"),
+        }
+    }
+    input.0.borrow_mut().extend(&bytes[..ends[0] - 1]);
+    assert_eq!(reader.read_into(&mut place).unwrap_err().code(), Code::Cut);
+    input.0.borrow_mut().extend(&bytes[ends[0] - 1..]);
+    assert_eq!(read_all(&mut reader), (messages[1..].to_vec(), None), "a body begun and left is passed over");
+}
+
+#[test]
+fn bodies_are_skipped_by_reading_or_seeking() {
+    let (small, large) = (format("Small", 24), format("Large", 1000));
+    let messages =
+        [(&small, body(24, 0)), (&large, body(300_001, 1)), (&small, body(24, 2)), (&large, body(200_000, 3))];
+    let (bytes, ends) = stream(&messages);
+    type Skip<'a> = fn(&mut Reader<Cursor<&'a [u8]>>) -> isoform::Result<bool>;
+    for skip in [Reader::skip as Skip<'_>, Reader::seek_past] {
+        let mut reader = Reader::new(Cursor::new(&bytes[..]));
+        let mut kept = Vec::new();
+        while let Some((_, format)) = reader.peek().unwrap() {
+            match format.name() {
+                "Small" => kept.push(reader.next().unwrap().unwrap().body().to_vec()),
+                _ => assert!(skip(&mut reader).unwrap()),
+            }
+        }
+        assert_eq!(kept, [messages[0].1.clone(), messages[2].1.clone()]);
+        assert!(!skip(&mut reader).unwrap());
+
+        let mut reader = Reader::new(Cursor::new(&bytes[..ends[1] - 1]));
+        assert!(skip(&mut reader).unwrap());
+        for _ in 0..2 {
+            let error = skip(&mut reader).unwrap_err();
+            assert_eq!((error.code(), error.expectation()), (Code::Cut, "300033 bytes"));
+            assert!(error.actual().starts_with("300032 of"), "{error}");
+        }
+    }
+}
+
+/// Takes only a few bytes at a time, from a few segments, and then refuses.
+struct Reluctant(Vec<u8>, usize);
+
+impl io::Write for Reluctant {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() % 5 == 1 {
+            self.0.push(bytes[0]);
+            return Ok(1);
+        }
+        if self.0.len() >= self.1 {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        let taken = bytes.len().min(5 - self.0.len() % 5 + 1);
+        self.0.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_goes_on_until_all_is_written_and_stops_after_a_failure() {
+    let (gauge, flow) = (format("Gauge", 5), format("Flow", 40));
+    let mut writer = Writer::new(Reluctant(vec![], usize::MAX));
+    writer.write_body(&gauge, &body(5, 0)).unwrap();
+    writer.write_segments(&flow, &[&body(48, 1)[..20], &[], &body(48, 1)[20..]]).unwrap();
+    let (_, bytes, ends) = sample();
+    assert_eq!(writer.into_inner().0, bytes[..ends[1]]);
+
+    let mut writer = Writer::new(Reluctant(vec![], 100));
+    let failures: Vec<_> = (0..4).filter_map(|i| writer.write_body(&gauge, &body(5, i)).err()).collect();
+    assert!(failures.len() >= 3 && failures.iter().all(|error| error.code() == Code::Io));
+    assert!(writer.inner().0.len() < 110, "nothing is written behind a message that is there only in part");
+}
+
+#[test]
+fn more_formats_than_a_reader_keeps() {
+    let formats: Vec<Format> = (0..LEARNED_FORMATS + 300).map(|i| format(&format!("F{i}"), 1 + i % 7)).collect();
+    let mut writer = Writer::new(Vec::new());
+    let mut count = 0;
+    for i in 0..3 * formats.len() {
+        for format in [&formats[i % formats.len()], &formats[i * 7 % 11]] {
+            writer.write_body(format, &body(format.size(), i)).unwrap();
+            count += 1;
+        }
+    }
+    let bytes = writer.into_inner();
+    let (came, stopped) = read_all(&mut Reader::new(&bytes[..]));
+    assert_eq!((came.len(), stopped), (count, None));
+}
