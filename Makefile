@@ -1,0 +1,78 @@
+# What one can do with this repository. `make` alone prints it.
+#
+# Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak install rust python-reader vectors miri format clippy documents dependencies
+
+CARGO_DENY_VERSION := 0.20.2
+TOOLS := $(CURDIR)/target/tools
+# The crates with `unsafe` in them, which Miri looks into.
+UNSAFE_CRATES := $(patsubst crates/%/Cargo.toml,%,$(wildcard crates/isoform/Cargo.toml crates/kernels/Cargo.toml))
+
+help: ## print this
+	@echo 'make <target>, where target is one of'
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: rust ## two programs with different structs exchange records: big-endian 32-bit to this machine; ten seconds
+	cargo run --quiet --release --locked -p isoform-cli -- demo
+
+test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, Miri
+	cargo test --workspace --locked --no-fail-fast
+	@$(MAKE) --no-print-directory python-reader
+	@$(MAKE) --no-print-directory miri
+
+check: format clippy documents dependencies ## what is asked of every change besides its tests
+	@echo 'check: passed'
+
+bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C compiler); ARGS="convert --json" and the like
+	cargo run --quiet --release --locked -p isoform-bench -- $(ARGS)
+
+soak: rust ## the tests again, each property with a hundred times as many cases; hours
+	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
+	@$(MAKE) --no-print-directory python-reader
+
+install: rust ## install the command `isoform`: in cargo's directory, or under PREFIX=... if given
+	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
+
+# The parts of the above.
+
+rust:
+	@command -v cargo >/dev/null || { echo 'Rust is missing: install rustup (see rustup.rs), then try again.' >&2; exit 1; }
+	@cargo --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 && cargo fmt --version >/dev/null 2>&1 \
+	  || rustup toolchain install --profile minimal --component rustfmt --component clippy \
+	       "$$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)"
+
+format: rust
+	cargo fmt --all --check
+
+clippy: rust
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+documents: rust
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
+
+# Built without optimisation and kept, so that it takes a minute once.
+$(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION):
+	CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$(TOOLS)/build cargo install cargo-deny --version $(CARGO_DENY_VERSION) \
+	  --locked --debug --quiet --root $(TOOLS) --force
+	@rm -rf $(TOOLS)/build && mv $(TOOLS)/bin/cargo-deny $@
+
+dependencies: rust $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION)
+	$(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION) --all-features --locked check licenses bans sources
+	@echo 'The advisory database was not asked: cargo deny check advisories does, where it can be fetched.'
+
+python-reader:
+	@command -v python3 >/dev/null || { echo 'python3 is missing: the independent reader of the vectors needs it (3.8 or later).' >&2; exit 1; }
+	python3 tests/reader/run.py
+
+miri: rust
+	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \
+	  rustup +nightly component add miri rust-src >/dev/null 2>&1 || true; \
+	fi; \
+	if ! cargo +nightly miri --version >/dev/null 2>&1; then \
+	  echo '*** SKIPPED: Miri. It needs the nightly toolchain: rustup toolchain install nightly --component miri,rust-src ***'; \
+	else for crate in $(UNSAFE_CRATES); do \
+	  echo "miri: $$crate" && \
+	  MIRIFLAGS='-Zmiri-disable-isolation' PROPTEST_CASES=4 cargo +nightly miri test --locked -p isoform-$$crate || exit 1; \
+	done; fi
