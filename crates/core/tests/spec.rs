@@ -1,0 +1,64 @@
+//! Holds the text in `spec/` to the code: what stands there in tables and examples is what the code does.
+
+use isoform_core::message::{Split, split};
+use isoform_core::{Class, Code, Format};
+
+fn spec(file: &str) -> String {
+    let path = format!("{}/../../spec/{file}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The cells of every row of every table in a file, heads and rules left out.
+fn rows(text: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
+    let row = |line: &&str| line.starts_with('|') && !line.starts_with("|---") && !line.starts_with("| number");
+    text.lines().filter(row).map(cells).collect()
+}
+
+#[test]
+fn errors_are_listed_as_they_are() {
+    let class = |code: Code| match code.class() {
+        Class::BadInput => "bad input",
+        Class::Limit => "limit",
+        Class::Mismatch => "mismatch",
+        Class::Unavailable => "unavailable",
+        Class::Usage => "usage",
+        Class::Internal => "internal",
+    };
+    let expected: Vec<String> = (Code::ALL.iter())
+        .map(|&code| format!("{} | {} | {} | {}", code as u16, code.name(), class(code), code.text()))
+        .collect();
+    let listed: Vec<String> = (rows(&spec("errors.md")).iter())
+        .filter(|row| row[0].parse::<u16>().is_ok())
+        .map(|row| row[..4].join(" | "))
+        .collect();
+    assert_eq!(listed, expected, "spec/errors.md and Code differ; the table should read\n{}", expected.join("\n"));
+    assert!(Code::ALL.windows(2).all(|pair| (pair[0] as u16) < pair[1] as u16), "by ascending number");
+}
+
+/// The bytes of the block that begins with this line, each line of it being bytes, two spaces, and a remark.
+fn example(text: &str, head: &str) -> Vec<u8> {
+    let (_, rest) = text.split_once(&format!("```{head}\n")).unwrap_or_else(|| panic!("no example {head}"));
+    let (block, _) = rest.split_once("```").unwrap();
+    let byte = |digits: &str| u8::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{digits} in {head}"));
+    block.lines().flat_map(|line| line.split("  ").next().unwrap().split(' ').map(byte)).collect()
+}
+
+#[test]
+fn descriptions_are_as_in_the_examples() {
+    let text = spec("format.md");
+    for (name, size) in [("small_record", 40), ("Track", 16)] {
+        let format = Format::parse(&example(&text, &format!("description {name}"))).unwrap();
+        assert_eq!((format.name(), format.size()), (name, size));
+        let token = format!("Its token is `{}`.", format.token());
+        assert!(text.contains(&token), "{name}: {token}");
+    }
+}
+
+#[test]
+fn the_message_is_as_in_the_example() {
+    let bytes = example(&spec("message.md"), "message Track");
+    let format = Format::parse(&example(&spec("format.md"), "description Track")).unwrap();
+    let Split::Whole { header, body, length } = split(&bytes).unwrap() else { panic!("not whole") };
+    assert_eq!((header.token, body.len(), length), (format.token(), 40, 80));
+}

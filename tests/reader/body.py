@@ -1,0 +1,175 @@
+"""spec/message.md, "Body": a body is verified, and then read into values."""
+
+from description import BOOLEAN, SIGNED_ENUMERATION, STRING, STRUCTURE, UNSIGNED, UNSIGNED_ENUMERATION, SIGNED, CHAR, COMPLEX
+from refused import Refused
+import number
+
+
+def round_up(value, multiple):
+    return -(-value // multiple) * multiple
+
+
+class Verifier:
+    """The walk of the specification, with its cursor."""
+
+    def __init__(self, format, body):
+        self.machine, self.root, self.body = format.machine, format.root, body
+        self.cursor = self.root.size
+
+    def run(self):
+        if len(self.body) < self.root.size:
+            raise Refused("BodyLength", why=f"{len(self.body)} of {self.root.size} bytes of the record")
+        self.structure(self.root, 0)
+        if self.cursor != len(self.body):
+            raise Refused("BodyLength", why=f"{len(self.body)} bytes, of which {self.cursor} are used")
+
+    def slot(self, at):
+        return self.machine.number(self.body[at : at + self.machine.pointer])
+
+    def structure(self, structure, at):
+        for field in structure.fields:
+            try:
+                if field.indirect:
+                    self.indirect(structure, field, at)
+                else:
+                    self.elements(field.element, at + field.offset, field.fixed_bytes // field.element.size, bool(field.dimensions))
+            except Refused as refused:
+                raise refused.within(field.name) from None
+
+    def indirect(self, structure, field, at):
+        lengths = dimensions_of(self.machine, self.body, structure, field, at)
+        if any(length < 0 for length in lengths):
+            raise Refused("ArrayLength", why=f"lengths {lengths}")
+        count = product(lengths)
+        slot = self.slot(at + field.offset)
+        if field.dynamic and count == 0:
+            if slot != 0:
+                raise Refused("Slot", why="no elements, but not null")
+            return
+        if slot == 0:
+            if field.dynamic:
+                raise Refused("NullArray", why=f"{count} elements")
+            return
+        begin = self.place(slot, alignment_of(field.element))
+        size = count * field.element.size
+        if size > len(self.body) - begin:
+            raise Refused("ArrayLength", why=f"{count} elements")
+        self.cursor = begin + size
+        self.elements(field.element, begin, count, bool(field.dimensions))
+
+    def place(self, slot, alignment):
+        expected = round_up(self.cursor, alignment)
+        if slot != expected:
+            raise Refused("Slot", why=f"expected {expected}, came {slot}")
+        return expected
+
+    def elements(self, element, at, count, array):
+        check = {STRING: self.string, STRUCTURE: self.nested, BOOLEAN: self.boolean}.get(element.kind)
+        if element.symbols:
+            check = self.enumeration
+        for index in range(count) if check else ():
+            try:
+                check(element, at + index * element.size)
+            except Refused as refused:
+                raise refused.within(f"[{index}]") if array else refused
+
+    def nested(self, element, at):
+        self.structure(element.structure, at)
+
+    def string(self, element, at):
+        slot = self.slot(at)
+        if slot == 0:
+            return
+        begin = self.place(slot, 8)
+        if begin > len(self.body):
+            raise Refused("Slot", why="beyond the body")
+        end = self.body.find(b"\0", begin)
+        if end < 0:
+            raise Refused("Unterminated")
+        self.cursor = end + 1
+
+    def boolean(self, element, at):
+        value = self.machine.number(self.body[at : at + element.size])
+        if value > 1:
+            raise Refused("Boolean", why=str(value))
+
+    def enumeration(self, element, at):
+        value = self.machine.number(self.body[at : at + element.size], element.kind == SIGNED_ENUMERATION)
+        if all(value != symbol for _, symbol in element.symbols):
+            raise Refused("Symbol", why=str(value))
+
+
+def alignment_of(element):
+    if element.kind == STRUCTURE:
+        return 16 if element.structure.alignment >= 16 else 8
+    return 16 if element.part == 16 else 8
+
+
+def product(numbers):
+    result = 1
+    for value in numbers:
+        result *= value
+    return result
+
+
+def dimensions_of(machine, body, structure, field, at):
+    """The length of every dimension of a field, in the record that begins at `at`."""
+
+    def length(how, value):
+        if how == "fixed":
+            return value
+        source = structure.fields[value]
+        begin = at + source.offset
+        return machine.number(body[begin : begin + source.element.size], source.element.kind == SIGNED)
+
+    return [length(how, value) for how, value in field.dimensions]
+
+
+# Values, of a body that was verified. None is null; numbers, complex numbers and symbols are as text.py writes them.
+
+
+class Values:
+    def __init__(self, format, body):
+        self.machine, self.root, self.body = format.machine, format.root, body
+
+    def record(self):
+        return self.structure(self.root, 0)
+
+    def structure(self, structure, at):
+        return {field.name: self.field(structure, field, at) for field in structure.fields}
+
+    def field(self, structure, field, at):
+        lengths = dimensions_of(self.machine, self.body, structure, field, at)
+        begin = at + field.offset
+        if field.indirect:
+            begin = self.machine.number(self.body[begin : begin + self.machine.pointer])
+            if begin == 0 and not field.dynamic:
+                return None
+        return self.array(field.element, begin, lengths)
+
+    def array(self, element, at, lengths):
+        if not lengths:
+            return self.element(element, at)
+        stride = element.size * product(lengths[1:])
+        return [self.array(element, at + index * stride, lengths[1:]) for index in range(lengths[0])]
+
+    def element(self, element, at):
+        data = self.body[at : at + element.size]
+        kind = element.kind
+        if kind == STRUCTURE:
+            return self.structure(element.structure, at)
+        if kind == STRING:
+            begin = self.machine.number(data)
+            return bytes(self.body[begin : self.body.index(b"\0", begin)]) if begin else None
+        if kind in (SIGNED, UNSIGNED):
+            return self.machine.number(data, kind == SIGNED)
+        if kind == BOOLEAN:
+            return self.machine.number(data) == 1
+        if kind == CHAR:
+            return number.Char(data[0])
+        if kind in (SIGNED_ENUMERATION, UNSIGNED_ENUMERATION):
+            value = self.machine.number(data, kind == SIGNED_ENUMERATION)
+            return number.Symbol(next(name for name, symbol in element.symbols if symbol == value))
+        parts = [data] if kind not in COMPLEX else [data[: element.part], data[element.part :]]
+        values = [number.decode(element.float_kind, part, self.machine.order) for part in parts]
+        return values[0] if kind not in COMPLEX else number.Complex(*values)
