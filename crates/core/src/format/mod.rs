@@ -8,17 +8,22 @@
 //! laid out by the rules of a [`Layout`] (this machine or another), from a derive, or from a description that
 //! arrived. All of them pass the one checker, [`Structure::new`].
 
+mod cursor;
 mod description;
 mod element;
 mod layout;
+mod list;
 mod structure;
 mod token;
+mod types;
 
 pub use description::Description;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
 pub use layout::{Layout, LongDouble};
+pub use list::FieldList;
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
+pub use types::{Kind, Length, Type, Width};
 
 use crate::error::{Code, Error, Result};
 use std::fmt;
@@ -113,7 +118,7 @@ impl fmt::Display for Machine {
 
 /// A record's name and fields as laid out on one kind of machine. Cheap to clone, and compared by token.
 ///
-/// ```ignore
+/// ```
 /// use isoform_core::{FieldList, Machine, ByteOrder, Format};
 /// // struct small_record { int ivalue; double dvalue; int iarray[5]; }, as a 64-bit SPARC lays it out (paper 000, fig 1)
 /// let sparc = Machine { order: ByteOrder::Big, pointer: 8 };

@@ -1,0 +1,514 @@
+//! The text of a field's type: one parser and one printer, for field lists, shapes, tools and tests.
+//!
+//! ```text
+//! type      = element [ "(" bytes ")" ] { "[" dimension "]" } [ "*" ]
+//! element   = the papers' words: integer, unsigned integer, float, bfloat, x87, double-double, complex float, char,
+//!             boolean, enumeration{red=0,green=1}, unsigned enumeration{..}, string
+//!           | C's: int, unsigned long, double, long double, bool, size_t, char*, uint32_t ..
+//!           | of a fixed size: i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
+//!           | the name of a structure
+//! dimension = a number | the name of an integer field
+//! ```
+//!
+//! An array with a dimension that is a field is always behind a pointer; a final `*` puts anything else behind one. What
+//! words such as `integer` or `long` leave open - their size - a field list has in a column of its own, and a shape
+//! takes from the layout. A name that could be read as something else is written in double quotes.
+
+use super::cursor::{Cursor, Quoted};
+use super::element::{Element, Enumeration, FloatKind};
+use super::structure::{Dimension, Field, Structure};
+use crate::error::{Code, Error, Result};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A field's type as it is written.
+///
+/// ```
+/// use isoform_core::format::{Kind, Length, Type};
+/// let grid: Type = "float[nx][3]".parse()?;
+/// assert_eq!(*grid.dims, [Length::Field("nx".into()), Length::Fixed(3)]);
+/// assert!(grid.is_indirect());
+/// assert_eq!("unsigned  char [ 16 ]".parse::<Type>()?.to_string(), "u8[16]");
+/// let error = "unsigned flaot[3]".parse::<Type>().unwrap_err();
+/// assert_eq!(error.to_string(), "invalid declaration: expected a type, came `unsigned flaot` at column 1");
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// What one element is.
+    pub kind: Kind,
+    /// Its dimensions, the slowest-varying first.
+    pub dims: Box<[Length]>,
+    /// Whether a `*` puts it behind a pointer.
+    pub pointer: bool,
+}
+
+/// What one element is, as far as words say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A number without fraction.
+    Integer {
+        /// Whether it may be negative.
+        signed: bool,
+        /// Its size.
+        width: Width,
+    },
+    /// A floating-point number.
+    Float {
+        /// How its bits are read.
+        kind: FloatKind,
+        /// Its size.
+        width: Width,
+    },
+    /// A complex number.
+    Complex {
+        /// How the bits of each part are read.
+        kind: FloatKind,
+        /// The size of each part.
+        width: Width,
+    },
+    /// C's `long double`, or its complex number.
+    LongDouble {
+        /// Whether there are two of them.
+        complex: bool,
+    },
+    /// One byte of text.
+    Char,
+    /// 0 or 1.
+    Boolean {
+        /// Its size.
+        width: Width,
+    },
+    /// An integer each of whose values has a name.
+    Enumeration {
+        /// Whether its number may be negative.
+        signed: bool,
+        /// The size of its number.
+        width: Width,
+        /// Its symbols, in any order.
+        symbols: Box<[(Box<str>, i128)]>,
+    },
+    /// A pointer to text that ends with a NUL.
+    String,
+    /// A nested structure of this name.
+    Structure(Box<str>),
+}
+
+/// How many bytes a number has, as far as words say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// The words do not say.
+    Open,
+    /// So many.
+    Bytes(u8),
+    /// As many as C's `long`.
+    Long,
+    /// As many as a pointer.
+    Pointer,
+}
+
+/// One dimension as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Length {
+    /// So many elements, always.
+    Fixed(usize),
+    /// As many as the integer field of this name says.
+    Field(Box<str>),
+}
+
+impl Type {
+    /// The type of a field of `structure`, with all sizes.
+    pub fn of(field: &Field, structure: &Structure) -> Type {
+        let length = |dim: &Dimension| match *dim {
+            Dimension::Fixed(n) => Length::Fixed(n),
+            Dimension::Field(index) => {
+                Length::Field(structure.fields().get(index).map_or("?".into(), |length| length.name.clone()))
+            }
+        };
+        let dims: Box<[Length]> = field.dims.iter().map(length).collect();
+        Type { kind: Kind::of(&field.element), dims, pointer: field.indirect && !field.is_dynamic() }
+    }
+
+    /// The type in the papers' words alone, whose size stands in a column of its own: `integer[5]`.
+    pub fn without_size(mut self) -> Type {
+        self.kind = self.kind.with_width(Width::Open);
+        self
+    }
+
+    /// Whether the record holds a pointer to it.
+    pub fn is_indirect(&self) -> bool {
+        self.pointer || self.dims.iter().any(|dim| matches!(dim, Length::Field(_)))
+    }
+
+    /// The field that it is the type of, once it is known what its elements are.
+    pub(super) fn field(
+        &self,
+        name: &str,
+        element: Element,
+        offset: usize,
+        unit: Option<Box<str>>,
+        index_of: impl Fn(&str) -> Option<usize>,
+    ) -> Result<Field> {
+        let dimension = |length: &Length| match length {
+            Length::Fixed(n) => Ok(Dimension::Fixed(*n)),
+            Length::Field(field) => index_of(field).map(Dimension::Field).ok_or_else(|| {
+                let error = Error::new(Code::Declaration).at(name);
+                error.expected("an integer field as length").came(format_args!("`{field}`, which is no field"))
+            }),
+        };
+        let dims = self.dims.iter().map(dimension).collect::<Result<_>>()?;
+        Ok(Field { name: name.into(), element, dims, indirect: self.is_indirect(), offset, unit })
+    }
+
+    pub(super) fn read(cursor: &mut Cursor) -> Result<Type> {
+        let kind = Kind::read(cursor)?;
+        let mut dims = Vec::new();
+        cursor.skip_space();
+        while cursor.take('[') {
+            dims.push(Length::read(cursor)?);
+            cursor.expect(']')?;
+            cursor.skip_space();
+        }
+        let mut result = Type { kind, dims: dims.into(), pointer: false };
+        if cursor.rest().starts_with('*') && result.is_indirect() {
+            return Err(cursor.fault("no `*`, since an array whose length is a field is behind a pointer already"));
+        }
+        result.pointer = cursor.take('*');
+        Ok(result)
+    }
+}
+
+impl FromStr for Type {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Type> {
+        let mut cursor = Cursor::new(text);
+        let result = Type::read(&mut cursor)?;
+        cursor.skip_space();
+        match cursor.rest() {
+            "" => Ok(result),
+            _ if result.pointer => Err(cursor.fault("the end after `*`")),
+            _ => Err(cursor.fault("`[`, `*` or the end")),
+        }
+    }
+}
+
+impl Length {
+    fn read(cursor: &mut Cursor) -> Result<Length> {
+        cursor.skip_space();
+        let start = cursor.at();
+        if let Some(name) = cursor.quoted()? {
+            return Ok(Length::Field(name.into()));
+        }
+        match cursor.word() {
+            "" => Err(cursor.fault("a number or the name of an integer field")),
+            word if is_number(word) => match word.parse() {
+                Ok(n) => Ok(Length::Fixed(n)),
+                Err(_) => Err(cursor.fault_at(start, "a dimension that can be addressed")),
+            },
+            word => Ok(Length::Field(word.into())),
+        }
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl Kind {
+    fn of(element: &Element) -> Kind {
+        match element {
+            Element::Integer { signed, size } => Kind::Integer { signed: *signed, width: Width::Bytes(*size) },
+            Element::Float { kind, size } => Kind::Float { kind: *kind, width: Width::Bytes(*size) },
+            Element::Complex { kind, size } => Kind::Complex { kind: *kind, width: Width::Bytes(*size) },
+            Element::Char => Kind::Char,
+            Element::Boolean { size } => Kind::Boolean { width: Width::Bytes(*size) },
+            Element::Enumeration(e) => Kind::Enumeration {
+                signed: e.signed(),
+                width: Width::Bytes(e.size()),
+                symbols: e.symbols().iter().map(|symbol| (symbol.name.clone(), symbol.value)).collect(),
+            },
+            Element::String => Kind::String,
+            Element::Structure(structure) => Kind::Structure(structure.name().into()),
+        }
+    }
+
+    /// Its size, if it is one of the kinds whose words may leave that open.
+    pub(super) fn width(&self) -> Option<Width> {
+        match self {
+            Kind::Integer { width, .. }
+            | Kind::Float { width, .. }
+            | Kind::Complex { width, .. }
+            | Kind::Boolean { width }
+            | Kind::Enumeration { width, .. } => Some(*width),
+            Kind::LongDouble { .. } | Kind::Char | Kind::String | Kind::Structure(_) => None,
+        }
+    }
+
+    fn with_width(mut self, new: Width) -> Kind {
+        match &mut self {
+            Kind::Integer { width, .. }
+            | Kind::Float { width, .. }
+            | Kind::Complex { width, .. }
+            | Kind::Boolean { width }
+            | Kind::Enumeration { width, .. } => *width = new,
+            Kind::LongDouble { .. } | Kind::Char | Kind::String | Kind::Structure(_) => {}
+        }
+        self
+    }
+
+    /// What it is in memory: `bytes` fills in the sizes, `nested` knows the structures.
+    pub(super) fn element(
+        &self,
+        bytes: impl Fn(Width) -> Result<u8>,
+        nested: impl FnOnce(&str) -> Option<Arc<Structure>>,
+    ) -> Result<Element> {
+        Ok(match self {
+            Kind::Integer { signed, width } => Element::Integer { signed: *signed, size: bytes(*width)? },
+            Kind::Float { kind, width } => Element::Float { kind: *kind, size: bytes(*width)? },
+            Kind::Complex { kind, width } => Element::Complex { kind: *kind, size: bytes(*width)? },
+            Kind::LongDouble { .. } => {
+                return Err(Error::new(Code::Declaration)
+                    .expected("float, x87 or double-double, since long double is another on each machine")
+                    .came("long double"));
+            }
+            Kind::Char => Element::Char,
+            Kind::Boolean { width } => Element::Boolean { size: bytes(*width)? },
+            Kind::Enumeration { signed, width, symbols } => {
+                let symbols = symbols.iter().map(|(name, value)| (name.clone(), *value));
+                Element::Enumeration(Arc::new(Enumeration::new(*signed, bytes(*width)?, symbols)?))
+            }
+            Kind::String => Element::String,
+            Kind::Structure(name) => Element::Structure(nested(name).ok_or_else(|| {
+                let error =
+                    Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
+                error.came(format_args!("`{name}`"))
+            })?),
+        })
+    }
+
+    fn read(cursor: &mut Cursor) -> Result<Kind> {
+        cursor.skip_space();
+        if let Some(name) = cursor.quoted()? {
+            return Ok(Kind::Structure(name.into()));
+        }
+        let start = cursor.at();
+        let words = read_words(cursor);
+        if words == ["struct"] {
+            return Ok(Kind::Structure(cursor.name("the name of a structure")?));
+        }
+        let kind = match (known_kind(&words.join(" ")), &*words) {
+            (_, []) => return Err(cursor.fault("a type")),
+            (Some(kind), _) => kind,
+            (None, ["struct", name] | [name]) => return Ok(Kind::Structure((*name).into())),
+            (None, _) => return Err(cursor.fault_between(start, cursor.at(), "a type")),
+        };
+        kind.read_size(cursor)?.read_symbols(cursor)
+    }
+
+    /// Reads a size in parentheses, if there is one.
+    fn read_size(self, cursor: &mut Cursor) -> Result<Kind> {
+        cursor.skip_space();
+        let open = cursor.at();
+        if self == Kind::Char && cursor.take('*') {
+            return Ok(Kind::String);
+        }
+        if !cursor.take('(') {
+            return Ok(self);
+        }
+        if self != Kind::Char && self.width() != Some(Width::Open) {
+            return Err(cursor.fault_at(open, "no size, since this type has one already"));
+        }
+        cursor.skip_space();
+        let start = cursor.at();
+        let size = Some(cursor.word()).filter(|word| is_number(word)).and_then(|word| word.parse().ok());
+        let size = size.filter(|&size: &u8| size > 0 && (self != Kind::Char || size == 1));
+        let size = size.ok_or_else(|| cursor.fault_at(start, "a size in bytes that this type can have"))?;
+        cursor.expect(')')?;
+        Ok(self.with_width(Width::Bytes(size)))
+    }
+
+    /// Reads the symbols, if it is an enumeration. One without a number has that of the one before, plus 1.
+    fn read_symbols(mut self, cursor: &mut Cursor) -> Result<Kind> {
+        let Kind::Enumeration { symbols, .. } = &mut self else { return Ok(self) };
+        cursor.expect('{')?;
+        let mut list = Vec::new();
+        let mut next = Some(0i128);
+        loop {
+            cursor.skip_space();
+            let start = cursor.at();
+            let name = cursor.until(|c| c.is_whitespace() || matches!(c, '=' | ',' | '}'));
+            if name.is_empty() {
+                return Err(cursor.fault("a symbol"));
+            }
+            cursor.skip_space();
+            if cursor.take('=') {
+                cursor.skip_space();
+                let start = cursor.at();
+                let number = cursor.until(|c| c.is_whitespace() || matches!(c, ',' | '}'));
+                let digits = number.strip_prefix('-').unwrap_or(number);
+                let value = Some(number).filter(|_| is_number(digits)).and_then(|number| number.parse().ok());
+                next = Some(value.ok_or_else(|| cursor.fault_at(start, "a number"))?);
+            }
+            let value = next.ok_or_else(|| cursor.fault_at(start, "a number that is not too large"))?;
+            next = value.checked_add(1);
+            list.push((name.into(), value));
+            cursor.skip_space();
+            if !cursor.take(',') {
+                break;
+            }
+        }
+        if !cursor.take('}') {
+            return Err(cursor.fault("`,` or `}`"));
+        }
+        *symbols = list.into();
+        Ok(self)
+    }
+}
+
+/// Words up to the first that is followed by `=`, which is what begins after a type in a shape.
+fn read_words<'a>(cursor: &mut Cursor<'a>) -> Vec<&'a str> {
+    let mut words = Vec::new();
+    loop {
+        cursor.skip_space();
+        let start = cursor.at();
+        match cursor.word() {
+            "" => return words,
+            _ if cursor.rest().trim_start().starts_with('=') => {
+                cursor.go_back(start);
+                return words;
+            }
+            word => words.push(word),
+        }
+    }
+}
+
+fn known_kind(words: &str) -> Option<Kind> {
+    if let Some(part) = words.strip_prefix("complex ").or_else(|| words.strip_suffix(" complex")) {
+        return match known_real(part)? {
+            Kind::Float { kind, width } => Some(Kind::Complex { kind, width }),
+            Kind::LongDouble { .. } => Some(Kind::LongDouble { complex: true }),
+            _ => None,
+        };
+    }
+    known_real(words)
+}
+
+fn known_real(words: &str) -> Option<Kind> {
+    use Width::{Bytes, Long, Open, Pointer};
+    let integer = |signed, width| Kind::Integer { signed, width };
+    let float = |kind, width| Kind::Float { kind, width };
+    let symbols = Box::default();
+    Some(match words {
+        "integer" | "signed integer" => integer(true, Open),
+        "unsigned integer" | "unsigned" => integer(false, Open),
+        "float" => float(FloatKind::Ieee, Open),
+        "bfloat" => float(FloatKind::Brain, Open),
+        "x87" => float(FloatKind::X87, Open),
+        "double-double" => float(FloatKind::Double2, Open),
+        "char" => Kind::Char,
+        "boolean" => Kind::Boolean { width: Open },
+        "enumeration" | "enum" => Kind::Enumeration { signed: true, width: Open, symbols },
+        "unsigned enumeration" | "unsigned enum" => Kind::Enumeration { signed: false, width: Open, symbols },
+        "string" => Kind::String,
+
+        "i8" | "int8_t" | "signed char" => integer(true, Bytes(1)),
+        "i16" | "int16_t" | "short" | "short int" | "signed short" | "signed short int" => integer(true, Bytes(2)),
+        "i32" | "int32_t" | "int" | "signed int" | "signed" => integer(true, Bytes(4)),
+        "i64" | "int64_t" | "long long" | "long long int" | "signed long long" | "signed long long int" => {
+            integer(true, Bytes(8))
+        }
+        "i128" | "__int128" => integer(true, Bytes(16)),
+        "long" | "long int" | "signed long" | "signed long int" => integer(true, Long),
+        "ssize_t" | "ptrdiff_t" | "intptr_t" | "isize" => integer(true, Pointer),
+
+        "u8" | "uint8_t" | "unsigned char" => integer(false, Bytes(1)),
+        "u16" | "uint16_t" | "unsigned short" | "unsigned short int" => integer(false, Bytes(2)),
+        "u32" | "uint32_t" | "unsigned int" => integer(false, Bytes(4)),
+        "u64" | "uint64_t" | "unsigned long long" | "unsigned long long int" => integer(false, Bytes(8)),
+        "u128" | "unsigned __int128" => integer(false, Bytes(16)),
+        "unsigned long" | "unsigned long int" => integer(false, Long),
+        "size_t" | "uintptr_t" | "usize" => integer(false, Pointer),
+
+        "f16" => float(FloatKind::Ieee, Bytes(2)),
+        "f32" => float(FloatKind::Ieee, Bytes(4)),
+        "f64" | "double" => float(FloatKind::Ieee, Bytes(8)),
+        "f128" => float(FloatKind::Ieee, Bytes(16)),
+        "bf16" => float(FloatKind::Brain, Bytes(2)),
+        "long double" => Kind::LongDouble { complex: false },
+        "bool" | "_Bool" => Kind::Boolean { width: Bytes(1) },
+        _ => return None,
+    })
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one_char = self.kind == Kind::Char && self.pointer && self.dims.is_empty();
+        match one_char {
+            true => f.write_str("char(1)")?, // since "char*" is a string
+            false => fmt::Display::fmt(&self.kind, f)?,
+        }
+        for dim in &self.dims {
+            match dim {
+                Length::Fixed(n) => write!(f, "[{n}]")?,
+                Length::Field(name) => write!(f, "[{}]", Quoted { name, reserved: is_number(name) })?,
+            }
+        }
+        f.write_str(if self.pointer { "*" } else { "" })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Integer { signed, width } => integer_words(f, *signed, *width),
+            Kind::Float { kind, width } => float_words(f, *kind, *width),
+            Kind::Complex { kind, width } => f.write_str("complex ").and_then(|()| float_words(f, *kind, *width)),
+            Kind::LongDouble { complex } => f.write_str(if *complex { "complex long double" } else { "long double" }),
+            Kind::Char => f.write_str("char"),
+            Kind::Boolean { width: Width::Bytes(1) } => f.write_str("bool"),
+            Kind::Boolean { width } => with_size(f, "boolean", *width),
+            Kind::Enumeration { signed, width, symbols } => {
+                with_size(f, if *signed { "enumeration" } else { "unsigned enumeration" }, *width)?;
+                for (i, (name, value)) in symbols.iter().enumerate() {
+                    write!(f, "{}{name}={value}", if i == 0 { "{" } else { "," })?;
+                }
+                f.write_str("}")
+            }
+            Kind::String => f.write_str("string"),
+            Kind::Structure(name) => {
+                let reserved = known_kind(name).is_some() || matches!(&**name, "struct" | "complex");
+                fmt::Display::fmt(&Quoted { name, reserved }, f)
+            }
+        }
+    }
+}
+
+fn integer_words(f: &mut fmt::Formatter<'_>, signed: bool, width: Width) -> fmt::Result {
+    match (signed, width) {
+        (true, Width::Bytes(size @ (1 | 2 | 4 | 8 | 16))) => write!(f, "i{}", 8 * u32::from(size)),
+        (false, Width::Bytes(size @ (1 | 2 | 4 | 8 | 16))) => write!(f, "u{}", 8 * u32::from(size)),
+        (true, Width::Long) => f.write_str("long"),
+        (false, Width::Long) => f.write_str("unsigned long"),
+        (true, Width::Pointer) => f.write_str("ssize_t"),
+        (false, Width::Pointer) => f.write_str("size_t"),
+        (true, _) => with_size(f, "integer", width),
+        (false, _) => with_size(f, "unsigned integer", width),
+    }
+}
+
+fn float_words(f: &mut fmt::Formatter<'_>, kind: FloatKind, width: Width) -> fmt::Result {
+    match (kind, width) {
+        (FloatKind::Ieee, Width::Bytes(size @ (2 | 4 | 8 | 16))) => write!(f, "f{}", 8 * u32::from(size)),
+        (FloatKind::Brain, Width::Bytes(2)) => f.write_str("bf16"),
+        _ => with_size(f, kind.word(), width),
+    }
+}
+
+fn with_size(f: &mut fmt::Formatter<'_>, words: &str, width: Width) -> fmt::Result {
+    match width {
+        Width::Bytes(size) => write!(f, "{words}({size})"),
+        Width::Open | Width::Long | Width::Pointer => f.write_str(words),
+    }
+}
