@@ -1,7 +1,7 @@
 //! Holds the text in `spec/` to the code: what stands there in tables and examples is what the code does.
 
 use isoform_core::message::{Split, split};
-use isoform_core::{Class, Code, Format};
+use isoform_core::{Class, Code, Element, FloatKind, Format, Layout};
 
 fn spec(file: &str) -> String {
     let path = format!("{}/../../spec/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -61,4 +61,29 @@ fn the_message_is_as_in_the_example() {
     let format = Format::parse(&example(&spec("format.md"), "description Track")).unwrap();
     let Split::Whole { header, body, length } = split(&bytes).unwrap() else { panic!("not whole") };
     assert_eq!((header.token, body.len(), length), (format.token(), 40, 80));
+}
+
+#[test]
+fn layouts_are_listed_as_they_are() {
+    let row = |layout: &Layout| {
+        let order = format!("{:?}", layout.order).to_lowercase();
+        let long = layout.long_double;
+        let other = layout.align_of(&Element::Float { kind: FloatKind::Ieee, size: 16 });
+        let kind = match (long.kind, long.size) {
+            (FloatKind::Ieee, 8) => "double",
+            (FloatKind::Ieee, _) => "quad",
+            (kind, _) => kind.word(),
+        };
+        let long_double = format!("{kind}, {} bytes, at {}", long.size, long.align);
+        let [i8, i16, double] = [layout.align_integer8, layout.align_integer16, layout.align_double];
+        format!(
+            "| {} | {order} | {} | {} | {i8} | {i16} | {double} | {long_double} | {other} |",
+            layout.name, layout.pointer, layout.long
+        )
+    };
+    let expected: Vec<String> = Layout::ALL.iter().map(row).collect();
+    let text = spec("layouts.md");
+    let listed: Vec<&str> =
+        text.lines().filter(|line| line.contains(" | little | ") || line.contains(" | big | ")).collect();
+    assert_eq!(listed, expected, "spec/layouts.md and Layout differ; the table should read\n{}", expected.join("\n"));
 }
