@@ -4,7 +4,7 @@
 //! needed; fields say the gap before them instead of an offset, so that overlapping fields cannot be written at all.
 
 use super::element::{Element, Enumeration, FloatKind};
-use super::structure::{Dimension, Field, Structure};
+use super::structure::{Dimension, Field, Structure, check_name};
 use super::{ByteOrder, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
 use std::collections::HashMap;
@@ -261,8 +261,15 @@ impl Reader<'_> {
         Ok(text.into())
     }
 
-    fn structure(&mut self, machine: Machine, known: &[Arc<Structure>]) -> Result<Structure> {
+    /// A name, checked before it can become part of an error's path.
+    fn name(&mut self) -> Result<Box<str>> {
         let name = self.text()?;
+        check_name(&name)?;
+        Ok(name)
+    }
+
+    fn structure(&mut self, machine: Machine, known: &[Arc<Structure>]) -> Result<Structure> {
+        let name = self.name()?;
         let size = self.size()?;
         let align = 1usize.checked_shl(self.byte()?.into()).ok_or_else(|| self.fault("an alignment"))?;
         let count = self.length()?;
@@ -270,6 +277,10 @@ impl Reader<'_> {
         let mut end = 0usize;
         for _ in 0..count {
             let field = self.field(end, known).map_err(|error| error.within(&name))?;
+            if field.is_dynamic() && !field.indirect {
+                let error = Error::new(Code::Declaration).expected("the mark of a pointer").at(&*field.name);
+                return Err(error.within(&name));
+            }
             let extent = field.extent(machine.pointer);
             end = extent.and_then(|extent| field.offset.checked_add(extent)).ok_or_else(|| Error::new(Code::Size))?;
             fields.push(field);
@@ -278,7 +289,7 @@ impl Reader<'_> {
     }
 
     fn field(&mut self, end: usize, known: &[Arc<Structure>]) -> Result<Field> {
-        let name = self.text()?;
+        let name = self.name()?;
         let gap = self.size()?;
         let offset = end.checked_add(gap).ok_or_else(|| Error::new(Code::Size).at(&*name))?;
         let tag = self.byte()?;
@@ -329,7 +340,7 @@ impl Reader<'_> {
         let count = self.length()?;
         let mut symbols = Vec::new();
         for _ in 0..count {
-            let name = self.text()?;
+            let name = self.name()?;
             let value = self.varint()?;
             symbols.push((name, if signed { unzigzag(value).into() } else { value.into() }));
         }
