@@ -26,7 +26,7 @@ pub mod verify;
 pub use error::{Class, Code, Error, Result};
 pub use format::{
     ByteOrder, Description, Dimension, Element, Enumeration, Field, FieldList, FloatKind, Format, Layout, Machine,
-    Structure, Symbol, Token,
+    Shape, Structure, Symbol, Token,
 };
 pub use value::Value;
 pub use verify::Body;

@@ -13,6 +13,8 @@ mod description;
 mod element;
 mod layout;
 mod list;
+mod shape;
+mod shape_text;
 mod structure;
 mod token;
 mod types;
@@ -21,6 +23,7 @@ pub use description::Description;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
 pub use layout::{Layout, LongDouble};
 pub use list::FieldList;
+pub use shape::Shape;
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
 pub use types::{Kind, Length, Type, Width};
@@ -37,6 +40,8 @@ pub const MAX_FIELDS: usize = 4096;
 pub const MAX_DESCRIPTION: usize = 64 << 10;
 /// An array has at most this many dimensions.
 pub const MAX_RANK: usize = 8;
+/// A structure is aligned to at most this many bytes.
+pub const MAX_ALIGN: usize = 1 << 16;
 /// A record's fixed part is smaller than this many bytes.
 pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX as usize };
 

@@ -1,7 +1,7 @@
 //! Fields in their places. [`Structure::new`] is the one checker that every format passes, however it was declared.
 
 use super::element::Element;
-use super::{MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
+use super::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -111,11 +111,8 @@ impl Structure {
         if size >= MAX_RECORD {
             return Err(fault(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes")).came(size));
         }
-        if !align.is_power_of_two() || align > 1 << 16 || !size.is_multiple_of(align) || size == 0 || fields.is_empty()
-        {
-            return Err(fault(Code::Declaration)
-                .expected("fields, and a size that is a multiple of an alignment")
-                .came(format_args!("{} fields, size {size}, alignment {align}", fields.len())));
+        if fields.is_empty() {
+            return Err(fault(Code::Declaration).expected("at least one field"));
         }
         let fields = in_order(fields);
         let mut names = HashSet::with_capacity(fields.len());
@@ -143,6 +140,11 @@ impl Structure {
                 total_fields += inner.total_fields;
                 gaps |= inner.gaps;
             }
+        }
+        if !align.is_power_of_two() || align > MAX_ALIGN || !size.is_multiple_of(align) {
+            return Err(fault(Code::Declaration)
+                .expected(format_args!("a size that is a multiple of an alignment of up to {MAX_ALIGN}"))
+                .came(format_args!("size {size}, alignment {align}")));
         }
         if depth > MAX_DEPTH {
             return Err(fault(Code::Depth).expected(format_args!("at most {MAX_DEPTH} levels")).came(depth));

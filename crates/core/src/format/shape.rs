@@ -1,0 +1,283 @@
+//! Records declared without a layout, as a C header declares them, and laid out by the rules of any [`Layout`].
+//!
+//! The declarations and the laying out are here; their text - `record Point`, a line for each field - is in
+//! [`shape_text`](super::shape_text), the words for types in [`types`](super::types).
+
+use super::element::{Element, FloatKind};
+use super::structure::{Field, Structure};
+use super::types::{Kind, Type, Width};
+use super::{Format, Layout, MAX_RECORD};
+use crate::error::{Code, Error, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A record's name and fields without sizes and offsets: what a C header says of a struct. [`Shape::on`] lays it out as
+/// the C compiler of a machine would.
+///
+/// ```
+/// use isoform_core::{Layout, format::Shape};
+/// let shape = Shape::new("sample").field("time", "double").unit("s").field("count", "long").field("data", "float[count]");
+/// assert_eq!(shape.on(&Layout::X86_64)?.size(), 24);
+/// assert_eq!(shape.on(&Layout::POWERPC)?.size(), 16);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+///
+/// The types are written as [`Type`] says. Where their words leave the size open, it is that of C's `int`, `float` and
+/// `enum`: 4 bytes; of 1 for a boolean. The same as a text, and with a nested record:
+///
+/// ```
+/// use isoform_core::{Layout, format::Shape};
+/// let shape = Shape::parse(r#"
+/// ## The path of a particle
+/// record Point
+///   x  double
+///   y  double  unit="m"
+/// record Track
+///   id      unsigned long
+///   name    string
+///   n       int
+///   points  Point[n]
+///   phase   enumeration{solid=0,liquid=1}
+/// "#)?;
+/// let format = shape.on(&Layout::S390X)?;
+/// assert_eq!((format.name(), format.size()), ("Track", 40));
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// The records, each after those that it nests. The last one is what is laid out.
+    pub(super) records: Vec<Declaration>,
+    fault: Option<Error>,
+}
+
+/// One record of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Declaration {
+    pub(super) name: Box<str>,
+    pub(super) packed: bool,
+    pub(super) fields: Vec<DeclaredField>,
+}
+
+/// One field of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DeclaredField {
+    pub(super) name: Box<str>,
+    pub(super) words: Type,
+    pub(super) unit: Option<Box<str>>,
+}
+
+impl Shape {
+    /// The shape of a record of this name, without fields yet.
+    pub fn new(name: impl Into<Box<str>>) -> Shape {
+        Shape { records: vec![Declaration { name: name.into(), packed: false, fields: Vec::new() }], fault: None }
+    }
+
+    /// The shape of a format, with all its sizes. Where the fields lie is forgotten.
+    pub fn of(format: &Format) -> Shape {
+        let mut shape = Shape { records: Vec::new(), fault: None };
+        shape.add(format.structure());
+        shape
+    }
+
+    /// The shape that a text declares: its last record, in which types may name the records before it.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`], with line and column, where the text cannot be understood.
+    pub fn parse(text: &str) -> Result<Shape> {
+        super::shape_text::parse(text).map(|records| Shape { records, fault: None })
+    }
+
+    /// The same shape with one more field. A type that cannot be understood is reported by [`Shape::on`].
+    pub fn field(mut self, name: impl Into<Box<str>>, words: &str) -> Shape {
+        let name = name.into();
+        match words.parse() {
+            Ok(words) => self.record().fields.push(DeclaredField { name, words, unit: None }),
+            Err(error) => {
+                let path = format!("{}.{name}", self.name());
+                self.fail(error.at(path));
+            }
+        }
+        self
+    }
+
+    /// The same shape, with the unit in which its last field is measured.
+    pub fn unit(mut self, unit: impl Into<Box<str>>) -> Shape {
+        match self.record().fields.last_mut() {
+            Some(field) => field.unit = Some(unit.into()),
+            None => self.fail(Error::new(Code::Declaration).came("a unit before any field")),
+        }
+        self
+    }
+
+    /// The same shape, in which types may name `inner` and what that nests.
+    pub fn nested(mut self, inner: Shape) -> Shape {
+        inner.fault.into_iter().for_each(|fault| self.fail(fault));
+        for record in inner.records {
+            match self.records.iter().find(|known| known.name == record.name) {
+                Some(known) if *known == record => {}
+                Some(_) => self.fail(two_of(&record.name)),
+                None => self.records.insert(self.records.len() - 1, record),
+            }
+        }
+        self
+    }
+
+    /// The same shape without gaps, as `__attribute__((packed))` makes a struct. Nested records keep theirs.
+    pub fn packed(mut self) -> Shape {
+        self.record().packed = true;
+        self
+    }
+
+    /// The name of the record.
+    pub fn name(&self) -> &str {
+        self.records.last().map_or("", |record| &record.name)
+    }
+
+    /// The format of the record as the C compiler of a machine lays it out.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] at the field whose type cannot be understood, and as [`Structure::new`] and [`Format::new`].
+    pub fn on(&self, layout: &Layout) -> Result<Format> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let mut known: HashMap<&str, Arc<Structure>> = HashMap::new();
+        let mut last = None;
+        for record in &self.records {
+            let structure = Arc::new(record.on(layout, &known)?);
+            if known.insert(&record.name, structure.clone()).is_some() {
+                return Err(two_of(&record.name));
+            }
+            last = Some(structure);
+        }
+        Format::new(last.ok_or_else(|| Error::new(Code::Internal).came("a shape without records"))?)
+    }
+
+    /// The same shape in which every number that some machine calls `long double` is that of the layout.
+    fn with_native_long_double(mut self) -> Shape {
+        for field in self.records.iter_mut().flat_map(|record| &mut record.fields) {
+            let (kind, width, complex) = match field.words.kind {
+                Kind::Float { kind, width } => (kind, width, false),
+                Kind::Complex { kind, width } => (kind, width, true),
+                _ => continue,
+            };
+            if matches!(kind, FloatKind::X87 | FloatKind::Double2) || width == Width::Bytes(16) {
+                field.words.kind = Kind::LongDouble { complex };
+            }
+        }
+        self
+    }
+
+    /// Adds a structure after those that it nests, unless one of its name is there.
+    fn add(&mut self, structure: &Structure) {
+        if self.records.iter().any(|record| *record.name == *structure.name()) {
+            return;
+        }
+        for field in structure.fields() {
+            if let Element::Structure(inner) = &field.element {
+                self.add(inner);
+            }
+        }
+        let declare = |field: &Field| DeclaredField {
+            name: field.name.clone(),
+            words: Type::of(field, structure),
+            unit: field.unit.clone(),
+        };
+        let fields = structure.fields().iter().map(declare).collect();
+        self.records.push(Declaration { name: structure.name().into(), packed: false, fields });
+    }
+
+    fn record(&mut self) -> &mut Declaration {
+        let last = self.records.len() - 1;
+        &mut self.records[last]
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.fault.get_or_insert(error);
+    }
+}
+
+impl Format {
+    /// The format of the same record on another machine: integers and floats keep their sizes, while pointers, places
+    /// and gaps follow the layout, and `long double` - of whichever kind - is what it is there.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, format::Shape};
+    /// let here = Shape::new("r").field("n", "int").field("x", "long double[n]").on(&Layout::X86_64)?;
+    /// let there = here.on(&Layout::I386)?;
+    /// assert_eq!((here.size(), there.size()), (16, 8));
+    /// assert_eq!(there, Shape::new("r").field("n", "int").field("x", "long double[n]").on(&Layout::I386)?);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A limit's code, if the record passes it there.
+    pub fn on(&self, layout: &Layout) -> Result<Format> {
+        Shape::of(self).with_native_long_double().on(layout)
+    }
+}
+
+impl Declaration {
+    fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Structure> {
+        let indices: HashMap<&str, usize> =
+            self.fields.iter().enumerate().map(|(i, field)| (&*field.name, i)).collect();
+        let mut fields = Vec::with_capacity(self.fields.len());
+        let (mut end, mut align) = (0usize, 1);
+        for declared in &self.fields {
+            let place = |error: Error| error.at(format!("{}.{}", self.name, declared.name));
+            let element = declared.words.kind.on(layout, known).map_err(place)?;
+            let natural = match declared.words.is_indirect() {
+                _ if self.packed => 1,
+                true => layout.pointer.into(),
+                false => layout.align_of(&element),
+            };
+            let offset = end.next_multiple_of(natural);
+            let index_of = |name: &str| indices.get(name).copied();
+            let field = declared
+                .words
+                .field(&declared.name, element, offset, declared.unit.clone(), index_of)
+                .map_err(place)?;
+            let past = field.extent(layout.pointer).and_then(|extent| offset.checked_add(extent));
+            let too_large = || Error::new(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes"));
+            end = past.filter(|&past| past < MAX_RECORD).ok_or_else(too_large).map_err(place)?;
+            align = align.max(natural);
+            fields.push(field);
+        }
+        Structure::new(self.name.clone(), layout.machine(), end.next_multiple_of(align), align, fields)
+    }
+}
+
+impl Kind {
+    /// What it is in the memory of a machine.
+    fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Element> {
+        if let Kind::LongDouble { complex } = self {
+            let (kind, size) = (layout.long_double.kind, layout.long_double.size);
+            return Ok(if *complex { Element::Complex { kind, size } } else { Element::Float { kind, size } });
+        }
+        let bytes = |width| match width {
+            Width::Bytes(size) => size,
+            Width::Long => layout.long,
+            Width::Pointer => layout.pointer,
+            Width::Open => self.usual_size(layout),
+        };
+        self.element(|width| Ok(bytes(width)), |name| known.get(name).cloned())
+    }
+
+    /// The size of a number whose words leave it open.
+    fn usual_size(&self, layout: &Layout) -> u8 {
+        match self {
+            Kind::Boolean { .. } => 1,
+            Kind::Float { kind, .. } | Kind::Complex { kind, .. } => match kind {
+                FloatKind::Ieee => 4,
+                FloatKind::Brain => 2,
+                FloatKind::X87 if layout.long_double.kind == FloatKind::X87 => layout.long_double.size,
+                FloatKind::X87 | FloatKind::Double2 => 16,
+            },
+            _ => 4,
+        }
+    }
+}
+
+pub(super) fn two_of(name: &str) -> Error {
+    Error::new(Code::Declaration).at(name).came("two different records of this name")
+}

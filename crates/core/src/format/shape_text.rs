@@ -1,0 +1,133 @@
+//! The text of a shape: a line that names each record, and beneath it a line for each field.
+//!
+//! ```text
+//! # What follows a `#` is for people.
+//! record Point
+//!   x  double
+//!   y  double  unit="m"
+//! packed record Path
+//!   n       int
+//!   points  Point[n]
+//! ```
+//!
+//! Names that could be read as something else - a field named `record`, say - are written in double quotes.
+
+use super::cursor::{Cursor, Quoted};
+use super::shape::{Declaration, DeclaredField, Shape, two_of};
+use super::types::Type;
+use crate::error::{Code, Error, Result};
+use std::collections::HashSet;
+use std::fmt;
+
+pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
+    let mut records: Vec<Declaration> = Vec::new();
+    let mut names = HashSet::new();
+    for (number, line) in text.lines().enumerate() {
+        let in_line = |error: Error| {
+            let came = format!("{} of line {}", error.actual(), number + 1);
+            error.came(came)
+        };
+        let in_record = |error: Error| match records.last() {
+            Some(record) if !error.path().is_empty() => in_line(error.within(&record.name)),
+            _ => in_line(error),
+        };
+        match read_line(line).map_err(in_record)? {
+            Line::Empty => {}
+            Line::Record { name, .. } if !names.insert(name.clone()) => return Err(two_of(&name)),
+            Line::Record { name, packed } => records.push(Declaration { name, packed, fields: Vec::new() }),
+            Line::Field(field) => match records.last_mut() {
+                Some(record) => record.fields.push(field),
+                None => return Err(in_line(Error::new(Code::Declaration).expected("`record NAME`").came("a field"))),
+            },
+        }
+    }
+    match records.is_empty() {
+        false => Ok(records),
+        true => Err(Error::new(Code::Declaration).expected("`record NAME`").came("a text without records")),
+    }
+}
+
+enum Line {
+    Empty,
+    Record { name: Box<str>, packed: bool },
+    Field(DeclaredField),
+}
+
+fn read_line(line: &str) -> Result<Line> {
+    let mut cursor = Cursor::new(line);
+    if at_end(&mut cursor) {
+        return Ok(Line::Empty);
+    }
+    let quoted = cursor.rest().starts_with('"');
+    let name = cursor.name("the name of a field, or `record`")?;
+    let packed = !quoted && &*name == "packed";
+    if packed {
+        cursor.skip_space();
+        let start = cursor.at();
+        if cursor.word() != "record" {
+            return Err(cursor.fault_at(start, "`record` (a field named packed is written in quotes)"));
+        }
+    }
+    if packed || (!quoted && &*name == "record") {
+        let name = cursor.name("the name of a record")?;
+        return if at_end(&mut cursor) {
+            Ok(Line::Record { name, packed })
+        } else {
+            Err(cursor.fault("the end of the line"))
+        };
+    }
+    read_field(&mut cursor, &name).map_err(|error| error.at(&*name))
+}
+
+/// Reads what follows the name of a field.
+fn read_field(cursor: &mut Cursor, name: &str) -> Result<Line> {
+    let words = Type::read(cursor)?;
+    let unit = read_unit(cursor)?;
+    match (at_end(cursor), &unit) {
+        (true, _) => Ok(Line::Field(DeclaredField { name: name.into(), words, unit })),
+        (false, None) => Err(cursor.fault("`unit=` or the end of the line")),
+        (false, Some(_)) => Err(cursor.fault("the end of the line")),
+    }
+}
+
+fn read_unit(cursor: &mut Cursor) -> Result<Option<Box<str>>> {
+    cursor.skip_space();
+    let start = cursor.at();
+    if cursor.word() != "unit" {
+        cursor.go_back(start);
+        return Ok(None);
+    }
+    cursor.expect('=')?;
+    cursor.skip_space();
+    match cursor.quoted()? {
+        Some(unit) => Ok(Some(unit.into())),
+        None => Err(cursor.fault("a unit in double quotes")),
+    }
+}
+
+fn at_end(cursor: &mut Cursor) -> bool {
+    cursor.skip_space();
+    cursor.rest().is_empty() || cursor.rest().starts_with('#')
+}
+
+impl fmt::Display for Shape {
+    /// The text of the shape, as [`Shape::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for record in &self.records {
+            let packed = if record.packed { "packed " } else { "" };
+            writeln!(f, "{packed}record {}", Quoted { name: &record.name, reserved: false })?;
+            let reserved = |name: &str| matches!(name, "record" | "packed");
+            let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
+            let names: Vec<String> = record.fields.iter().map(|field| name(&field.name)).collect();
+            let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+            for (name, field) in names.iter().zip(&record.fields) {
+                write!(f, "  {name:width$}  {}", field.words)?;
+                if let Some(unit) = &field.unit {
+                    write!(f, "  unit={}", Quoted { name: unit, reserved: true })?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}

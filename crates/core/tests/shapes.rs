@@ -1,0 +1,128 @@
+//! Shapes: their text, and where the fields lie on different machines.
+
+use isoform_core::{Class, Format, Layout, Shape};
+
+/// Offsets of the fields, then size and alignment.
+fn places(format: &Format) -> Vec<usize> {
+    let structure = format.structure();
+    let offsets = structure.fields().iter().map(|field| field.offset);
+    offsets.chain([structure.size(), structure.align()]).collect()
+}
+
+#[test]
+fn each_machine_has_its_own_places() {
+    let shape = Shape::new("r")
+        .field("c", "char")
+        .field("d", "double")
+        .field("l", "long")
+        .field("s", "string")
+        .field("b", "bool")
+        .field("e", "long double")
+        .field("i", "i128")
+        .field("z", "complex float");
+    for (name, expected) in [
+        ("x86_64", vec![0, 8, 16, 24, 32, 48, 64, 80, 96, 16]),
+        ("aarch64", vec![0, 8, 16, 24, 32, 48, 64, 80, 96, 16]),
+        ("i386", vec![0, 4, 12, 16, 20, 24, 48, 64, 80, 16]),
+        ("windows-x64", vec![0, 8, 16, 24, 32, 40, 48, 64, 80, 16]),
+        ("armv7", vec![0, 8, 16, 20, 24, 32, 40, 56, 64, 8]),
+        ("powerpc", vec![0, 8, 16, 20, 24, 32, 48, 64, 80, 16]),
+        ("s390x", vec![0, 8, 16, 24, 32, 40, 56, 72, 80, 8]),
+    ] {
+        let format = shape.on(&Layout::named(name).unwrap()).unwrap();
+        assert_eq!(places(&format), expected, "{name}");
+    }
+}
+
+#[test]
+fn packed_records_have_no_gaps() {
+    let inner = Shape::new("inner").field("c", "char").field("d", "double");
+    let outer = Shape::new("outer").nested(inner).packed().field("c", "char").field("i", "inner").field("n", "int");
+    let format = outer.on(&Layout::X86_64).unwrap();
+    assert_eq!(places(&format), [0, 1, 17, 21, 1]);
+    assert_eq!(Shape::parse(&outer.to_string()).unwrap(), outer);
+}
+
+#[test]
+fn the_text_of_a_format_declares_it_again() {
+    let text = r##"
+        record "record"
+            "packed"  complex f32[2][3]  unit="m/s \"\\"
+            "#5"      u16
+            5         i8            # the length of the next
+            x         bf16["5"]
+            unit      unsigned enumeration(1){a=1,b(c)=200}
+        record Outer
+            record_   "record"[5]*
+            name      string[2]
+            note      char[4]
+            one       char(1)*
+            wide      x87(12)
+    "##;
+    let shape = Shape::parse(text).unwrap();
+    for layout in Layout::ALL {
+        let format = shape.on(layout).unwrap();
+        let printed = Shape::of(&format).to_string();
+        assert_eq!(Shape::parse(&printed).unwrap().on(layout).unwrap(), format, "{printed}");
+    }
+}
+
+#[test]
+fn errors_point_at_line_and_column() {
+    for (text, message) in [
+        ("", "expected `record NAME`, came a text without records"),
+        ("x int", "expected `record NAME`, came a field of line 1"),
+        ("record", "expected the name of a record, came the end at column 7 of line 1"),
+        ("record a b", "expected the end of the line, came `b` at column 10 of line 1"),
+        (
+            "record a\n\n  x flaot(4)",
+            "at a.x: expected `unit=` or the end of the line, came `(4` at column 10 of line 3",
+        ),
+        ("record a\n  x int units=\"m\"", "at a.x: expected `unit=` or the end of the line"),
+        ("record a\n  x int unit=m", "at a.x: expected a unit in double quotes, came `m` at column 14 of line 2"),
+        ("record a\n  x int unit=\"m\" y", "expected the end of the line, came `y` at column 18 of line 2"),
+        ("record a\n  x", "at a.x: expected a type, came the end at column 4 of line 2"),
+        ("record a\n  packed int", "expected `record` (a field named packed is written in quotes), came `int`"),
+        ("record a\n  x int\nrecord a\n  x int", "at a: two different records of this name"),
+        ("record a\n  x b", "at a.x: expected a type, or the name of a structure declared before, came `b`"),
+        ("record a\n  x a", "at a.x: expected a type, or the name of a structure declared before, came `a`"),
+        ("record a\n  x int[0]", "at a.x: a dimension of 0"),
+        ("record a\n  x int\n  x int", "at a.x: two fields of this name"),
+        ("record a", "at a: expected at least one field"),
+    ] {
+        let error = Shape::parse(text).and_then(|shape| shape.on(&Layout::NATIVE)).expect_err(text);
+        assert!(error.to_string().contains(message), "{text:?}: {error}");
+        assert_eq!(error.class(), Class::BadInput);
+    }
+}
+
+#[test]
+fn what_cannot_be_addressed_is_refused() {
+    for words in
+        ["f64[1099511627776]", "f64[99999999999][99999999999]", "f64[137438953471]", "f64[n][18446744073709551615]"]
+    {
+        let shape = Shape::new("r").field("n", "int").field("x", words).field("y", words);
+        assert!(shape.on(&Layout::X86_64).is_err(), "{words}");
+    }
+}
+
+#[test]
+fn nested_shapes_are_merged_by_name() {
+    let point = || Shape::new("Point").field("x", "float");
+    let line = || Shape::new("Line").nested(point()).field("from", "Point").field("to", "Point");
+    let shape = Shape::new("r").nested(line()).nested(point()).field("line", "Line").field("at", "Point");
+    assert_eq!(shape.on(&Layout::NATIVE).unwrap().size(), 12);
+    let other = shape.nested(Shape::new("Point").field("y", "float"));
+    assert!(other.on(&Layout::NATIVE).unwrap_err().to_string().contains("at Point: two different records"));
+}
+
+#[test]
+fn another_machine_has_its_own_long_double() {
+    let shape = Shape::parse("record r\n a i64\n b long double[2]\n c complex long double\n d string").unwrap();
+    for from in Layout::ALL.iter().filter(|layout| layout.long_double.size > 8) {
+        let format = shape.on(from).unwrap();
+        for to in Layout::ALL {
+            assert_eq!(format.on(to).unwrap(), shape.on(to).unwrap(), "{} to {}", from.name, to.name);
+        }
+    }
+}
