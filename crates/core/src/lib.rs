@@ -29,4 +29,4 @@ pub use format::{
     Shape, Structure, Symbol, Token,
 };
 pub use value::Value;
-pub use verify::Body;
+pub use verify::{Body, Verifier};

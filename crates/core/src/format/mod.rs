@@ -78,15 +78,20 @@ impl Machine {
     /// If `bytes` are more than 8.
     #[inline]
     pub fn read(self, bytes: &[u8]) -> u64 {
-        let mut word = [0; 8];
-        match self.order {
-            ByteOrder::Little => {
-                word[..bytes.len()].copy_from_slice(bytes);
-                u64::from_le_bytes(word)
-            }
-            ByteOrder::Big => {
-                word[8 - bytes.len()..].copy_from_slice(bytes);
-                u64::from_be_bytes(word)
+        let little = self.order == ByteOrder::Little;
+        // The sizes that numbers have are told apart first, so that each is one load.
+        match *bytes {
+            [a] => a.into(),
+            [a, b] if little => u16::from_le_bytes([a, b]).into(),
+            [a, b] => u16::from_be_bytes([a, b]).into(),
+            [a, b, c, d] if little => u32::from_le_bytes([a, b, c, d]).into(),
+            [a, b, c, d] => u32::from_be_bytes([a, b, c, d]).into(),
+            [a, b, c, d, e, f, g, h] if little => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            [a, b, c, d, e, f, g, h] => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+            _ => {
+                assert!(bytes.len() < 8, "an integer of more than 8 bytes");
+                let push = |word, &byte: &u8| word << 8 | u64::from(byte);
+                if little { bytes.iter().rev().fold(0, push) } else { bytes.iter().fold(0, push) }
             }
         }
     }

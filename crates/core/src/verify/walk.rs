@@ -1,0 +1,188 @@
+//! The walk through a body, block by block in the one order that they may have.
+//!
+//! The cursor is where the last block ended. A slot holds null, or exactly the cursor rounded up to its block's
+//! alignment; so no bytes are owned twice, none are skipped, and time is linear in what is there.
+
+use super::checks::{Check, Checks, Dim, Elements, Length, Place, integer};
+use crate::error::{Code, Error, Result};
+use crate::format::Machine;
+
+/// Checks all of `bytes`, whose record has `size` bytes that are there; returns the end of the last block.
+pub(super) fn walk(checks: &Checks, bytes: &[u8], size: usize) -> Result<usize> {
+    Walk { machine: checks.machine, bytes }.structure(&checks.fields, &bytes[..size], size)
+}
+
+struct Walk<'a> {
+    machine: Machine,
+    bytes: &'a [u8],
+}
+
+impl Walk<'_> {
+    fn structure(&self, checks: &[Check], record: &[u8], mut cursor: usize) -> Result<usize> {
+        for check in checks {
+            cursor = match (&check.place, &check.elements) {
+                (Place::Here(1), Elements::Strings) => self.string(&record[check.offset..], cursor),
+                (Place::Here(count), _) => {
+                    let elements = &record[check.offset..check.offset + count * check.stride];
+                    self.elements(check, record, elements, cursor)
+                }
+                (Place::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
+                    Some(count) => self.block(check, record, cursor, *align, count, !lengths.is_empty()),
+                    None => Err(Error::new(Code::ArrayLength).expected("no negative dimension")),
+                },
+            }
+            .map_err(|error| error.within(&check.path))?;
+        }
+        Ok(cursor)
+    }
+
+    /// How many elements a block must have; `None` if a dimension is negative. Saturates, since no body is that large.
+    #[inline]
+    fn count(&self, fixed: u64, lengths: &[Length], record: &[u8]) -> Option<u64> {
+        let mut count = fixed;
+        for length in lengths {
+            let value = self.length(length, record);
+            if length.signed && (value as i64) < 0 {
+                return None;
+            }
+            count = count.saturating_mul(value);
+        }
+        Some(count)
+    }
+
+    #[inline]
+    fn length(&self, length: &Length, record: &[u8]) -> u64 {
+        integer(self.machine, &record[length.offset..length.offset + usize::from(length.size)], length.signed)
+    }
+
+    #[inline]
+    fn block(
+        &self,
+        check: &Check,
+        record: &[u8],
+        cursor: usize,
+        align: usize,
+        count: u64,
+        dynamic: bool,
+    ) -> Result<usize> {
+        let slot = self.slot(&record[check.offset..]);
+        if slot == 0 && (count == 0 || !dynamic) {
+            return Ok(cursor);
+        }
+        let at = cursor.next_multiple_of(align);
+        let left = self.bytes.len().saturating_sub(at) as u64;
+        let length = count.saturating_mul(check.stride as u64);
+        if slot != at as u64 || length > left || length == 0 {
+            return Err(block_fault(slot, at, count, left));
+        }
+        let end = at + length as usize;
+        match check.elements {
+            Elements::Anything => Ok(end),
+            _ => self.elements(check, record, &self.bytes[at..end], end),
+        }
+    }
+
+    /// Checks the elements that lie side by side in `bytes`; their own blocks begin at the cursor. The record that
+    /// holds the field is there for its dimensions, if an error must name an element.
+    fn elements(&self, check: &Check, record: &[u8], bytes: &[u8], mut cursor: usize) -> Result<usize> {
+        let name = |i| self.index(check, record, i);
+        match &check.elements {
+            Elements::Anything => {}
+            Elements::Strings => {
+                for (i, slot) in bytes.chunks(check.stride).enumerate() {
+                    cursor = self.string(slot, cursor).map_err(|error| error.within(&name(i)))?;
+                }
+            }
+            Elements::Structures(checks) => {
+                for (i, inner) in bytes.chunks(check.stride).enumerate() {
+                    cursor = self.structure(checks, inner, cursor).map_err(|error| error.within(&name(i)))?;
+                }
+            }
+            Elements::Booleans => {
+                // One pass without a branch for each element is enough, unless there is something to complain about.
+                let wrong = check.stride > 1 || bytes.iter().fold(0, |all, byte| all | byte) > 1;
+                if wrong && let Some(i) = bytes.chunks(check.stride).position(|boolean| self.machine.read(boolean) > 1)
+                {
+                    return Err(Error::new(Code::Boolean).at(name(i)).expected("0 or 1"));
+                }
+            }
+            Elements::Enumerations(numbers) => {
+                let wrong = |number: &[u8]| !numbers.contain(self.machine, number);
+                if let Some(i) = bytes.chunks(check.stride).position(wrong) {
+                    let came = numbers.number(self.machine, &bytes[i * check.stride..][..check.stride]);
+                    return Err(Error::new(Code::Symbol).at(name(i)).came(came));
+                }
+            }
+        }
+        Ok(cursor)
+    }
+
+    #[inline]
+    fn string(&self, slot: &[u8], cursor: usize) -> Result<usize> {
+        let slot = self.slot(slot);
+        if slot == 0 {
+            return Ok(cursor);
+        }
+        let at = cursor.next_multiple_of(8);
+        if slot != at as u64 || at >= self.bytes.len() {
+            return Err(Error::new(Code::Slot).expected(at).came(slot));
+        }
+        match nul(&self.bytes[at..]) {
+            Some(length) => Ok(at + length + 1),
+            None => Err(Error::new(Code::Unterminated)),
+        }
+    }
+
+    #[inline]
+    fn slot(&self, bytes: &[u8]) -> u64 {
+        match self.machine.pointer {
+            8 => self.machine.read(&bytes[..8]),
+            _ => self.machine.read(&bytes[..4]),
+        }
+    }
+
+    /// An element's place in its array, such as `[3][0]`; nothing if the field is no array.
+    #[cold]
+    fn index(&self, check: &Check, record: &[u8], mut flat: usize) -> String {
+        let mut indices = Vec::new();
+        for dim in check.dims.iter().rev() {
+            let dim = match dim {
+                Dim::Fixed(n) => *n,
+                Dim::Dynamic(length) => self.length(length, record) as usize,
+            };
+            indices.push(flat % dim.max(1));
+            flat /= dim.max(1);
+        }
+        indices.iter().rev().map(|index| format!("[{index}]")).collect()
+    }
+}
+
+/// What is wrong with a block that is neither rightly null nor in its place with room for its elements.
+#[cold]
+fn block_fault(slot: u64, at: usize, count: u64, left: u64) -> Error {
+    match (slot, count) {
+        (0, _) => Error::new(Code::NullArray).expected(format_args!("{count} elements")).came("null"),
+        (_, 0) => Error::new(Code::Slot).expected("null, as the array has no elements").came(slot),
+        _ if slot != at as u64 => Error::new(Code::Slot).expected(at).came(slot),
+        _ => {
+            let error = Error::new(Code::ArrayLength).expected(format_args!("what {left} bytes can hold"));
+            error.came(format_args!("{count} elements"))
+        }
+    }
+}
+
+/// Where the first NUL is.
+#[inline]
+fn nul(bytes: &[u8]) -> Option<usize> {
+    const ONES: u128 = u128::MAX / 0xff;
+    // Most strings are short, and end before a call to something faster would have begun.
+    if let Some(head) = bytes.first_chunk::<16>() {
+        let word = u128::from_le_bytes(*head);
+        let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+        if zeros != 0 {
+            return Some(zeros.trailing_zeros() as usize / 8);
+        }
+        return memchr::memchr(0, &bytes[16..]).map(|at| at + 16);
+    }
+    memchr::memchr(0, bytes)
+}
