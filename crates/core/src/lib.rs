@@ -19,7 +19,9 @@
 
 pub mod error;
 pub mod format;
+pub mod interp;
 pub mod message;
+pub mod plan;
 pub mod value;
 pub mod verify;
 
@@ -28,5 +30,6 @@ pub use format::{
     ByteOrder, Description, Dimension, Element, Enumeration, Field, FieldList, FloatKind, Format, Layout, Machine,
     Shape, Structure, Symbol, Token,
 };
+pub use plan::{Faults, Plan, Rules};
 pub use value::Value;
 pub use verify::{Body, Verifier};

@@ -20,6 +20,7 @@ mod token;
 mod types;
 
 pub use description::Description;
+pub(crate) use element::integer_range;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
 pub use layout::{Layout, LongDouble};
 pub use list::FieldList;

@@ -1,0 +1,147 @@
+//! Arrays behind pointers: their dimensions come from the record, and so do their blocks.
+
+use super::{Output, Run};
+use crate::error::{Code, Error, Result};
+use crate::format::{MAX_RANK, Machine};
+use crate::plan::{Array, Bytes, Count, Extent, Place, Step, Transform};
+
+/// The dimensions of one array of one record.
+struct Dims {
+    rank: usize,
+    src: [usize; MAX_RANK],
+    dst: [usize; MAX_RANK],
+}
+
+impl<O: Output> Run<'_, O> {
+    pub(super) fn array(&mut self, array: &Array, src: usize, dst: usize) -> Result<()> {
+        let machine = self.plan.wire().machine();
+        let elements = match array.src {
+            Place::Inline(at) => Some(src + at),
+            Place::Slot(at) => {
+                let offset = machine.read(&self.src[src + at..][..machine.pointer.into()]) as usize;
+                (offset != 0).then_some(offset)
+            }
+        };
+        let Some(elements) = elements else { return self.null(array, src, dst) };
+        let dims = self.dims(array, src, false)?;
+        self.lengths(array, &dims, dst)?;
+        let (inner, room) = (product(&dims.dst[1..dims.rank])?, product(&dims.dst[..dims.rank])?);
+        // A pointer to one has no dimensions: one element, and room for one.
+        let copied = if dims.rank == 0 { 1 } else { dims.src[0].min(dims.dst[0]) * inner };
+        let place = match array.dst {
+            Place::Inline(at) => dst + at,
+            Place::Slot(at) => {
+                let bytes = room.checked_mul(array.dst_size).ok_or_else(|| self.too_large(array))?;
+                let block = self.block(bytes, array.align)?;
+                self.put_slot(dst + at, block)?;
+                block
+            }
+        };
+        self.elements(elements, place, copied, &array.transform, array.field, &dims.src[..dims.rank])?;
+        self.rest(array, place + copied * array.dst_size, room - copied)
+    }
+
+    /// A null pointer: an empty array, or no element at all.
+    fn null(&mut self, array: &Array, src: usize, dst: usize) -> Result<()> {
+        let dims = self.dims(array, src, true)?;
+        self.lengths(array, &dims, dst)?;
+        match array.dst {
+            Place::Slot(at) => self.put_slot(dst + at, 0),
+            Place::Inline(at) => {
+                let dynamic = array.dims.iter().any(|dim| matches!(dim.src, Count::Field { .. }));
+                if !dynamic && !array.lenient {
+                    return Err(self.plan.fault(Code::Null, array.field, None, &[]).expected("a value").came("null"));
+                }
+                self.rest(array, dst + at, product(&dims.dst[..dims.rank])?)
+            }
+        }
+    }
+
+    fn dims(&self, array: &Array, src: usize, null: bool) -> Result<Dims> {
+        let machine = self.plan.wire().machine();
+        let mut dims = Dims { rank: array.dims.len(), src: [1; MAX_RANK], dst: [1; MAX_RANK] };
+        for (axis, &Extent { src: from, dst: to, .. }) in array.dims.iter().enumerate() {
+            dims.src[axis] = match from {
+                // A null pointer to a fixed array stands for none.
+                Count::Fixed(n) => {
+                    if null {
+                        0
+                    } else {
+                        n
+                    }
+                }
+                Count::Field { .. } => read_count(from, machine, &self.src[src..]),
+            };
+            dims.dst[axis] = match to {
+                Count::Fixed(n) => n,
+                Count::Field { .. } => dims.src[axis],
+            };
+            let (came, room) = (dims.src[axis], dims.dst[axis]);
+            if null || came == room {
+                continue;
+            }
+            let fault = |code| self.plan.fault(code, array.field, None, &[]).came(came);
+            if axis > 0 {
+                return Err(fault(Code::Shape).expected(format_args!("{room} in dimension {axis}")));
+            }
+            if came > room && !array.lenient {
+                return Err(fault(Code::TooLong).expected(format_args!("at most {room} elements")));
+            }
+        }
+        Ok(dims)
+    }
+
+    /// Writes the length fields of the destination, or compares them with what an array before has written.
+    fn lengths(&mut self, array: &Array, dims: &Dims, dst: usize) -> Result<()> {
+        let machine = self.plan.native().machine();
+        for (extent, &length) in array.dims.iter().zip(&dims.dst) {
+            let Count::Field { at, size, signed } = extent.dst else { continue };
+            let place = &mut self.out.bytes()[dst + at..][..size];
+            if extent.agree {
+                let before = machine.read(place);
+                if before != length as u64 {
+                    let error = self.plan.fault(Code::Lengths, array.field, None, &[]);
+                    return Err(error.expected(format_args!("{before} elements")).came(length));
+                }
+                continue;
+            }
+            let bits = size as u32 * 8 - u32::from(signed);
+            if bits < 64 && length as u64 >> bits != 0 {
+                let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
+                return Err(error.expected(format_args!("a length that {size} bytes hold")));
+            }
+            machine.write(place, length as u64);
+        }
+        Ok(())
+    }
+
+    /// Fills elements for which none came.
+    fn rest(&mut self, array: &Array, dst: usize, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if array.rest.is_empty() {
+            let zeros = Step::Fill { dst: 0, bytes: Bytes::Zero(count * array.dst_size) };
+            return self.steps(&[zeros], 0, dst);
+        }
+        let each = Transform::Each { src: 0, dst: array.dst_size, steps: array.rest.clone() };
+        self.elements(0, dst, count, &each, array.field, &[])
+    }
+
+    #[cold]
+    fn too_large(&self, array: &Array) -> Error {
+        self.plan.fault(Code::Size, array.field, None, &[])
+    }
+}
+
+/// A length that the verifier has found to be neither negative nor larger than its message.
+fn read_count(count: Count, machine: Machine, src: &[u8]) -> usize {
+    match count {
+        Count::Fixed(n) => n,
+        Count::Field { at, size, .. } => machine.read(&src[at..][..size]) as usize,
+    }
+}
+
+fn product(dims: &[usize]) -> Result<usize> {
+    dims.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).ok_or_else(|| Error::new(Code::Size))
+}

@@ -1,0 +1,317 @@
+//! Numbers of one type into numbers of another: integers up to 8 bytes and the two common floats, in runs.
+//!
+//! A run is loaded into a small buffer of `i64`, `u64` or `f64`, checked there, and stored: so the number of loops is the
+//! sum of the types, not their product. Other kinds of number go one by one through [`wide`](super::wide).
+
+use super::wide;
+use crate::error::Code;
+use crate::format::{ByteOrder, FloatKind};
+use crate::plan::{Conversion, Faults, Number, NumberClass};
+
+/// A number that does not fit.
+pub(super) struct Fault {
+    pub(super) code: Code,
+    pub(super) index: usize,
+    pub(super) came: String,
+}
+
+/// How many numbers are converted at a time.
+const RUN: usize = 64;
+
+/// Converts each number of `src`. Both are whole numbers long, and equally many.
+pub(super) fn convert(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
+    let Conversion { from, to, .. } = *conversion;
+    let (from_size, to_size) = (usize::from(from.size), usize::from(to.size));
+    let loaded = Kind::of(from);
+    if loaded == Kind::Wide || Kind::of(to) == Kind::Wide {
+        for (index, (src, dst)) in src.chunks_exact(from_size).zip(dst.chunks_exact_mut(to_size)).enumerate() {
+            wide::convert(conversion, src, dst).map_err(|(code, came)| Fault { code, index, came })?;
+        }
+        return Ok(());
+    }
+    let runs = src.chunks(RUN * from_size).zip(dst.chunks_mut(RUN * to_size));
+    for (run, (src, dst)) in runs.enumerate() {
+        let result = match loaded {
+            Kind::Signed => signed(conversion, src, dst),
+            Kind::Unsigned => unsigned(conversion, src, dst),
+            Kind::Float | Kind::Wide => float(conversion, src, dst),
+        };
+        result.map_err(|fault| Fault { index: run * RUN + fault.index, ..fault })?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Signed,
+    Unsigned,
+    Float,
+    Wide,
+}
+
+impl Kind {
+    fn of(number: Number) -> Kind {
+        match (number.class, number.size) {
+            (NumberClass::Float(FloatKind::Ieee), 4 | 8) => Kind::Float,
+            (NumberClass::Float(_), _) | (_, 16) => Kind::Wide,
+            (NumberClass::Signed, _) => Kind::Signed,
+            (NumberClass::Unsigned | NumberClass::Boolean, _) => Kind::Unsigned,
+        }
+    }
+}
+
+/// The value of one integer, enumeration or boolean.
+pub(super) fn integer(number: Number, src: &[u8]) -> i128 {
+    match Kind::of(number) {
+        Kind::Signed => load_signed(number, src)[0].into(),
+        Kind::Wide => wide::integer(number, src),
+        _ => load_unsigned(number, src)[0].into(),
+    }
+}
+
+/// Stores one integer, or its low bytes.
+pub(super) fn store_integer(number: Number, value: i128, dst: &mut [u8]) {
+    store(number.order, &[value as u64], dst);
+}
+
+fn signed(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
+    let Conversion { from, to, faults } = *conversion;
+    let count = src.len() / usize::from(from.size);
+    let mut values = load_signed(from, src);
+    let values = &mut values[..count];
+    match to.class {
+        NumberClass::Float(_) => {
+            check(faults, values, |&v| Some(float_holds(v.into(), to.size)).filter(|ok| !ok).map(|_| Code::Inexact))?;
+            if to.size == 4 {
+                store_f32(to.order, values.iter().map(|&v| v as f32), dst);
+            } else {
+                store_f64(to.order, values.iter().map(|&v| v as f64), dst);
+            }
+        }
+        _ => {
+            let (low, high) = range(to);
+            let (low, high) = (low.max(i64::MIN.into()) as i64, high.min(i64::MAX.into()) as i64);
+            let outside = |&v: &i64| (v < low || v > high).then_some(Code::Overflow);
+            match faults {
+                Faults::Error => check(faults, values, outside)?,
+                Faults::Saturate => values.iter_mut().for_each(|v| *v = (*v).clamp(low, high)),
+                Faults::Wrap => {}
+            }
+            if to.class == NumberClass::Boolean && faults != Faults::Error {
+                truths(&load_signed(from, src)[..count], 0, to, dst);
+                return Ok(());
+            }
+            let mut bits = [0; RUN];
+            bits.iter_mut().zip(&*values).for_each(|(bits, &v)| *bits = v as u64);
+            store(to.order, &bits[..count], dst);
+        }
+    }
+    Ok(())
+}
+
+fn unsigned(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
+    let Conversion { from, to, faults } = *conversion;
+    let count = src.len() / usize::from(from.size);
+    let mut values = load_unsigned(from, src);
+    let values = &mut values[..count];
+    match to.class {
+        NumberClass::Float(_) => {
+            check(faults, values, |&v| Some(float_holds(v.into(), to.size)).filter(|ok| !ok).map(|_| Code::Inexact))?;
+            if to.size == 4 {
+                store_f32(to.order, values.iter().map(|&v| v as f32), dst);
+            } else {
+                store_f64(to.order, values.iter().map(|&v| v as f64), dst);
+            }
+        }
+        NumberClass::Boolean if faults != Faults::Error => truths(values, 0, to, dst),
+        _ => {
+            let high = range(to).1.min(u64::MAX.into()) as u64;
+            match faults {
+                Faults::Error => check(faults, values, |&v| (v > high).then_some(Code::Overflow))?,
+                Faults::Saturate => values.iter_mut().for_each(|v| *v = (*v).min(high)),
+                Faults::Wrap => {}
+            }
+            store(to.order, values, dst);
+        }
+    }
+    Ok(())
+}
+
+fn float(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
+    let Conversion { from, to, faults } = *conversion;
+    let count = src.len() / usize::from(from.size);
+    let values = load_floats(from, src);
+    let values = &values[..count];
+    match to.class {
+        NumberClass::Float(_) if to.size == 8 => store_f64(to.order, values.iter().copied(), dst),
+        NumberClass::Float(_) => {
+            check(faults, values, |&v| narrowing_fault(v))?;
+            let limit = |v: f64| match faults {
+                Faults::Saturate if v.is_finite() => (v as f32).clamp(f32::MIN, f32::MAX),
+                _ => v as f32,
+            };
+            store_f32(to.order, values.iter().map(|&v| limit(v)), dst);
+        }
+        NumberClass::Boolean if faults != Faults::Error => {
+            let values: [f64; RUN] =
+                std::array::from_fn(|i| if values.get(i).is_some_and(|v| !v.is_nan()) { values[i] } else { 0.0 });
+            truths(&values[..count], 0.0, to, dst);
+        }
+        _ => {
+            let (low, high) = range(to);
+            check(faults, values, |&v| integer_fault(v, low, high))?;
+            let mut bits = [0; RUN];
+            for (bits, &value) in bits.iter_mut().zip(values) {
+                *bits = match faults {
+                    Faults::Wrap => modulo(value),
+                    // Casts saturate, and make 0 of NaN.
+                    _ => (value as i128).clamp(low, high) as u64,
+                };
+            }
+            store(to.order, &bits[..count], dst);
+        }
+    }
+    Ok(())
+}
+
+/// Finds the first number that does not fit, if that is an error.
+fn check<T: Copy + std::fmt::Display>(
+    faults: Faults,
+    values: &[T],
+    fault: impl Fn(&T) -> Option<Code>,
+) -> Result<(), Fault> {
+    if faults != Faults::Error || !values.iter().fold(false, |any, value| any | fault(value).is_some()) {
+        return Ok(());
+    }
+    let found = values.iter().enumerate().find_map(|(index, value)| Some((index, value, fault(value)?)));
+    found.map_or(Ok(()), |(index, value, code)| Err(Fault { code, index, came: value.to_string() }))
+}
+
+/// Stores 1 for what is not `zero`.
+fn truths<T: PartialEq>(values: &[T], zero: T, to: Number, dst: &mut [u8]) {
+    let mut bits = [0; RUN];
+    bits.iter_mut().zip(values).for_each(|(bits, value)| *bits = (*value != zero).into());
+    store(to.order, &bits[..values.len()], dst);
+}
+
+/// The smallest and largest number of an integer type of up to 8 bytes.
+fn range(number: Number) -> (i128, i128) {
+    match number.class {
+        NumberClass::Boolean => (0, 1),
+        class => crate::format::integer_range(class == NumberClass::Signed, number.size),
+    }
+}
+
+/// Whether an IEEE float of 4 or 8 bytes holds every digit of `value`.
+fn float_holds(value: i128, size: u8) -> bool {
+    let magnitude = value.unsigned_abs();
+    let digits = 128 - magnitude.leading_zeros() - magnitude.trailing_zeros().min(127);
+    digits <= if size == 4 { 24 } else { 53 }
+}
+
+/// What is lost if a double becomes a float, beyond rounding.
+fn narrowing_fault(value: f64) -> Option<Code> {
+    let narrow = value as f32;
+    if narrow.is_infinite() && value.is_finite() {
+        return Some(Code::Overflow);
+    }
+    (narrow == 0.0 && value != 0.0).then_some(Code::Underflow)
+}
+
+/// What is lost if a float becomes an integer between `low` and `high`.
+fn integer_fault(value: f64, low: i128, high: i128) -> Option<Code> {
+    let whole = value as i128;
+    if value.is_nan() || whole < low || whole > high {
+        return Some(Code::Overflow);
+    }
+    (value.trunc() != value).then_some(Code::Inexact)
+}
+
+/// The integer part of a float, modulo 2^64; 0 for what is no number.
+fn modulo(value: f64) -> u64 {
+    // From 2^127 on, every double is a multiple of 2^64.
+    if value.abs() < 2f64.powi(127) { value as i128 as u64 } else { 0 }
+}
+
+fn load_signed(number: Number, src: &[u8]) -> [i64; RUN] {
+    let mut values = [0; RUN];
+    macro_rules! load {
+        ($int:ty) => {{
+            let (chunks, _) = src.as_chunks();
+            for (value, bytes) in values.iter_mut().zip(chunks) {
+                *value = ordered(number.order, <$int>::from_le_bytes(*bytes), <$int>::swap_bytes).into();
+            }
+        }};
+    }
+    match number.size {
+        1 => load!(i8),
+        2 => load!(i16),
+        4 => load!(i32),
+        _ => load!(i64),
+    }
+    values
+}
+
+fn load_unsigned(number: Number, src: &[u8]) -> [u64; RUN] {
+    let mut values = [0; RUN];
+    macro_rules! load {
+        ($int:ty) => {{
+            let (chunks, _) = src.as_chunks();
+            for (value, bytes) in values.iter_mut().zip(chunks) {
+                *value = ordered(number.order, <$int>::from_le_bytes(*bytes), <$int>::swap_bytes).into();
+            }
+        }};
+    }
+    match number.size {
+        1 => load!(u8),
+        2 => load!(u16),
+        4 => load!(u32),
+        _ => load!(u64),
+    }
+    values
+}
+
+fn load_floats(number: Number, src: &[u8]) -> [f64; RUN] {
+    let bits = load_unsigned(number, src);
+    match number.size {
+        4 => bits.map(|bits| f32::from_bits(bits as u32).into()),
+        _ => bits.map(f64::from_bits),
+    }
+}
+
+#[inline]
+fn ordered<T>(order: ByteOrder, value: T, swap: impl Fn(T) -> T) -> T {
+    if order == ByteOrder::Little { value } else { swap(value) }
+}
+
+/// Stores the low bytes of each number.
+fn store(order: ByteOrder, values: &[u64], dst: &mut [u8]) {
+    macro_rules! store {
+        ($int:ty) => {{
+            let (chunks, _) = dst.as_chunks_mut();
+            for (bytes, &value) in chunks.iter_mut().zip(values) {
+                *bytes = ordered(order, value as $int, <$int>::swap_bytes).to_le_bytes();
+            }
+        }};
+    }
+    match dst.len() / values.len().max(1) {
+        1 => store!(u8),
+        2 => store!(u16),
+        4 => store!(u32),
+        _ => store!(u64),
+    }
+}
+
+fn store_f32(order: ByteOrder, values: impl Iterator<Item = f32>, dst: &mut [u8]) {
+    let (chunks, _) = dst.as_chunks_mut();
+    for (bytes, value) in chunks.iter_mut().zip(values) {
+        *bytes = ordered(order, value.to_bits(), u32::swap_bytes).to_le_bytes();
+    }
+}
+
+fn store_f64(order: ByteOrder, values: impl Iterator<Item = f64>, dst: &mut [u8]) {
+    let (chunks, _) = dst.as_chunks_mut();
+    for (bytes, value) in chunks.iter_mut().zip(values) {
+        *bytes = ordered(order, value.to_bits(), u64::swap_bytes).to_le_bytes();
+    }
+}

@@ -1,0 +1,323 @@
+//! The interpreter: runs the steps of a plan at once, and is the judge of every other engine.
+//!
+//! Its source is a verified [`Body`]; its result is a record of the plan's native format *in message form*: the record,
+//! then its blocks in the order of the walk, pointer slots holding offsets. So the result is itself a body of that
+//! format; making addresses of the offsets is left to whoever owns the memory. Single numbers are
+//! converted in `convert`, the rarer kinds in `wide`.
+
+mod array;
+mod convert;
+mod wide;
+
+use crate::error::{Code, Error, Result};
+use crate::plan::{Bytes, Plan, Step, Transform};
+use crate::verify::Body;
+
+/// Where a converted record goes: bytes that can grow at their end.
+///
+/// New bytes of a `Vec<u8>` are zero; another output may leave there whatever bytes it had, if gaps never leave the
+/// process from it.
+pub trait Output {
+    /// All bytes so far.
+    fn bytes(&mut self) -> &mut [u8];
+
+    /// Makes the output `length` bytes long, which is at least what it is.
+    ///
+    /// # Errors
+    /// [`Code::Size`] if it may not become so long.
+    fn grow(&mut self, length: usize) -> Result<()>;
+}
+
+impl Output for Vec<u8> {
+    #[inline]
+    fn bytes(&mut self) -> &mut [u8] {
+        self
+    }
+
+    #[inline]
+    fn grow(&mut self, length: usize) -> Result<()> {
+        self.resize(length, 0);
+        Ok(())
+    }
+}
+
+/// Memory of a fixed size: what a record without pointers is converted into.
+struct Fixed<'a>(&'a mut [u8]);
+
+impl Output for Fixed<'_> {
+    #[inline]
+    fn bytes(&mut self) -> &mut [u8] {
+        self.0
+    }
+
+    fn grow(&mut self, length: usize) -> Result<()> {
+        if length == self.0.len() {
+            Ok(())
+        } else {
+            Err(Error::new(Code::Internal).came("a block in a record without pointers"))
+        }
+    }
+}
+
+/// Converts a body into `out`, which must be empty.
+///
+/// # Errors
+/// [`Code::Overflow`], [`Code::Underflow`], [`Code::Inexact`], [`Code::UnknownSymbol`], [`Code::TooLong`],
+/// [`Code::Lengths`], [`Code::Shape`] or [`Code::Null`] at the field that does not fit; [`Code::Size`] if the result is
+/// larger than its pointers, or `out`, can hold. What `out` holds then is of no use.
+///
+/// # Panics
+/// If the body is not of the plan's wire format.
+pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+    assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
+    out.grow(plan.native().size())?;
+    Run { plan, src: body.bytes(), out }.steps(plan.steps(), 0, 0)
+}
+
+/// Converts a body into memory of exactly the native record's size, for formats without pointers. Gaps are left as they
+/// are.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// If the body is not of the plan's wire format, or `dst` not of the native format's size.
+pub fn run_fixed(plan: &Plan, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
+    assert_eq!(dst.len(), plan.native().size(), "the destination holds one native record");
+    run(plan, body, &mut Fixed(dst))
+}
+
+struct Run<'a, O> {
+    plan: &'a Plan,
+    src: &'a [u8],
+    out: &'a mut O,
+}
+
+impl<O: Output> Run<'_, O> {
+    /// Runs steps on the record or element that begins at `src` and goes to `dst`.
+    fn steps(&mut self, steps: &[Step], src: usize, dst: usize) -> Result<()> {
+        for step in steps {
+            match step {
+                Step::Move { src: from, dst: to, len } => {
+                    let bytes = &self.src[src + from..][..*len];
+                    self.out.bytes()[dst + to..][..*len].copy_from_slice(bytes);
+                }
+                Step::Permute { width, swap, pairs } => {
+                    permute(*width, *swap, pairs, &self.src[src..], &mut self.out.bytes()[dst..]);
+                }
+                Step::Elements { src: from, dst: to, count, transform, field } => {
+                    self.elements(src + from, dst + to, *count, transform, *field, &[])?;
+                }
+                Step::Array(array) => self.array(array, src, dst)?,
+                Step::Fill { dst: to, bytes } => {
+                    let place = &mut self.out.bytes()[dst + to..][..bytes.len()];
+                    match bytes {
+                        Bytes::Zero(_) => place.fill(0),
+                        Bytes::Of(bytes) => place.copy_from_slice(bytes),
+                    }
+                }
+                Step::Text { dst: to, text } => self.put_string(text, dst + to)?,
+                Step::Chars { src: from, dst: to, len, field } => {
+                    self.chars(src + from, dst + to, *len, *field)?;
+                }
+                Step::Str { src: from, len, dst: to } => {
+                    let chars = &self.src[src + from..][..*len];
+                    let end = chars.iter().position(|&byte| byte == 0).unwrap_or(*len);
+                    self.put_string(&chars[..end], dst + to)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Transforms `count` consecutive elements. `dims` are the array's dimensions, if only the record knows them.
+    fn elements(
+        &mut self,
+        src: usize,
+        dst: usize,
+        count: usize,
+        transform: &Transform,
+        field: usize,
+        dims: &[usize],
+    ) -> Result<()> {
+        match transform {
+            Transform::Copy(size) => {
+                let length = size * count;
+                self.out.bytes()[dst..][..length].copy_from_slice(&self.src[src..][..length]);
+            }
+            Transform::Swap { width, per } => {
+                let length = width * per * count;
+                swap(*width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
+            }
+            Transform::Convert { conversion, per } => {
+                let numbers = count * per;
+                let from = &self.src[src..][..numbers * usize::from(conversion.from.size)];
+                let to = &mut self.out.bytes()[dst..][..numbers * usize::from(conversion.to.size)];
+                convert::convert(conversion, from, to).map_err(|fault| {
+                    let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
+                    error.expected(describe(conversion.to)).came(fault.came)
+                })?;
+            }
+            Transform::Symbols(symbols) => {
+                let (from, to) = (usize::from(symbols.from.size), usize::from(symbols.to.size));
+                for index in 0..count {
+                    let value = convert::integer(symbols.from, &self.src[src + index * from..][..from]);
+                    let number = symbols.look_up(value).map_err(|symbol| {
+                        let came = symbol.map_or_else(|| value.to_string(), str::to_string);
+                        self.plan
+                            .fault(Code::UnknownSymbol, field, Some(index), dims)
+                            .expected("a known symbol")
+                            .came(came)
+                    })?;
+                    convert::store_integer(symbols.to, number, &mut self.out.bytes()[dst + index * to..][..to]);
+                }
+            }
+            Transform::String => {
+                let (from, to) = (self.plan.wire().machine(), self.plan.native().machine());
+                for index in 0..count {
+                    let slot = src + index * usize::from(from.pointer);
+                    self.string(slot, dst + index * usize::from(to.pointer))?;
+                }
+            }
+            Transform::Each { src: from, dst: to, steps } => {
+                for index in 0..count {
+                    self.steps(steps, src + index * from, dst + index * to)
+                        .map_err(|error| self.in_element(error, field, index, dims))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the index of an element into the path of an error that happened within it.
+    #[cold]
+    fn in_element(&self, error: Error, field: usize, index: usize, dims: &[usize]) -> Error {
+        match error.path().rfind("[]") {
+            Some(at) if self.plan.paths.get(field).is_none_or(|path| path.rank > 0) => {
+                let brackets = self.plan.index_text(field, index, dims);
+                let path = format!("{}{brackets}{}", &error.path()[..at], &error.path()[at + 2..]);
+                error.at(path)
+            }
+            _ => error,
+        }
+    }
+
+    /// The bytes of the string that the slot at `slot` points at, or `None` if it is null.
+    fn string_at(&self, slot: usize) -> Option<&[u8]> {
+        let machine = self.plan.wire().machine();
+        let offset = machine.read(&self.src[slot..][..machine.pointer.into()]) as usize;
+        let text = &self.src[offset..];
+        (offset != 0).then(|| &text[..memchr::memchr(0, text).unwrap_or(text.len())])
+    }
+
+    fn string(&mut self, src: usize, dst: usize) -> Result<()> {
+        let machine = self.plan.wire().machine();
+        let offset = machine.read(&self.src[src..][..machine.pointer.into()]) as usize;
+        if offset == 0 {
+            return self.put_slot(dst, 0);
+        }
+        let text = &self.src[offset..];
+        self.put_string(&text[..memchr::memchr(0, text).unwrap_or(text.len())], dst)
+    }
+
+    fn chars(&mut self, src: usize, dst: usize, len: usize, field: usize) -> Result<()> {
+        let text = self.string_at(src).unwrap_or(&[]);
+        if text.len() >= len && self.plan.faults() == crate::plan::Faults::Error {
+            let error = self.plan.fault(Code::TooLong, field, None, &[]);
+            return Err(error.expected(format_args!("at most {} bytes and a NUL", len - 1)).came(text.len()));
+        }
+        let kept = text.len().min(len - 1);
+        let text = text[..kept].to_owned();
+        let place = &mut self.out.bytes()[dst..][..len];
+        place[..kept].copy_from_slice(&text);
+        place[kept..].fill(0);
+        Ok(())
+    }
+
+    /// Lays down a string block, and points the slot at `dst` at it.
+    fn put_string(&mut self, text: &[u8], dst: usize) -> Result<()> {
+        let block = self.block(text.len() + 1, 8)?;
+        let place = &mut self.out.bytes()[block..];
+        place[..text.len()].copy_from_slice(text);
+        place[text.len()] = 0;
+        self.put_slot(dst, block)
+    }
+
+    /// Adds a block of `length` bytes at the next multiple of `align`.
+    fn block(&mut self, length: usize, align: usize) -> Result<usize> {
+        let end = self.out.bytes().len();
+        let start = end.next_multiple_of(align);
+        let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize);
+        self.out.grow(past.ok_or_else(|| Error::new(Code::Size))?)?;
+        self.out.bytes()[end..start].fill(0);
+        Ok(start)
+    }
+
+    fn put_slot(&mut self, dst: usize, offset: usize) -> Result<()> {
+        let machine = self.plan.native().machine();
+        if machine.pointer == 4 && offset > u32::MAX as usize {
+            return Err(Error::new(Code::Size).expected("offsets of 4 bytes").came(offset));
+        }
+        machine.write(&mut self.out.bytes()[dst..][..machine.pointer.into()], offset as u64);
+        Ok(())
+    }
+}
+
+fn describe(number: crate::plan::Number) -> String {
+    use crate::plan::NumberClass::*;
+    let word = match number.class {
+        Signed => "integer",
+        Unsigned => "unsigned integer",
+        Boolean => "boolean",
+        Float(_) => "float",
+    };
+    format!("{word} of {} bytes", number.size)
+}
+
+/// Relocates single numbers, reversing their bytes if `swap`.
+fn permute(width: usize, swap: bool, pairs: &[(usize, usize)], src: &[u8], dst: &mut [u8]) {
+    macro_rules! each {
+        ($int:ty) => {
+            for &(from, to) in pairs {
+                let (Some(from), Some(to)) = (src[from..].first_chunk(), dst[to..].first_chunk_mut()) else {
+                    unreachable!("the plan keeps every access in bounds")
+                };
+                let value = <$int>::from_ne_bytes(*from);
+                *to = if swap { value.swap_bytes() } else { value }.to_ne_bytes();
+            }
+        };
+    }
+    match width {
+        1 => each!(u8),
+        2 => each!(u16),
+        4 => each!(u32),
+        8 => each!(u64),
+        _ => each!(u128),
+    }
+}
+
+/// Copies numbers of `width` bytes, reversing the bytes of each.
+fn swap(width: usize, src: &[u8], dst: &mut [u8]) {
+    macro_rules! each {
+        ($int:ty) => {{
+            let (from, _) = src.as_chunks();
+            let (to, _) = dst.as_chunks_mut();
+            for (from, to) in from.iter().zip(to) {
+                *to = <$int>::from_ne_bytes(*from).swap_bytes().to_ne_bytes();
+            }
+        }};
+    }
+    match width {
+        1 => dst.copy_from_slice(src),
+        2 => each!(u16),
+        4 => each!(u32),
+        8 => each!(u64),
+        16 => each!(u128),
+        _ => {
+            for (from, to) in src.chunks_exact(width).zip(dst.chunks_exact_mut(width)) {
+                to.copy_from_slice(from);
+                to.reverse();
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A plan: the checked steps from records of one format to records of another, made once for each pair.
+//!
+//! [`Plan::new`] is where everything is decided - which fields match, what becomes of missing ones, what is checked - and
+//! proven: every fixed access of every [`Step`] lies within its record. What is left for each record is to run the steps
+//! ([`interp`](crate::interp), or code generated from the same plan). Plans print as text, which is what
+//! `isoform explain --plan` shows and what tests compare. The rules of matching are in `spec/conversion.md`.
+
+mod block;
+mod default;
+mod make;
+mod report;
+mod rules;
+mod step;
+mod text;
+
+pub use report::{Action, FieldReport, Verdict, compare};
+pub use rules::{Faults, Rule, Rules};
+pub use step::{Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, Symbols, Transform};
+
+use crate::error::{Code, Error, Result};
+use crate::format::Format;
+
+/// Checked steps from one format to another.
+///
+/// ```
+/// use isoform_core::plan::{Faults, Plan, Rules};
+/// use isoform_core::{FieldList, Machine, ByteOrder};
+/// let sparc = Machine { order: ByteOrder::Big, pointer: 4 };
+/// let x86 = Machine { order: ByteOrder::Little, pointer: 8 };
+/// let wire = FieldList::new("P").field("x", "float", 8, 0).field("n", "integer", 4, 8).format(sparc, 16, 8)?;
+/// let native = FieldList::new("P").field("n", "integer", 8, 0).field("x", "float", 8, 8).format(x86, 16, 8)?;
+/// let plan = Plan::new(&wire, &native, &Rules::new(), Faults::Error)?;
+/// assert_eq!(plan.to_string(), "\
+/// plan P (big-endian, 32-bit pointers) -> P (little-endian, 64-bit pointers), faults: error
+///   permute 8 swap 8<-0
+///   convert 0 <- 8 integer(4) big -> integer(8)  # n
+/// ");
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    wire: Format,
+    native: Format,
+    faults: Faults,
+    steps: Box<[Step]>,
+    pub(crate) paths: Box<[FieldPath]>,
+    direct: bool,
+}
+
+/// The path of a field, for errors.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FieldPath {
+    /// Such as `grid[].rho`, each `[]` standing for the index in an array of structures.
+    pub(crate) text: Box<str>,
+    /// Dimensions of the field: 0 for a single element.
+    pub(crate) rank: usize,
+    /// Its inner dimensions, as far as they are fixed.
+    pub(crate) inner: Box<[usize]>,
+}
+
+impl Plan {
+    /// Plans the way from records of `wire` to records of `native`.
+    ///
+    /// # Errors
+    /// If it can never work, at the field that is in the way: [`Code::Required`], [`Code::NoConversion`],
+    /// [`Code::Unit`], [`Code::Shape`], [`Code::TooLong`], [`Code::Lengths`], or [`Code::Declaration`] for a default that
+    /// is no value of its field.
+    pub fn new(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Result<Plan> {
+        make::plan(wire, native, rules, faults, None)
+    }
+
+    /// Plans, and says of each field what was decided.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn explained(
+        wire: &Format,
+        native: &Format,
+        rules: &Rules,
+        faults: Faults,
+    ) -> Result<(Plan, Vec<FieldReport>)> {
+        let mut reports = Vec::new();
+        let plan = make::plan(wire, native, rules, faults, Some(&mut reports))?;
+        Ok((plan, reports))
+    }
+
+    /// What comes.
+    pub fn wire(&self) -> &Format {
+        &self.wire
+    }
+
+    /// What it becomes.
+    pub fn native(&self) -> &Format {
+        &self.native
+    }
+
+    /// What is done with numbers that do not fit.
+    pub fn faults(&self) -> Faults {
+        self.faults
+    }
+
+    /// The steps, in the order in which they run.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are
+    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// The failure `code` at a field of this plan, in its element `index` if it is an array.
+    #[cold]
+    pub(crate) fn fault(&self, code: Code, field: usize, index: Option<usize>, dims: &[usize]) -> Error {
+        let Some(path) = self.paths.get(field) else { return Error::new(code) };
+        let mut text = path.text.to_string();
+        if let Some(index) = index
+            && path.rank > 0
+        {
+            text.push_str(&self.index_text(field, index, dims));
+        }
+        Error::new(code).at(text)
+    }
+
+    /// The brackets for the element `index` of a field, which counts through all dimensions.
+    pub(crate) fn index_text(&self, field: usize, mut index: usize, dims: &[usize]) -> String {
+        let Some(path) = self.paths.get(field) else { return format!("[{index}]") };
+        let inner = if dims.len() == path.rank && path.rank > 0 { &dims[1..] } else { &path.inner[..] };
+        let mut text = String::new();
+        for n in inner.iter().rev().filter(|&&n| n > 0) {
+            text.insert_str(0, &format!("[{}]", index % n));
+            index /= n;
+        }
+        format!("[{index}]{text}")
+    }
+}

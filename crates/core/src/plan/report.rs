@@ -1,0 +1,182 @@
+//! What a plan means to a person: per field what is done, what may be lost and what it costs; and in a word, how two
+//! formats relate.
+
+use super::Plan;
+use super::rules::{Faults, Rules};
+use super::step::{Conversion, NumberClass, Transform};
+use crate::error::Error;
+use crate::format::Format;
+use std::fmt;
+
+/// What was decided for one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldReport {
+    /// Its path, `[]` standing for every element of an array of structures.
+    pub path: String,
+    /// Its type as it comes, or `None` if it does not.
+    pub wire: Option<String>,
+    /// Its type as it is received, or `None` if it is not.
+    pub native: Option<String>,
+    /// What is done.
+    pub action: Action,
+}
+
+/// What is done with a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Its bytes are taken as they are.
+    Copy,
+    /// The bytes of its numbers are reversed.
+    Swap,
+    /// Its numbers become numbers of another type.
+    Convert(Conversion),
+    /// Its numbers are replaced by those that its symbols have here.
+    Symbols {
+        /// Symbols that may come and are unknown here.
+        unknown: Vec<String>,
+    },
+    /// It is a string, or characters.
+    Text,
+    /// It is a nested structure, whose fields follow.
+    Nested,
+    /// It does not come and takes its default.
+    Default,
+    /// It does not come and becomes zero, null or empty.
+    Zero,
+    /// It is the length of arrays and follows them.
+    Length,
+    /// It comes and is not wanted.
+    Ignored,
+}
+
+impl Action {
+    pub(super) fn of(transform: &Transform) -> Action {
+        match transform {
+            Transform::Copy(_) => Action::Copy,
+            Transform::Swap { .. } => Action::Swap,
+            Transform::Convert { conversion, .. } => Action::Convert(*conversion),
+            Transform::Symbols(symbols) => {
+                let unknown = symbols.map.iter().filter(|entry| entry.2.is_none()).map(|entry| entry.1.to_string());
+                Action::Symbols { unknown: unknown.collect() }
+            }
+            Transform::String => Action::Text,
+            Transform::Each { .. } => Action::Nested,
+        }
+    }
+
+    /// What may be lost, or refused, for some values of the field; `None` if nothing can be.
+    pub fn loss(&self) -> Option<String> {
+        match self {
+            Action::Convert(conversion) if !conversion.is_exact() => {
+                let (from, to) = (conversion.from.class, conversion.to.class);
+                let what = match (from, to) {
+                    (NumberClass::Float(_), NumberClass::Float(_)) => "digits are rounded; range",
+                    (NumberClass::Float(_), _) => "fractions, range and NaN",
+                    (_, NumberClass::Float(_)) => "digits of large numbers",
+                    _ => "range",
+                };
+                let how = match conversion.faults {
+                    Faults::Error => "checked",
+                    Faults::Saturate => "saturates",
+                    Faults::Wrap => "wraps",
+                };
+                Some(format!("{what}: {how}"))
+            }
+            Action::Symbols { unknown } if !unknown.is_empty() => Some(format!("unknown: {}", unknown.join(", "))),
+            Action::Ignored => Some("dropped".into()),
+            _ => None,
+        }
+    }
+
+    /// What it costs for each record, in a word.
+    pub fn cost(&self) -> &'static str {
+        match self {
+            Action::Copy => "copy",
+            Action::Swap => "swap",
+            Action::Convert(conversion) if conversion.is_exact() => "convert",
+            Action::Convert(_) => "convert, check",
+            Action::Symbols { .. } => "look up",
+            Action::Text => "copy",
+            Action::Default | Action::Zero | Action::Length => "fill",
+            Action::Nested | Action::Ignored => "none",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Action::Copy => "as it is",
+            Action::Swap => "byte order",
+            Action::Convert(conversion) => match (conversion.from.class, conversion.to.class) {
+                (NumberClass::Float(_), NumberClass::Float(_)) if conversion.is_exact() => "widen float",
+                (NumberClass::Float(_), NumberClass::Float(_)) => "narrow float",
+                (NumberClass::Float(_), _) => "float to integer",
+                (_, NumberClass::Float(_)) => "integer to float",
+                _ if conversion.is_exact() => "widen",
+                _ => "narrow",
+            },
+            Action::Symbols { .. } => "by symbol",
+            Action::Text => "string",
+            Action::Nested => "field by field",
+            Action::Default => "default",
+            Action::Zero => "missing: zero",
+            Action::Length => "length",
+            Action::Ignored => "ignored",
+        })
+    }
+}
+
+/// How records of one format relate to a receiver's format.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The formats are the same: nothing is done at all.
+    Identical,
+    /// The formats differ, and a record can still be used where it was received.
+    NoCopy,
+    /// Each side can read the other's records.
+    Full,
+    /// The receiver can read what the sender writes, and not the other way round, for the reason given.
+    Backward(Error),
+    /// The sender's side could read the receiver's records, and not the other way round, for the reason given.
+    Forward(Error),
+    /// Neither can read the other's records: first why the receiver cannot, then why the sender's side could not.
+    Incompatible(Error, Error),
+}
+
+impl Verdict {
+    /// Whether the receiver can read what the sender writes.
+    pub fn is_readable(&self) -> bool {
+        !matches!(self, Verdict::Forward(_) | Verdict::Incompatible(..))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Identical => "identical",
+            Verdict::NoCopy => "no copy needed",
+            Verdict::Full => "full",
+            Verdict::Backward(_) => "backward",
+            Verdict::Forward(_) => "forward",
+            Verdict::Incompatible(..) => "incompatible",
+        })
+    }
+}
+
+/// How `wire` relates to a receiver of `native` with these rules, in the words of schema registries: *backward* if new
+/// readers (`native`) read old records (`wire`), *forward* if it is the other way round, *full* if both.
+pub fn compare(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Verdict {
+    if wire == native {
+        return Verdict::Identical;
+    }
+    let there = Plan::new(wire, native, rules, faults);
+    let back = Plan::new(native, wire, &Rules::new(), faults);
+    match (there, back) {
+        (Ok(plan), _) if plan.is_direct() => Verdict::NoCopy,
+        (Ok(_), Ok(_)) => Verdict::Full,
+        (Ok(_), Err(why)) => Verdict::Backward(why),
+        (Err(why), Ok(_)) => Verdict::Forward(why),
+        (Err(there), Err(back)) => Verdict::Incompatible(there, back),
+    }
+}
