@@ -81,7 +81,7 @@ class Verifier:
         if slot == 0:
             return
         begin = self.place(slot, 8)
-        if begin > len(self.body):
+        if begin >= len(self.body):
             raise Refused("Slot", why="beyond the body")
         end = self.body.find(b"\0", begin)
         if end < 0:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads every vector, and the examples in spec/, with the independent reader. Ends with a line of counts."""
 
+import json
 import pathlib
 import re
 import sys
@@ -65,8 +66,41 @@ def spec_examples():
     check("spec/message.md, Track", track)
 
 
+def read(data):
+    """The records of a stream, verified, and the format of each."""
+    known = {}
+    for token, body in message.messages(data):
+        if token == message.ZERO:
+            format = description.parse(body)
+            known[format.token] = format
+        elif token in known:
+            Verifier(known[token], body).run()
+            yield known[token], body
+        else:
+            raise Refused("UnknownFormat", why=token.hex())
+
+
+def refused(data):
+    """How many records a stream yields, and the error that ends it."""
+    records = 0
+    try:
+        for _ in read(data):
+            records += 1
+    except Refused as problem:
+        return records, problem.code
+    return records, None
+
+
+def invalid_streams():
+    folder = TOP / "vectors/invalid"
+    for line in json.loads((folder / "index.json").read_text()):
+        came = lambda: equal(refused((folder / line["file"]).read_bytes()), (line["records"], line["error"]))
+        check(f"invalid/{line['file']}", came)
+
+
 if __name__ == "__main__":
     hash_vectors()
     spec_examples()
+    invalid_streams()
     print(f"python reader: {passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -34,10 +34,7 @@ fn stream(messages: &[(&Format, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
     (writer.into_inner(), ends)
 }
 
-/// Names of formats, and bodies.
-type Messages = Vec<(String, Vec<u8>)>;
-
-fn sample() -> (Messages, Vec<u8>, Vec<usize>) {
+fn sample() -> (Vec<(String, Vec<u8>)>, Vec<u8>, Vec<usize>) {
     let (gauge, flow) = (format("Gauge", 5), format("Flow", 40));
     let messages = [(&gauge, body(5, 0)), (&flow, body(48, 1)), (&gauge, body(5, 2)), (&gauge, body(16, 3))];
     let (bytes, ends) = stream(&messages);
@@ -45,7 +42,7 @@ fn sample() -> (Messages, Vec<u8>, Vec<usize>) {
 }
 
 /// Everything that can be read now, and what stopped it.
-fn read_all<R: Read>(reader: &mut Reader<R>) -> (Messages, Option<Code>) {
+fn read_all<R: Read>(reader: &mut Reader<R>) -> (Vec<(String, Vec<u8>)>, Option<Code>) {
     let mut messages = Vec::new();
     loop {
         match reader.next() {

@@ -1,0 +1,55 @@
+//! Writes the files of `vectors/` that are not there yet, and leaves those that are: a vector is never made again.
+//!
+//! `cargo run -p isoform-core --example write-vectors`
+#![allow(clippy::print_stdout, reason = "a command says what it did")]
+
+mod invalid;
+mod raw;
+
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+use std::{fmt, fs};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    println!("invalid: {}", write_invalid(&top.join("invalid"))?);
+    Ok(())
+}
+
+/// What was done with the vectors of one kind.
+#[derive(Default)]
+struct Count {
+    written: usize,
+    kept: usize,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} written, {} were there", self.written, self.kept)
+    }
+}
+
+/// Each stream in a file of its own, and a line for it in the index.
+fn write_invalid(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
+    fs::create_dir_all(folder)?;
+    let index = folder.join("index.json");
+    let mut lines: Vec<serde_json::Value> = match fs::read(&index) {
+        Ok(bytes) => serde_json::from_slice(&bytes)?,
+        Err(_) => Vec::new(),
+    };
+    let mut count = Count::default();
+    for case in invalid::all() {
+        let file = format!("{}.bin", case.name);
+        if lines.iter().any(|line| line["file"] == *file) {
+            count.kept += 1;
+            continue;
+        }
+        fs::File::create_new(folder.join(&file))?.write_all(&case.stream)?;
+        lines.push(json!({ "file": file, "records": case.records, "error": case.code.name() }));
+        count.written += 1;
+    }
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(index, format!("[\n{}\n]\n", lines.join(",\n")))?;
+    Ok(count)
+}
