@@ -22,6 +22,7 @@ pub mod format;
 pub mod interp;
 pub mod message;
 pub mod plan;
+pub mod scalar;
 pub mod value;
 pub mod verify;
 

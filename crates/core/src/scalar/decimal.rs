@@ -1,0 +1,213 @@
+//! Floating-point numbers as decimal text, with no more digits than it takes to read the same number again.
+
+use super::real::{Real, Rounding};
+use crate::format::{ByteOrder, FloatKind};
+use rustc_apfloat::Float;
+use rustc_apfloat::ieee::{BFloat, Half, Quad, X87DoubleExtended};
+
+/// Digits with which every binary128 can be told from its neighbours, and one more.
+const DIGITS: i32 = 36;
+
+impl Real {
+    /// The shortest decimal number that, read as this kind in slots of this size, is this number again: `0.1` for the
+    /// `f32` nearest to it. `NaN`, `Infinity` and `-Infinity` for what has no digits.
+    ///
+    /// ```
+    /// use isoform_core::FloatKind;
+    /// use isoform_core::scalar::Real;
+    /// let tenth = Real::Double(0.1f32.into());
+    /// assert_eq!(tenth.to_text(FloatKind::Ieee, 4), "0.1");
+    /// assert_eq!(tenth.to_text(FloatKind::Ieee, 8), "0.10000000149011612");
+    /// assert_eq!(Real::Double(0.1).to_text(FloatKind::X87, 16), "0.1000000000000000055511");
+    /// ```
+    pub fn to_text(self, kind: FloatKind, size: u8) -> String {
+        match (self, kind, size) {
+            (Real::Double(value), ..) if value.is_nan() => "NaN".into(),
+            (Real::Double(value), ..) if value.is_infinite() => {
+                if value > 0.0 { "Infinity" } else { "-Infinity" }.into()
+            }
+            (Real::Double(value), FloatKind::Ieee, 8) => format!("{value:?}"),
+            (Real::Double(value), FloatKind::Ieee, 4) => format!("{:?}", value as f32),
+            (Real::Double(0.0), ..) => format!("{:?}", self.to_f64()),
+            _ => shortest(self, kind, size),
+        }
+    }
+
+    /// The number of this kind that is nearest to a decimal number. [`Rounding::Nearest`] also stands for exact.
+    /// `None` if the text is none; `NaN`, `Infinity` and `-Infinity` are understood.
+    pub fn parse(text: &str, kind: FloatKind, size: u8) -> Option<(Real, Rounding)> {
+        match text {
+            "NaN" => return Some((Real::Double(f64::NAN), Rounding::Exact)),
+            "Infinity" => return Some((Real::Double(f64::INFINITY), Rounding::Exact)),
+            "-Infinity" => return Some((Real::Double(f64::NEG_INFINITY), Rounding::Exact)),
+            _ if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) => {
+                return None;
+            }
+            _ => {}
+        }
+        let value = match (kind, size) {
+            (FloatKind::Ieee, 8) => Real::Double(text.parse().ok()?),
+            (FloatKind::Ieee, 4) => Real::Double(text.parse::<f32>().ok()?.into()),
+            (FloatKind::Ieee, 2) => parse::<Half>(text)?,
+            (FloatKind::Brain, _) => parse::<BFloat>(text)?,
+            (FloatKind::X87, _) => parse::<X87DoubleExtended>(text)?,
+            (FloatKind::Ieee, _) => parse::<Quad>(text)?,
+            (FloatKind::Double2, _) => {
+                let mut bytes = [0; 16];
+                parse::<Quad>(text)?.write(kind, ByteOrder::NATIVE, &mut bytes);
+                Real::read(kind, ByteOrder::NATIVE, &bytes)
+            }
+        };
+        let rounding = match value.to_f64() {
+            number if matches!(value, Real::Double(_)) && number.is_infinite() => Rounding::Overflow,
+            number if matches!(value, Real::Double(_)) && number == 0.0 && !is_zero(text) => Rounding::Underflow,
+            _ => Rounding::Nearest,
+        };
+        Some((value, rounding))
+    }
+}
+
+/// Whether all digits before the exponent are zeros.
+fn is_zero(text: &str) -> bool {
+    text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).all(|byte| !matches!(byte, b'1'..=b'9'))
+}
+
+fn parse<F: rustc_apfloat::FloatConvert<Quad>>(text: &str) -> Option<Real> {
+    let value: F = text.parse().ok()?;
+    Some(Real::of(value.convert(&mut false).value))
+}
+
+/// A finite number other than zero.
+fn shortest(value: Real, kind: FloatKind, size: u8) -> String {
+    let negative = value.quad().is_negative();
+    let (digits, exponent) = digits(value.quad().abs());
+    let text = |keep: usize| layout(negative, &digits.to_string(), exponent, keep);
+    let same = |text: &str| Real::parse(text, kind, size).is_some_and(|(again, _)| again == value);
+    // Rounded to more digits it is never farther from the number, so that a search by halves will do.
+    let (mut low, mut high) = (1, digits.to_string().len());
+    while low < high {
+        let middle = (low + high) / 2;
+        match same(&text(middle)) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    text(low)
+}
+
+/// A decimal number of some 36 digits that lies nearer to `value` than to any other binary128: digits, and the power
+/// of ten of the last one.
+///
+/// Conversion with big integers takes milliseconds for numbers such as 1e-4900, which would be a gift to whoever
+/// wants to keep a reader busy. Here the digits are computed with an error of some units in the last place, which
+/// parsing them again, some microseconds, then reveals.
+fn digits(value: Quad) -> (u128, i32) {
+    let exponent = (f64::from(value.ilogb()) * std::f64::consts::LOG10_2).floor() as i32 - (DIGITS - 1);
+    let mut exact = false;
+    let mut digits = scale(value, -exponent).to_u128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
+    for _ in 0..16 {
+        let Ok(again) = format!("{digits}e{exponent}").parse::<Quad>() else { break };
+        if again.is_infinite() {
+            digits -= 1;
+            continue;
+        }
+        let off = (value - again).value;
+        if off.is_zero() {
+            break;
+        }
+        let steps = scale(off, -exponent).to_i128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
+        digits = digits.saturating_add_signed(steps);
+    }
+    (digits, exponent)
+}
+
+/// About `value` times a power of ten, in two steps so that neither leaves the range of the type.
+fn scale(value: Quad, power: i32) -> Quad {
+    let ten = |power: i32| format!("1e{power}").parse().unwrap_or(Quad::ZERO);
+    let half = power / 2;
+    ((value * ten(half)).value * ten(power - half)).value
+}
+
+/// The number with the first `keep` of its digits, rounded; written out if that is short, else with an exponent.
+fn layout(negative: bool, digits: &str, exponent: i32, keep: usize) -> String {
+    let dropped = digits.len() - keep;
+    let mut number: u128 = digits[..keep].parse().unwrap_or(0);
+    if digits.as_bytes().get(keep).is_some_and(|digit| *digit >= b'5') {
+        number += 1;
+    }
+    let mut exponent = exponent + dropped as i32;
+    while number.is_multiple_of(10) && number > 0 {
+        number /= 10;
+        exponent += 1;
+    }
+    let digits = number.to_string();
+    let sign = if negative { "-" } else { "" };
+    let point = digits.len() as i32 + exponent;
+    match point {
+        -3..=0 => format!("{sign}0.{}{digits}", "0".repeat(-point as usize)),
+        1..=16 if exponent >= 0 => format!("{sign}{digits}{}.0", "0".repeat(exponent as usize)),
+        1..=16 => format!("{sign}{}.{}", &digits[..point as usize], &digits[point as usize..]),
+        _ if digits.len() == 1 => format!("{sign}{digits}e{}", point - 1),
+        _ => format!("{sign}{}.{}e{}", &digits[..1], &digits[1..], point - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FloatKind::{Brain, Double2, Ieee, X87};
+    use proptest::prelude::*;
+
+    const KINDS: [(FloatKind, u8); 8] =
+        [(Ieee, 2), (Ieee, 4), (Ieee, 8), (Ieee, 16), (Brain, 2), (X87, 10), (X87, 16), (Double2, 16)];
+
+    #[test]
+    fn short_numbers_stay_short() {
+        for (kind, size) in KINDS {
+            for text in ["0.0", "-0.0", "1.0", "0.1", "-0.3", "1.5", "12.0", "0.001", "NaN", "Infinity", "-Infinity"] {
+                let (value, _) = Real::parse(text, kind, size).unwrap();
+                assert_eq!(value.to_text(kind, size), text, "{kind:?} {size}");
+            }
+        }
+        for text in ["1e4000", "-7.7e-4900", "123456.7890123456789", "1.5e300", "0.00012", "1.2e-5", "1e17"] {
+            let (value, _) = Real::parse(text, Ieee, 16).unwrap();
+            assert_eq!(value.to_text(Ieee, 16), text);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range() {
+        for bits in [1, 2, (1 << 112) - 1, 1 << 112, 0x7ffe << 112, (0x7fff << 112) - 1, 0x3fff << 112 | 1] {
+            let value = Real::read(Ieee, ByteOrder::Big, &u128::to_be_bytes(bits));
+            let text = value.to_text(Ieee, 16);
+            assert_eq!(Real::parse(&text, Ieee, 16).unwrap().0, value, "{text}");
+        }
+        assert_eq!(Real::read(Ieee, ByteOrder::Big, &u128::to_be_bytes(1)).to_text(Ieee, 16), "6e-4966");
+        assert_eq!(Real::read(Ieee, ByteOrder::Big, &[0, 1]).to_text(Ieee, 2), "6e-8");
+        assert_eq!(Real::Double(65504.0).to_text(Ieee, 2), "65500.0");
+    }
+
+    #[test]
+    fn text_that_is_no_number() {
+        for (kind, size) in KINDS {
+            for text in ["", "x", "0x10", "1_0", "nan", "inf", ".", "e5", "--1", "1e400000x"] {
+                assert_eq!(Real::parse(text, kind, size), None, "{text} as {kind:?}");
+            }
+            assert_eq!(Real::parse("1e99999999999999999999", kind, size).unwrap().1, Rounding::Overflow);
+            assert_eq!(Real::parse("-1e-99999999999999999999", kind, size).unwrap().1, Rounding::Underflow);
+            assert_eq!(Real::parse("0e-99999999999999999999", kind, size).unwrap().1, Rounding::Nearest);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_read_as_the_same_number(bits: u128, which in 0..KINDS.len()) {
+            let (kind, size) = KINDS[which];
+            let bytes = bits.to_be_bytes();
+            let value = Real::read(kind, ByteOrder::Big, &bytes[..usize::from(size)]);
+            let text = value.to_text(kind, size);
+            let (again, _) = Real::parse(&text, kind, size).unwrap();
+            prop_assert!(again == value || value.to_f64().is_nan(), "{} {:?} {:?}", text, value, again);
+        }
+    }
+}
