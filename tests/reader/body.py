@@ -32,7 +32,7 @@ class Verifier:
                 if field.indirect:
                     self.indirect(structure, field, at)
                 else:
-                    self.elements(field.element, at + field.offset, field.fixed_bytes // field.element.size, bool(field.dimensions))
+                    self.elements(field.element, at + field.offset, [length for _, length in field.dimensions])
             except Refused as refused:
                 raise refused.within(field.name) from None
 
@@ -55,7 +55,7 @@ class Verifier:
         if size > len(self.body) - begin:
             raise Refused("ArrayLength", why=f"{count} elements")
         self.cursor = begin + size
-        self.elements(field.element, begin, count, bool(field.dimensions))
+        self.elements(field.element, begin, lengths)
 
     def place(self, slot, alignment):
         expected = round_up(self.cursor, alignment)
@@ -63,15 +63,15 @@ class Verifier:
             raise Refused("Slot", why=f"expected {expected}, came {slot}")
         return expected
 
-    def elements(self, element, at, count, array):
+    def elements(self, element, at, lengths):
         check = {STRING: self.string, STRUCTURE: self.nested, BOOLEAN: self.boolean}.get(element.kind)
         if element.symbols:
             check = self.enumeration
-        for index in range(count) if check else ():
+        for index in range(product(lengths)) if check else ():
             try:
                 check(element, at + index * element.size)
             except Refused as refused:
-                raise refused.within(f"[{index}]") if array else refused
+                raise refused.within(indices(index, lengths)) if lengths else refused
 
     def nested(self, element, at):
         self.structure(element.structure, at)
@@ -110,6 +110,15 @@ def product(numbers):
     for value in numbers:
         result *= value
     return result
+
+
+def indices(index, lengths):
+    """Where the element of this number is in an array, such as [3][0]; nothing if there are no dimensions."""
+    path = ""
+    for length in reversed(lengths):
+        index, last = divmod(index, length)
+        path = f"[{last}]{path}"
+    return path
 
 
 def dimensions_of(machine, body, structure, field, at):

@@ -81,21 +81,23 @@ def read(data):
 
 
 def refused(data):
-    """How many records a stream yields, and the error that ends it."""
+    """How many records a stream yields, the error that ends it, and where that is."""
     records = 0
     try:
         for _ in read(data):
             records += 1
     except Refused as problem:
-        return records, problem.code
-    return records, None
+        return records, problem.code, problem.path
+    return records, None, None
 
 
 def invalid_streams():
     folder = TOP / "vectors/invalid"
     for line in json.loads((folder / "index.json").read_text()):
-        came = lambda: equal(refused((folder / line["file"]).read_bytes()), (line["records"], line["error"]))
-        check(f"invalid/{line['file']}", came)
+        records, code, path = refused((folder / line["file"]).read_bytes())
+        expected = (line["records"], line["error"], line.get("path", path))
+        check(f"invalid/{line['file']}", lambda: equal((records, code, path), expected))
+
 
 
 if __name__ == "__main__":

@@ -10,12 +10,27 @@ pub(crate) struct Invalid {
     pub(crate) name: &'static str,
     pub(crate) code: Code,
     pub(crate) records: usize,
+    /// The path of the field at fault. The specification says which it is for bodies only.
+    pub(crate) path: Option<&'static str>,
     pub(crate) stream: Vec<u8>,
 }
 
 pub(crate) fn all() -> Vec<Invalid> {
     let case = |records| {
-        move |(name, code, stream): (&'static str, Code, Bytes)| Invalid { name, code, records, stream: stream.0 }
+        move |(name, code, stream): (&'static str, Code, Bytes)| Invalid {
+            name,
+            code,
+            records,
+            path: None,
+            stream: stream.0,
+        }
+    };
+    let body = |(name, code, path, stream): (&'static str, Code, &'static str, Bytes)| Invalid {
+        name,
+        code,
+        records: 0,
+        path: Some(path),
+        stream: stream.0,
     };
     let description = |(name, code, bytes): (&'static str, Code, Bytes)| (name, code, message(Token::ZERO, &bytes));
     framing()
@@ -25,7 +40,7 @@ pub(crate) fn all() -> Vec<Invalid> {
         .chain(descriptions().into_iter().map(description).map(case(0)))
         .chain(structures().into_iter().map(description).map(case(0)))
         .chain(elements().into_iter().map(description).map(case(0)))
-        .chain(bodies().into_iter().map(case(0)))
+        .chain(bodies().into_iter().map(body))
         .collect()
 }
 
@@ -206,21 +221,21 @@ fn elements() -> Vec<(&'static str, Code, Bytes)> {
 }
 
 /// Bodies that are not of their format.
-fn bodies() -> Vec<(&'static str, Code, Bytes)> {
+fn bodies() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     [plain(), simple(), nested(), grid(), alignment()].concat()
 }
 
-fn plain() -> Vec<(&'static str, Code, Bytes)> {
+fn plain() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     let format = record(4, 2, &[int("x", 0)]);
     vec![
-        ("body-empty", Code::BodyLength, stream(&format, &bytes([]))),
-        ("body-short", Code::BodyLength, stream(&format, &bytes([1, 0, 0]))),
-        ("body-long", Code::BodyLength, stream(&format, &bytes([1, 0, 0, 0, 0]))),
+        ("body-empty", Code::BodyLength, "", stream(&format, &bytes([]))),
+        ("body-short", Code::BodyLength, "", stream(&format, &bytes([1, 0, 0]))),
+        ("body-long", Code::BodyLength, "", stream(&format, &bytes([1, 0, 0, 0, 0]))),
     ]
 }
 
 /// `struct { char *s; int n; unsigned short *a; bool b; enum { off, on } e; }` with n elements in a.
-fn simple() -> Vec<(&'static str, Code, Bytes)> {
+fn simple() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     use Code::{ArrayLength, BodyLength, Boolean, NullArray, Slot, Symbol, Unterminated};
     let format = record(
         16,
@@ -237,39 +252,40 @@ fn simple() -> Vec<(&'static str, Code, Bytes)> {
     let with = |at: usize, patch: &[u8]| stream(&format, &good.clone().patched(at, patch));
     let length = |length: usize| stream(&format, &bytes(&good.0[..length]));
     vec![
-        ("body-cut-in-block", ArrayLength, length(27)),
-        ("body-cut-before-block", ArrayLength, length(24)),
-        ("body-cut-in-string", Unterminated, length(18)),
-        ("body-cut-before-string", Slot, length(16)),
-        ("body-after-blocks", BodyLength, stream(&format, &good.clone().raw([0]))),
-        ("slot-into-the-record", Slot, with(0, &[8])),
-        ("slot-into-a-string", Slot, with(0, &[17])),
-        ("slot-of-the-wrong-block", Slot, with(0, &[24])),
-        ("slot-not-rounded-up", Slot, with(8, &[20])),
-        ("slot-skips-bytes", Slot, stream(&format, &good.clone().patched(8, [32]).raw([0; 4]).raw([7, 0, 8, 0]))),
-        ("slot-beyond-the-body", Slot, with(8, &[0, 1])),
-        ("slot-in-another-byte-order", Slot, with(8, &[0, 0, 0, 24])),
-        ("slot-of-the-sender", Slot, with(0, &[0xe0, 0x3f, 0x55, 0x56])),
-        ("null-with-length", NullArray, with(8, &[0])),
-        ("slot-without-elements", Slot, stream(&format, &bytes(&good.0[..24]).patched(4, [0]))),
-        ("length-too-long", ArrayLength, with(4, &[3])),
-        ("length-too-short", BodyLength, with(4, &[1])),
-        ("length-huge", ArrayLength, with(4, &[0xff, 0xff, 0xff, 0x7f])),
-        ("length-negative", ArrayLength, with(4, &[0xff, 0xff, 0xff, 0xff])),
+        ("body-cut-in-block", ArrayLength, "a", length(27)),
+        ("body-cut-before-block", ArrayLength, "a", length(24)),
+        ("body-cut-in-string", Unterminated, "s", length(18)),
+        ("body-cut-before-string", Slot, "s", length(16)),
+        ("body-after-blocks", BodyLength, "", stream(&format, &good.clone().raw([0]))),
+        ("slot-into-the-record", Slot, "s", with(0, &[8])),
+        ("slot-into-a-string", Slot, "s", with(0, &[17])),
+        ("slot-of-the-wrong-block", Slot, "s", with(0, &[24])),
+        ("slot-not-rounded-up", Slot, "a", with(8, &[20])),
+        ("slot-skips-bytes", Slot, "a", stream(&format, &good.clone().patched(8, [32]).raw([0; 4]).raw([7, 0, 8, 0]))),
+        ("slot-beyond-the-body", Slot, "a", with(8, &[0, 1])),
+        ("slot-in-another-byte-order", Slot, "a", with(8, &[0, 0, 0, 24])),
+        ("slot-of-the-sender", Slot, "s", with(0, &[0xe0, 0x3f, 0x55, 0x56])),
+        ("null-with-length", NullArray, "a", with(8, &[0])),
+        ("slot-without-elements", Slot, "a", stream(&format, &bytes(&good.0[..24]).patched(4, [0]))),
+        ("length-too-long", ArrayLength, "a", with(4, &[3])),
+        ("length-too-short", BodyLength, "", with(4, &[1])),
+        ("length-huge", ArrayLength, "a", with(4, &[0xff, 0xff, 0xff, 0x7f])),
+        ("length-negative", ArrayLength, "a", with(4, &[0xff, 0xff, 0xff, 0xff])),
         (
             "string-without-nul",
             Unterminated,
+            "s",
             stream(&format, &bytes([16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0]).raw("hello")),
         ),
-        ("boolean-2", Boolean, with(12, &[2])),
-        ("boolean-255", Boolean, with(12, &[255])),
-        ("symbol-2", Symbol, with(13, &[2])),
-        ("symbol-minus-1", Symbol, with(13, &[255])),
+        ("boolean-2", Boolean, "b", with(12, &[2])),
+        ("boolean-255", Boolean, "b", with(12, &[255])),
+        ("symbol-2", Symbol, "e", with(13, &[2])),
+        ("symbol-minus-1", Symbol, "e", with(13, &[255])),
     ]
 }
 
 /// `struct { int n; struct { char *name; bool ok[2]; int k; } *p; }`, big-endian, with n elements in p.
-fn nested() -> Vec<(&'static str, Code, Bytes)> {
+fn nested() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     use Code::{Boolean, Slot, Unterminated};
     let inner =
         structure("P", 24, 3, &[field("name", 0, [15]), field("ok", 0, [0x2c, 4, 1, 4]), field("k", 0, [1, 4])]);
@@ -282,18 +298,23 @@ fn nested() -> Vec<(&'static str, Code, Bytes)> {
         head.raw(b"a\0\0\0\0\0\0\0").raw(b"bc\0")
     };
     vec![
-        ("slots-swapped", Slot, stream(&format, &body(72, 64))),
-        ("slots-shared", Slot, stream(&format, &body(64, 64))),
-        ("slot-back-to-its-array", Slot, stream(&format, &body(64, 16))),
-        ("slot-null-leaves-its-block", Slot, stream(&format, &body(0, 72))),
-        ("string-runs-out-in-array", Unterminated, stream(&format, &body(64, 72).patched(74, b"d"))),
-        ("boolean-in-array", Boolean, stream(&format, &body(64, 72).patched(51, [2]))),
-        ("boolean-in-another-byte-order", Boolean, stream(&format, &body(64, 72).patched(48, [1, 0, 0, 0]))),
+        ("slots-swapped", Slot, "p[0].name", stream(&format, &body(72, 64))),
+        ("slots-shared", Slot, "p[1].name", stream(&format, &body(64, 64))),
+        ("slot-back-to-its-array", Slot, "p[1].name", stream(&format, &body(64, 16))),
+        ("slot-null-leaves-its-block", Slot, "p[1].name", stream(&format, &body(0, 72))),
+        ("string-runs-out-in-array", Unterminated, "p[1].name", stream(&format, &body(64, 72).patched(74, b"d"))),
+        ("boolean-in-array", Boolean, "p[1].ok[0]", stream(&format, &body(64, 72).patched(51, [2]))),
+        (
+            "boolean-in-another-byte-order",
+            Boolean,
+            "p[1].ok[0]",
+            stream(&format, &body(64, 72).patched(48, [1, 0, 0, 0])),
+        ),
     ]
 }
 
 /// `struct { long n; unsigned long m; double (*a)[..] }` of n times m times 3, little-endian.
-fn grid() -> Vec<(&'static str, Code, Bytes)> {
+fn grid() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     use Code::{ArrayLength, NullArray, Slot};
     let root =
         structure("R", 24, 3, &[field("n", 0, [1, 8]), field("m", 0, [2, 8]), field("a", 0, [0x63, 8, 3, 1, 3, 6])]);
@@ -302,20 +323,20 @@ fn grid() -> Vec<(&'static str, Code, Bytes)> {
         stream(&format, &bytes(n.to_le_bytes()).raw(m.to_le_bytes()).raw(slot.to_le_bytes()).raw(vec![0; rest]))
     };
     vec![
-        ("length-one-negative", ArrayLength, body(-1, 1, 24, 24)),
-        ("length-negative-times-0", ArrayLength, body(-1, 0, 0, 0)),
-        ("length-unsigned-64", ArrayLength, body(1, u64::MAX, 24, 24)),
-        ("length-product-2-to-64", ArrayLength, body(1 << 32, 1 << 32, 24, 24)),
-        ("length-product-wraps-to-24", ArrayLength, body(1, 1 + (1 << 61), 24, 24)),
-        ("length-product-short", ArrayLength, body(2, 2, 24, 72)),
-        ("length-product-null", NullArray, body(1, 1, 0, 0)),
-        ("length-0-times-1-not-null", Slot, body(0, 1, 24, 0)),
+        ("length-one-negative", ArrayLength, "a", body(-1, 1, 24, 24)),
+        ("length-negative-times-0", ArrayLength, "a", body(-1, 0, 0, 0)),
+        ("length-unsigned-64", ArrayLength, "a", body(1, u64::MAX, 24, 24)),
+        ("length-product-2-to-64", ArrayLength, "a", body(1 << 32, 1 << 32, 24, 24)),
+        ("length-product-wraps-to-24", ArrayLength, "a", body(1, 1 + (1 << 61), 24, 24)),
+        ("length-product-short", ArrayLength, "a", body(2, 2, 24, 72)),
+        ("length-product-null", NullArray, "a", body(1, 1, 0, 0)),
+        ("length-0-times-1-not-null", Slot, "a", body(0, 1, 24, 0)),
     ]
 }
 
 /// A block of 16-byte integers begins at a multiple of 16.
-fn alignment() -> Vec<(&'static str, Code, Bytes)> {
+fn alignment() -> Vec<(&'static str, Code, &'static str, Bytes)> {
     let format = record(8, 2, &[int("n", 0), field("a", 0, [0x61, 16, 1, 1])]);
     let body = bytes([1, 0, 0, 0, 8, 0, 0, 0]).raw([0; 16]);
-    vec![("slot-at-8-instead-of-16", Code::Slot, stream(&format, &body))]
+    vec![("slot-at-8-instead-of-16", Code::Slot, "a", stream(&format, &body))]
 }

@@ -46,7 +46,11 @@ fn write_invalid(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
             continue;
         }
         fs::File::create_new(folder.join(&file))?.write_all(&case.stream)?;
-        lines.push(json!({ "file": file, "records": case.records, "error": case.code.name() }));
+        let mut line = json!({ "file": file, "records": case.records, "error": case.code.name() });
+        if let Some(path) = case.path {
+            line["path"] = path.into();
+        }
+        lines.push(line);
         count.written += 1;
     }
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();

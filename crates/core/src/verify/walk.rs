@@ -21,7 +21,9 @@ impl Walk<'_> {
     fn structure(&self, checks: &[Check], record: &[u8], mut cursor: usize) -> Result<usize> {
         for check in checks {
             cursor = match (&check.place, &check.elements) {
-                (Place::Here(1), Elements::Strings) => self.string(&record[check.offset..], cursor),
+                (Place::Here(1), Elements::Strings) if check.dims.is_empty() => {
+                    self.string(&record[check.offset..], cursor)
+                }
                 (Place::Here(count), _) => {
                     let elements = &record[check.offset..check.offset + count * check.stride];
                     self.elements(check, record, elements, cursor)
