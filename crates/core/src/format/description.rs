@@ -74,10 +74,22 @@ fn too_large(length: usize) -> Error {
 struct Writer<'a> {
     structures: Vec<Vec<u8>>,
     by_name: HashMap<&'a str, usize>,
+    /// Structures nested in many places are mostly one in memory, and then written only once: a record of 4,000 times
+    /// the same large enumeration would cost 4,000 times its size.
+    by_address: HashMap<*const Structure, usize>,
 }
 
 impl<'a> Writer<'a> {
     fn structure(&mut self, structure: &'a Structure) -> Result<usize> {
+        if let Some(&index) = self.by_address.get(&std::ptr::from_ref(structure)) {
+            return Ok(index);
+        }
+        let index = self.write(structure)?;
+        self.by_address.insert(structure, index);
+        Ok(index)
+    }
+
+    fn write(&mut self, structure: &'a Structure) -> Result<usize> {
         let mut bytes = Vec::new();
         text(&mut bytes, structure.name());
         varint(&mut bytes, structure.size() as u64);

@@ -70,6 +70,15 @@ impl Element {
         if sixteen { 16 } else { 8 }
     }
 
+    /// Whether it holds bytes without meaning: gaps of a structure, or the rest of a slot around an x87's 10 bytes.
+    pub fn has_gaps(&self) -> bool {
+        match self {
+            Element::Float { kind, size } | Element::Complex { kind, size } => kind.digits(*size) < *size,
+            Element::Structure(structure) => structure.has_gaps(),
+            _ => false,
+        }
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         let good = match self {
             Element::Integer { size, .. } => matches!(size, 1 | 2 | 4 | 8 | 16),
@@ -127,6 +136,12 @@ impl FloatKind {
             FloatKind::X87 => &[10, 12, 16],
             FloatKind::Double2 => &[16],
         }
+    }
+
+    /// How many bytes of a slot of `size` bytes hold its digits: an x87's are the first 10 of a little-endian slot, the
+    /// last 10 of a big-endian one. The rest is a gap.
+    pub fn digits(self, size: u8) -> u8 {
+        if self == FloatKind::X87 { 10 } else { size }
     }
 
     /// The word for it in a field list.

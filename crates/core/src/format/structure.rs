@@ -114,6 +114,9 @@ impl Structure {
         if fields.is_empty() {
             return Err(fault(Code::Declaration).expected("at least one field"));
         }
+        if fields.len() > MAX_FIELDS {
+            return Err(fault(Code::Fields).expected(format_args!("at most {MAX_FIELDS}")).came(fields.len()));
+        }
         let fields = in_order(fields);
         let mut names = HashSet::with_capacity(fields.len());
         let mut end = 0;
@@ -133,12 +136,11 @@ impl Structure {
                     .expected(format_args!("free bytes from {end} to {size}"))
                     .came(format_args!("bytes {begin} to {past}")));
             }
-            gaps |= begin > end;
+            gaps |= begin > end || field.element.has_gaps();
             end = past;
             if let Element::Structure(inner) = &field.element {
                 depth = depth.max(1 + inner.depth);
-                total_fields += inner.total_fields;
-                gaps |= inner.gaps;
+                total_fields = inner.total_fields.saturating_add(total_fields);
             }
         }
         if !align.is_power_of_two() || align > MAX_ALIGN || !size.is_multiple_of(align) {
@@ -218,7 +220,7 @@ impl Structure {
         self.checked
     }
 
-    /// Whether there are bytes that belong to no field, here or in a nested structure held in place or pointed at.
+    /// Whether there are bytes that belong to no field, or no digit of a number: here, or in what is pointed at.
     pub fn has_gaps(&self) -> bool {
         self.gaps
     }
