@@ -18,7 +18,7 @@ impl Real {
     /// let tenth = Real::Double(0.1f32.into());
     /// assert_eq!(tenth.to_text(FloatKind::Ieee, 4), "0.1");
     /// assert_eq!(tenth.to_text(FloatKind::Ieee, 8), "0.10000000149011612");
-    /// assert_eq!(Real::Double(0.1).to_text(FloatKind::X87, 16), "0.1000000000000000055511");
+    /// assert_eq!(Real::Double(0.1).to_text(FloatKind::X87, 16), "0.10000000000000000555");
     /// ```
     pub fn to_text(self, kind: FloatKind, size: u8) -> String {
         match (self, kind, size) {
