@@ -152,11 +152,6 @@ fn float(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Faul
             };
             store_f32(to.order, values.iter().map(|&v| limit(v)), dst);
         }
-        NumberClass::Boolean if faults != Faults::Error => {
-            let values: [f64; RUN] =
-                std::array::from_fn(|i| if values.get(i).is_some_and(|v| !v.is_nan()) { values[i] } else { 0.0 });
-            truths(&values[..count], 0.0, to, dst);
-        }
         _ => {
             let (low, high) = range(to);
             check(faults, values, |&v| integer_fault(v, low, high))?;
@@ -221,7 +216,7 @@ fn narrowing_fault(value: f64) -> Option<Code> {
 /// What is lost if a float becomes an integer between `low` and `high`.
 fn integer_fault(value: f64, low: i128, high: i128) -> Option<Code> {
     let whole = value as i128;
-    if value.is_nan() || whole < low || whole > high {
+    if whole < low || whole > high {
         return Some(Code::Overflow);
     }
     (value.trunc() != value).then_some(Code::Inexact)

@@ -256,14 +256,19 @@ impl Maker<'_> {
             }
             (Element::String, Element::String) => Ok((Transform::String, self.wire != self.native)),
             (Element::Enumeration(w), Element::Enumeration(n)) => self.enumeration(w, n, rule, path),
-            (_, Element::Enumeration(n)) if !matches!(wire, Element::Enumeration(_)) => {
-                let Some((from, 1)) = number(wire, self.wire) else { return Err(mismatch(wire, native, path)) };
-                if matches!(from.class, NumberClass::Float(_)) {
-                    return Err(mismatch(wire, native, path));
-                }
+            (Element::Integer { signed, size }, Element::Enumeration(n)) if *size <= 8 => {
+                // Whatever number comes must be one that has a symbol here.
+                let class = if *signed { NumberClass::Signed } else { NumberClass::Unsigned };
+                let from = Number { class, size: *size, order: self.wire.order };
                 let map = n.symbols().iter().map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
                 let to = enumeration_number(n, self.native);
                 Ok((Transform::Symbols(Arc::new(Symbols { from, to, map })), true))
+            }
+            (_, Element::Enumeration(_)) | (Element::Float { .. }, Element::Boolean { .. }) => {
+                Err(mismatch(wire, native, path))
+            }
+            (Element::Enumeration(_), to) if !matches!(to, Element::Integer { .. }) => {
+                Err(mismatch(wire, native, path))
             }
             _ => {
                 let (from, to) = (number(wire, self.wire), number(native, self.native));

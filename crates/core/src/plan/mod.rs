@@ -15,7 +15,9 @@ mod text;
 
 pub use report::{Action, FieldReport, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
-pub use step::{Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, Symbols, Transform};
+pub use step::{
+    Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, SymbolEntry, Symbols, Transform,
+};
 
 use crate::error::{Code, Error, Result};
 use crate::format::Format;

@@ -242,10 +242,12 @@ pub struct Symbols {
     pub from: Number,
     /// The number's type in the destination.
     pub to: Number,
-    /// The number in the source, its symbol, and its number in the destination if it is known there. By ascending number
-    /// in the source.
-    pub map: Box<[(i128, Box<str>, Option<i128>)]>,
+    /// By ascending number in the source.
+    pub map: Box<[SymbolEntry]>,
 }
+
+/// A number in the source, its symbol, and its number in the destination if it is known there.
+pub type SymbolEntry = (i128, Box<str>, Option<i128>);
 
 impl Conversion {
     /// Whether every number of the one type is a number of the other.
