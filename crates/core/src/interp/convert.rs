@@ -81,7 +81,7 @@ fn signed(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fau
     let values = &mut values[..count];
     match to.class {
         NumberClass::Float(_) => {
-            check(faults, values, |&v| Some(float_holds(v.into(), to.size)).filter(|ok| !ok).map(|_| Code::Inexact))?;
+            check(faults, values, |&v| (!float_holds(v.unsigned_abs(), to.size)).then_some(Code::Inexact))?;
             if to.size == 4 {
                 store_f32(to.order, values.iter().map(|&v| v as f32), dst);
             } else {
@@ -116,7 +116,7 @@ fn unsigned(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), F
     let values = &mut values[..count];
     match to.class {
         NumberClass::Float(_) => {
-            check(faults, values, |&v| Some(float_holds(v.into(), to.size)).filter(|ok| !ok).map(|_| Code::Inexact))?;
+            check(faults, values, |&v| (!float_holds(v, to.size)).then_some(Code::Inexact))?;
             if to.size == 4 {
                 store_f32(to.order, values.iter().map(|&v| v as f32), dst);
             } else {
@@ -197,10 +197,9 @@ fn range(number: Number) -> (i128, i128) {
     }
 }
 
-/// Whether an IEEE float of 4 or 8 bytes holds every digit of `value`.
-fn float_holds(value: i128, size: u8) -> bool {
-    let magnitude = value.unsigned_abs();
-    let digits = 128 - magnitude.leading_zeros() - magnitude.trailing_zeros().min(127);
+/// Whether an IEEE float of 4 or 8 bytes holds every digit of an integer of this magnitude.
+fn float_holds(magnitude: u64, size: u8) -> bool {
+    let digits = u64::BITS.saturating_sub(magnitude.leading_zeros() + magnitude.trailing_zeros());
     digits <= if size == 4 { 24 } else { 53 }
 }
 
@@ -308,5 +307,86 @@ fn store_f64(order: ByteOrder, values: impl Iterator<Item = f64>, dst: &mut [u8]
     let (chunks, _) = dst.as_chunks_mut();
     for (bytes, value) in chunks.iter_mut().zip(values) {
         *bytes = ordered(order, value.to_bits(), u64::swap_bytes).to_le_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = Number> {
+        let integer = (any::<bool>(), prop::sample::select(vec![1u8, 2, 4, 8]))
+            .prop_map(|(signed, size)| (if signed { NumberClass::Signed } else { NumberClass::Unsigned }, size));
+        let boolean = prop::sample::select(vec![1u8, 2, 4, 8]).prop_map(|size| (NumberClass::Boolean, size));
+        let float = prop::sample::select(vec![4u8, 8]).prop_map(|size| (NumberClass::Float(FloatKind::Ieee), size));
+        let order = prop::sample::select(vec![ByteOrder::Little, ByteOrder::Big]);
+        (prop_oneof![3 => integer, 1 => boolean, 2 => float], order).prop_map(|((class, size), order)| Number {
+            class,
+            size,
+            order,
+        })
+    }
+
+    /// Bits among which the borders of all types are frequent.
+    fn bits() -> impl Strategy<Value = u64> {
+        let power = (0u32..64, -2i64..3).prop_map(|(shift, by)| (1u64 << shift).wrapping_add(by as u64));
+        let double = prop_oneof![
+            (-70i32..140, -1.5f64..1.5).prop_map(|(exponent, digits)| digits * 2f64.powi(exponent)),
+            (-300i64..300).prop_map(|n| n as f64),
+            any::<f64>(),
+            prop::sample::select(vec![f64::NAN, f64::INFINITY, -0.0, f32::MAX.into(), 3.5e38, 1e-46, 9.3e18, 1.9e19]),
+        ];
+        prop_oneof![any::<u64>(), power, double.prop_map(f64::to_bits), (0u64..3).prop_map(|n| n)]
+    }
+
+    fn source(from: Number, bits: u64) -> Vec<u8> {
+        let bits = match (from.class, from.size) {
+            (NumberClass::Boolean, _) => bits & 1,
+            (NumberClass::Float(_), 4) => (f64::from_bits(bits) as f32).to_bits().into(),
+            _ => bits,
+        };
+        let mut bytes = vec![0; from.size.into()];
+        crate::scalar::write_bits(from.order, &mut bytes, bits.into());
+        bytes
+    }
+
+    proptest! {
+        /// Runs and single numbers agree, in results and in faults.
+        #[test]
+        fn runs_do_what_single_numbers_do(
+            from in number(),
+            to in number(),
+            bits in prop::collection::vec(bits(), 1..150),
+            faults in prop::sample::select(vec![Faults::Error, Faults::Saturate, Faults::Wrap]),
+        ) {
+            let never_planned = matches!((from.class, to.class), (NumberClass::Float(_), NumberClass::Boolean));
+            prop_assume!(!never_planned);
+            let conversion = Conversion { from, to, faults };
+            let src: Vec<u8> = bits.iter().flat_map(|&bits| source(from, bits)).collect();
+            let mut runs = vec![0; bits.len() * usize::from(to.size)];
+            let result = convert(&conversion, &src, &mut runs);
+            let numbers = src.chunks(from.size.into()).zip(runs.chunks(to.size.into()));
+            for (index, (src, run)) in numbers.enumerate() {
+                let mut single = vec![0; to.size.into()];
+                match wide::convert(&conversion, src, &mut single) {
+                    Err((code, _)) => {
+                        let fault = result.err().expect("a fault of a single number is one of the run");
+                        prop_assert_eq!((fault.code, fault.index), (code, index));
+                        return Ok(());
+                    }
+                    Ok(()) if result.is_ok() => {
+                        let nan = |bytes: &[u8]| match (to.class, crate::scalar::read_bits(to.order, bytes)) {
+                            (NumberClass::Float(_), bits) if to.size == 4 => f32::from_bits(bits as u32).is_nan(),
+                            (NumberClass::Float(_), bits) => f64::from_bits(bits as u64).is_nan(),
+                            _ => false,
+                        };
+                        prop_assert!(run == single || nan(run) && nan(&single), "{index}: {run:02x?} {single:02x?}");
+                    }
+                    Ok(()) => {}
+                }
+            }
+            prop_assert!(result.is_ok(), "a fault that no single number has");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{read_bits, write_bits};
 use crate::format::{ByteOrder, FloatKind};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single, X87DoubleExtended};
-use rustc_apfloat::{Float, FloatConvert};
+use rustc_apfloat::{Float, FloatConvert, Round, Status};
 
 /// A floating-point number of any kind: as an `f64` if that is exact, else [`Wide`].
 ///
@@ -50,6 +50,19 @@ pub enum Rounding {
     Overflow,
     /// It was too small, and became zero.
     Underflow,
+}
+
+/// A real number without its fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integral {
+    /// Whether it was below zero, or minus zero.
+    pub negative: bool,
+    /// Its absolute value modulo 2^128; 0 for infinities and what is no number.
+    pub magnitude: u128,
+    /// Whether there was a fraction, or no number at all.
+    pub inexact: bool,
+    /// If neither a 128-bit signed nor an unsigned integer holds it: whether it was negative.
+    pub beyond: Option<bool>,
 }
 
 impl Real {
@@ -124,6 +137,61 @@ impl Real {
             write_bits(order, bytes, bits);
         }
         rounding
+    }
+
+    /// Writes the number as this kind, rounded towards zero: one that is too large becomes the largest there is.
+    ///
+    /// # Panics
+    /// As [`Real::write`].
+    pub fn write_towards_zero(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) {
+        fn cut<F: Float>(value: Quad) -> u128
+        where
+            Quad: FloatConvert<F>,
+        {
+            let narrow: F = value.convert_r(Round::TowardZero, &mut false).value;
+            narrow.to_bits()
+        }
+        let value = self.quad();
+        let bits = match (kind, bytes.len()) {
+            (FloatKind::Brain, _) => cut::<BFloat>(value),
+            (FloatKind::Ieee, 2) => cut::<Half>(value),
+            (FloatKind::Ieee, 4) => cut::<Single>(value),
+            (FloatKind::Ieee, 8) => cut::<Double>(value),
+            (FloatKind::Ieee, _) => value.to_bits(),
+            (FloatKind::X87, size) => {
+                bytes.fill(0);
+                return write_bits(order, &mut bytes[x87_place(order, size)], cut::<X87DoubleExtended>(value));
+            }
+            (FloatKind::Double2, _) => {
+                // The larger part, cut off, and as much of the rest as a double holds.
+                let large = f64::from_bits(cut::<Double>(value) as u64);
+                let small = f64::from_bits(cut::<Double>((value - quad(large)).value) as u64);
+                // Beyond half a unit in the last place of the larger, the sum would no longer be normalised.
+                let half_unit = large.abs() * f64::EPSILON / 4.0;
+                write_bits(order, &mut bytes[..8], large.to_bits().into());
+                return write_bits(order, &mut bytes[8..], small.clamp(-half_unit, half_unit).to_bits().into());
+            }
+        };
+        write_bits(order, bytes, bits);
+    }
+
+    /// The number without its fraction.
+    pub fn to_integer(self) -> Integral {
+        let value = self.quad();
+        let negative = value.is_negative();
+        let magnitude = if negative { -value } else { value };
+        let mut exact = false;
+        let whole = magnitude.to_u128_r(128, Round::TowardZero, &mut exact);
+        if value.is_nan() {
+            return Integral { negative: false, magnitude: 0, inexact: true, beyond: None };
+        }
+        if whole.status.contains(Status::INVALID_OP) {
+            let modulo = magnitude.c_fmod(quad(2f64.powi(128))).value;
+            let magnitude = if value.is_finite() { modulo.to_u128(128).value } else { 0 };
+            return Integral { negative, magnitude, inexact: false, beyond: Some(negative) };
+        }
+        let beyond = (negative && whole.value > 1 << 127).then_some(true);
+        Integral { negative, magnitude: whole.value, inexact: !exact, beyond }
     }
 
     /// The nearest `f64`, ties to even.
