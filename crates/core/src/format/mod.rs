@@ -18,6 +18,7 @@ mod shape_text;
 mod structure;
 mod token;
 mod types;
+mod words;
 
 pub use description::Description;
 pub(crate) use element::integer_range;
