@@ -34,7 +34,10 @@ fn stream(messages: &[(&Format, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
     (writer.into_inner(), ends)
 }
 
-fn sample() -> (Vec<(String, Vec<u8>)>, Vec<u8>, Vec<usize>) {
+/// Names of formats, and bodies.
+type Messages = Vec<(String, Vec<u8>)>;
+
+fn sample() -> (Messages, Vec<u8>, Vec<usize>) {
     let (gauge, flow) = (format("Gauge", 5), format("Flow", 40));
     let messages = [(&gauge, body(5, 0)), (&flow, body(48, 1)), (&gauge, body(5, 2)), (&gauge, body(16, 3))];
     let (bytes, ends) = stream(&messages);
@@ -42,7 +45,7 @@ fn sample() -> (Vec<(String, Vec<u8>)>, Vec<u8>, Vec<usize>) {
 }
 
 /// Everything that can be read now, and what stopped it.
-fn read_all<R: Read>(reader: &mut Reader<R>) -> (Vec<(String, Vec<u8>)>, Option<Code>) {
+fn read_all<R: Read>(reader: &mut Reader<R>) -> (Messages, Option<Code>) {
     let mut messages = Vec::new();
     loop {
         match reader.next() {
@@ -121,9 +124,9 @@ fn a_cut_says_how_much_came() {
     };
     assert_eq!((error.code(), error.expectation()), (Code::Cut, "37 bytes"));
     let begin = ends[0] - 37;
-    assert_eq!(error.actual(), format!("35 of the message at byte {begin} of the stream"));
+    assert_eq!(error.actual(), format!("35 (of the message at byte {begin})"));
     let mut reader = Reader::new(&bytes[..7]);
-    assert_eq!(reader.next().unwrap_err().actual(), "7 of the message at byte 0 of the stream");
+    assert_eq!(reader.next().unwrap_err().actual(), "7 (of the message at byte 0)");
 }
 
 struct ByteByByte<R>(R, bool);
@@ -185,7 +188,9 @@ fn an_unknown_format_is_named_and_the_stream_goes_on() {
     bytes.extend(stream(&[(&flow, body(40, 1)), (&gauge, body(5, 2))]).0);
     let mut reader = Reader::new(&bytes[..]);
     assert_eq!(reader.next().unwrap().unwrap().format(), &gauge);
-    assert_eq!(reader.next().unwrap_err().token(), Some(strange));
+    let error = reader.next().unwrap_err();
+    assert_eq!(error.token(), Some(strange));
+    assert!(reader.goes_on_after(&error));
     assert_eq!(reader.next().unwrap().unwrap().format(), &flow);
     assert_eq!(reader.next().unwrap().unwrap().format(), &gauge);
     assert!(reader.next().unwrap().is_none());
@@ -265,7 +270,9 @@ fn what_is_no_stream_stays_an_error() {
     let (_, mut bytes, _) = sample();
     for text in [&b"track.shape"[..], b"\x89PNG", b"x"] {
         let mut reader = Reader::new(text);
-        assert_eq!(reader.next().unwrap_err().code(), Code::NotAMessage);
+        let error = reader.next().unwrap_err();
+        assert_eq!(error.code(), Code::NotAMessage);
+        assert!(!reader.goes_on_after(&error));
         assert_eq!(reader.next().unwrap_err().code(), Code::NotAMessage);
     }
     let gauge = stream(&[(&format("Gauge", 5), body(5, 0))]).0.len();
@@ -348,7 +355,8 @@ fn bodies_are_skipped_by_reading_or_seeking() {
         for _ in 0..2 {
             let error = skip(&mut reader).unwrap_err();
             assert_eq!((error.code(), error.expectation()), (Code::Cut, "300033 bytes"));
-            assert!(error.actual().starts_with("300032 of"), "{error}");
+            assert!(error.actual().starts_with("300032 (of"), "{error}");
+            assert!(!reader.goes_on_after(&error));
         }
     }
 }

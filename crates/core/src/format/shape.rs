@@ -138,19 +138,32 @@ impl Shape {
     /// # Errors
     /// [`Code::Declaration`] at the field whose type cannot be understood, and as [`Structure::new`] and [`Format::new`].
     pub fn on(&self, layout: &Layout) -> Result<Format> {
+        let last = self.structures(layout)?.pop();
+        Format::new(last.ok_or_else(|| Error::new(Code::Internal).came("a shape without records"))?)
+    }
+
+    /// The formats of all its records, those that others nest included, in their order.
+    ///
+    /// # Errors
+    /// As [`Shape::on`].
+    pub fn all_on(&self, layout: &Layout) -> Result<Vec<Format>> {
+        self.structures(layout)?.into_iter().map(Format::new).collect()
+    }
+
+    fn structures(&self, layout: &Layout) -> Result<Vec<Arc<Structure>>> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
         let mut known: HashMap<&str, Arc<Structure>> = HashMap::new();
-        let mut last = None;
+        let mut structures = Vec::with_capacity(self.records.len());
         for record in &self.records {
             let structure = Arc::new(record.on(layout, &known)?);
             if known.insert(&record.name, structure.clone()).is_some() {
                 return Err(two_of(&record.name));
             }
-            last = Some(structure);
+            structures.push(structure);
         }
-        Format::new(last.ok_or_else(|| Error::new(Code::Internal).came("a shape without records"))?)
+        Ok(structures)
     }
 
     /// The same shape in which every number that some machine calls `long double` is that of the layout.

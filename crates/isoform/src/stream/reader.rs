@@ -143,6 +143,11 @@ impl<R: Read> Reader<R> {
         Ok(Some((header, format)))
     }
 
+    /// Whether `error`, the latest of this reader, is about a single message, so that the next call goes on behind it.
+    pub fn goes_on_after(&self, error: &Error) -> bool {
+        self.is_refused() && !matches!(error.code(), Code::Cut | Code::Io)
+    }
+
     /// The formats that are known to this stream.
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -187,14 +192,17 @@ impl<R: Read> Reader<R> {
 
     /// Whether there is a message to pass over. Its format need not be known.
     fn at_message(&mut self) -> Result<bool> {
-        let refused = |state: &State| matches!(state, State::Body { kind: Kind::Refused, .. });
-        if refused(&self.state) {
+        if self.is_refused() {
             return Ok(true);
         }
         match self.record() {
-            Err(_) if refused(&self.state) => Ok(true),
+            Err(error) if self.goes_on_after(&error) => Ok(true),
             other => Ok(other?.is_some()),
         }
+    }
+
+    fn is_refused(&self) -> bool {
+        matches!(self.state, State::Body { kind: Kind::Refused, .. })
     }
 
     /// As `record`, but going on with a body that was read in part.
@@ -344,6 +352,6 @@ fn receive(came: std::io::Result<usize>, ended: &mut bool) -> Result<usize> {
 }
 
 fn cut(expected: u64, came: u64, begin: u64) -> Error {
-    let came = format_args!("{came} of the message at byte {begin} of the stream");
-    Error::new(Code::Cut).expected(format_args!("{expected} bytes")).came(came)
+    let error = Error::new(Code::Cut).expected(format_args!("{expected} bytes"));
+    error.came(format_args!("{came} (of the message at byte {begin})"))
 }

@@ -1,0 +1,109 @@
+//! The command line: what can be asked, and the help that explains it.
+
+use crate::output::Output;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::io::Write;
+
+/// Look into streams of records, their formats, and how they convert.
+#[derive(Parser)]
+#[command(name = "isoform", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "A SOURCE is a stream of records, a text file of record shapes, or - for standard input;
+`isoform help sources` tells all. Exit status: 0 done, 1 the data or the comparison failed,
+2 the command line is wrong or a source cannot be opened.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Format(Format),
+    Layout(Layout),
+    /// How to name what a command reads
+    #[command(long_about = SOURCES)]
+    Sources,
+    /// Print a script that completes this command in a shell
+    #[command(after_help = "Example:
+  isoform completions bash > ~/.local/share/bash-completion/completions/isoform")]
+    Completions {
+        /// The shell that is to run the script
+        shell: Shell,
+    },
+}
+
+/// Watch a simulation and a reader exchange records across unlike machines
+#[derive(Args)]
+pub(crate) struct Demo {}
+
+/// Show every format in a source: fields, types, sizes, offsets, gaps, token
+///
+/// Of a stream, the formats are shown in the order in which its messages use them, and then those that it only
+/// describes. A gap is bytes that belong to no field.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform format tracks.iso
+  isoform format track.shape@s390x
+  isoform format tracks.iso#Track --json")]
+pub(crate) struct Format {
+    /// A stream or shapes; see `isoform help sources`
+    pub(crate) source: String,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show how machines lay out records: the layouts known, or a shape on each of them
+///
+/// Without a file: every layout that has a name, with byte order and the sizes and alignments of C's types.
+/// With a source: where each field of its records lies on every machine, or on the one named by --on.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform layout
+  printf 'record Point\n  id int\n  x  double\n' | isoform layout -
+  isoform layout track.shape --on s390x")]
+pub(crate) struct Layout {
+    /// Shapes of records, or a stream; see `isoform help sources`
+    pub(crate) source: Option<String>,
+    /// Only on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) on: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const SOURCES: &str = r#"How to name what a command reads:
+
+  PATH               a stream of records, or a text file of shapes: its first bytes tell
+  -                  the same, from standard input
+  PATH#NAME          of several formats in it, the one of this name; or of this token, whose
+                     first digits suffice
+  PATH@LAYOUT        shapes laid out for another machine, such as track.shape@s390x;
+                     `isoform layout` lists the machines, and this one is the default
+  PATH#NAME@LAYOUT   both
+
+A stream is messages one after another, each format described before its first message, as the
+library's stream writer writes it. Shapes are declarations such as
+
+  record Point
+    x  double  unit="m"
+    y  double  unit="m"
+  record Track
+    count   int
+    points  Point[count]
+
+Further kinds are understood, but cannot be opened by this version:
+
+  token:HEX                  a format known to a format service
+  iso://HOST:PORT/CHANNEL    what is published on a channel
+  elf:FILE#STRUCT            a struct, from the debug information of a compiled program
+  xsd:URL#TYPE               a type of an XML Schema document
+
+A file whose name itself has # or @ in it is found as it is."#;
+
+/// Prints what `isoform help sources` says.
+pub(crate) fn sources(output: &mut Output) -> std::io::Result<()> {
+    writeln!(output, "{SOURCES}")
+}

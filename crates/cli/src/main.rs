@@ -1,0 +1,46 @@
+//! The `isoform` command. This file reads the command line and reports failures; each subcommand has a file of its own.
+
+mod args;
+mod demo;
+mod failure;
+mod format;
+mod layout;
+mod open;
+mod output;
+mod source;
+
+use args::{Arguments, Command};
+use clap::{CommandFactory, Parser};
+use failure::Failure;
+use output::Output;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse_from(std::env::args_os().map(source::not_an_option)) {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_usage(&error),
+    };
+    let mut output = Output::stdout();
+    match run(arguments.command, &mut output).and_then(|()| Ok(output.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = output.flush(); // what came before the failure
+            failure.report()
+        }
+    }
+}
+
+fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments, output),
+        Command::Format(arguments) => format::run(&arguments, output),
+        Command::Layout(arguments) => layout::run(&arguments, output),
+        Command::Sources => Ok(args::sources(output)?),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "isoform", &mut script);
+            Ok(output.write_all(&script)?)
+        }
+    }
+}

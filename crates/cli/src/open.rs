@@ -1,0 +1,271 @@
+//! Opening a source: bytes that are a stream or the text of shapes, and the formats in them.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::source::{Bytes, Source};
+use isoform::format::Shape;
+use isoform::stream::Reader;
+use isoform::{Element, Format, Layout, Structure, Token};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// What a message begins with, and no text.
+const MAGIC: u8 = 0x89;
+/// Text of shapes is read as a whole, and nobody writes more than this.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// A source that has been opened.
+pub(crate) struct Opened {
+    /// What to call it in messages.
+    pub(crate) name: String,
+    pub(crate) content: Content,
+    choice: Option<String>,
+    layout: Option<Layout>,
+}
+
+pub(crate) enum Content {
+    Stream(Box<Reader<Input>>),
+    Shape(Shape),
+}
+
+/// Opens a source. Output that was written before is shown before waiting for more input.
+pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
+    let bytes = match Source::parse(text, Path::exists)? {
+        Source::Bytes(bytes) => bytes,
+        Source::Later(kind) => {
+            let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
+            return Err(failure.hint("files and standard input can be read: see `isoform help sources`"));
+        }
+    };
+    let Bytes { path, format: choice, layout } = bytes;
+    let name = path.as_ref().map_or("standard input".to_string(), |path| path.display().to_string());
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
+    let mut input = Input::open(path.as_deref(), output.clone()).map_err(cannot)?;
+    let content = match input.first_byte().map_err(cannot)? {
+        Some(first) if first != MAGIC => {
+            let shape = input.text().and_then(|text| Ok(Shape::parse(&text)?));
+            Content::Shape(shape.map_err(|failure| failure.about(&name))?)
+        }
+        _ => Content::Stream(Box::new(Reader::new(input))),
+    };
+    Ok(Opened { name, content, choice, layout })
+}
+
+/// What the operating system says, without its number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+fn nested_names(structure: &Structure) -> impl Iterator<Item = String> {
+    structure.fields().iter().filter_map(|field| match &field.element {
+        Element::Structure(inner) => Some(inner.name().to_string()),
+        _ => None,
+    })
+}
+
+impl Opened {
+    /// Whether this format is the one that was chosen by name or token, or no choice was made.
+    pub(crate) fn chosen(&self, format: &Format) -> bool {
+        self.choice.as_deref().is_none_or(|choice| choice == format.name() || is_token_of(choice, format.token()))
+    }
+
+    /// The formats that were chosen, as they are met, and the failures on the way.
+    ///
+    /// # Errors
+    /// If a shape cannot be laid out, or a layout was named for a stream.
+    pub(crate) fn formats(self) -> Result<Formats, Failure> {
+        let rest = match (&self.content, &self.layout) {
+            (Content::Shape(shape), layout) => {
+                Some(self.laid_out(shape, layout.as_ref().unwrap_or(&Layout::NATIVE))?.into())
+            }
+            (Content::Stream(_), None) => None,
+            (Content::Stream(_), Some(_)) => {
+                let failure = Failure::usage(format!("{} is a stream, whose formats are laid out already", self.name));
+                return Err(
+                    failure.hint("leave out the @ and what follows; `isoform layout` shows them on other machines")
+                );
+            }
+        };
+        Ok(Formats { opened: self, met: HashSet::new(), names: BTreeSet::new(), rest })
+    }
+
+    /// The formats that were chosen, as they would be on each of these machines.
+    pub(crate) fn formats_on(self, layouts: &[Layout]) -> Result<Vec<Vec<Format>>, Failure> {
+        if let Content::Shape(shape) = &self.content {
+            let mut on: Vec<Vec<Format>> = Vec::new();
+            for layout in layouts {
+                let formats = self.laid_out(shape, layout)?.into_iter().filter(|format| self.chosen(format));
+                formats.enumerate().for_each(|(i, format)| match on.get_mut(i) {
+                    Some(formats) => formats.push(format),
+                    None => on.push(vec![format]),
+                });
+            }
+            return if on.is_empty() { Err(self.formats()?.none()) } else { Ok(on) };
+        }
+        let mut formats = self.formats()?;
+        let met = formats.by_ref().collect::<Result<Vec<Format>, Failure>>()?;
+        if met.is_empty() {
+            return Err(formats.none());
+        }
+        let on = |format: &Format| layouts.iter().map(|layout| Ok(format.on(layout)?)).collect();
+        met.iter().map(on).collect()
+    }
+
+    /// The records of a shape on a machine: all of them if one is to be chosen, else those that no other nests.
+    fn laid_out(&self, shape: &Shape, layout: &Layout) -> Result<Vec<Format>, Failure> {
+        let mut formats = shape.all_on(layout).map_err(|error| Failure::from(error).about(&self.name))?;
+        if self.choice.is_none() {
+            let nested: HashSet<String> = formats.iter().flat_map(|format| nested_names(format.structure())).collect();
+            formats.retain(|format| !nested.contains(format.name()));
+        }
+        Ok(formats)
+    }
+}
+
+fn is_token_of(choice: &str, token: Token) -> bool {
+    choice.len() >= 4 && token.to_string().starts_with(&choice.to_ascii_lowercase())
+}
+
+/// Goes through the formats of a source.
+pub(crate) struct Formats {
+    opened: Opened,
+    met: HashSet<Token>,
+    names: BTreeSet<String>,
+    /// Those that are left once the stream has been read.
+    rest: Option<VecDeque<Format>>,
+}
+
+impl Iterator for Formats {
+    type Item = Result<Format, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let format = match self.rest.as_mut() {
+                Some(rest) => rest.pop_front()?,
+                None => match self.of_next_message() {
+                    Ok(Some(format)) => format,
+                    Ok(None) => continue,
+                    Err(failure) => return Some(Err(failure)),
+                },
+            };
+            if self.met.insert(format.token()) {
+                self.names.insert(format.name().to_string());
+                if self.opened.chosen(&format) {
+                    return Some(Ok(format));
+                }
+            }
+        }
+    }
+}
+
+impl Formats {
+    /// The failure that what was chosen is not there, once it has been looked for.
+    pub(crate) fn none(mut self) -> Failure {
+        self.by_ref().for_each(drop);
+        let Opened { name, choice, .. } = &self.opened;
+        let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        match choice {
+            Some(choice) if known.is_empty() => Failure::data(format!("no format {choice:?} in {name}, nor any other")),
+            Some(choice) => {
+                Failure::data(format!("no format {choice:?} in {name}")).hint(format!("it has {}", known.join(", ")))
+            }
+            None => Failure::data(format!("no format in {name}")),
+        }
+    }
+
+    /// At the end of the stream come the formats that it has described and not used.
+    fn of_next_message(&mut self) -> Result<Option<Format>, Failure> {
+        let Content::Stream(reader) = &mut self.opened.content else { return Ok(None) };
+        let met = reader.peek().and_then(|met| reader.seek_past().map(|_| met));
+        let ended = match &met {
+            Ok(met) => met.is_none(),
+            Err(error) => !reader.goes_on_after(error),
+        };
+        if ended {
+            self.rest = Some(reader.registry().formats().into());
+        }
+        match met {
+            Ok(met) => Ok(met.map(|(_, format)| format)),
+            Err(error) => Err(Failure::from(error).about(&self.opened.name)),
+        }
+    }
+}
+
+/// A file or standard input, of which the first byte can be looked at.
+pub(crate) struct Input {
+    place: Place,
+    first: Option<u8>,
+    output: Output,
+}
+
+enum Place {
+    File(File),
+    Standard(io::Stdin),
+}
+
+impl Input {
+    fn open(path: Option<&Path>, output: Output) -> io::Result<Input> {
+        let place = match path {
+            None => Place::Standard(io::stdin()),
+            Some(path) if path.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Some(path) => Place::File(File::open(path)?),
+        };
+        Ok(Input { place, first: None, output })
+    }
+
+    fn first_byte(&mut self) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        let came = loop {
+            match self.read(&mut byte) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                came => break came?,
+            }
+        };
+        self.first = (came == 1).then_some(byte[0]);
+        Ok(self.first)
+    }
+
+    /// All of it, as text.
+    fn text(&mut self) -> Result<String, Failure> {
+        let mut text = String::new();
+        let neither = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidData => Failure::usage("neither a stream nor the text of shapes")
+                .hint("a stream begins with the bytes 89 49 53 4f; `isoform help sources` shows a shape"),
+            _ => Failure::usage(reason(&error)),
+        };
+        self.take(MAX_TEXT).read_to_string(&mut text).map_err(neither)?;
+        Ok(text)
+    }
+
+    /// Whether more may come after the end: a file may grow, and a pipe that was closed may not.
+    pub(crate) fn may_grow(&self) -> bool {
+        matches!(&self.place, Place::File(file) if file.metadata().is_ok_and(|about| about.is_file()))
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if let (Some(first), false) = (self.first, to.is_empty()) {
+            to[0] = first;
+            self.first = None;
+            return Ok(1);
+        }
+        let _ = self.output.flush(); // whoever waits for the output need not wait for the input; it fails again later
+        match &mut self.place {
+            Place::File(file) => file.read(to),
+            Place::Standard(stdin) => stdin.read(to),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.place {
+            Place::File(file) if self.first.is_none() => file.seek(to),
+            _ => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+}

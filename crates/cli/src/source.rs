@@ -1,0 +1,164 @@
+//! Sources: the one grammar in which every command is told what to read (`isoform help sources`).
+
+use crate::failure::Failure;
+use isoform::{Layout, Token};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Another name of `-`, on every system.
+const STANDARD_INPUT: &str = "/dev/stdin";
+
+/// What a command is told to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file or standard input, with what is chosen of it.
+    Bytes(Bytes),
+    /// A kind of source that this version cannot open.
+    Later(&'static str),
+}
+
+/// Bytes that are a stream or the text of shapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes {
+    /// `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    /// The name of one of its formats, or the first digits of its token.
+    pub(crate) format: Option<String>,
+    /// The machine for which shapes are laid out.
+    pub(crate) layout: Option<Layout>,
+}
+
+/// Gives `-#NAME` and `-@LAYOUT` a form that is not mistaken for an option.
+pub(crate) fn not_an_option(argument: OsString) -> OsString {
+    match argument.to_str().and_then(|text| text.strip_prefix('-')) {
+        Some(rest) if rest.starts_with(['#', '@']) => format!("{STANDARD_INPUT}{rest}").into(),
+        _ => argument,
+    }
+}
+
+impl Source {
+    /// Reads a source's name. `exists` tells whether there is a file of a name, for names that have # or @ in them.
+    pub(crate) fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Source, Failure> {
+        let malformed = |form: &str| Err(Failure::usage(format!("source {text:?} should be of the form {form}")));
+        if let Some(token) = text.strip_prefix("token:") {
+            return match token.parse::<Token>() {
+                Ok(_) => Ok(Source::Later("a format by its token")),
+                Err(_) => malformed("token:HEX, with 32 hexadecimal digits"),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("iso://") {
+            let parts = rest.split_once('/').and_then(|(peer, channel)| Some((peer.rsplit_once(':')?, channel)));
+            return match parts {
+                Some(((host, port), channel))
+                    if !host.is_empty() && port.parse::<u16>().is_ok() && !channel.is_empty() =>
+                {
+                    Ok(Source::Later("a channel"))
+                }
+                _ => malformed("iso://HOST:PORT/CHANNEL"),
+            };
+        }
+        for (scheme, form, kind) in
+            [("elf:", "elf:FILE#STRUCT", "debug information"), ("xsd:", "xsd:URL#TYPE", "an XML Schema document")]
+        {
+            if let Some(rest) = text.strip_prefix(scheme) {
+                return match rest.rsplit_once('#') {
+                    Some((place, name)) if !place.is_empty() && !name.is_empty() => Ok(Source::Later(kind)),
+                    _ => malformed(form),
+                };
+            }
+        }
+        Bytes::parse(text, exists).map(Source::Bytes)
+    }
+}
+
+impl Bytes {
+    fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Bytes, Failure> {
+        let mut place = text;
+        let (mut format, mut layout) = (None, None);
+        if !exists(Path::new(place))
+            && let Some((rest, name)) = place.rsplit_once('@')
+            && !name.contains(['/', '#'])
+        {
+            layout = Some(named_layout(name)?);
+            place = rest;
+        }
+        if !exists(Path::new(place))
+            && let Some((rest, name)) = place.rsplit_once('#')
+            && !name.contains('/')
+        {
+            if name.is_empty() {
+                return Err(Failure::usage(format!("source {text:?} names no format after the #")));
+            }
+            format = Some(name.to_string());
+            place = rest;
+        }
+        if place.is_empty() {
+            return Err(Failure::usage(format!("source {text:?} names no file")).hint("- is standard input"));
+        }
+        let path = (place != "-" && place != STANDARD_INPUT).then(|| place.into());
+        Ok(Bytes { path, format, layout })
+    }
+}
+
+/// The layout of a name that the user gave.
+pub(crate) fn named_layout(name: &str) -> Result<Layout, Failure> {
+    let unknown = || {
+        let known: Vec<&str> = Layout::ALL.iter().map(|layout| layout.name).collect();
+        Failure::usage(format!("no layout is named {name:?}")).hint(format!("one of {}", known.join(", ")))
+    };
+    Layout::named(name).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Source, String> {
+        let exists = |path: &Path| path == Path::new("odd#name@s390x");
+        Source::parse(text, exists).map_err(|failure| match failure {
+            Failure::Told { message, status: 2, .. } => message,
+            _ => panic!("not a usage failure"),
+        })
+    }
+
+    fn bytes(path: Option<&str>, format: Option<&str>, layout: Option<Layout>) -> Result<Source, String> {
+        Ok(Source::Bytes(Bytes { path: path.map(PathBuf::from), format: format.map(String::from), layout }))
+    }
+
+    #[test]
+    fn every_form_of_the_grammar() {
+        assert_eq!(parse("a/b.iso"), bytes(Some("a/b.iso"), None, None));
+        assert_eq!(parse("-"), bytes(None, None, None));
+        assert_eq!(parse("/dev/stdin#Track"), bytes(None, Some("Track"), None));
+        assert_eq!(not_an_option("-#Track".into()), "/dev/stdin#Track");
+        assert_eq!(not_an_option("--json".into()), "--json");
+        assert_eq!(parse("a.shape@s390x"), bytes(Some("a.shape"), None, Some(Layout::S390X)));
+        assert_eq!(parse("a#T@i386"), bytes(Some("a"), Some("T"), Some(Layout::I386)));
+        assert_eq!(parse("user@host/file"), bytes(Some("user@host/file"), None, None));
+        assert_eq!(parse("odd#name@s390x"), bytes(Some("odd#name@s390x"), None, None));
+        assert_eq!(parse("odd#name@s390x#T"), bytes(Some("odd#name@s390x"), Some("T"), None));
+        for text in
+            ["token:000102030405060708090a0b0c0d0e0f", "iso://[::1]:80/flow", "elf:a.out#S", "xsd:http://h/x.xsd#T"]
+        {
+            assert!(matches!(parse(text), Ok(Source::Later(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_source_says_how_it_should_be() {
+        for (text, says) in [
+            ("token:12", "token:HEX"),
+            ("iso://host/flow", "iso://HOST:PORT/CHANNEL"),
+            ("iso://host:port/flow", "iso://HOST:PORT/CHANNEL"),
+            ("elf:a.out", "elf:FILE#STRUCT"),
+            ("xsd:#T", "xsd:URL#TYPE"),
+            ("a@vax", "no layout is named \"vax\""),
+            ("a#", "names no format"),
+            ("#T", "names no file"),
+            ("", "names no file"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

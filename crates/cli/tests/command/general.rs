@@ -1,0 +1,88 @@
+//! What holds for every subcommand: help, usage errors, sources, pipes, colours.
+
+use super::*;
+use std::io::{BufRead, BufReader};
+
+#[test]
+fn help_names_every_command_and_teaches() {
+    let help = isoform(&["help"]).good();
+    for command in ["demo", "format", "layout", "sources", "completions"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} in {help}");
+        let long = isoform(&["help", command]).good();
+        let teaches = long.contains("Example") || matches!(command, "sources" | "demo");
+        assert!(teaches, "{long}");
+        assert!(isoform(&[command, "-h"]).good().lines().all(|line| line.chars().count() <= 100));
+    }
+    assert!(isoform(&["help", "sources"]).good().contains("PATH@LAYOUT"));
+    assert!(isoform(&["sources"]).good().contains("PATH@LAYOUT"));
+    assert!(isoform(&["--version"]).good().starts_with("isoform 0."));
+}
+
+#[test]
+fn a_wrong_command_line_has_status_2() {
+    assert_eq!(isoform(&[]).status, 2);
+    for arguments in [&["frobnicate"][..], &["format"], &["format", "a", "b"], &["layout", "--onn"]] {
+        let errors = isoform(arguments).bad(2);
+        assert!(errors.contains("--help"), "{errors}");
+    }
+    assert!(isoform(&["layout", "--onn"]).bad(2).contains("'--on'"));
+}
+
+#[test]
+fn a_source_that_cannot_be_opened_has_status_2() {
+    let files = Files::new();
+    let text = files.write("a.shape", SHAPES);
+    let odd = files.write("odd", b"\xff\xfe\0");
+    for (source, says) in [
+        ("nowhere.iso", "cannot open nowhere.iso: no such file"),
+        (files.0.path().to_str().unwrap(), "directory"),
+        ("token:000102030405060708090a0b0c0d0e0f", "cannot read a format by its token yet"),
+        ("iso://localhost:4000/flow", "cannot read a channel yet"),
+        ("elf:/bin/ls#stat", "cannot read debug information yet"),
+        ("xsd:http://localhost/a.xsd#T", "cannot read an XML Schema document yet"),
+        ("token:0001", "token:HEX"),
+        (&format!("{text}@vax"), "no layout is named \"vax\""),
+        (&odd, "neither a stream nor the text of shapes"),
+    ] {
+        let errors = isoform(&["format", source]).bad(2);
+        assert!(errors.contains(says), "{source}: {errors}");
+    }
+    assert!(isoform(&["format", &format!("{text}@vax")]).bad(2).contains("hint: one of x86_64, "));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    for arguments in [&["completions", "bash"][..], &["layout", "--json"], &["help", "sources"]] {
+        let mut command = command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let run = Run::of(child.wait_with_output().unwrap());
+        assert_eq!((run.status, &*run.errors), (0, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn output_does_not_wait_for_more_input() {
+    let mut child = command(&["format", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    input.write_all(&stream()).unwrap();
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.starts_with("Gauge"), "{line}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    assert!(!isoform(&["layout"]).good().contains('\x1b'));
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(isoform(&["completions", shell]).good().contains("layout"), "{shell}");
+    }
+    assert!(isoform(&["completions", "tcsh"]).bad(2).contains("bash"));
+}
