@@ -1,17 +1,14 @@
-//! Random formats and records, for the property tests of the whole project: strategies of [`proptest`].
+//! Random formats, for the property tests of the whole project: strategies of [`proptest`].
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
-//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave. [`any_value`] fills
-//! them in.
+//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave.
 #![forbid(unsafe_code)]
 
 mod gaps;
 mod shapes;
-mod values;
 
 pub use gaps::with_gaps;
 pub use shapes::{NUMBERS, any_shape, shapes_of};
-pub use values::{any_record, any_value, same};
 
 use isoform_core::{Format, Layout};
 use proptest::prelude::*;
