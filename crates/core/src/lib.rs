@@ -25,6 +25,7 @@ pub mod plan;
 pub mod scalar;
 pub mod value;
 pub mod verify;
+pub mod view;
 
 pub use error::{Class, Code, Error, Result};
 pub use format::{
@@ -34,3 +35,4 @@ pub use format::{
 pub use plan::{Faults, Plan, Rules};
 pub use value::Value;
 pub use verify::{Body, Verifier};
+pub use view::View;

@@ -1,16 +1,19 @@
 //! Random formats, for the property tests of the whole project: strategies of [`proptest`].
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
-//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave.
+//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave. [`any_value`] makes
+//! records of a format, [`any_record`] both.
 #![forbid(unsafe_code)]
 
 mod gaps;
 mod shapes;
+mod values;
 
 pub use gaps::with_gaps;
 pub use shapes::{NUMBERS, any_shape, shapes_of};
+pub use values::any_value;
 
-use isoform_core::{Format, Layout};
+use isoform_core::{Format, Layout, Value};
 use proptest::prelude::*;
 
 /// Any of the layouts that have a name.
@@ -26,5 +29,13 @@ pub fn any_format() -> impl Strategy<Value = Format> {
     (any_shape(), any_layout(), gaps).prop_map(|(shape, layout, gaps)| {
         let format = shape.on(&layout).expect("shapes can be laid out");
         with_gaps(&format, &gaps)
+    })
+}
+
+/// Any format, and any record of it.
+pub fn any_record() -> impl Strategy<Value = (Format, Value)> {
+    any_format().prop_flat_map(|format| {
+        let record = any_value(&format);
+        (Just(format), record)
     })
 }

@@ -6,7 +6,7 @@
 mod decimal;
 mod real;
 
-pub use real::{Integral, Real, Rounding, Wide};
+pub use real::{Float, Integral, Real, Rounding, Wide};
 
 use crate::format::ByteOrder;
 

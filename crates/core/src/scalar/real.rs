@@ -3,7 +3,8 @@
 use super::{read_bits, write_bits};
 use crate::format::{ByteOrder, FloatKind};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single, X87DoubleExtended};
-use rustc_apfloat::{Float, FloatConvert, Round, Status};
+use rustc_apfloat::{Float as SoftFloat, FloatConvert, Round, Status};
+use std::fmt;
 
 /// A floating-point number of any kind: as an `f64` if that is exact, else [`Wide`].
 ///
@@ -36,6 +37,49 @@ impl Wide {
     /// The bits of the IEEE binary128.
     pub fn bits(self) -> u128 {
         self.0
+    }
+}
+
+/// A floating-point number as it was read, with the kind that it had there: printed, it has the digits that tell it from
+/// its neighbours of that kind.
+///
+/// ```
+/// use isoform_core::scalar::Float;
+/// use isoform_core::{ByteOrder, FloatKind};
+/// let float = Float::read(FloatKind::Ieee, ByteOrder::Big, &0.1f32.to_be_bytes());
+/// assert_eq!(float.to_string(), "0.1");
+/// assert_eq!(float.to_f64(), 0.10000000149011612);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Float {
+    value: Real,
+    kind: FloatKind,
+    size: u8,
+}
+
+impl Float {
+    /// As [`Real::read`].
+    #[inline]
+    pub fn read(kind: FloatKind, order: ByteOrder, bytes: &[u8]) -> Float {
+        Float { value: Real::read(kind, order, bytes), kind, size: bytes.len() as u8 }
+    }
+
+    /// The number.
+    pub fn value(self) -> Real {
+        self.value
+    }
+
+    /// The nearest `f64`, ties to even.
+    #[inline]
+    pub fn to_f64(self) -> f64 {
+        self.value.to_f64()
+    }
+}
+
+impl fmt::Display for Float {
+    /// As [`Real::to_text`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.value.to_text(self.kind, self.size))
     }
 }
 
@@ -144,7 +188,7 @@ impl Real {
     /// # Panics
     /// As [`Real::write`].
     pub fn write_towards_zero(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) {
-        fn cut<F: Float>(value: Quad) -> u128
+        fn cut<F: SoftFloat>(value: Quad) -> u128
         where
             Quad: FloatConvert<F>,
         {
@@ -267,7 +311,7 @@ fn widen<F: FloatConvert<Quad>>(bits: u128) -> Real {
     Real::of(F::from_bits(bits).convert(&mut false).value)
 }
 
-fn narrow<F: Float>(value: Quad) -> (u128, Rounding)
+fn narrow<F: SoftFloat>(value: Quad) -> (u128, Rounding)
 where
     Quad: FloatConvert<F>,
 {

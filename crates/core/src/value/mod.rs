@@ -1,0 +1,117 @@
+//! A record as a tree of values, for programs that learn its format only at run time: tools, tests, defaults.
+//!
+//! `write` makes a body of it, as any machine would; [`Item::to_value`](crate::view::Item::to_value) reads it out of one.
+
+mod lengths;
+mod read;
+mod write;
+
+use crate::error::{Code, Error, Result};
+use crate::format::{Format, Structure};
+use std::fmt;
+
+/// One value of any type that a field can have.
+///
+/// Not the fast way: records go through plans, and [`View`](crate::view::View) reads single fields in place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A null pointer: no string, no array.
+    Null,
+    /// A boolean.
+    Boolean(bool),
+    /// A signed integer, or the number of an enumeration.
+    Integer(i128),
+    /// An unsigned integer beyond `i128`. Smaller ones are [`Value::Integer`].
+    Unsigned(u128),
+    /// A floating-point number that an `f64` holds exactly.
+    Float(f64),
+    /// A floating-point number that no `f64` holds, in decimal digits.
+    Decimal(Box<str>),
+    /// A complex number: real and imaginary part, each [`Value::Float`] or [`Value::Decimal`].
+    Complex(Box<[Value; 2]>),
+    /// A `char`.
+    Char(u8),
+    /// A symbol of an enumeration.
+    Symbol(Box<str>),
+    /// The bytes of a string, without the NUL. Also those of a `char` array's last dimension: of a fixed one without
+    /// the NULs that fill it up at the end.
+    String(Vec<u8>),
+    /// The elements of an array; those of an array of several dimensions are arrays, the slowest-varying outside.
+    Array(Vec<Value>),
+    /// A nested record: names and values, in the order of the fields.
+    Record(Vec<(Box<str>, Value)>),
+}
+
+/// The body of a record, as a machine of this format's kind would have it in memory and send it: blocks in the order of
+/// the walk, zeros in all gaps.
+///
+/// Fields that `record` does not have become zero, null, or an enumeration's symbol for 0 (its first one, if 0 has
+/// none). The lengths of dynamic arrays follow from the arrays, whose fields may but need not be given. Numbers are
+/// converted if that loses nothing; floating-point numbers are rounded to the nearest, ties to even.
+///
+/// ```
+/// use isoform_core::{Layout, Shape, Value, Verifier, value};
+/// let track = Shape::new("track").field("name", "string").field("n", "int").field("height", "float[n]");
+/// let record = Value::Record(vec![
+///     ("name".into(), Value::String(b"K2".to_vec())),
+///     ("height".into(), Value::Array(vec![Value::Float(5150.0), Value::Float(8611.0)])),
+/// ]);
+/// let body = value::body(&track.on(&Layout::POWERPC)?, &record)?;
+/// assert_eq!(body[..12], [0, 0, 0, 12 + 4, 0, 0, 0, 2, 0, 0, 0, 24]);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+///
+/// # Errors
+/// With the path of the field at fault: [`WrongType`](crate::Code::WrongType) for a value of another kind,
+/// [`NoSuchField`](crate::Code::NoSuchField) for an unknown field or symbol, [`Symbol`](crate::Code::Symbol) for a number
+/// that no symbol has, [`Overflow`](crate::Code::Overflow) or [`Underflow`](crate::Code::Underflow) for a number that does
+/// not fit, [`Inexact`](crate::Code::Inexact) for an integer that a float cannot hold,
+/// [`Shape`](crate::Code::Shape) for arrays of other dimensions, [`Lengths`](crate::Code::Lengths) if arrays do not agree
+/// with each other or with a given length, [`TooLong`](crate::Code::TooLong) for text longer than its array,
+/// [`BadRecord`](crate::Code::BadRecord) for a string with a NUL or a field given twice, and
+/// [`Size`](crate::Code::Size) if the body cannot be addressed.
+pub fn body(format: &Format, record: &Value) -> Result<Vec<u8>> {
+    write::body(format, record)
+}
+
+impl Value {
+    fn wrong_type(&self, expected: impl fmt::Display) -> Error {
+        Error::new(Code::WrongType).expected(expected).came(self)
+    }
+}
+
+impl fmt::Display for Value {
+    /// In few words, for messages.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Boolean(truth) => write!(f, "{truth}"),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Unsigned(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number:?}"),
+            Value::Decimal(digits) => f.write_str(digits),
+            Value::Complex(parts) => write!(f, "[{}, {}]", parts[0], parts[1]),
+            Value::Char(byte) => write!(f, "the character {:?}", char::from(*byte)),
+            Value::Symbol(name) => write!(f, "{name}"),
+            Value::String(text) => write!(f, "a string of {} bytes", text.len()),
+            Value::Array(values) => write!(f, "an array of {}", values.len()),
+            Value::Record(entries) => write!(f, "a record of {} fields", entries.len()),
+        }
+    }
+}
+
+/// The complaint about a field that a structure does not have, with those that it has.
+pub(crate) fn no_such_field(structure: &Structure, name: &str) -> Error {
+    let names: Vec<&str> = structure.fields().iter().map(|field| &*field.name).collect();
+    Error::new(Code::NoSuchField).expected(one_of(&names)).came(format_args!("{name:?}"))
+}
+
+/// Names to choose from, the first of them if they are many.
+fn one_of(names: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    match names {
+        [only] => (*only).into(),
+        _ if names.len() <= SHOWN => format!("one of {}", names.join(", ")),
+        _ => format!("one of {} and {} more", names[..SHOWN].join(", "), names.len() - SHOWN),
+    }
+}

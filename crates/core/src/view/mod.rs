@@ -1,0 +1,267 @@
+//! Fields of a record, read where they lie in a body, without converting the record.
+//!
+//! For programs that learn a format only at run time. A [`View`] gives [`Item`]s by name, by path, or one after another;
+//! what it reads was checked by the [`verifier`](crate::verify) before. As a tree of owned values a record comes from
+//! [`View::to_value`], as text from [`text`](crate::text).
+
+mod array;
+mod path;
+
+pub use array::Array;
+
+use crate::error::{Code, Error, Result};
+use crate::format::{Dimension, Element, Field, Machine, Structure, Symbol};
+use crate::scalar::{self, Float};
+use crate::value::no_such_field;
+use crate::verify::Body;
+use array::Dims;
+
+/// A record in a body, or one nested in it.
+///
+/// ```
+/// use isoform_core::view::{Item, View};
+/// use isoform_core::{Layout, Shape, Value, Verifier, value};
+/// let cell = Shape::new("cell").field("rho", "double").field("name", "string");
+/// let format = Shape::new("state").nested(cell).field("step", "int").field("grid", "cell[2]").on(&Layout::S390X)?;
+/// let rho = |rho: f64| Value::Record(vec![("rho".into(), Value::Float(rho))]);
+/// let record = Value::Record(vec![("grid".into(), Value::Array(vec![rho(0.5), rho(1.5)]))]);
+/// let body = value::body(&format, &record)?;
+///
+/// let verifier = Verifier::new(&format);
+/// let view = View::new(verifier.verify(&body)?);
+/// assert_eq!(view.f64("grid[1].rho")?, 1.5);
+/// assert!(matches!(view.get("grid[0].name")?, Item::Null));
+/// assert_eq!(view.fields().map(|(field, _)| &*field.name).collect::<Vec<_>>(), ["step", "grid"]);
+/// assert_eq!(view.get("grid[1].roh").unwrap_err().to_string(),
+///     "no such field at grid[1]: expected one of rho, name, came \"roh\"");
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    structure: &'a Structure,
+    record: &'a [u8],
+    body: &'a [u8],
+}
+
+/// What a field or an element is in one record. Strings, arrays and records are borrowed from the body.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// A null pointer: no string, no record, no array of fixed length.
+    Null,
+    /// A boolean.
+    Boolean(bool),
+    /// An integer, signed or not.
+    Integer(i128),
+    /// An integer beyond `i128`.
+    Unsigned(u128),
+    /// A floating-point number.
+    Float(Float),
+    /// A complex number: real part, imaginary part.
+    Complex([Float; 2]),
+    /// A `char`.
+    Char(u8),
+    /// The value of an enumeration: a symbol with its number.
+    Symbol(&'a Symbol),
+    /// The bytes of a string, without the NUL.
+    String(&'a [u8]),
+    /// An array. One of variable length without elements has all its dimensions 0.
+    Array(Array<'a>),
+    /// A nested record.
+    Record(View<'a>),
+}
+
+impl<'a> View<'a> {
+    /// The record of a body.
+    pub fn new(body: Body<'a>) -> View<'a> {
+        let structure = body.format().structure();
+        View { structure, record: &body.bytes()[..structure.size()], body: body.bytes() }
+    }
+
+    /// The fields that it has, and where.
+    pub fn structure(&self) -> &'a Structure {
+        self.structure
+    }
+
+    /// Its bytes as they lie in the body; pointers are offsets from the body's start.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.record
+    }
+
+    /// Its fields, by ascending offset, and what they are.
+    pub fn fields(self) -> impl ExactSizeIterator<Item = (&'a Field, Item<'a>)> {
+        self.structure.fields().iter().map(move |field| (field, self.item(field)))
+    }
+
+    /// What the field of this name is.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchField`], with the names that there are.
+    pub fn field(&self, name: &str) -> Result<Item<'a>> {
+        let field = self.structure.field(name).ok_or_else(|| no_such_field(self.structure, name))?;
+        Ok(self.item(field))
+    }
+
+    /// What is at a path: names with dots between them, and a `[3]` behind an array for each of its dimensions, as in
+    /// `grid[3].rho`.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchField`] if a field or an element is not there, [`Code::WrongType`] if a path goes on behind what
+    /// has no parts, [`Code::Null`] if it goes through a null pointer.
+    pub fn get(&self, path: &str) -> Result<Item<'a>> {
+        path::get(*self, path)
+    }
+
+    /// The number at a path, rounded to the nearest `f64` if it is none.
+    ///
+    /// # Errors
+    /// As [`View::get`], and [`Code::WrongType`] if it is no integer and no floating-point number.
+    pub fn f64(&self, path: &str) -> Result<f64> {
+        let item = self.get(path)?;
+        item.to_f64().ok_or_else(|| item.wrong_type("a number").at(path))
+    }
+
+    /// The integer at a path.
+    ///
+    /// # Errors
+    /// As [`View::get`], [`Code::WrongType`] if it is no integer, [`Code::Overflow`] if it does not fit.
+    pub fn i64(&self, path: &str) -> Result<i64> {
+        let overflow = |came: &dyn std::fmt::Display| {
+            Error::new(Code::Overflow).at(path).expected("an integer of 8 bytes").came(came)
+        };
+        match self.get(path)? {
+            Item::Integer(number) => number.try_into().map_err(|_| overflow(&number)),
+            Item::Unsigned(number) => Err(overflow(&number)),
+            other => Err(other.wrong_type("an integer").at(path)),
+        }
+    }
+
+    /// The text at a path: a string, a `char` array up to the NULs at its end, or a symbol.
+    ///
+    /// # Errors
+    /// As [`View::get`], [`Code::WrongType`] if it is no text, [`Code::Null`], [`Code::Utf8`].
+    pub fn str(&self, path: &str) -> Result<&'a str> {
+        let bytes = match self.get(path)? {
+            Item::String(bytes) => bytes,
+            Item::Symbol(symbol) => return Ok(&symbol.name),
+            Item::Null => return Err(Error::new(Code::Null).at(path).expected("a string")),
+            Item::Array(array) if array.text().is_some() => array.text().unwrap_or_default(),
+            other => return Err(other.wrong_type("a string").at(path)),
+        };
+        std::str::from_utf8(bytes).map_err(|error| Error::new(Code::Utf8).at(path).came(error))
+    }
+
+    fn item(&self, field: &'a Field) -> Item<'a> {
+        let machine = self.structure.machine();
+        let mut dims: Dims = field.dims.iter().map(|dim| self.dimension(dim)).collect();
+        let size = field.element_size(machine.pointer);
+        let bytes = match field.indirect {
+            false => &self.record[field.offset..],
+            true => match slot(machine, &self.record[field.offset..]) {
+                0 if field.is_dynamic() => {
+                    dims.clear();
+                    &[]
+                }
+                0 => return Item::Null,
+                block => &self.body[block..],
+            },
+        };
+        let array = Array {
+            element: &field.element,
+            dims,
+            padded: matches!(field.dims.last(), Some(Dimension::Fixed(_))),
+            bytes: &bytes[..dims.count() * size],
+            body: self.body,
+            machine,
+        };
+        if field.dims.is_empty() { array.element(0) } else { Item::Array(array) }
+    }
+
+    fn dimension(&self, dim: &Dimension) -> usize {
+        match *dim {
+            Dimension::Fixed(n) => n,
+            Dimension::Field(index) => {
+                let field = &self.structure.fields()[index];
+                let machine = self.structure.machine();
+                let bytes = &self.record[field.offset..][..field.element_size(machine.pointer)];
+                machine.read(bytes) as usize
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct(self.structure.name());
+        self.fields().for_each(|(field, item)| _ = debug.field(&field.name, &item));
+        debug.finish()
+    }
+}
+
+impl Item<'_> {
+    /// An integer or a floating-point number, rounded to the nearest `f64`; nothing else is one.
+    pub fn to_f64(&self) -> Option<f64> {
+        match self {
+            Item::Integer(number) => Some(*number as f64),
+            Item::Unsigned(number) => Some(*number as f64),
+            Item::Float(float) => Some(float.to_f64()),
+            _ => None,
+        }
+    }
+
+    fn wrong_type(&self, expected: &str) -> Error {
+        let came = match self {
+            Item::Null => "null",
+            Item::Boolean(_) => "a boolean",
+            Item::Integer(_) | Item::Unsigned(_) => "an integer",
+            Item::Float(_) => "a floating-point number",
+            Item::Complex(_) => "a complex number",
+            Item::Char(_) => "a char",
+            Item::Symbol(_) => "an enumeration",
+            Item::String(_) => "a string",
+            Item::Array(_) => "an array",
+            Item::Record(_) => "a record",
+        };
+        Error::new(Code::WrongType).expected(expected).came(came)
+    }
+}
+
+fn slot(machine: Machine, bytes: &[u8]) -> usize {
+    machine.read(&bytes[..usize::from(machine.pointer)]) as usize
+}
+
+/// What the element in these bytes is.
+fn item<'a>(element: &'a Element, machine: Machine, bytes: &'a [u8], body: &'a [u8]) -> Item<'a> {
+    let order = machine.order;
+    match element {
+        Element::Integer { signed: true, .. } => Item::Integer(scalar::read_signed(order, bytes)),
+        Element::Integer { signed: false, .. } => {
+            let number = scalar::read_bits(order, bytes);
+            i128::try_from(number).map_or(Item::Unsigned(number), Item::Integer)
+        }
+        Element::Float { kind, .. } => Item::Float(Float::read(*kind, order, bytes)),
+        Element::Complex { kind, size } => {
+            let (real, imaginary) = bytes.split_at(usize::from(*size));
+            Item::Complex([real, imaginary].map(|part| Float::read(*kind, order, part)))
+        }
+        Element::Char => Item::Char(bytes[0]),
+        Element::Boolean { .. } => Item::Boolean(machine.read(bytes) != 0),
+        Element::Enumeration(enumeration) => {
+            let number = match enumeration.signed() {
+                true => scalar::read_signed(order, bytes),
+                false => scalar::read_bits(order, bytes) as i128,
+            };
+            let symbols = enumeration.symbols();
+            let at = symbols.binary_search_by_key(&number, |symbol| symbol.value);
+            // The verifier has seen to it that there is one.
+            Item::Symbol(&symbols[at.unwrap_or(0)])
+        }
+        Element::String => match slot(machine, bytes) {
+            0 => Item::Null,
+            block => {
+                let text = &body[block..];
+                Item::String(&text[..memchr::memchr(0, text).unwrap_or(text.len())])
+            }
+        },
+        Element::Structure(structure) => Item::Record(View { structure, record: bytes, body }),
+    }
+}

@@ -1,0 +1,52 @@
+//! Paths such as `grid[3].rho`.
+
+use super::{Item, View};
+use crate::error::{Code, Error, Result};
+
+/// What is at a path, beginning in `view`.
+pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<Item<'a>> {
+    let mut item = Item::Record(view);
+    let mut rest = path;
+    loop {
+        let before = path[..path.len() - rest.len()].trim_end_matches('.');
+        let (name, behind) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+        item = match item {
+            Item::Record(view) => view.field(name).map_err(|error| error.at(before))?,
+            other => return Err(no_parts(other, "a record", before)),
+        };
+        rest = behind;
+        while let Some(bracket) = rest.strip_prefix('[') {
+            let before = &path[..path.len() - rest.len()];
+            let (index, behind) = bracket.split_once(']').ok_or_else(|| malformed(path))?;
+            item = match item {
+                Item::Array(array) => element(array, index).map_err(|error| error.at(before))?,
+                other => return Err(no_parts(other, "an array", before)),
+            };
+            rest = behind;
+        }
+        match rest.strip_prefix('.') {
+            Some(behind) => rest = behind,
+            None if rest.is_empty() => return Ok(item),
+            None => return Err(malformed(path)),
+        }
+    }
+}
+
+fn element<'a>(array: super::Array<'a>, index: &str) -> Result<Item<'a>> {
+    let item = index.parse().ok().and_then(|index| array.get(index));
+    item.ok_or_else(|| {
+        let error = Error::new(Code::NoSuchField).expected(format_args!("an index below {}", array.len()));
+        error.came(format_args!("[{index}]"))
+    })
+}
+
+fn no_parts(item: Item<'_>, expected: &str, path: &str) -> Error {
+    match item {
+        Item::Null => Error::new(Code::Null).expected(expected).at(path),
+        other => other.wrong_type(expected).at(path),
+    }
+}
+
+fn malformed(path: &str) -> Error {
+    Error::new(Code::NoSuchField).expected("a path such as grid[3].rho").came(format_args!("{path:?}"))
+}

@@ -1,0 +1,100 @@
+//! Random records: written as every machine would, verified, and read again; and bodies that someone has damaged.
+
+use isoform_core::view::Item;
+use isoform_core::{Dimension, Error, Format, Layout, Shape, Value, Verifier, View, value};
+use isoform_testing::{any_layout, any_record, any_shape, any_value};
+use proptest::prelude::*;
+
+/// Values as text, so that NaN equals itself.
+fn text(record: &Value) -> String {
+    format!("{record:?}")
+}
+
+fn read(format: &Format, body: &[u8]) -> Result<Value, Error> {
+    let verifier = Verifier::new(format);
+    let body = verifier.verify(body)?;
+    Ok(View::new(body).to_value())
+}
+
+/// The same record without the fields that follow from others.
+fn without_lengths(format: &Format, record: Value) -> Value {
+    let Value::Record(mut entries) = record else { return record };
+    let structure = format.structure();
+    entries.retain(|(name, _)| {
+        let index = structure.index_of(name).unwrap();
+        let is_length = |dim: &Dimension| *dim == Dimension::Field(index);
+        // A length next to another one that is 0 does not follow from the array.
+        !structure.fields().iter().any(|field| field.dims.len() == 1 && field.dims.iter().any(is_length))
+    });
+    Value::Record(entries)
+}
+
+fn two_layouts_of_a_shape() -> impl Strategy<Value = (Format, Format, Value)> {
+    (any_shape(), any_layout(), any_layout()).prop_flat_map(|(shape, one, other)| {
+        let (one, other) = (shape.on(&one).unwrap(), shape.on(&other).unwrap());
+        let record = any_value(&one);
+        (Just(one), Just(other), record)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_is_written_is_read((format, record) in any_record()) {
+        let body = value::body(&format, &record).unwrap();
+        prop_assert_eq!(text(&read(&format, &body).unwrap()), text(&record));
+        let lengths_found = value::body(&format, &without_lengths(&format, record)).unwrap();
+        prop_assert_eq!(lengths_found, body);
+    }
+
+    #[test]
+    fn a_record_can_be_written_as_any_machine((one, other, record) in two_layouts_of_a_shape()) {
+        let read_here = read(&one, &value::body(&one, &record).unwrap()).unwrap();
+        prop_assert_eq!(text(&read_here), text(&record));
+        // Numbers that the other layout has no room for are refused, nothing else is.
+        if let Ok(body) = value::body(&other, &record) {
+            let there = read(&other, &body).unwrap();
+            prop_assert_eq!(value::body(&other, &there).unwrap(), body);
+        }
+    }
+
+    #[test]
+    fn damage_is_refused_or_harmless((format, record) in any_record(), seed: u64) {
+        let good = value::body(&format, &record).unwrap();
+        let verifier = Verifier::new(&format);
+        for at in 0..good.len().min(400) {
+            let mut body = good.clone();
+            body[at] = body[at].wrapping_add(1 + (seed >> (at % 57)) as u8 % 255);
+            if let Ok(body) = verifier.verify(&body) {
+                View::new(body).fields().for_each(|(_, item)| touch(item));
+            }
+        }
+        for length in 0..good.len().min(400) {
+            prop_assert!(verifier.verify(&good[..length]).is_err(), "cut to {}", length);
+        }
+    }
+}
+
+/// Reads everything, down to the last element.
+fn touch(item: Item<'_>) {
+    match item {
+        Item::Array(array) => array.iter().for_each(touch),
+        Item::Record(view) => view.fields().for_each(|(_, item)| touch(item)),
+        other => _ = std::hint::black_box(other),
+    }
+}
+
+#[test]
+fn every_layout_is_tried() {
+    let shape = Shape::new("all").field("n", "long").field("x", "long double[n]").field("s", "string");
+    let record = Value::Record(vec![
+        ("n".into(), Value::Integer(2)),
+        ("x".into(), Value::Array(vec![Value::Float(0.5), Value::Float(-1e9)])),
+        ("s".into(), Value::String(b"text".to_vec())),
+    ]);
+    for layout in Layout::ALL {
+        let format = shape.on(layout).unwrap();
+        assert_eq!(read(&format, &value::body(&format, &record).unwrap()).unwrap(), record, "{}", layout.name);
+    }
+}
