@@ -1,0 +1,99 @@
+//! What one would write by hand: C for exactly one pair of formats, compiled at run time and loaded.
+//!
+//! Nothing is kept: the files are deleted when the functions are loaded, and compiled anew in the next run.
+
+mod source;
+
+use crate::Result;
+use isoform_core::Format;
+use libloading::Library;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, process};
+
+/// How the C is compiled.
+pub const TUNED: &[&str] = &["-O3", "-march=native"];
+/// The same without knowledge of this machine.
+pub const PLAIN: &[&str] = &["-O3"];
+
+/// Functions that convert bodies, one for each pair of formats.
+pub struct Compiled {
+    functions: Vec<Function>,
+    /// Holds the code of the functions.
+    _library: Library,
+}
+
+/// Reads a body of the wire format and writes one of the native format, whose length it returns; `usize::MAX` if a
+/// number does not fit.
+type Function = unsafe extern "C" fn(*const u8, *mut u8) -> usize;
+
+impl Compiled {
+    /// Compiles a function for each pair (wire, native), with these flags for the compiler.
+    ///
+    /// # Errors
+    /// If there is no C compiler, or a pair is not one that it can be written for.
+    pub fn new(pairs: &[(Format, Format)], flags: &[&str]) -> Result<Compiled> {
+        let directory = Directory::new()?;
+        let (source, library) = (directory.0.join("pairs.c"), directory.0.join("pairs.so"));
+        fs::write(&source, source::of(pairs)?)?;
+        compile(&source, &library, flags)?;
+        // SAFETY: the library was made a moment ago from our own source, and runs nothing when it is loaded.
+        let library = unsafe { Library::new(&library) }?;
+        let function = |index| -> Result<Function> {
+            // SAFETY: this is the type that `source` gives to every function.
+            Ok(*unsafe { library.get::<Function>(source::name(index).as_bytes()) }?)
+        };
+        let functions = (0..pairs.len()).map(function).collect::<Result<_>>()?;
+        Ok(Compiled { functions, _library: library })
+    }
+
+    /// Converts a body of the pair `index`. Returns the length of the result.
+    ///
+    /// # Safety
+    /// `src` is a whole and valid body of the pair's wire format, and `dst` has room for the result.
+    #[inline]
+    pub unsafe fn convert(&self, index: usize, src: &[u8], dst: &mut [u8]) -> usize {
+        // SAFETY: the generated code reads and writes nothing beyond a valid body and its result, as the caller vouches.
+        unsafe { self.functions[index](src.as_ptr(), dst.as_mut_ptr()) }
+    }
+}
+
+/// The C compiler's name.
+pub fn compiler() -> String {
+    env::var("CC").unwrap_or_else(|_| "cc".into())
+}
+
+/// Whether there is a C compiler.
+pub fn available() -> bool {
+    Command::new(compiler()).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn compile(source: &Path, library: &Path, flags: &[&str]) -> Result<()> {
+    let output =
+        Command::new(compiler()).args(flags).args(["-shared", "-fPIC", "-o"]).arg(library).arg(source).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{} failed: {}", compiler(), String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// A new directory for temporary files, deleted with what is in it.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Result<Directory> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("isoform-bench-{}-{count}", process::id()));
+        fs::create_dir(&path)?;
+        Ok(Directory(path))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What cannot be deleted stays until the system cleans up.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,213 @@
+//! The group `convert`: a verified body of one format becomes a record of another.
+//!
+//! The engine `none` stands where a body is used as it is, and does nothing but find that out; there, the interpreter is
+//! measured as well, for receivers that want a copy of their own.
+
+use crate::compiled::{self, Compiled};
+use crate::measure::{Contestant, Times, measure};
+use crate::place::{Memory, Place};
+use crate::{Effort, Line, Options, Result, Workload, fill};
+use isoform_core::interp::{self, Output};
+use isoform_core::{Body, Code, Error, Faults, Format, Plan, Rules, Verifier};
+use std::hint::black_box;
+
+/// Measures the cases of one workload.
+///
+/// # Errors
+/// If a result is wrong, or `line` fails.
+pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let mut cases = Vec::new();
+    let mut pairs = Vec::new();
+    for &case in &options.cases {
+        if let Some(pair) = case.formats(workload)? {
+            cases.push(case);
+            pairs.push(pair);
+        }
+    }
+    let baselines = match compiled::available() {
+        true => Some((Compiled::new(&pairs, compiled::TUNED)?, Compiled::new(&pairs, compiled::PLAIN)?)),
+        false => None,
+    };
+    for (index, (case, (wire, native))) in cases.into_iter().zip(&pairs).enumerate() {
+        let baselines = baselines.as_ref().map(|(tuned, plain)| [(tuned, index), (plain, index)]);
+        let pair = Pair::new(workload, wire, native, baselines)?;
+        pair.check().map_err(|error| format!("{} {}: {error}", workload.name, case.name()))?;
+        pair.lines(&options.effort, Line::new("convert", workload.name).word("case", case.name()), line)?;
+    }
+    Ok(())
+}
+
+/// Everything that runs for one pair of formats.
+struct Pair<'a> {
+    plan: Plan,
+    verifier: Verifier,
+    /// What comes, and what must become of it.
+    body: Vec<u8>,
+    result: Vec<u8>,
+    baselines: Option<[(&'a Compiled, usize); 2]>,
+}
+
+impl<'a> Pair<'a> {
+    fn new(
+        workload: &Workload,
+        wire: &Format,
+        native: &Format,
+        baselines: Option<[(&'a Compiled, usize); 2]>,
+    ) -> Result<Pair<'a>> {
+        Ok(Pair {
+            plan: Plan::new(wire, native, &Rules::new(), Faults::Error)?,
+            verifier: Verifier::new(wire),
+            body: fill::body(wire, workload.length),
+            result: fill::body(native, workload.length),
+            baselines,
+        })
+    }
+
+    /// Compares what everything makes of the body with the record that must arrive.
+    fn check(&self) -> Result<()> {
+        let mut contestants = vec![("interpreter", self.interpreter())];
+        for (name, baseline) in ["compiled", "compiled -O3"].into_iter().zip(self.baselines.iter().flatten()) {
+            contestants.push((name, self.compiled(*baseline)));
+        }
+        for (name, mut contestant) in contestants {
+            let mut memory = self.memory(0, false);
+            let mut place = memory.place(&self.verifier, self.body.len())?;
+            contestant(&mut place, 1);
+            let mut wrong = None;
+            place.bytes(1, |_, dst| wrong = self.result.iter().zip(dst).position(|(expected, came)| expected != came));
+            if let Some(at) = wrong {
+                return Err(format!("{name} is wrong at byte {at}").into());
+            }
+        }
+        // With pointers the blocks lie elsewhere if the sender's record is longer, which is why they are offsets.
+        let in_place = self.plan.is_direct() && !self.plan.native().structure().has_slots();
+        if in_place && self.body[..self.result.len()] != self.result {
+            return Err("the body is no record of the receiver's".into());
+        }
+        Ok(())
+    }
+
+    fn lines(&self, effort: &Effort, line: Line, print: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+        let mut engines = vec!["interpreter"];
+        if self.plan.is_direct() {
+            engines.insert(0, "none");
+        }
+        let (hot, rotating) = (self.measure(&engines, effort, false)?, self.measure(&engines, effort, true)?);
+        for (index, engine) in engines.iter().enumerate() {
+            let (ns, far) = (&hot.engines[index], &rotating.engines[index]);
+            let mut line = line.clone().word("engine", engine).figure("ns", ns.median());
+            line = line.figure("memcpy_ns", hot.memcpy.median());
+            if let (Some([tuned, plain]), Some([far_tuned, _])) = (&hot.compiled, &rotating.compiled) {
+                line = line.figure("compiled_ns", tuned.median()).figure("compiled_plain_ns", plain.median());
+                line = line.figure("ratio", ns.ratio(tuned)).figure("rotating_ratio", far.ratio(far_tuned));
+                line = line.figure("rotating_compiled_ns", far_tuned.median());
+            }
+            line = line.figure("rotating_ns", far.median()).figure("rotating_memcpy_ns", rotating.memcpy.median());
+            line = line.figure("min_ns", ns.min()).figure("p90_ns", ns.p90()).count("bytes", self.result.len());
+            print(line)?;
+        }
+        Ok(())
+    }
+
+    fn measure(&self, engines: &[&str], effort: &Effort, rotating: bool) -> Result<Measured> {
+        let mut memories: Vec<Memory> = (0..effort.placements).map(|index| self.memory(index, rotating)).collect();
+        let places = memories.iter_mut().map(|memory| memory.place(&self.verifier, self.body.len()));
+        let mut places: Vec<Place<'_>> = places.collect::<Result<_>>()?;
+        let mut contestants = vec![self.memcpy()];
+        contestants.extend(self.baselines.iter().flatten().map(|&baseline| self.compiled(baseline)));
+        contestants.extend(engines.iter().map(|&engine| match engine {
+            "none" => self.none(),
+            _ => self.interpreter(),
+        }));
+        let mut times = measure(&mut contestants, &mut places, effort).into_iter();
+        let mut next = || times.next().unwrap_or_default();
+        let memcpy = next();
+        let compiled = self.baselines.is_some().then(|| [next(), next()]);
+        Ok(Measured { memcpy, compiled, engines: times.collect() })
+    }
+
+    fn memory(&self, index: usize, rotating: bool) -> Memory {
+        Memory::new(index, self.body.len().max(self.result.len()), &self.body, rotating)
+    }
+
+    /// Copies as many bytes as the result has.
+    fn memcpy(&self) -> Contestant<'_> {
+        Box::new(move |place, runs| {
+            let length = black_box(self.result.len());
+            place.bytes(runs, |src, dst| dst[..length].copy_from_slice(&src[..length]));
+        })
+    }
+
+    fn compiled(&self, (compiled, index): (&'a Compiled, usize)) -> Contestant<'_> {
+        Box::new(move |place, runs| {
+            place.bytes(runs, |src, dst| {
+                // SAFETY: a place holds verified bodies, and room for the result.
+                unsafe { compiled.convert(index, src, dst) };
+            });
+        })
+    }
+
+    fn none(&self) -> Contestant<'_> {
+        Box::new(|place, runs| {
+            place.bodies(runs, |body, _| {
+                black_box(self.plan.is_direct().then(|| body.bytes().as_ptr()));
+            });
+        })
+    }
+
+    fn interpreter(&self) -> Contestant<'_> {
+        let slots = self.plan.native().structure().has_slots();
+        let size = self.plan.native().size();
+        let convert = move |body: Body<'_>, dst: &mut [u8]| match slots {
+            true => interp::run(&self.plan, body, &mut Room { bytes: dst, length: 0 }),
+            false => interp::run_fixed(&self.plan, body, &mut dst[..size]),
+        };
+        Box::new(move |place, runs| {
+            place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
+        })
+    }
+}
+
+struct Measured {
+    memcpy: Times,
+    compiled: Option<[Times; 2]>,
+    engines: Vec<Times>,
+}
+
+/// Memory that is used again and again, and whose bytes are left as they were.
+struct Room<'a> {
+    bytes: &'a mut [u8],
+    length: usize,
+}
+
+impl Output for Room<'_> {
+    #[inline]
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.length]
+    }
+
+    #[inline]
+    fn grow(&mut self, length: usize) -> isoform_core::Result<()> {
+        self.length = length;
+        match length <= self.bytes.len() {
+            true => Ok(()),
+            false => Err(Error::new(Code::Size)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Case;
+
+    #[test]
+    fn a_wrong_result_is_found() {
+        let workload = Workload::all().into_iter().find(|workload| workload.name == "K01").unwrap();
+        let (wire, native) = Case::Swap.formats(&workload).unwrap().unwrap();
+        let mut pair = Pair::new(&workload, &wire, &native, None).unwrap();
+        pair.check().unwrap();
+        pair.result[50] ^= 1;
+        assert_eq!(pair.check().unwrap_err().to_string(), "interpreter is wrong at byte 50");
+    }
+}

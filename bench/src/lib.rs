@@ -1,0 +1,41 @@
+//! What exchanging records costs, beside what the machine can do at best and what one would write by hand.
+//!
+//! A [`Workload`] is a record and what is in it; a [`Case`] is how the sender's record differs from the receiver's. For
+//! every pair of formats that these two give, C is generated, compiled and loaded ([`mod@compiled`]); that, `memcpy` and
+//! Isoform's engines run in turns ([`measure`]) on the same buffers ([`place`]), after their results have been compared
+//! with the record as it must arrive ([`fill`]). Each group of measurements ([`convert`], ...) gives [`Line`]s, which
+//! [`report`] prints as a table or as JSON.
+
+pub mod case;
+pub mod compiled;
+pub mod convert;
+pub mod fill;
+pub mod measure;
+pub mod options;
+pub mod place;
+pub mod report;
+pub mod workload;
+
+pub use case::Case;
+pub use measure::Effort;
+pub use options::{Group, Options};
+pub use report::Line;
+pub use workload::Workload;
+
+/// Whatever can go wrong is said to the person who measures, and ends the run.
+pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// Measures what was asked for. Lines are handed to `line` as soon as they are there.
+///
+/// # Errors
+/// If an engine's result differs from what must arrive, or if `line` fails.
+pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    for group in &options.groups {
+        for workload in &options.workloads {
+            match group {
+                Group::Convert => convert::run(workload, options, &mut line)?,
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Time: contestants take turns on the same buffers, so that all share whatever mood the machine is in.
+
+use crate::place::Place;
+use std::time::Instant;
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Every contestant runs so often on each placement of the buffers.
+    pub rounds: usize,
+    /// A batch takes at least so many nanoseconds.
+    pub batch: u64,
+    /// Places within a page at which buffers begin.
+    pub placements: usize,
+}
+
+impl Effort {
+    /// Enough for medians that two runs agree on.
+    pub const FULL: Effort = Effort { rounds: 15, batch: 50_000, placements: 8 };
+    /// Enough to see that everything runs.
+    pub const QUICK: Effort = Effort { rounds: 3, batch: 10_000, placements: 2 };
+}
+
+/// Something that is measured: runs so many times on the buffers of a place.
+pub type Contestant<'a> = Box<dyn FnMut(&mut Place<'_>, usize) + 'a>;
+
+/// The time of one run in each batch, in nanoseconds. The batches of several contestants at one index ran one right
+/// after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Times(Vec<f64>);
+
+impl Times {
+    /// The median.
+    pub fn median(&self) -> f64 {
+        self.at(0.5)
+    }
+
+    /// The smallest.
+    pub fn min(&self) -> f64 {
+        self.at(0.0)
+    }
+
+    /// What nine of ten batches stay below.
+    pub fn p90(&self) -> f64 {
+        self.at(0.9)
+    }
+
+    /// The median of how many times longer this took than `other`, batch by batch.
+    pub fn ratio(&self, other: &Times) -> f64 {
+        Times(self.0.iter().zip(&other.0).map(|(own, other)| own / other).collect()).median()
+    }
+
+    fn at(&self, part: f64) -> f64 {
+        let mut times = self.0.clone();
+        times.sort_by(f64::total_cmp);
+        times.get((part * times.len().saturating_sub(1) as f64).round() as usize).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Lets the contestants take turns.
+pub fn measure(contestants: &mut [Contestant<'_>], places: &mut [Place<'_>], effort: &Effort) -> Vec<Times> {
+    let mut times = vec![Times::default(); contestants.len()];
+    let Some(first) = places.first_mut() else { return times };
+    let lengths: Vec<usize> = contestants.iter_mut().map(|contestant| calibrate(contestant, first, effort)).collect();
+    for round in 0..effort.rounds {
+        for place in &mut *places {
+            for turn in 0..contestants.len() {
+                let who = (turn + round) % contestants.len();
+                // What ran before has left its own traces in the caches.
+                contestants[who](place, 1 + lengths[who] / 16);
+                times[who].0.push(time(&mut contestants[who], place, lengths[who]));
+            }
+        }
+    }
+    times
+}
+
+/// How many runs make a batch.
+fn calibrate(contestant: &mut Contestant<'_>, place: &mut Place<'_>, effort: &Effort) -> usize {
+    let mut runs = 1;
+    while time(contestant, place, runs) * (runs as f64) < effort.batch as f64 && runs < 1 << 30 {
+        runs *= 2;
+    }
+    runs
+}
+
+fn time(contestant: &mut Contestant<'_>, place: &mut Place<'_>, runs: usize) -> f64 {
+    let start = Instant::now();
+    contestant(place, runs);
+    start.elapsed().as_nanos() as f64 / runs as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_ratios() {
+        let times = Times(vec![4.0, 1.0, 100.0, 2.0, 3.0]);
+        assert_eq!((times.min(), times.median(), times.p90()), (1.0, 3.0, 100.0));
+        assert_eq!(times.ratio(&Times(vec![2.0, 1.0, 10.0, 2.0, 1.0])), 2.0);
+    }
+}

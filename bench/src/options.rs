@@ -1,0 +1,83 @@
+//! The command line.
+
+use crate::{Case, Effort, Result, Workload};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Bodies of one format into records of another.
+    Convert,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: &[Group] = &[Group::Convert];
+
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Convert => "convert",
+        }
+    }
+}
+
+/// What to measure, how long, and how to print it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// In this order.
+    pub groups: Vec<Group>,
+    /// For each group.
+    pub workloads: Vec<Workload>,
+    /// Where they make sense.
+    pub cases: Vec<Case>,
+    /// How long.
+    pub effort: Effort,
+    /// Lines of JSON instead of a table.
+    pub json: bool,
+}
+
+/// How to call it.
+pub const HELP: &str = "\
+isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--quick]
+
+  GROUP     convert                                               default: all
+  WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
+  CASE      same appended front swap swap32 layout32 widen narrow project shuffled
+  --json    one object a line instead of a table
+  --quick   only see that everything runs
+
+Groups and workloads are described in shared words: `cargo doc -p isoform-bench --open`.
+";
+
+impl Options {
+    /// Reads the words of a command line.
+    ///
+    /// # Errors
+    /// If there is a word that means nothing.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Options> {
+        let mut options =
+            Options { groups: vec![], workloads: vec![], cases: vec![], effort: Effort::FULL, json: false };
+        for word in words {
+            let group = Group::ALL.iter().find(|group| group.name() == word);
+            let case = Case::ALL.iter().find(|case| case.name() == word);
+            match (&*word, group, case, Workload::all().into_iter().find(|workload| workload.name == word)) {
+                ("--json", ..) => options.json = true,
+                ("--quick", ..) => options.effort = Effort::QUICK,
+                (_, Some(group), ..) => options.groups.push(*group),
+                (_, _, Some(case), _) => options.cases.push(*case),
+                (_, _, _, Some(workload)) => options.workloads.push(workload),
+                _ => return Err(format!("there is no group, workload, case or option {word:?}\n\n{HELP}").into()),
+            }
+        }
+        if options.groups.is_empty() {
+            options.groups = Group::ALL.to_vec();
+        }
+        if options.workloads.is_empty() {
+            options.workloads = Workload::all();
+        }
+        if options.cases.is_empty() {
+            options.cases = Case::ALL.to_vec();
+        }
+        Ok(options)
+    }
+}

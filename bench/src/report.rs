@@ -1,0 +1,106 @@
+//! Lines of results, as JSON or as a table.
+
+use serde_json::{Map, Number, Value};
+use std::io::{Result, Write};
+
+/// One result: names and figures, in the order in which they were put in.
+#[derive(Clone, Debug)]
+pub struct Line(Map<String, Value>);
+
+impl Line {
+    /// A line of this group and workload.
+    pub fn new(group: &str, workload: &str) -> Line {
+        Line(Map::new()).word("group", group).word("workload", workload)
+    }
+
+    /// The same line with a word.
+    pub fn word(mut self, key: &str, word: &str) -> Line {
+        self.0.insert(key.into(), word.into());
+        self
+    }
+
+    /// The same line with a figure, rounded to what is worth reading.
+    pub fn figure(mut self, key: &str, figure: f64) -> Line {
+        let rounded: f64 = format!("{figure:.2}").parse().unwrap_or(figure);
+        self.0.insert(key.into(), Number::from_f64(rounded).map_or(Value::Null, Value::Number));
+        self
+    }
+
+    /// The same line with a number.
+    pub fn count(mut self, key: &str, count: usize) -> Line {
+        self.0.insert(key.into(), count.into());
+        self
+    }
+
+    /// The word of this name, or nothing.
+    pub fn text(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// The figure of this name.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.0.get(key).and_then(Value::as_f64)
+    }
+
+    /// Its JSON.
+    pub fn json(&self) -> String {
+        Value::Object(self.0.clone()).to_string()
+    }
+}
+
+/// What a table shows of the lines of one group.
+struct Columns {
+    words: &'static [&'static str],
+    /// Heading, key, and whether it is a ratio.
+    figures: &'static [(&'static str, &'static str, bool)],
+    title: &'static str,
+}
+
+const CONVERT: Columns = Columns {
+    title: "convert: ns per record, hot | rotating over 640 KB; x: times the compiled pair (cc -O3 -march=native)",
+    words: &["workload", "case", "engine"],
+    figures: &[
+        ("memcpy", "memcpy_ns", false),
+        ("cc -O3", "compiled_plain_ns", false),
+        ("compiled", "compiled_ns", false),
+        ("engine", "ns", false),
+        ("x", "ratio", true),
+        ("| memcpy", "rotating_memcpy_ns", false),
+        ("compiled", "rotating_compiled_ns", false),
+        ("engine", "rotating_ns", false),
+        ("x", "rotating_ratio", true),
+    ],
+};
+
+/// Prints lines as they come.
+#[derive(Debug, Default)]
+pub struct Table {
+    group: String,
+}
+
+impl Table {
+    /// Prints a line, and a heading if it is the first of its group.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn print(&mut self, line: &Line, out: &mut impl Write) -> Result<()> {
+        let columns = &CONVERT;
+        if self.group != line.text("group") {
+            let gap = if self.group.is_empty() { "" } else { "\n" };
+            self.group = line.text("group").into();
+            writeln!(out, "{gap}{}", columns.title)?;
+            columns.words.iter().try_for_each(|word| write!(out, "{word:12}"))?;
+            columns.figures.iter().try_for_each(|(heading, ..)| write!(out, "{heading:>11}"))?;
+            writeln!(out)?;
+        }
+        columns.words.iter().try_for_each(|key| write!(out, "{:12}", line.text(key)))?;
+        for (_, key, ratio) in columns.figures {
+            match line.number(key) {
+                Some(figure) if *ratio || figure < 100.0 => write!(out, "{figure:>11.2}")?,
+                Some(figure) => write!(out, "{figure:>11.0}")?,
+                None => write!(out, "{:>11}", "-")?,
+            }
+        }
+        writeln!(out)
+    }
+}
