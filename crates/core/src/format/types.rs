@@ -213,7 +213,7 @@ impl Length {
 }
 
 impl Kind {
-    fn of(element: &Element) -> Kind {
+    pub(crate) fn of(element: &Element) -> Kind {
         match element {
             Element::Integer { signed, size } => Kind::Integer { signed: *signed, width: Width::Bytes(*size) },
             Element::Float { kind, size } => Kind::Float { kind: *kind, width: Width::Bytes(*size) },

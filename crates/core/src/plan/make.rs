@@ -9,7 +9,7 @@ use super::rules::{Faults, Rule, Rules};
 use super::step::{Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, Symbols, Transform};
 use super::{FieldPath, Plan};
 use crate::error::{Code, Error, Result};
-use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Format, Machine, Structure};
+use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Format, Kind, Machine, Structure};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -625,9 +625,9 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.into() } else { format!("{path}.{name}") }
 }
 
-/// A field's type as one reads it: `float(8)[3]`.
+/// A field's type as it is written: `f64[3]`.
 fn describe(field: &Field) -> String {
-    let mut text = field.element.to_string();
+    let mut text = Kind::of(&field.element).to_string();
     for dim in &field.dims {
         match dim {
             Dimension::Fixed(n) => text.push_str(&format!("[{n}]")),
