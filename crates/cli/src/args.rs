@@ -1,8 +1,9 @@
 //! The command line: what can be asked, and the help that explains it.
 
 use crate::output::Output;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use isoform::plan;
 use std::io::Write;
 
 /// Look into streams of records, their formats, and how they convert.
@@ -20,6 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Demo(Demo),
     Format(Format),
+    Explain(Explain),
     Layout(Layout),
     /// How to name what a command reads
     #[command(long_about = SOURCES)]
@@ -52,6 +54,56 @@ pub(crate) struct Format {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Explain what becomes of the records of one format in a receiver of another
+///
+/// For each field: what it comes as, what it becomes, what is done for it and at what cost, and what may be lost. At last
+/// the verdict: identical, no copy needed, full (each side reads the other's records), backward (NATIVE reads WIRE),
+/// forward (only WIRE could read NATIVE) or incompatible. The exit status is 1 if NATIVE cannot read WIRE.
+///
+/// Of sources with several formats, the one is taken whose name is in both.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform explain tracks.iso track.shape
+  isoform explain track.shape@powerpc track.shape --plan
+  isoform explain tracks.iso#Track track.shape --faults saturate --json")]
+pub(crate) struct Explain {
+    /// What comes: a stream or shapes; see `isoform help sources`
+    pub(crate) wire: String,
+    /// What is wanted: a stream or shapes
+    pub(crate) native: String,
+    /// Show the plan, step by step
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// What is done with numbers that do not fit
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) faults: Faults,
+    /// One JSON object a line: the fields, then the verdict
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is done with numbers that do not fit.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Faults {
+    /// The record is refused
+    #[default]
+    Error,
+    /// The nearest number that fits is taken
+    Saturate,
+    /// Integers keep their low bits, floats become infinite
+    Wrap,
+}
+
+impl From<Faults> for plan::Faults {
+    fn from(faults: Faults) -> plan::Faults {
+        match faults {
+            Faults::Error => plan::Faults::Error,
+            Faults::Saturate => plan::Faults::Saturate,
+            Faults::Wrap => plan::Faults::Wrap,
+        }
+    }
 }
 
 /// Show how machines lay out records: the layouts known, or a shape on each of them

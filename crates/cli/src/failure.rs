@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// Whoever read the output has seen enough. Nothing to report.
     Closed,
+    /// The comparison failed, as the output says.
+    Shown,
     /// Something to tell.
     Told { message: String, hint: Option<String>, status: u8 },
 }
@@ -27,7 +29,7 @@ impl Failure {
     pub(crate) fn hint(self, text: impl Into<String>) -> Failure {
         match self {
             Failure::Told { message, status, .. } => Failure::Told { message, hint: Some(text.into()), status },
-            Failure::Closed => Failure::Closed,
+            other => other,
         }
     }
 
@@ -37,14 +39,18 @@ impl Failure {
             Failure::Told { message, hint, status } => {
                 Failure::Told { message: format!("{subject}: {message}"), hint, status }
             }
-            Failure::Closed => Failure::Closed,
+            other => other,
         }
     }
 
     /// Tells the user, and gives the exit status.
     #[allow(clippy::print_stderr, reason = "this is where errors are printed")]
     pub(crate) fn report(self) -> ExitCode {
-        let Failure::Told { message, hint, status } = self else { return ExitCode::SUCCESS };
+        let (message, hint, status) = match self {
+            Failure::Told { message, hint, status } => (message, hint, status),
+            Failure::Shown => return ExitCode::from(1),
+            Failure::Closed => return ExitCode::SUCCESS,
+        };
         eprintln!("isoform: {message}");
         if let Some(hint) = hint {
             eprintln!("  hint: {hint}");

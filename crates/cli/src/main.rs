@@ -2,6 +2,7 @@
 
 mod args;
 mod demo;
+mod explain;
 mod failure;
 mod format;
 mod layout;
@@ -35,6 +36,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Format(arguments) => format::run(&arguments, output),
+        Command::Explain(arguments) => explain::run(&arguments, output),
         Command::Layout(arguments) => layout::run(&arguments, output),
         Command::Sources => Ok(args::sources(output)?),
         Command::Completions { shell } => {

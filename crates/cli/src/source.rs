@@ -75,22 +75,20 @@ impl Bytes {
     fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Bytes, Failure> {
         let mut place = text;
         let (mut format, mut layout) = (None, None);
-        if !exists(Path::new(place))
-            && let Some((rest, name)) = place.rsplit_once('@')
-            && !name.contains(['/', '#'])
+        while !exists(Path::new(place))
+            && let Some(at) = place.rfind(['#', '@'])
+            && !place[at..].contains('/')
         {
-            layout = Some(named_layout(name)?);
-            place = rest;
-        }
-        if !exists(Path::new(place))
-            && let Some((rest, name)) = place.rsplit_once('#')
-            && !name.contains('/')
-        {
-            if name.is_empty() {
-                return Err(Failure::usage(format!("source {text:?} names no format after the #")));
+            let name = &place[at + 1..];
+            match place.as_bytes()[at] {
+                b'#' if name.is_empty() => {
+                    return Err(Failure::usage(format!("source {text:?} names no format after the #")));
+                }
+                b'#' if format.is_none() => format = Some(name.to_string()),
+                b'@' if layout.is_none() => layout = Some(named_layout(name)?),
+                _ => break,
             }
-            format = Some(name.to_string());
-            place = rest;
+            place = &place[..at];
         }
         if place.is_empty() {
             return Err(Failure::usage(format!("source {text:?} names no file")).hint("- is standard input"));
@@ -134,6 +132,7 @@ mod tests {
         assert_eq!(not_an_option("--json".into()), "--json");
         assert_eq!(parse("a.shape@s390x"), bytes(Some("a.shape"), None, Some(Layout::S390X)));
         assert_eq!(parse("a#T@i386"), bytes(Some("a"), Some("T"), Some(Layout::I386)));
+        assert_eq!(parse("a@i386#T"), parse("a#T@i386"));
         assert_eq!(parse("user@host/file"), bytes(Some("user@host/file"), None, None));
         assert_eq!(parse("odd#name@s390x"), bytes(Some("odd#name@s390x"), None, None));
         assert_eq!(parse("odd#name@s390x#T"), bytes(Some("odd#name@s390x"), Some("T"), None));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 #[test]
 fn help_names_every_command_and_teaches() {
     let help = isoform(&["help"]).good();
-    for command in ["demo", "format", "layout", "sources", "completions"] {
+    for command in ["demo", "format", "explain", "layout", "sources", "completions"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} in {help}");
         let long = isoform(&["help", command]).good();
         let teaches = long.contains("Example") || matches!(command, "sources" | "demo");
@@ -82,7 +82,7 @@ fn colours_are_for_terminals() {
 #[test]
 fn completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(isoform(&["completions", shell]).good().contains("layout"), "{shell}");
+        assert!(isoform(&["completions", shell]).good().contains("explain"), "{shell}");
     }
     assert!(isoform(&["completions", "tcsh"]).bad(2).contains("bash"));
 }

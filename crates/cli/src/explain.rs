@@ -1,0 +1,167 @@
+//! `isoform explain`: what becomes of the records of one format in a receiver of another.
+
+use crate::args;
+use crate::failure::Failure;
+use crate::open::open;
+use crate::output::{Cell, Output, Side, Tone, cell, toned};
+use isoform::Format;
+use isoform::plan::{FieldReport, Plan, Rules, Verdict, compare};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Types that are longer than this are cut, so that the table stays one.
+const TYPE: usize = 20;
+
+pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
+    let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
+    let faults = arguments.faults.into();
+    let verdict = compare(&wire, &native, &Rules::new(), faults);
+    let explained = Plan::explained(&wire, &native, &Rules::new(), faults).ok();
+    match arguments.json {
+        true => print_json(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
+        false => print(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
+    }
+    if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown) }
+}
+
+type Explained = (Plan, Vec<FieldReport>);
+
+fn print(
+    arguments: &args::Explain,
+    wire: &Format,
+    native: &Format,
+    verdict: &Verdict,
+    explained: Option<&Explained>,
+    output: &mut Output,
+) -> io::Result<()> {
+    let end = |title: &str, format: &Format| {
+        let machine = format!("{}, {} bytes", format.machine(), format.size());
+        vec![toned(Tone::Faint, title), toned(Tone::Strong, format.name()), cell(machine)]
+    };
+    output.columns(&[Side::Left; 3], &[end("wire", wire), end("native", native)])?;
+    writeln!(output)?;
+    if let Some((plan, reports)) = explained {
+        fields(reports, output)?;
+        if arguments.plan {
+            writeln!(output, "\n{}", plan.to_string().trim_end())?;
+        }
+        writeln!(output)?;
+    }
+    let (tone, meaning) = meaning(verdict);
+    writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))
+}
+
+fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result<()> {
+    let head = ["field", "comes as", "becomes", "what is done", "cost"];
+    let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
+    for report in reports {
+        let words = |words: &Option<String>| cell(words.as_deref().map_or("-".to_string(), shortened));
+        let tone = if report.action.loss().is_some() { Tone::Warning } else { Tone::Plain };
+        rows.push(vec![
+            toned(Tone::Strong, &report.path),
+            words(&report.wire),
+            words(&report.native),
+            toned(tone, report.action.to_string()),
+            toned(Tone::Faint, report.action.cost()),
+        ]);
+    }
+    output.columns(&[Side::Left; 5], &rows)?;
+    let losses = reports.iter().filter_map(|report| Some((report, report.action.loss()?)));
+    let losses: Vec<Vec<Cell>> =
+        losses.map(|(report, loss)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
+    if !losses.is_empty() {
+        writeln!(output, "\n{}", output.paint(Tone::Warning, "what may be lost or refused"))?;
+        output.columns(&[Side::Left; 2], &losses)?;
+    }
+    Ok(())
+}
+
+fn shortened(words: &str) -> String {
+    match words.char_indices().nth(TYPE) {
+        Some((end, _)) if words[end..].chars().count() > 2 => format!("{}..", &words[..end]),
+        _ => words.to_string(),
+    }
+}
+
+fn meaning(verdict: &Verdict) -> (Tone, String) {
+    match verdict {
+        Verdict::Identical => (Tone::Good, "records are used as they come".into()),
+        Verdict::NoCopy => (Tone::Good, "records can be used where they were received".into()),
+        Verdict::Full => (Tone::Good, "each side can read the other's records".into()),
+        Verdict::Backward(back) => {
+            (Tone::Good, format!("the receiver can read what is sent; not the other way round: {back}"))
+        }
+        Verdict::Forward(there) => {
+            (Tone::Bad, format!("the receiver cannot read what is sent: {there}; the other way round it could"))
+        }
+        Verdict::Incompatible(there, back) => {
+            (Tone::Bad, format!("neither side can read the other's records: {there}; the other way round: {back}"))
+        }
+    }
+}
+
+fn print_json(
+    arguments: &args::Explain,
+    wire: &Format,
+    native: &Format,
+    verdict: &Verdict,
+    explained: Option<&Explained>,
+    output: &mut Output,
+) -> io::Result<()> {
+    for report in explained.iter().flat_map(|(_, reports)| reports) {
+        let object = json!({
+            "field": report.path,
+            "wire": report.wire,
+            "native": report.native,
+            "action": report.action.to_string(),
+            "loss": report.action.loss(),
+            "cost": report.action.cost(),
+        });
+        writeln!(output, "{object}")?;
+    }
+    let end = |format: &Format| json!({ "name": format.name(), "token": format.token().to_string() });
+    let mut object = json!({
+        "verdict": verdict.to_string(),
+        "readable": verdict.is_readable(),
+        "meaning": meaning(verdict).1,
+        "wire": end(wire),
+        "native": end(native),
+    });
+    if let (true, Some((plan, _))) = (arguments.plan, explained) {
+        object["plan"] = Value::String(plan.to_string());
+    }
+    writeln!(output, "{object}")
+}
+
+/// The one format of each source that is meant: the only one, or the one whose name is in the other source too.
+fn formats(wire: &str, native: &str, output: &Output) -> Result<(Format, Format), Failure> {
+    let all = |source: &str| -> Result<Vec<Format>, Failure> {
+        let mut formats = open(source, output)?.formats()?;
+        let all = formats.by_ref().collect::<Result<Vec<_>, _>>()?;
+        if all.is_empty() { Err(formats.none()) } else { Ok(all) }
+    };
+    if standard_input(wire) && standard_input(native) {
+        return Err(Failure::usage("both sources are standard input").hint("one of them has to be a file"));
+    }
+    let (wires, natives) = (all(wire)?, all(native)?);
+    let pairs: Vec<(&Format, &Format)> =
+        wires.iter().flat_map(|a| natives.iter().map(move |b| (a, b))).filter(|(a, b)| a.name() == b.name()).collect();
+    match (&wires[..], &natives[..], &pairs[..]) {
+        ([wire], [native], _) => Ok((wire.clone(), native.clone())),
+        (_, _, [(wire, native)]) => Ok(((*wire).clone(), (*native).clone())),
+        ([_], several, _) => Err(ambiguous(native, several)),
+        (several, _, _) => Err(ambiguous(wire, several)),
+    }
+}
+
+fn standard_input(source: &str) -> bool {
+    source == "-" || source.starts_with("/dev/stdin")
+}
+
+fn ambiguous(source: &str, formats: &[Format]) -> Failure {
+    let named = |format: &Format| format!("{} ({:.8})", format.name(), format.token().to_string());
+    let names: Vec<String> = formats.iter().map(named).collect();
+    let failure = Failure::usage(format!("{source} has several formats: {}", names.join(", ")));
+    let example = formats.first().map_or(String::new(), |format| format.token().to_string());
+    failure.hint(format!("choose one by name or token, as in {source}#{example:.8}"))
+}

@@ -1,0 +1,111 @@
+//! `explain`.
+
+use super::*;
+use serde_json::Value;
+
+const OLD: &str = "\
+record Sample
+  step   int
+  rho    float
+  label  string
+";
+
+const NEW: &str = "\
+record Sample
+  step   long
+  rho    double
+  extra  int
+";
+
+/// Explains the way from one shape on a big-endian machine to another on a little-endian one.
+fn explain(wire: &str, native: &str, more: &[&str]) -> Run {
+    let files = Files::new();
+    let wire = files.write("wire.shape", wire) + "@powerpc";
+    let native = files.write("native.shape", native) + "@x86_64";
+    isoform(&[&["explain", &wire, &native], more].concat())
+}
+
+#[test]
+fn what_is_done_for_each_field() {
+    let expected = "\
+wire    Sample  big-endian, 32-bit pointers, 12 bytes
+native  Sample  little-endian, 64-bit pointers, 24 bytes
+
+field  comes as  becomes  what is done   cost
+step   i32       i64      widen          convert
+rho    f32       f64      widen float    convert
+extra  -         i32      missing: zero  fill
+label  string    -        ignored        none
+
+what may be lost or refused
+  label  dropped
+
+full: each side can read the other's records
+";
+    assert_eq!(explain(OLD, NEW, &[]).good(), expected);
+    let back = explain(NEW, OLD, &[]).good();
+    assert!(back.contains("\n  rho    digits are rounded; range: checked\n  extra  dropped\n"), "{back}");
+    assert!(explain("record R\n x double", "record R\n x int", &["--faults", "wrap"]).good().contains("NaN: wraps"));
+    let plan = explain(OLD, NEW, &["--plan"]).good();
+    assert!(plan.contains("\nplan Sample (big-endian, 32-bit pointers) -> Sample (little-endian"), "{plan}");
+}
+
+#[test]
+fn verdicts_and_exit_statuses() {
+    let verdict = |run: Run| run.output.lines().last().unwrap_or("").split(':').next().unwrap_or("").to_string();
+    let files = Files::new();
+    let here = |name: &str, text: &str| files.write(name, format!("record R\n{text}"));
+    let (a, more) = (here("a", "  x int\n  y int\n"), here("more", "  x int\n  y int\n  z int\n"));
+    let (unit, other) =
+        (here("unit", "  x int\n  y int unit=\"m\"\n"), here("other", "  x int\n  y int unit=\"feet\"\n"));
+    let (three, five) = (here("three", "  x int[3]\n"), here("five", "  x int[5]\n"));
+    for (wire, native, expected, status) in [
+        (&a, &a, "identical", 0),
+        (&more, &a, "no copy needed", 0),
+        (&a, &more, "full", 0),
+        (&three, &five, "backward", 0),
+        (&five, &three, "forward", 1),
+        (&unit, &other, "incompatible", 1),
+    ] {
+        let run = isoform(&["explain", wire, native]);
+        assert_eq!((run.status, &*run.errors), (status, ""), "{}", run.output);
+        assert_eq!(verdict(run), expected);
+    }
+    let reason = isoform(&["explain", &five, &three]).output;
+    assert!(reason.contains("cannot read what is sent") && reason.contains(" at x: "), "{reason}");
+}
+
+#[test]
+fn explained_as_json() {
+    let lines = explain(NEW, OLD, &["--json", "--plan"]).good();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (verdict, fields) = lines.split_last().unwrap();
+    assert_eq!(fields.len(), 4);
+    assert_eq!(
+        (&fields[0]["field"], &fields[0]["wire"], &fields[0]["native"]),
+        (&"step".into(), &"i32".into(), &"i32".into())
+    );
+    assert!(fields.iter().any(|field| field["field"] == "rho" && field["loss"].is_string()));
+    assert_eq!((&verdict["verdict"], &verdict["readable"]), (&"full".into(), &true.into()));
+    assert!(verdict["plan"].as_str().unwrap().starts_with("plan Sample"));
+}
+
+#[test]
+fn the_format_that_is_meant() {
+    let files = Files::new();
+    let stream = files.write("a.iso", stream());
+    let shapes = files.write("a.shape", SHAPES);
+    let several = files.write("b.shape", "record A\n x int\nrecord B\n x int\n");
+    assert!(isoform(&["explain", &stream, &shapes]).output.starts_with("wire    Track"), "the name that is in both");
+    assert!(isoform(&["explain", &format!("{stream}#Gauge"), &shapes]).output.starts_with("wire    Gauge"));
+    let errors = isoform(&["explain", &stream, &several]).bad(2);
+    assert!(errors.contains("a.iso has several formats: Gauge (4db8acb3), Track ("), "{errors}");
+    assert!(errors.contains("hint: choose one by name or token, as in "), "{errors}");
+    let errors = isoform(&["explain", &shapes, &several]).bad(2);
+    assert!(errors.contains("b.shape has several formats"), "{errors}");
+    let errors = isoform(&["explain", &format!("{stream}#Trek"), &shapes]).bad(1);
+    assert!(errors.contains("it has Gauge, Track"), "{errors}");
+    assert!(isoform(&["explain", "-", "-"]).bad(2).contains("both sources are standard input"));
+    let run = isoform_reading(&["explain", "-", &shapes], &super::stream());
+    assert!(run.good().contains("points[].x"));
+}
