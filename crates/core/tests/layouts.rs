@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// The layout, the compiler, and its options.
+/// The layout, the compiler, and its options; `cc` only if it compiles for the machine that this test was compiled for.
 const COMPILERS: &[(Layout, &str, &[&str])] = &[
     (Layout::NATIVE, "cc", &[]),
     (Layout::X86_64, "x86_64-linux-gnu-gcc", &[]),
@@ -55,17 +55,21 @@ fn c_compilers_agree() {
     let mut missing = Vec::new();
     for &(layout, compiler, options) in COMPILERS {
         let program = program(&layout);
-        match compile(compiler, options, &program) {
+        let here = compiler != "cc" || compiles_for_this_machine(compiler);
+        match here.then(|| compile(compiler, options, &program)).flatten() {
             None => missing.push(format!("{} ({compiler})", layout.name)),
-            Some(complaints) => {
-                assert!(complaints.is_empty(), "{} by {compiler}:\n{complaints}\n{program}", layout.name)
-            }
+            Some(complaints) => assert!(complaints.is_empty(), "{} by {compiler}:\n{complaints}", layout.name),
         }
     }
     if !missing.is_empty() {
         // Not by a macro, whose output the test runner would hide.
         let _ = writeln!(std::io::stderr(), "NOT CHECKED, for want of a C compiler: {}", missing.join(", "));
     }
+}
+
+fn compiles_for_this_machine(compiler: &str) -> bool {
+    let machine = Command::new(compiler).arg("-dumpmachine").output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&machine).split('-').next() == Some(std::env::consts::ARCH)
 }
 
 /// What the compiler says against the program; `None` if there is no such compiler.
