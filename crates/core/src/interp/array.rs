@@ -25,7 +25,7 @@ impl<O: Output> Run<'_, O> {
         let Some(elements) = elements else { return self.null(array, src, dst) };
         let dims = self.dims(array, src, false)?;
         self.lengths(array, &dims, dst)?;
-        let (inner, room) = (product(&dims.dst[1..dims.rank])?, product(&dims.dst[..dims.rank])?);
+        let (inner, room) = (product(&dims.dst[dims.rank.min(1)..dims.rank])?, product(&dims.dst[..dims.rank])?);
         // A pointer to one has no dimensions: one element, and room for one.
         let copied = if dims.rank == 0 { 1 } else { dims.src[0].min(dims.dst[0]) * inner };
         let place = match array.dst {

@@ -7,6 +7,9 @@ const SHORT_ROW: usize = 4;
 /// From so many single numbers on, relocating them together is one step.
 const FEW: usize = 2;
 
+/// Bytes of numbers that can be relocated one by one. (An x87 number of 10 or 12 bytes cannot.)
+const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
+
 /// The work on one record, in the order of the destination.
 #[derive(Default)]
 pub(super) struct Block {
@@ -91,11 +94,12 @@ impl Block {
     /// laid down in the order of the walk.
     pub(super) fn finish(self) -> Vec<Step> {
         let mut steps = Vec::new();
-        let single = |row: &Row| matches!(row.len(), 1 | 2 | 4 | 8 | 16);
+        let single = |row: &Row| WIDTHS.contains(&row.len());
         let gather_moves = self.moves.iter().filter(|row| single(row)).count() > FEW;
         let (small, runs): (Vec<Row>, Vec<Row>) = self.moves.into_iter().partition(|row| gather_moves && single(row));
         steps.extend(runs.iter().map(|row| Step::Move { src: row.src, dst: row.dst, len: row.len() }));
-        let (short, rows): (Vec<Row>, Vec<Row>) = self.swaps.into_iter().partition(|row| row.count <= SHORT_ROW);
+        let is_short = |row: &Row| row.count <= SHORT_ROW && WIDTHS.contains(&row.width);
+        let (short, rows): (Vec<Row>, Vec<Row>) = self.swaps.into_iter().partition(is_short);
         steps.extend(rows.iter().map(|row| Step::Elements {
             src: row.src,
             dst: row.dst,
@@ -111,7 +115,7 @@ impl Block {
 }
 
 fn permutations(steps: &mut Vec<Step>, rows: impl Iterator<Item = Row> + Clone, swap: bool) {
-    for width in [1, 2, 4, 8, 16] {
+    for width in WIDTHS {
         let of_width = rows.clone().filter(|row| row.width == width);
         let pairs: Box<[_]> =
             of_width.flat_map(|row| (0..row.count).map(move |i| (row.src + i * width, row.dst + i * width))).collect();
