@@ -92,6 +92,11 @@ impl<W: Write> Writer<W> {
         &self.inner
     }
 
+    /// What is written to. Only whole messages may be written past the writer.
+    pub fn inner_mut(&mut self) -> &mut W {
+        &mut self.inner
+    }
+
     /// Ends the stream, and gives back what was written to.
     pub fn into_inner(self) -> W {
         self.inner
