@@ -23,6 +23,7 @@ pub mod interp;
 pub mod message;
 pub mod plan;
 pub mod scalar;
+pub mod text;
 pub mod value;
 pub mod verify;
 pub mod view;

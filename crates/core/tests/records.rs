@@ -1,5 +1,7 @@
 //! Random records: written as every machine would, verified, and read again; and bodies that someone has damaged.
 
+use isoform_core::text::json;
+use isoform_core::text::table::Table;
 use isoform_core::view::Item;
 use isoform_core::{Dimension, Error, Format, Layout, Shape, Value, Verifier, View, value};
 use isoform_testing::{any_layout, any_record, any_shape, any_value};
@@ -56,6 +58,31 @@ proptest! {
         if let Ok(body) = value::body(&other, &record) {
             let there = read(&other, &body).unwrap();
             prop_assert_eq!(value::body(&other, &there).unwrap(), body);
+        }
+    }
+
+    #[test]
+    fn json_keeps_everything((format, record) in any_record()) {
+        let body = value::body(&format, &record).unwrap();
+        let verifier = Verifier::new(&format);
+        let line = json::line(View::new(verifier.verify(&body).unwrap()));
+        prop_assert!(!line.contains(char::is_control));
+        let again = value::body(&format, &json::parse(&format, &line).unwrap()).unwrap();
+        prop_assert_eq!(text(&read(&format, &again).unwrap()), text(&record), "{}", line);
+        prop_assert_eq!(json::line(View::new(verifier.verify(&again).unwrap())), line);
+    }
+
+    #[test]
+    fn cells_fit_their_columns((format, record) in any_record(), width in 0..60usize) {
+        let body = value::body(&format, &record).unwrap();
+        let verifier = Verifier::new(&format);
+        let table = Table::new(&format, width);
+        let cells = table.cells(View::new(verifier.verify(&body).unwrap()));
+        prop_assert_eq!(cells.len(), table.columns().len());
+        for (cell, column) in cells.iter().zip(table.columns()) {
+            prop_assert!(!cell.contains(char::is_control));
+            let least = if column.number { 50 } else { 120 };
+            prop_assert!(cell.chars().count() <= width.max(least), "{}: {}", column.name, cell);
         }
     }
 

@@ -1,0 +1,59 @@
+//! Records as JSON: one object a line, with nothing lost on the way out and back.
+//!
+//! | element | JSON |
+//! |---|---|
+//! | integer | a number with all its digits; of 16 bytes, a string of them, as few readers of JSON could hold the number |
+//! | float | the shortest number that is read back as the same of its kind; `"NaN"`, `"Infinity"`, `"-Infinity"` |
+//! | complex | `[real, imaginary]` |
+//! | boolean | `true` or `false` |
+//! | enumeration | the symbol, as a string |
+//! | string | a string; `{"base64": "..."}` if its bytes are not UTF-8; `null` if there is none |
+//! | char | the same, of at most one byte: NUL is `""` |
+//! | structure | an object, with the fields in their order |
+//!
+//! Arrays are arrays, one within the other for several dimensions; one of variable length without elements is `[]`. The
+//! last dimension of a `char` array is a string: from a fixed dimension, without the NULs at the end that fill it up.
+//! Pointers to single elements and fixed arrays are what they point at, or `null`.
+//!
+//! Control characters are escaped, so that a line is one line, and does to a terminal what it should.
+
+mod parse;
+mod write;
+
+use crate::error::Result;
+use crate::format::Format;
+use crate::value::Value;
+use crate::view::View;
+
+/// A record as one line of JSON, without the line's end.
+///
+/// ```
+/// use isoform_core::text::json;
+/// use isoform_core::{Layout, Shape, Verifier, View, value};
+/// let format = Shape::new("track").field("name", "string").field("n", "int").field("height", "float[n]");
+/// let format = format.on(&Layout::SPARC)?;
+/// let line = r#"{"name":"K2","n":2,"height":[5150.0,0.1]}"#;
+/// let body = value::body(&format, &json::parse(&format, line)?)?;
+/// let verifier = Verifier::new(&format);
+/// assert_eq!(json::line(View::new(verifier.verify(&body)?)), line);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+pub fn line(view: View<'_>) -> String {
+    let mut line = String::new();
+    write::record(view, &mut line);
+    line
+}
+
+/// A record from JSON. What is not there is left out of the value, and will be zero or null in a body.
+///
+/// Besides what [`line`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
+/// be nested 128 deep.
+///
+/// # Errors
+/// With the path of the field at fault: [`Code::Text`](crate::Code::Text) for text that is no JSON or no value of its
+/// field, [`Code::NoSuchField`](crate::Code::NoSuchField), and [`Code::Overflow`](crate::Code::Overflow) or
+/// [`Code::Underflow`](crate::Code::Underflow) for a floating-point number that its kind does not hold. Whether integers
+/// fit, and array lengths agree, shows when a body is made.
+pub fn parse(format: &Format, text: &str) -> Result<Value> {
+    parse::record(format, text)
+}

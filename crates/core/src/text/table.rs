@@ -1,0 +1,195 @@
+//! Records as rows of a table: one column for each field, those of nested records under names with dots.
+//!
+//! This makes the cells; whoever prints them knows how wide the screen is, and puts the columns side by side.
+
+use crate::format::{Element, Field, Format, Structure};
+use crate::view::{Array, Item, View};
+
+/// The columns of a format's records.
+///
+/// ```
+/// use isoform_core::text::{json, table::Table};
+/// use isoform_core::{Layout, Shape, Verifier, View, value};
+/// let point = Shape::new("point").field("x", "double").unit("m").field("y", "double").unit("m");
+/// let format = Shape::new("track").nested(point).field("at", "point").field("n", "int").field("heights", "float[n]");
+/// let format = format.on(&Layout::X86_64)?;
+/// let record = json::parse(&format, r#"{"at":{"x":1.5,"y":-2},"heights":[1,2,3,4,5,6,7,8,9,10,11,12]}"#)?;
+/// let body = value::body(&format, &record)?;
+/// let verifier = Verifier::new(&format);
+///
+/// let table = Table::new(&format, 24);
+/// let names: Vec<&str> = table.columns().iter().map(|column| &*column.name).collect();
+/// assert_eq!(names, ["at.x", "at.y", "n", "heights"]);
+/// let cells = table.cells(View::new(verifier.verify(&body)?));
+/// assert_eq!(cells, ["1.5", "-2.0", "12", "[1.0, 2.0, … 12 values]"]);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    width: usize,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The path of its field, such as `pos.x`.
+    pub name: String,
+    /// The unit of measurement.
+    pub unit: Option<Box<str>>,
+    /// Whether its cells are single numbers, which stand at the right side.
+    pub number: bool,
+}
+
+impl Table {
+    /// The table of a format, with cells of at most `width` characters as far as that is possible: numbers keep their
+    /// digits, and arrays at least say how long they are.
+    pub fn new(format: &Format, width: usize) -> Table {
+        let mut columns = Vec::new();
+        collect(format.structure(), "", &mut columns);
+        Table { columns, width }
+    }
+
+    /// Its columns, in the order of the fields.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The cells of a record of the format, one for each column. Control characters in them are escaped.
+    pub fn cells(&self, view: View<'_>) -> Vec<String> {
+        let mut cells = Vec::with_capacity(self.columns.len());
+        self.record(view.structure(), Some(view), &mut cells);
+        cells
+    }
+
+    fn record(&self, structure: &Structure, view: Option<View<'_>>, cells: &mut Vec<String>) {
+        let Some(view) = view else {
+            let mut columns = Vec::new();
+            collect(structure, "", &mut columns);
+            return cells.extend(columns.iter().map(|_| "null".to_string()));
+        };
+        for (field, item) in view.fields() {
+            match (nested(field), item) {
+                (Some(inner), Item::Record(view)) => self.record(inner, Some(view), cells),
+                (Some(inner), _) => self.record(inner, None, cells),
+                (None, item) => cells.push(cell(item, self.width)),
+            }
+        }
+    }
+}
+
+fn collect(structure: &Structure, prefix: &str, columns: &mut Vec<Column>) {
+    for field in structure.fields() {
+        let name = format!("{prefix}{}", field.name);
+        match nested(field) {
+            Some(inner) => collect(inner, &format!("{name}."), columns),
+            None => {
+                let number = matches!(field.element, Element::Integer { .. } | Element::Float { .. });
+                columns.push(Column { name, unit: field.unit.clone(), number: number && field.dims.is_empty() });
+            }
+        }
+    }
+}
+
+/// The structure of a single nested record, whose fields are columns of their own.
+fn nested(field: &Field) -> Option<&Structure> {
+    match &field.element {
+        Element::Structure(inner) if field.dims.is_empty() => Some(inner),
+        _ => None,
+    }
+}
+
+fn cell(item: Item<'_>, width: usize) -> String {
+    match item {
+        Item::Null => "null".into(),
+        Item::Boolean(truth) => truth.to_string(),
+        Item::Integer(number) => number.to_string(),
+        Item::Unsigned(number) => number.to_string(),
+        Item::Float(number) => number.to_string(),
+        Item::Complex([real, imaginary]) => {
+            let imaginary = imaginary.to_string();
+            let sign = if imaginary.starts_with('-') { "" } else { "+" };
+            format!("{real}{sign}{imaginary}i")
+        }
+        Item::Char(0) => String::new(),
+        Item::Char(byte) => text(&[byte], width),
+        Item::Symbol(symbol) => symbol.name.to_string(),
+        Item::String(bytes) => text(bytes, width),
+        Item::Array(array) => self::array(array, width),
+        Item::Record(view) => record(view, width),
+    }
+}
+
+/// As many characters as there is room for.
+fn text(bytes: &[u8], width: usize) -> String {
+    // Of these, there are too many characters already.
+    let shown = &bytes[..bytes.len().min(4 * (width + 1))];
+    let mut cell = String::new();
+    for chunk in shown.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() { cell.extend(c.escape_default()) } else { cell.push(c) }
+        }
+        cell.extend(chunk.invalid().iter().flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from));
+    }
+    match cell.char_indices().nth(width) {
+        None => cell,
+        Some(_) => {
+            let cut = cell.char_indices().nth(width.saturating_sub(1)).map_or(0, |(at, _)| at);
+            format!("{}…", &cell[..cut])
+        }
+    }
+}
+
+/// The first elements, and how many there are in all.
+fn array(array: Array<'_>, width: usize) -> String {
+    if let Some(bytes) = array.text() {
+        return text(bytes, width);
+    }
+    let what = match array.element_type() {
+        _ if array.dims().len() > 1 => {
+            let dims: Vec<String> = array.dims().iter().map(usize::to_string).collect();
+            format!("{} values]", dims.join(" x "))
+        }
+        Element::Structure(_) => format!("{}]", counted(array.len(), "record")),
+        _ => format!("{}]", counted(array.len(), "value")),
+    };
+    list(array.iter().map(|item| cell(item, width)), array.len(), '[', ']', &what, width)
+}
+
+fn record(view: View<'_>, width: usize) -> String {
+    let fields = view.fields();
+    let what = format!("{}}}", counted(fields.len(), "field"));
+    let count = fields.len();
+    list(fields.map(|(field, item)| format!("{}: {}", field.name, cell(item, width))), count, '{', '}', &what, width)
+}
+
+/// `[a, b, c]` if that fits, else `[a, … 3 values]`.
+fn list(
+    parts: impl Iterator<Item = String>,
+    count: usize,
+    open: char,
+    close: char,
+    what: &str,
+    width: usize,
+) -> String {
+    let mut whole = String::from(open);
+    // How much of it can stand before "… 3 values]".
+    let mut cut = whole.len();
+    let room = |text: &str, behind: usize| text.chars().count() + behind <= width;
+    for (i, part) in parts.enumerate() {
+        whole.push_str(&part);
+        whole.push_str(if i + 1 < count { ", " } else { "" });
+        if room(&whole, 2 + what.chars().count()) {
+            cut = whole.len();
+        }
+        if !room(&whole, 0) {
+            break;
+        }
+    }
+    whole.push(close);
+    if room(&whole, 0) { whole } else { format!("{}… {what}", &whole[..cut]) }
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,116 @@
+//! JSON of one record with everything in it, and what is said about JSON that does not fit.
+
+use isoform_core::text::json;
+use isoform_core::{Code, Error, Format, Layout, Shape, Verifier, View, value};
+
+fn format() -> Format {
+    let point = Shape::new("point").field("x", "double").field("tag", "char");
+    Shape::new("everything")
+        .nested(point)
+        .field("small", "i8")
+        .field("wide", "u64")
+        .field("huge", "i128")
+        .field("single", "f32")
+        .field("half", "f16")
+        .field("long", "long double")
+        .field("z", "complex f32")
+        .field("on", "bool")
+        .field("state", "enum{bad=-1,good=1}")
+        .field("name", "string")
+        .field("label", "char[8]")
+        .field("labels", "char[2][4]")
+        .field("n", "int")
+        .field("letters", "char[n]")
+        .field("path", "point[n]")
+        .field("at", "point*")
+        .field("grid", "i16[2][2]")
+        .on(&Layout::AARCH64)
+        .unwrap()
+}
+
+fn through(text: &str) -> Result<String, Error> {
+    let format = format();
+    let body = value::body(&format, &json::parse(&format, text)?)?;
+    let verifier = Verifier::new(&format);
+    let body = verifier.verify(&body)?;
+    Ok(json::line(View::new(body)))
+}
+
+#[test]
+fn every_kind_of_value() {
+    let line = concat!(
+        r#"{"small":-128,"wide":18446744073709551615,"huge":"-170141183460469231731687303715884105728","#,
+        r#""single":0.1,"half":0.1,"long":3.141592653589793238462643383279503,"z":[1.5,"NaN"],"on":true,"#,
+        r#""state":"bad","name":"Grüße\n\"\\\u0007","label":"a\u0000b","labels":["ab",""],"n":2,"#,
+        r#""letters":"x\u0000","path":[{"x":"-Infinity","tag":"A"},{"x":5e-324,"tag":""}],"#,
+        r#""at":{"x":1e300,"tag":{"base64":"/w=="}},"grid":[[1,2],[3,-4]]}"#
+    );
+    assert_eq!(through(line).unwrap(), line);
+}
+
+#[test]
+fn what_is_missing_is_nothing() {
+    let line = concat!(
+        r#"{"small":0,"wide":0,"huge":"0","single":0.0,"half":0.0,"long":0.0,"z":[0.0,0.0],"on":false,"#,
+        r#""state":"bad","name":null,"label":"","labels":["",""],"n":0,"letters":"","path":[],"at":null,"#,
+        r#""grid":[[0,0],[0,0]]}"#
+    );
+    assert_eq!(through("{}").unwrap(), line);
+    let nulls = r#"{"name":null,"letters":null,"path":null,"at":null,"n":0}"#;
+    assert_eq!(through(nulls).unwrap(), line);
+}
+
+#[test]
+fn other_spellings() {
+    let same = |a: &str, b: &str| assert_eq!(through(a).unwrap(), through(b).unwrap());
+    same(r#"{"huge":12,"wide":"7","small":"-1"}"#, r#"{"huge":"12","wide":7,"small":-1}"#);
+    same(r#"{"state":1}"#, r#"{"state":"good"}"#);
+    same(r#"{"single":1,"long":"2.50"}"#, r#"{"single":1.0,"long":2.5}"#);
+    same(
+        r#"{"name":{"base64":"SzI="},"letters":["a","b"],"n":2,"path":[{},{}]}"#,
+        r#"{"name":"K2","letters":"ab","path":[{},{}]}"#,
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    for (text, code, path) in [
+        ("", Code::Text, ""),
+        ("{", Code::Text, ""),
+        ("{} {}", Code::Text, ""),
+        ("[]", Code::Text, ""),
+        (r#"{"smal":1}"#, Code::NoSuchField, ""),
+        (r#"{"path":[{"x":1},{"y":1}]}"#, Code::NoSuchField, "path[1]"),
+        (r#"{"small":128}"#, Code::Overflow, "small"),
+        (r#"{"wide":-1}"#, Code::Overflow, "wide"),
+        (r#"{"wide":1.5}"#, Code::Text, "wide"),
+        (r#"{"wide":340282366920938463463374607431768211456}"#, Code::Text, "wide"),
+        (r#"{"single":1e39}"#, Code::Overflow, "single"),
+        (r#"{"single":1e-60}"#, Code::Underflow, "single"),
+        (r#"{"long":"0x1p3"}"#, Code::Text, "long"),
+        (r#"{"single":null}"#, Code::Text, "single"),
+        (r#"{"z":[1]}"#, Code::Text, "z"),
+        (r#"{"on":1}"#, Code::Text, "on"),
+        (r#"{"state":"ugly"}"#, Code::NoSuchField, "state"),
+        (r#"{"state":0}"#, Code::Symbol, "state"),
+        (r#"{"name":"a\u0000b"}"#, Code::BadRecord, "name"),
+        (r#"{"name":{"base64":"a"}}"#, Code::Text, "name"),
+        (r#"{"label":"123456789"}"#, Code::TooLong, "label"),
+        (r#"{"labels":["a"]}"#, Code::Shape, "labels"),
+        (r#"{"labels":["a","12345"]}"#, Code::TooLong, "labels[1]"),
+        (r#"{"n":1,"letters":"ab"}"#, Code::Lengths, "n"),
+        (r#"{"letters":"ab","path":[{}]}"#, Code::Lengths, "path"),
+        (r#"{"n":2,"letters":"ab"}"#, Code::Lengths, "path"),
+        (r#"{"n":-1}"#, Code::Overflow, "n"),
+        (r#"{"grid":[[1,2],[3]]}"#, Code::Shape, "grid[1]"),
+        (r#"{"grid":[[1,2],[3,"x"]]}"#, Code::Text, "grid[1][1]"),
+        (r#"{"grid":[1,2]}"#, Code::Text, "grid[0]"),
+        (r#"{"path":[{"tag":"ab"}]}"#, Code::Text, "path[0].tag"),
+        (r#"{"at":[]}"#, Code::Text, "at"),
+    ] {
+        let error = through(text).unwrap_err();
+        assert_eq!((error.code(), error.path()), (code, path), "{text}: {error}");
+    }
+    let error = through(&"[".repeat(100_000)).unwrap_err();
+    assert_eq!(error.code(), Code::Text);
+}
