@@ -116,7 +116,8 @@ fn digits(value: Quad) -> (u128, i32) {
             break;
         }
         let steps = scale(off, -exponent).to_i128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
-        digits = digits.saturating_add_signed(steps);
+        // Half the way, as from a place near the middle of two numbers the whole way leads to the middle of the next two.
+        digits = digits.saturating_add_signed(if steps.unsigned_abs() > 1 { steps / 2 } else { steps });
     }
     (digits, exponent)
 }
@@ -184,6 +185,9 @@ mod tests {
         }
         assert_eq!(Real::read(Ieee, ByteOrder::Big, &u128::to_be_bytes(1)).to_text(Ieee, 16), "6e-4966");
         assert_eq!(Real::read(Ieee, ByteOrder::Big, &[0, 1]).to_text(Ieee, 2), "6e-8");
+        // Once, the search for its digits went to and fro between its two neighbours.
+        let value = Real::read(Ieee, ByteOrder::Big, &0x1c8e220fc25db8817d2314089126c81a_u128.to_be_bytes());
+        assert_eq!(value.to_text(Ieee, 16), "6.443169449563344717361758890114993e-2732");
         assert_eq!(Real::Double(65504.0).to_text(Ieee, 2), "65500.0");
     }
 
