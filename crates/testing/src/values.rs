@@ -90,32 +90,91 @@ fn element(element: &Element) -> BoxedStrategy<Value> {
     }
 }
 
-/// Small and large ones.
+/// Small and large ones, and the ends of the range.
 fn integer(signed: bool, size: u8) -> BoxedStrategy<Value> {
     let unused = 128 - 8 * u32::from(size);
-    (any::<u128>(), 0..128 - unused)
-        .prop_map(move |(bits, small)| match signed {
-            true => Value::Integer((bits as i128) >> (unused + small)),
-            false => {
-                let number = bits >> (unused + small);
-                i128::try_from(number).map_or(Value::Unsigned(number), Value::Integer)
-            }
-        })
-        .boxed()
+    let scaled = (any::<u128>(), 0..128 - unused).prop_map(move |(bits, small)| shifted(signed, bits, unused + small));
+    let ends =
+        select(&[0, u128::MAX, u128::MAX >> 1, 1 << 127][..]).prop_map(move |bits| shifted(signed, bits, unused));
+    prop_oneof![3 => scaled, 1 => ends].boxed()
 }
 
-/// Any bits, and numbers that people write.
+fn shifted(signed: bool, bits: u128, by: u32) -> Value {
+    match signed {
+        true => Value::Integer(bits as i128 >> by),
+        false => i128::try_from(bits >> by).map_or(Value::Unsigned(bits >> by), Value::Integer),
+    }
+}
+
+/// Any bits, numbers that people write, and those where something changes.
 fn float(kind: FloatKind, size: u8) -> impl Strategy<Value = Value> + Clone {
     let value = |float: Float| match float.value() {
         Real::Double(value) => Value::Float(value),
         Real::Wide(_) => Value::Decimal(float.to_string().into()),
     };
-    let bits = any::<[u8; 16]>();
-    let plain = (-1000i32..1000).prop_map(move |number| {
+    let real = move |real: Real| {
         let mut bytes = [0; 16];
-        Real::from(f64::from(number) / 8.0).write(kind, ByteOrder::Big, &mut bytes[..usize::from(size)]);
+        real.write(kind, ByteOrder::Big, &mut bytes[..usize::from(size)]);
         bytes
-    });
-    prop_oneof![bits, plain]
+    };
+    let bits = any::<[u8; 16]>();
+    let plain = (-1000i32..1000).prop_map(move |number| real(Real::from(f64::from(number) / 8.0)));
+    let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(|special| real(Real::from(special)));
+    let special = select([&special[..], &corners(kind, size)].concat());
+    // It takes milliseconds to find the decimal digits of what is no `f64`.
+    let often = if size > 8 { 20 } else { 2 };
+    prop_oneof![often => bits, often => plain, 1 => special]
         .prop_map(move |bytes| value(Float::read(kind, ByteOrder::Big, &bytes[..usize::from(size)])))
+}
+
+/// The smallest number, the largest without all its digits, the smallest with them, the largest, the next after 1.
+fn corners(kind: FloatKind, size: u8) -> [[u8; 16]; 5] {
+    let (fraction, exponent) = match (kind, size) {
+        (FloatKind::Ieee, 2) => (10, 5),
+        (FloatKind::Brain, _) => (7, 8),
+        (FloatKind::Ieee, 4) => (23, 8),
+        (FloatKind::Ieee, 8) | (FloatKind::Double2, _) => (52, 11),
+        (FloatKind::X87, _) => (63, 15),
+        (FloatKind::Ieee, _) => (112, 15),
+    };
+    let infinity = ((1u128 << exponent) - 1) << fraction;
+    let one = (infinity >> 1) & infinity;
+    [1, (1 << fraction) - 1, 1 << fraction, infinity - 1, one + 1].map(|mut bits: u128| {
+        if kind == FloatKind::X87 {
+            // Its leading 1 is written, between exponent and fraction.
+            let exponent = bits >> fraction;
+            bits += (exponent << fraction) + (u128::from(exponent > 0) << fraction);
+        }
+        let bits = if kind == FloatKind::Double2 { bits << 64 } else { bits };
+        let mut bytes = bits.to_be_bytes();
+        bytes.rotate_left(16 - usize::from(size));
+        bytes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corners_are_where_they_should_be() {
+        let read = |kind, size: u8, corner: usize| {
+            let float = Float::read(kind, ByteOrder::Big, &corners(kind, size)[corner][..usize::from(size)]);
+            float.value().to_f64()
+        };
+        assert_eq!(read(FloatKind::Ieee, 8, 3), f64::MAX);
+        assert_eq!(read(FloatKind::Ieee, 4, 2), f32::MIN_POSITIVE.into());
+        assert_eq!(read(FloatKind::Double2, 16, 3), f64::MAX);
+        assert_eq!(read(FloatKind::Ieee, 2, 3), 65504.0);
+        for (kind, digits) in [(FloatKind::X87, 63), (FloatKind::Ieee, 112)] {
+            let size = 16;
+            let mut above_one = [0; 16];
+            let one = Real::from(1.0);
+            one.write(kind, ByteOrder::Big, &mut above_one);
+            above_one[15] += 1;
+            assert_eq!(corners(kind, size)[4], above_one, "1 + 2^-{digits}");
+            assert_eq!(read(kind, size, 3), f64::INFINITY);
+            assert_eq!(read(kind, size, 0), 0.0);
+        }
+    }
 }
