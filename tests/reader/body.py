@@ -1,8 +1,7 @@
-"""spec/message.md, "Body": a body is verified, and then read into values."""
+"""spec/message.md, "Body": where blocks are, and the verification of a whole body. Values are in values.py."""
 
-from description import BOOLEAN, SIGNED_ENUMERATION, STRING, STRUCTURE, UNSIGNED, UNSIGNED_ENUMERATION, SIGNED, CHAR, COMPLEX
+from description import BOOLEAN, SIGNED, SIGNED_ENUMERATION, STRING, STRUCTURE
 from refused import Refused
-import number
 
 
 def round_up(value, multiple):
@@ -132,53 +131,3 @@ def dimensions_of(machine, body, structure, field, at):
         return machine.number(body[begin : begin + source.element.size], source.element.kind == SIGNED)
 
     return [length(how, value) for how, value in field.dimensions]
-
-
-# Values, of a body that was verified. None is null; numbers, complex numbers and symbols are as text.py writes them.
-
-
-class Values:
-    def __init__(self, format, body):
-        self.machine, self.root, self.body = format.machine, format.root, body
-
-    def record(self):
-        return self.structure(self.root, 0)
-
-    def structure(self, structure, at):
-        return {field.name: self.field(structure, field, at) for field in structure.fields}
-
-    def field(self, structure, field, at):
-        lengths = dimensions_of(self.machine, self.body, structure, field, at)
-        begin = at + field.offset
-        if field.indirect:
-            begin = self.machine.number(self.body[begin : begin + self.machine.pointer])
-            if begin == 0 and not field.dynamic:
-                return None
-        return self.array(field.element, begin, lengths)
-
-    def array(self, element, at, lengths):
-        if not lengths:
-            return self.element(element, at)
-        stride = element.size * product(lengths[1:])
-        return [self.array(element, at + index * stride, lengths[1:]) for index in range(lengths[0])]
-
-    def element(self, element, at):
-        data = self.body[at : at + element.size]
-        kind = element.kind
-        if kind == STRUCTURE:
-            return self.structure(element.structure, at)
-        if kind == STRING:
-            begin = self.machine.number(data)
-            return bytes(self.body[begin : self.body.index(b"\0", begin)]) if begin else None
-        if kind in (SIGNED, UNSIGNED):
-            return self.machine.number(data, kind == SIGNED)
-        if kind == BOOLEAN:
-            return self.machine.number(data) == 1
-        if kind == CHAR:
-            return number.Char(data[0])
-        if kind in (SIGNED_ENUMERATION, UNSIGNED_ENUMERATION):
-            value = self.machine.number(data, kind == SIGNED_ENUMERATION)
-            return number.Symbol(next(name for name, symbol in element.symbols if symbol == value))
-        parts = [data] if kind not in COMPLEX else [data[: element.part], data[element.part :]]
-        values = [number.decode(element.float_kind, part, self.machine.order) for part in parts]
-        return values[0] if kind not in COMPLEX else number.Complex(*values)

@@ -1,84 +1,114 @@
-"""The numbers of spec/format.md, read exactly, and written in the digits of spec/text.md."""
+"""The floating-point numbers of spec/format.md: read exactly, and written in the shortest digits (spec/text.md)."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
-# Digits of the significand and smallest exponent of each kind of float, by its size; the largest exponent is 2 - it.
-IEEE = {2: (11, -14), 4: (24, -126), 8: (53, -1022), 16: (113, -16382)}
-BFLOAT = (8, -126)
-X87 = (64, -16382)
+
+class Kind:
+    """A set of floating-point numbers: bits of a significand, and the smallest exponent of a normal number."""
+
+    def __init__(self, bits, smallest):
+        self.bits, self.smallest = bits, smallest
+
+    def nearest(self, value):
+        """The number of this kind that is nearest to a fraction, ties to even; it is taken to be within range."""
+        if value == 0:
+            return value
+        exponent = max(binary_exponent(value), self.smallest) - (self.bits - 1)
+        return round(value / power(2, exponent)) * power(2, exponent)
 
 
-@dataclass
-class Char:
-    byte: int
+class DoubleDouble:
+    """Sums of two binary64, as far as a binary128 holds them."""
+
+    def nearest(self, value):
+        whole = QUAD.nearest(value)
+        large = DOUBLE.nearest(whole)
+        return QUAD.nearest(large + DOUBLE.nearest(whole - large))
 
 
-@dataclass
-class Symbol:
-    name: str
+DOUBLE, QUAD, X87 = Kind(53, -1022), Kind(113, -16382), Kind(64, -16382)
+IEEE = {2: Kind(11, -14), 4: Kind(24, -126), 8: DOUBLE, 16: QUAD}
+BFLOAT = Kind(8, -126)
+SPECIAL = ("NaN", "Infinity", "-Infinity")
 
 
-@dataclass
-class Complex:
-    real: object
-    imaginary: object
+class Number:
+    def __init__(self, kind, value, negative):
+        """`value` is a fraction, or one of SPECIAL; zero has a sign beside it."""
+        self.kind, self.value, self.negative = kind, value, negative
 
-
-@dataclass
-class Float:
-    """A number of a kind of float: exact, or "NaN", "Infinity", "-Infinity"; zero keeps its sign."""
-
-    value: object
-    negative: bool
-    digits: int
-    smallest: int
+    def digits(self):
+        """The shortest decimal that is this number again, read as its kind; of several, the nearest."""
+        if self.value in SPECIAL:
+            return self.value
+        sign, value = "-" if self.negative else "", abs(self.value)
+        if value == 0:
+            return sign + "0.0"
+        exponent = decimal_exponent(value)
+        for count in range(1, 40):
+            unit = power(10, exponent - count + 1)
+            below = int(value / unit)
+            for digits in sorted((below, below + 1), key=lambda digits: abs(digits * unit - value)):
+                if self.kind.nearest(digits * unit) == value:
+                    return f"{sign}{digits}e{exponent - count + 1}"
+        raise AssertionError("40 digits suffice for a binary128")
 
 
 def decode(kind, data, order):
     little = data if order == "little" else data[::-1]
     bits = int.from_bytes(little, "little")
     if kind == "float":
-        return binary(bits, 8 * len(data), *IEEE[len(data)])
+        return binary(bits, 8 * len(data), IEEE[len(data)])
     if kind == "bfloat":
-        return binary(bits, 16, *BFLOAT)
+        return binary(bits, 16, BFLOAT)
     if kind == "x87":
         return x87(int.from_bytes(little[:10], "little"))
-    high, low = (decode("float", part, order) for part in (data[:8], data[8:]))
-    if not isinstance(high.value, Fraction):
-        return Float(high.value, high.negative, 106, -1022)
-    if not isinstance(low.value, Fraction):
-        return Float(low.value, low.negative, 106, -1022)
-    total = high.value + low.value
-    return Float(total, high.negative if total == 0 else total < 0, 106, -1022)
+    large, small = (decode("float", part, order) for part in (data[:8], data[8:]))
+    if large.value in SPECIAL or small.value in SPECIAL or small.value == 0:
+        return Number(DoubleDouble(), large.value, large.negative)
+    total = QUAD.nearest(large.value + small.value)
+    return Number(DoubleDouble(), total, total < 0)
 
 
-def binary(bits, width, digits, smallest):
+def binary(bits, width, kind):
     negative = bool(bits >> (width - 1))
-    exponent = (bits >> (digits - 1)) & ((1 << (width - digits)) - 1)
-    fraction = bits & ((1 << (digits - 1)) - 1)
-    return assemble(negative, exponent, exponent == (1 << (width - digits)) - 1, fraction, digits, smallest)
-
-
-def assemble(negative, exponent, special, fraction, digits, smallest):
-    if special:
-        value = "NaN" if fraction else "-Infinity" if negative else "Infinity"
-        return Float(value, negative, digits, smallest)
-    significand = fraction | (1 << (digits - 1)) if exponent else fraction
-    value = scaled(significand, max(exponent, 1) - 1 + smallest - (digits - 1))
-    return Float(-value if negative else value, negative, digits, smallest)
+    largest = (1 << (width - kind.bits)) - 1
+    exponent = (bits >> (kind.bits - 1)) & largest
+    fraction = bits & ((1 << (kind.bits - 1)) - 1)
+    significand = fraction | (1 << (kind.bits - 1)) if exponent else fraction
+    return number(kind, negative, exponent, exponent == largest, significand, fraction)
 
 
 def x87(bits):
+    """Its leading 1 is written down, and must be there in all but the smallest numbers."""
     negative, exponent, significand = bool(bits >> 79), (bits >> 64) & 0x7FFF, bits & ((1 << 64) - 1)
-    if exponent == 0x7FFF:
-        value = "NaN" if significand << 1 & ((1 << 64) - 1) else "-Infinity" if negative else "Infinity"
-        return Float(value, negative, *X87)
+    fraction = significand & ((1 << 63) - 1)
     if exponent and not significand >> 63:
-        return Float("NaN", negative, *X87)  # the x87 knows no such numbers: "unnormal"
-    value = scaled(significand, max(exponent, 1) - 1 + X87[1] - 63)
-    return Float(-value if negative else value, negative, *X87)
+        return Number(X87, "NaN", negative)
+    return number(X87, negative, exponent, exponent == 0x7FFF, significand, fraction)
 
 
-def scaled(significand, exponent):
-    return Fraction(significand * 2**exponent) if exponent >= 0 else Fraction(significand, 2**-exponent)
+def number(kind, negative, exponent, special, significand, fraction):
+    if special:
+        return Number(kind, "NaN" if fraction else "-Infinity" if negative else "Infinity", negative)
+    value = significand * power(2, max(exponent, 1) - 1 + kind.smallest - (kind.bits - 1))
+    return Number(kind, -value if negative else value, negative)
+
+
+def power(base, exponent):
+    return Fraction(base**exponent) if exponent >= 0 else Fraction(1, base**-exponent)
+
+
+def binary_exponent(value):
+    """The largest exponent with 2^exponent <= |value|."""
+    value = abs(value)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent if power(2, exponent) <= value else exponent - 1
+
+
+def decimal_exponent(value):
+    """The largest exponent with 10^exponent <= value."""
+    exponent = int(binary_exponent(value) * 0.30103) - 1
+    while power(10, exponent + 1) <= value:
+        exponent += 1
+    return exponent

@@ -5,13 +5,16 @@ import json
 import pathlib
 import re
 import sys
+from decimal import Decimal
 
 sys.dont_write_bytecode = True
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
 import blake3
 import description
+import dump
 import message
+import values
 from body import Verifier
 from refused import Refused
 
@@ -99,10 +102,41 @@ def invalid_streams():
         check(f"invalid/{line['file']}", lambda: equal((records, code, path), expected))
 
 
+def vectors():
+    for path in sorted((TOP / "vectors").glob("*/*.bin")):
+        if path.parent.name != "invalid":
+            check(f"{path.parent.name}/{path.stem}", lambda: vector(path))
+
+
+def vector(path):
+    expected = json.loads(path.with_suffix(".json").read_text(), parse_float=Decimal)
+    records = list(read(path.read_bytes()))
+    formats = {format.token: format for format, _ in records}
+    equal([dump.format_as_json(format) for format in formats.values()], expected["formats"])
+    equal([format.token.hex() for format, _ in records], [one["token"] for one in expected["messages"]])
+    for (format, body), one in zip(records, expected["messages"]):
+        same(values.record(format, body), one["record"], format.root.name)
+
+
+def same(came, expected, path):
+    """Numbers are compared as numbers, zeros with their sign; a float is no integer."""
+    if isinstance(expected, dict):
+        equal((path, type(came), sorted(came)), (path, dict, sorted(expected)))
+        for name in expected:
+            same(came[name], expected[name], f"{path}.{name}")
+    elif isinstance(expected, list):
+        equal((path, type(came), len(came)), (path, list, len(expected)))
+        for index, one in enumerate(expected):
+            same(came[index], one, f"{path}[{index}]")
+    else:
+        negative = lambda number: isinstance(number, Decimal) and number.is_signed()
+        equal((path, type(came), came, negative(came)), (path, type(expected), expected, negative(expected)))
+
 
 if __name__ == "__main__":
     hash_vectors()
     spec_examples()
     invalid_streams()
+    vectors()
     print(f"python reader: {passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -1,16 +1,21 @@
 //! Reads everything in `vectors/`, as every implementation must. Nothing here writes any: that is
-//! `cargo run -p isoform-core --example write-vectors`.
+//! `cargo run -p isoform --example write-vectors`.
 
 use isoform::stream::Reader;
+use isoform::text::json::line;
 use isoform::{Error, Verifier};
+use isoform::{Format, View};
 use serde_json::Value as Json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+#[path = "../examples/write-vectors/format.rs"]
+mod format;
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name)
 }
 
-fn json(path: &PathBuf) -> Json {
+fn json(path: &Path) -> Json {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -48,4 +53,74 @@ fn invalid_streams_are_refused() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(index.as_array().unwrap().len() >= 120);
+}
+
+#[test]
+fn vectors_are_read_as_they_are_described() {
+    let mut streams = 0;
+    for feature in
+        std::fs::read_dir(folder("")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    {
+        for bin in std::fs::read_dir(&feature).unwrap().map(|entry| entry.unwrap().path()) {
+            if bin.extension().is_some_and(|extension| extension == "bin") && !feature.ends_with("invalid") {
+                vector(&bin, &json(&bin.with_extension("json")));
+                streams += 1;
+            }
+        }
+    }
+    assert!(streams >= 90, "{streams} streams");
+}
+
+fn vector(bin: &Path, expected: &Json) {
+    let name = bin.display();
+    let stream = std::fs::read(bin).unwrap();
+    let mut reader = Reader::new(&stream[..]);
+    let mut formats: Vec<Format> = Vec::new();
+    let mut messages = expected["messages"].as_array().unwrap().iter();
+    while let Some(message) = reader.next().unwrap_or_else(|error| panic!("{name}: {error}")) {
+        let format = message.format().clone();
+        let expected = messages.next().unwrap_or_else(|| panic!("{name}: one message too many"));
+        assert_eq!(expected["token"], format.token().to_string(), "{name}");
+        let verifier = Verifier::new(&format);
+        let body = verifier.verify(message.body()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let came = serde_json::from_str(&line(View::new(body))).unwrap();
+        same(&came, &expected["record"], &format!("{name}: "));
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    assert!(messages.next().is_none(), "{name}: a message is missing");
+    assert_eq!(Json::from_iter(formats.iter().map(format::json)), expected["formats"], "{name}");
+}
+
+/// Numbers are compared as numbers, in all their digits.
+fn same(came: &Json, expected: &Json, path: &str) {
+    match (came, expected) {
+        (Json::Object(came), Json::Object(expected)) => {
+            assert!(came.keys().all(|key| expected.contains_key(key)) && came.len() == expected.len(), "{path}");
+            came.iter().for_each(|(key, came)| same(came, &expected[key], &format!("{path}.{key}")));
+        }
+        (Json::Array(came), Json::Array(expected)) => {
+            assert_eq!(came.len(), expected.len(), "{path}");
+            let pairs = came.iter().zip(expected).enumerate();
+            pairs.for_each(|(i, (came, expected))| same(came, expected, &format!("{path}[{i}]")));
+        }
+        (Json::Number(came), Json::Number(expected)) => {
+            assert_eq!(digits(came.as_str()), digits(expected.as_str()), "{path}: {came} and {expected}");
+        }
+        _ => assert_eq!(came, expected, "{path}"),
+    }
+}
+
+/// Whether it is negative, whether it is a float, its digits without zeros around them, and the power of ten of the last.
+fn digits(number: &str) -> (bool, bool, String, i64) {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) =
+        mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
+    let digits = format!("{whole}{fraction}");
+    let kept = digits.trim_end_matches('0');
+    let power = exponent.parse::<i64>().unwrap() - fraction.len() as i64 + (digits.len() - kept.len()) as i64;
+    let kept = kept.trim_start_matches('0');
+    let float = number.contains(['.', 'e', 'E']);
+    (number.starts_with('-'), float, kept.into(), if kept.is_empty() { 0 } else { power })
 }

@@ -1,9 +1,9 @@
 //! Streams that must be refused: each breaks one rule of `spec/`.
 
 use crate::raw::*;
-use isoform_core::Code;
-use isoform_core::Token;
-use isoform_core::message::Header;
+use isoform::Code;
+use isoform::Token;
+use isoform::message::Header;
 
 /// A stream that yields `records` records and then this error.
 pub(crate) struct Invalid {

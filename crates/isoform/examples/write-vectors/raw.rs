@@ -1,7 +1,7 @@
 //! Descriptions, messages and bodies written byte by byte, since no library writes what must be refused.
 
-use isoform_core::Token;
-use isoform_core::message::Header;
+use isoform::Token;
+use isoform::message::Header;
 
 pub(crate) const LITTLE4: u8 = 0;
 pub(crate) const LITTLE8: u8 = 2;
