@@ -163,7 +163,7 @@ mod tests {
             float.value().to_f64()
         };
         assert_eq!(read(FloatKind::Ieee, 8, 3), f64::MAX);
-        assert_eq!(read(FloatKind::Ieee, 4, 2), f32::MIN_POSITIVE.into());
+        assert_eq!(read(FloatKind::Ieee, 4, 2), f64::from(f32::MIN_POSITIVE));
         assert_eq!(read(FloatKind::Double2, 16, 3), f64::MAX);
         assert_eq!(read(FloatKind::Ieee, 2, 3), 65504.0);
         for (kind, digits) in [(FloatKind::X87, 63), (FloatKind::Ieee, 112)] {
