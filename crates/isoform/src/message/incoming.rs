@@ -1,10 +1,9 @@
 //! A message that came: its header, its format, and its body as it is.
 
 use crate::Registry;
+use isoform_core::message::{Header, Split, split};
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::borrow::Cow;
-
-pub use isoform_core::message::{ALIGNMENT, Flags, HEADER, Header, Split, split};
 
 /// A message that came, whose body has not been checked yet. A [`Reader`](crate::stream::Reader) lends them; one that
 /// came in some other way is [parsed](Incoming::parse).

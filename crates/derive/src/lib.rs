@@ -1,0 +1,82 @@
+//! `#[derive(Record)]` and `#[derive(Enumeration)]`: a Rust declaration becomes a format.
+//!
+//! `attributes` reads what is written beside fields, `record` decides what kind of record a struct is, `plain` and `owned`
+//! write the code for either kind, `enumeration` that for enumerations. What they write is little more than lists of
+//! fields; everything that is done with those is in the crate `isoform`, whose hidden module `derive` they refer to.
+
+mod attributes;
+mod enumeration;
+mod owned;
+mod plain;
+mod record;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct a record, which can be sent and received.
+///
+/// With `#[repr(C)]` the struct goes out as it lies in memory, and is received in place. Its fields can be
+///
+/// - integers, `f32`, `f64`, `bool`, and `Char`, `F16`, `Bf16`, `F128`, `Complex<T>` of this crate;
+/// - enumerations that derive `Enumeration`, and other `#[repr(C)]` records;
+/// - fixed arrays `[T; N]` of all these, of any number of dimensions;
+/// - with a lifetime: strings `Str<'a>`, arrays `Slice<'a, T>` and `Array<'a, T, N>`, and `Ref<'a, T>`.
+///
+/// Without `#[repr(C)]`, a struct may own `String`, `Option<String>`, `CString`, `Vec<T>` and `Option<Box<T>>` as well as
+/// numbers, enumerations, and records that borrow nothing. It is converted from and to a hidden `#[repr(C)]` twin. If it is
+/// not plain to see from the types of its fields that it owns something, `#[isoform(owned)]` says so.
+///
+/// # Attributes
+///
+/// On a field:
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `rename = "temp"` | the name of the field in the format |
+/// | `unit = "K"` | its unit of measurement, which sender and receiver must agree on |
+/// | `alias = "temperature"` | another name under which it is received; may be repeated; `"pos.x"` reaches into a nested record |
+/// | `default = 293.15` | its value if the sender has no such field |
+/// | `required` | messages of senders without such a field are refused |
+/// | `len = "n"` | the name of the length of a `Slice` or `Vec`, instead of `points_len` |
+/// | `len("nx", "ny")` | the same for an `Array`, instead of `grid_dim0`, `grid_dim1` |
+///
+/// On the struct: `rename = "Name"`, `owned`.
+///
+/// ```ignore
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Track<'a> {
+///     id: u64,
+///     name: Str<'a>,
+///     points: Slice<'a, Point>,
+///     #[isoform(rename = "temp", unit = "K", alias = "temperature", default = 293.15)]
+///     t: f32,
+///     #[isoform(required)]
+///     step: i32,
+/// }
+/// ```
+#[proc_macro_derive(Record, attributes(isoform))]
+pub fn record(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| record::expand(&input)))
+}
+
+/// Makes an enumeration a type for fields of records. Receivers match its variants by name.
+///
+/// It must have no data and say which integer it is, such as `#[repr(i32)]`. A variant has the name that it has in Rust,
+/// unless `#[isoform(rename = "name")]` says otherwise.
+///
+/// ```ignore
+/// #[derive(Enumeration, Clone, Copy)]
+/// #[repr(i32)]
+/// enum Phase {
+///     Solid = 0,
+///     Liquid = 1,
+/// }
+/// ```
+#[proc_macro_derive(Enumeration, attributes(isoform))]
+pub fn enumeration(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| enumeration::expand(&input)))
+}
+
+fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    result.unwrap_or_else(|error| error.to_compile_error()).into()
+}

@@ -1,0 +1,114 @@
+//! `#[repr(C)]` structs: their own native form.
+
+use crate::record::{Field, Record};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Ident, Lifetime, Type};
+
+pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
+    let ident = record.ident;
+    let types: Vec<_> = record.fields.iter().map(|field| field.ty.clone()).collect();
+    let native = native(record, ident, record.lifetime, &types);
+    let generics = record.lifetime.map(|lifetime| quote!(<#lifetime>));
+    let (rebound, forever) = match record.lifetime {
+        Some(_) => (quote!(#ident<'isoform>), quote!(#ident<'static>)),
+        None => (quote!(#ident), quote!(#ident)),
+    };
+    let flat = record.lifetime.is_none().then(|| {
+        quote! {
+            #[automatically_derived]
+            impl isoform::Flat for #ident {}
+        }
+    });
+    quote! {
+        const _: () = {
+            use ::isoform::derive as isoform;
+            #native
+            #flat
+
+            #[automatically_derived]
+            impl #generics isoform::Record for #ident #generics {
+                type Native<'isoform> = #rebound where Self: 'isoform;
+
+                fn format() -> &'static isoform::Format {
+                    static FORMAT: isoform::OnceLock<isoform::Format> = isoform::OnceLock::new();
+                    FORMAT.get_or_init(isoform::format::<#forever>)
+                }
+
+                fn rules() -> isoform::Rules {
+                    <#forever as isoform::Native<'static>>::rules(isoform::Rules::new())
+                }
+
+                fn native<'isoform>(
+                    &'isoform self,
+                    _: &'isoform isoform::Scratch,
+                ) -> isoform::Result<&'isoform Self::Native<'isoform>> {
+                    ::core::result::Result::Ok(self)
+                }
+            }
+        };
+    }
+}
+
+/// `Native` for a `#[repr(C)]` struct with the fields of `record`, which have these types in it.
+pub(crate) fn native(
+    record: &Record<'_>,
+    ident: &Ident,
+    lifetime: Option<&Lifetime>,
+    types: &[impl ToTokens],
+) -> TokenStream {
+    let (name, rules) = (&record.name, record.rules());
+    let generics = lifetime.map(|lifetime| quote!(<#lifetime>));
+    let forever = lifetime.map(|_| quote!(<'static>));
+    let any = lifetime.cloned().unwrap_or_else(|| Lifetime::new("'isoform", Span::call_site()));
+    let idents: Vec<_> = record.fields.iter().map(|field| field.ident).collect();
+    let each = || record.fields.iter().zip(types);
+    let parts = each().map(|(field, ty)| {
+        let placed = field.placed();
+        quote_spanned!(span(field)=> let fields = fields.part::<#ty>(#placed);)
+    });
+    let depths = each().map(|(field, ty)| quote_spanned!(span(field)=> <#ty as isoform::Part<#any>>::DEPTH));
+    let nested =
+        each().map(|(field, ty)| quote_spanned!(span(field)=> let rules = <#ty as isoform::Part<#any>>::rules(rules);));
+    quote! {
+        // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared at their offsets with their types; (2, 5)
+        // each field is a `Part` for the same lifetime; (3) fields hold plain bits, and nothing is dropped, as is
+        // asserted below; (4) asserted below.
+        #[automatically_derived]
+        unsafe impl<#any> isoform::Native<#any> for #ident #generics {
+            const DEPTH: usize = isoform::deeper(&[#(#depths),*]);
+
+            fn element() -> isoform::Element {
+                static ELEMENT: isoform::OnceLock<isoform::Element> = isoform::OnceLock::new();
+                let element = ELEMENT.get_or_init(|| {
+                    let fields = isoform::Fields::new();
+                    #(#parts)*
+                    fields.structure::<Self>(#name)
+                });
+                ::core::clone::Clone::clone(element)
+            }
+
+            fn rules(rules: isoform::Rules) -> isoform::Rules {
+                #(#nested)*
+                #rules
+            }
+        }
+
+        const _: () = {
+            type Record = #ident #forever;
+            assert!(<Record as isoform::Native<'static>>::DEPTH > 0);
+            assert!(!isoform::needs_drop::<Record>(), "a record that is sent as it lies in memory cannot have a `Drop`");
+            assert!(isoform::align_of::<Record>() <= isoform::MAX_ALIGN, "records are aligned to at most 64 bytes");
+        };
+
+        // That no field is missing above, even if another macro has added one.
+        fn _complete(record: &#ident #forever) {
+            let #ident { #(#idents: _),* } = record;
+        }
+    }
+}
+
+fn span(field: &Field<'_>) -> Span {
+    Type::span(field.ty)
+}

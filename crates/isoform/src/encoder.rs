@@ -1,0 +1,100 @@
+//! From records to messages.
+
+use crate::message::Message;
+use crate::native::gather::Gather;
+use crate::native::scratch::Scratch;
+use crate::{Format, Record, Result};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Makes messages of records, without converting them: what can be sent from where it lies is only referred to.
+///
+/// - A record without pointers and gaps goes by reference, behind a header of 32 bytes.
+/// - Gaps - padding between fields - never leave the process. A record with few of them goes in runs between them, one
+///   with many is copied and its gaps cleared; which of both is decided once for the format, by what costs less.
+/// - Of a record with pointers, the parts that hold pointers are copied. Arrays and strings from 256 bytes on go
+///   by reference, smaller ones are copied together.
+/// - A record that owns `String`s and `Vec`s is first lowered to its [native form](Record::Native), which borrows the
+///   elements of `Vec`s of numbers and of `#[repr(C)]` records; strings are copied, since they lack a NUL at the end.
+///
+/// An encoder keeps its memory from one record to the next: once it has seen the largest, it allocates nothing.
+///
+/// ```
+/// use isoform::{Encoder, Record, Slice, Str};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Track<'a> {
+///     name: Str<'a>,
+///     points: Slice<'a, f64>,
+/// }
+/// let points = vec![0.5; 1000];
+/// let mut encoder = Encoder::new();
+/// let track = Track { name: Str::new(c"T1"), points: Slice::from(&points) };
+/// let message = encoder.encode(&track)?;
+/// let sizes: Vec<usize> = message.segments().iter().map(|segment| segment.len()).collect();
+/// assert_eq!(sizes, [32 + 24 + 3 + 5, 8000]);
+/// assert_eq!(message.segments()[1].as_ptr(), points.as_ptr().cast());
+/// # Ok::<(), isoform::Error>(())
+/// ```
+pub struct Encoder<T> {
+    gather: Gather,
+    scratch: Scratch,
+    record: PhantomData<fn(&T)>,
+}
+
+impl<T: Record> Encoder<T> {
+    /// An encoder for records of this type.
+    pub fn new() -> Encoder<T> {
+        Encoder { gather: Gather::new(&native_format::<T>()), scratch: Scratch::default(), record: PhantomData }
+    }
+
+    /// The format of its messages.
+    pub fn format(&self) -> &Format {
+        self.gather.format()
+    }
+
+    /// The message of a record.
+    ///
+    /// # Errors
+    /// [`Code::BadRecord`](crate::Code::BadRecord) at a `String` with a NUL inside; [`Code::Size`](crate::Code::Size) if
+    /// the message is too large to address.
+    #[inline]
+    pub fn encode<'m>(&'m mut self, record: &'m T) -> Result<Message<'m>> {
+        self.scratch.clear();
+        let native = record.native(&self.scratch)?;
+        // SAFETY: by Native's promise (1, 2), `native` is a record of the format that its type declares, with valid slots;
+        // it is borrowed for as long as the message is, and has no interior mutability (3).
+        unsafe { self.gather.gather((&raw const *native).cast(), false) }
+    }
+
+    /// As [`encode`](Encoder::encode), of a record whose gaps are zeros already: it can go by reference as if it had none.
+    ///
+    /// # Safety
+    /// The bytes of all gaps of the record's native form, and of those in everything that it points at, are zeros. Writing
+    /// or moving a value makes its gaps undefined: only memory that was zeroed, and then written field by field in place,
+    /// has clean ones.
+    #[inline]
+    pub unsafe fn encode_clean<'m>(&'m mut self, record: &'m T) -> Result<Message<'m>> {
+        self.scratch.clear();
+        let native = record.native(&self.scratch)?;
+        // SAFETY: as above, and the caller promises that gaps are zeros.
+        unsafe { self.gather.gather((&raw const *native).cast(), true) }
+    }
+}
+
+/// The format of the native form of a record, from what its type promises.
+pub(crate) fn native_format<'a, T: Record + 'a>() -> Format {
+    crate::native::format::<T::Native<'a>>()
+}
+
+impl<T: Record> Default for Encoder<T> {
+    fn default() -> Self {
+        Encoder::new()
+    }
+}
+
+impl<T> fmt::Debug for Encoder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Encoder({:?})", self.gather.format())
+    }
+}

@@ -1,0 +1,8 @@
+//! Messages: [`Message`] is one to be sent, as an encoder makes it; [`Incoming`] is one that came.
+
+mod incoming;
+mod outgoing;
+
+pub use incoming::Incoming;
+pub use isoform_core::message::{ALIGNMENT, Flags, HEADER, Header, Split, split};
+pub use outgoing::Message;

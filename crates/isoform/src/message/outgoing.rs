@@ -1,0 +1,116 @@
+//! A message to be sent: a header and a body in several buffers.
+
+use super::{ALIGNMENT, HEADER};
+use isoform_core::{Code, Error, Format, Result, Token};
+use std::fmt;
+use std::io::{ErrorKind, IoSlice, Write};
+
+/// A message to be sent: a vector of buffers, of which most point into the record that was encoded.
+///
+/// ```
+/// use isoform::{Encoder, Record};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Point {
+///     x: f64,
+///     y: f64,
+/// }
+/// let point = Point { x: 1.0, y: 2.0 };
+/// let mut encoder = Encoder::new();
+/// let message = encoder.encode(&point)?;
+/// assert_eq!(message.token(), Point::format().token());
+/// assert_eq!((message.segments().len(), message.len()), (2, 48));
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Message<'a> {
+    format: &'a Format,
+    body_length: usize,
+    segments: &'a [IoSlice<'a>],
+}
+
+/// So many buffers are written in one call.
+const AT_ONCE: usize = 64;
+
+impl<'a> Message<'a> {
+    /// A message whose first segment begins with its header.
+    pub(crate) fn new(format: &'a Format, body_length: usize, segments: &'a [IoSlice<'a>]) -> Message<'a> {
+        Message { format, body_length, segments }
+    }
+
+    /// The format of the record.
+    pub fn format(&self) -> &'a Format {
+        self.format
+    }
+
+    /// The name of the format.
+    pub fn token(&self) -> Token {
+        self.format.token()
+    }
+
+    /// Its buffers, one after another: the header, then the body. They may be sent by any transport.
+    pub fn segments(&self) -> &'a [IoSlice<'a>] {
+        self.segments
+    }
+
+    /// The buffers of its body alone.
+    pub fn body(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let first = self.segments.first().map(|first| &first[HEADER..]);
+        first.into_iter().chain(self.segments[1..].iter().map(|segment| &**segment)).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Bytes of header and body, without padding.
+    #[allow(clippy::len_without_is_empty, reason = "there is always a header")]
+    pub fn len(&self) -> usize {
+        HEADER + self.body_length
+    }
+
+    /// Its bytes in one piece, without padding.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        self.segments.iter().for_each(|segment| bytes.extend_from_slice(segment));
+        bytes
+    }
+
+    /// Writes it as a part of a stream: padded with zeros to a multiple of 16 bytes. The format's description is not
+    /// written; a [`Writer`](crate::stream::Writer) takes care of that.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn write_to(&self, writer: &mut impl Write) -> Result<()> {
+        let padding = &[0; ALIGNMENT][..self.len().wrapping_neg() % ALIGNMENT];
+        let mut segments = self.segments.iter().copied().chain([IoSlice::new(padding)]);
+        loop {
+            let mut some = [IoSlice::new(&[]); AT_ONCE];
+            let mut count = 0;
+            for (place, segment) in some.iter_mut().zip(&mut segments) {
+                *place = segment;
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            write_all(writer, &mut some[..count]).map_err(|error| Error::new(Code::Io).came(error))?;
+        }
+    }
+}
+
+fn write_all(writer: &mut impl Write, mut segments: &mut [IoSlice<'_>]) -> std::io::Result<()> {
+    IoSlice::advance_slices(&mut segments, 0); // drops empty ones in front
+    while !segments.is_empty() {
+        match writer.write_vectored(segments) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => IoSlice::advance_slices(&mut segments, length),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<usize> = self.segments.iter().map(|segment| segment.len()).collect();
+        write!(f, "Message({} {}, segments of {sizes:?} bytes)", self.format.name(), self.token())
+    }
+}

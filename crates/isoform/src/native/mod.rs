@@ -1,0 +1,152 @@
+//! Native memory: which Rust types a record can consist of, and the few places where its bytes are touched as such.
+//!
+//! [`Native`] and [`Part`] say of a type how its memory is laid out; the derive implements `Native` for structs and
+//! enumerations, and `declare` puts their formats together. [`Str`], [`Array`] and [`Ref`] are the borrowed parts of
+//! records: safe pointers whose slots in memory are plain addresses.
+//!
+//! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
+//! slots, `gather` collects a record and what it points at into the buffers of a message, `place` turns the offsets
+//! of a body into addresses, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file
+//! states what its proofs rest on.
+
+mod array;
+pub(crate) mod buffer;
+mod declare;
+pub(crate) mod gather;
+mod number;
+pub(crate) mod outline;
+pub(crate) mod place;
+mod pointer;
+pub(crate) mod scratch;
+mod str;
+
+pub use array::{Array, Slice};
+pub use declare::{Fields, Placed, deeper, enumeration, format};
+pub use number::{Bf16, Char, Complex, F16, F128, Real};
+pub use pointer::Ref;
+pub use str::Str;
+
+use isoform_core::{Dimension, Element, Rules};
+
+/// What an array consists of, and a record is: a value whose memory is exactly as its format says.
+///
+/// Numbers, `bool`, [`Str`], fixed arrays of such, and whatever derives [`Record`](crate::Record) with `#[repr(C)]` or
+/// [`Enumeration`](macro@crate::Enumeration). Slots are good for `'a`; a type without any is `Native` for all lifetimes.
+///
+/// # Safety
+/// Decoding makes values of this type from bytes that strangers have sent, and encoding sends the bytes of values. So an
+/// implementation promises that
+///
+/// 1. the type has the size of [`element`](Native::element) times the product of [`dims`](Native::dims); its fields lie
+///    where the element says, and bytes of no field there are padding or initialised;
+/// 2. initialised bytes that a [`Verifier`](isoform_core::Verifier) of such a format has found valid, and whose slots
+///    were replaced by null or exposed addresses of as many valid elements as the lengths say, aligned, and unchanged
+///    for `'a`, are a value of the type; and every value's bytes are of this kind;
+/// 3. values hold no interior mutability and need no drop, so that their bytes may be copied;
+/// 4. its alignment is at most [`MAX_ALIGN`], and that of its elements in an array is a divisor of
+///    [`Element::block_alignment`];
+/// 5. if it is `Native` for every lifetime, it has no slots.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of an array or record that is sent as it lies in memory",
+    note = "derive `Record` with `#[repr(C)]`, or `Enumeration` with `#[repr(i32)]` or the like"
+)]
+pub unsafe trait Native<'a>: Sized + 'a {
+    /// How deep structures are nested.
+    const DEPTH: usize;
+
+    /// What one element is.
+    fn element() -> Element;
+
+    /// Adds the dimensions of a fixed array, the slowest-varying first.
+    fn dims(_dims: &mut Vec<Dimension>) {}
+
+    /// Adds what its declaration says beyond its layout: aliases, defaults, what is required.
+    fn rules(rules: Rules) -> Rules {
+        rules
+    }
+}
+
+/// The largest alignment of a record: that of the memory into which one is decoded.
+pub const MAX_ALIGN: usize = 64;
+
+/// What a field of a `#[repr(C)]` record can be: anything [`Native`], or a pointer to such: [`Array`], [`Ref`].
+///
+/// # Safety
+/// As for [`Native`], of the one or more fields that [`declare`](Part::declare) adds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a record that is sent as it lies in memory",
+    label = "not a field of a `#[repr(C)]` record",
+    note = "fields are numbers, `bool`, `[T; N]`, `Str<'_>`, `Slice<'_, T>`, `Array<'_, T, N>`, `Ref<'_, T>`, and types \
+            that derive `Record` with `#[repr(C)]`, or `Enumeration`",
+    note = "a record that owns `String` or `Vec` derives `Record` without `#[repr(C)]`"
+)]
+pub unsafe trait Part<'a>: Sized + 'a {
+    /// How deep structures are nested.
+    const DEPTH: usize;
+
+    /// Adds its fields to a structure in which it lies at some place.
+    fn declare(placed: &Placed<'_>, fields: &mut Fields);
+
+    /// As [`Native::rules`].
+    fn rules(rules: Rules) -> Rules;
+}
+
+/// A [`Native`] type without pointers: any memory will do for it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a record without pointers",
+    note = "records that derive `Record` with `#[repr(C)]` and borrow nothing are"
+)]
+pub trait Flat: for<'a> Native<'a> + 'static {}
+
+/// A copy of a value that borrows nothing.
+pub(crate) fn copy<T: Flat>(value: &T) -> T {
+    // SAFETY: Native's promise (3): its bytes are the value, and nothing is dropped twice.
+    unsafe { std::ptr::read(value) }
+}
+
+/// Copies of values that borrow nothing.
+pub(crate) fn copy_all<T: Flat>(values: &[T]) -> Vec<T> {
+    let mut copies = Vec::with_capacity(values.len());
+    // SAFETY: as above; there is room for all of them.
+    unsafe {
+        std::ptr::copy_nonoverlapping(values.as_ptr(), copies.as_mut_ptr(), values.len());
+        copies.set_len(values.len());
+    }
+    copies
+}
+
+// SAFETY: its fields are those of the type itself (1-5).
+unsafe impl<'a, T: Native<'a>> Part<'a> for T {
+    const DEPTH: usize = T::DEPTH;
+
+    fn declare(placed: &Placed<'_>, fields: &mut Fields) {
+        let mut dims = Vec::new();
+        T::dims(&mut dims);
+        fields.add(placed, T::element(), dims, false);
+    }
+
+    fn rules(rules: Rules) -> Rules {
+        T::rules(rules)
+    }
+}
+
+// SAFETY: (1) N elements follow one another without gaps, as a dimension in front of T's own says; (2-5) as T's.
+unsafe impl<'a, T: Native<'a>, const N: usize> Native<'a> for [T; N] {
+    const DEPTH: usize = {
+        assert!(N > 0, "an array of a record has at least one element");
+        T::DEPTH
+    };
+
+    fn element() -> Element {
+        T::element()
+    }
+
+    fn dims(dims: &mut Vec<Dimension>) {
+        dims.push(Dimension::Fixed(N));
+        T::dims(dims);
+    }
+
+    fn rules(rules: Rules) -> Rules {
+        T::rules(rules)
+    }
+}

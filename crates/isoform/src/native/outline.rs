@@ -1,0 +1,230 @@
+//! What of a format matters to whoever handles its records as memory: where gaps and slots are. Worked out once.
+
+use isoform_core::{Dimension, Element, Field, FloatKind, Structure};
+use std::sync::Arc;
+
+/// The gaps and slots of a structure, by ascending offset.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub(super) size: usize,
+    pub(super) gaps: Arc<[Gap]>,
+    pub(super) slots: Box<[Slot]>,
+}
+
+/// Bytes that belong to no field.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Gap {
+    /// These.
+    Bytes { offset: usize, len: usize },
+    /// The gaps of each of `count` elements.
+    Each { offset: usize, count: usize, stride: usize, gaps: Arc<[Gap]> },
+}
+
+/// A field that holds slots.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) name: Box<str>,
+    pub(super) offset: usize,
+    pub(super) kind: SlotKind,
+}
+
+#[derive(Debug)]
+pub(super) enum SlotKind {
+    /// So many pointers to strings, one after another.
+    Strings { count: usize },
+    /// So many structures in place, which hold slots.
+    Structures { count: usize, outline: Arc<Outline> },
+    /// One pointer to elements.
+    Pointer(Block),
+}
+
+/// What a pointer points at.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The product of the fixed dimensions.
+    pub(super) fixed: usize,
+    /// The fields that hold the other dimensions; none if the pointer may be null whatever they say.
+    pub(super) lengths: Box<[Length]>,
+    /// Bytes of an element.
+    pub(super) stride: usize,
+    /// What the offset of the block in a body is a multiple of.
+    pub(super) align: usize,
+    pub(super) elements: Elements,
+}
+
+#[derive(Debug)]
+pub(super) enum Elements {
+    /// Without slots. They may have gaps.
+    Leaves(Arc<[Gap]>),
+    /// Pointers to strings.
+    Strings,
+    /// Structures that hold slots.
+    Structures(Arc<Outline>),
+}
+
+/// A field that holds a dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length {
+    pub(super) offset: usize,
+    pub(super) size: u8,
+    pub(super) signed: bool,
+}
+
+impl Outline {
+    pub(crate) fn new(structure: &Structure) -> Outline {
+        let pointer = structure.machine().pointer;
+        let mut gaps = Vec::new();
+        let mut slots = Vec::new();
+        let mut end = 0;
+        for field in structure.fields() {
+            let inner = match &field.element {
+                Element::Structure(inner) => Some(Arc::new(Outline::new(inner))),
+                _ => None,
+            };
+            push_gap(&mut gaps, end, field.offset - end);
+            end = field.offset + field.extent(pointer).unwrap_or(0);
+            let each = inner.as_ref().map_or_else(|| element_gaps(&field.element), |inner| inner.gaps.clone());
+            let count = field.fixed_count().unwrap_or(0);
+            if !field.indirect {
+                push_each(&mut gaps, field.offset, count, field.element_size(pointer), &each);
+            }
+            if !field.has_slots() {
+                continue;
+            }
+            let kind = match inner {
+                _ if field.indirect => SlotKind::Pointer(Block::of(field, structure, inner, each)),
+                Some(outline) => SlotKind::Structures { count, outline },
+                None => SlotKind::Strings { count },
+            };
+            slots.push(Slot { name: field.name.clone(), offset: field.offset, kind });
+        }
+        push_gap(&mut gaps, end, structure.size() - end);
+        Outline { size: structure.size(), gaps: gaps.into(), slots: slots.into() }
+    }
+
+    /// The runs of bytes between gaps, if they can be listed shortly.
+    pub(super) fn runs(&self) -> Option<Vec<(usize, usize)>> {
+        let mut runs = Vec::new();
+        let mut begin = 0;
+        for gap in self.gaps.iter() {
+            let Gap::Bytes { offset, len } = *gap else { return None };
+            runs.push((begin, offset - begin));
+            begin = offset + len;
+        }
+        runs.push((begin, self.size - begin));
+        runs.retain(|run| run.1 > 0);
+        Some(runs)
+    }
+}
+
+impl Block {
+    fn of(field: &Field, structure: &Structure, inner: Option<Arc<Outline>>, each: Arc<[Gap]>) -> Block {
+        let mut lengths = Vec::new();
+        let mut fixed = 1;
+        for dim in &field.dims {
+            match *dim {
+                Dimension::Fixed(n) => fixed *= n,
+                Dimension::Field(index) => lengths.push(Length::of(&structure.fields()[index])),
+            }
+        }
+        let elements = match inner {
+            _ if field.element == Element::String => Elements::Strings,
+            Some(inner) if !inner.slots.is_empty() => Elements::Structures(inner),
+            _ => Elements::Leaves(each),
+        };
+        let (stride, align) = (field.element_size(structure.machine().pointer), field.element.block_alignment());
+        Block { fixed, lengths: lengths.into(), stride, align, elements }
+    }
+}
+
+impl Length {
+    fn of(field: &Field) -> Length {
+        let (size, signed) = match field.element {
+            Element::Integer { signed, size } => (size, signed),
+            _ => (0, false), // not reached: a structure admits only integers
+        };
+        Length { offset: field.offset, size, signed }
+    }
+}
+
+/// The gaps within one number.
+fn element_gaps(element: &Element) -> Arc<[Gap]> {
+    match element {
+        Element::Float { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 1),
+        Element::Complex { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 2),
+        _ => Arc::new([]),
+    }
+}
+
+/// An x87 number has 10 bytes; the rest of its slot is a gap.
+fn x87_gaps(size: usize, count: usize) -> Arc<[Gap]> {
+    let mut gaps = Vec::new();
+    (0..count).for_each(|part| push_gap(&mut gaps, part * size + 10, size - 10));
+    gaps.into()
+}
+
+fn push_each(gaps: &mut Vec<Gap>, offset: usize, count: usize, stride: usize, each: &Arc<[Gap]>) {
+    if each.is_empty() {
+        return;
+    }
+    if count > 1 {
+        return gaps.push(Gap::Each { offset, count, stride, gaps: each.clone() });
+    }
+    for gap in each.iter() {
+        match gap {
+            Gap::Bytes { offset: inner, len } => push_gap(gaps, offset + inner, *len),
+            Gap::Each { offset: inner, count, stride, gaps: each } => {
+                gaps.push(Gap::Each { offset: offset + inner, count: *count, stride: *stride, gaps: each.clone() });
+            }
+        }
+    }
+}
+
+fn push_gap(gaps: &mut Vec<Gap>, offset: usize, len: usize) {
+    match gaps.last_mut() {
+        _ if len == 0 => {}
+        Some(Gap::Bytes { offset: before, len: size }) if *before + *size == offset => *size += len,
+        _ => gaps.push(Gap::Bytes { offset, len }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform_core::{FieldList, Layout};
+
+    #[test]
+    fn gaps_of_nested_structures_are_found() {
+        let machine = Layout::X86_64.machine();
+        let inner = FieldList::new("inner").field("a", "char", 1, 0).field("b", "integer", 4, 4);
+        let inner = inner.structure(machine, 8, 4).unwrap();
+        let outer = FieldList::new("outer")
+            .nested(inner)
+            .field("c", "char", 1, 0)
+            .field("one", "inner", 8, 4)
+            .field("many", "inner[3]", 8, 12)
+            .field("x", "x87", 16, 48)
+            .structure(machine, 64, 16)
+            .unwrap();
+        let outline = Outline::new(&outer);
+        let each = vec![Gap::Bytes { offset: 1, len: 3 }];
+        assert_eq!(
+            *outline.gaps,
+            [
+                Gap::Bytes { offset: 1, len: 3 },
+                Gap::Bytes { offset: 5, len: 3 },
+                Gap::Each { offset: 12, count: 3, stride: 8, gaps: each.into() },
+                Gap::Bytes { offset: 36, len: 12 },
+                Gap::Bytes { offset: 58, len: 6 },
+            ]
+        );
+        assert_eq!(outline.runs(), None);
+    }
+
+    #[test]
+    fn runs_lie_between_gaps() {
+        let list = FieldList::new("r").field("a", "integer", 4, 4).field("b", "float", 8, 8).field("c", "char", 1, 24);
+        let structure = list.structure(Layout::X86_64.machine(), 32, 8).unwrap();
+        assert_eq!(Outline::new(&structure).runs(), Some(vec![(4, 12), (24, 1)]));
+    }
+}

@@ -1,0 +1,108 @@
+//! From a body to a record in memory: offsets in slots become addresses, where they are.
+//!
+//! Proofs refer to these:
+//! 1. `base` points at `length` writable, initialised bytes, which are a body of the outline's format: verified against
+//!    it, or against a format whose records are also records of this one, or made by the interpreter. So slots hold 0 or
+//!    offsets of blocks inside, and each byte belongs to one block.
+//! 2. An [`Outline`] made from a structure has its sizes and offsets.
+
+use super::gather::count;
+use super::outline::{Block, Elements, Outline, SlotKind};
+use isoform_core::{Code, Error, Result};
+
+const POINTER: usize = size_of::<usize>();
+
+/// Turns the offsets in a body into addresses of what they stand for. A failure is a defect elsewhere.
+///
+/// # Safety
+/// (1)
+pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
+    if outline.slots.is_empty() {
+        return Ok(());
+    }
+    let place = Place { base, length, address: base.expose_provenance() };
+    // SAFETY: promised.
+    unsafe { place.structure(outline, 0) }
+}
+
+struct Place {
+    base: *mut u8,
+    length: usize,
+    address: usize,
+}
+
+impl Place {
+    /// # Safety
+    /// (1) for a structure of this outline at the offset `at`, whose slots have not been turned into addresses.
+    unsafe fn structure(&self, outline: &Outline, at: usize) -> Result<()> {
+        for slot in &outline.slots {
+            let place = at + slot.offset;
+            // SAFETY: (1) and (2): there are the slot's elements.
+            unsafe {
+                match &slot.kind {
+                    SlotKind::Strings { count } => self.strings(place, *count),
+                    SlotKind::Structures { count, outline } => self.structures(outline, place, *count),
+                    SlotKind::Pointer(block) => self.pointer(block, at, place),
+                }
+                .map_err(|error| error.within(&slot.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// (1) for `count` structures of this outline at the offset `at`.
+    unsafe fn structures(&self, outline: &Outline, at: usize, count: usize) -> Result<()> {
+        // SAFETY: each is one of them.
+        (0..count).try_for_each(|i| unsafe { self.structure(outline, at + i * outline.size) })
+    }
+
+    /// # Safety
+    /// (1) for `count` slots of strings at the offset `at`.
+    unsafe fn strings(&self, at: usize, count: usize) -> Result<()> {
+        for i in 0..count {
+            // SAFETY: it is one of them. A string has a NUL at least.
+            unsafe { self.slot(at + i * POINTER, 1)? };
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// (1) for the structure at the offset `record`, and its slot at the offset `at`.
+    unsafe fn pointer(&self, block: &Block, record: usize, at: usize) -> Result<()> {
+        // SAFETY: the length fields are in the structure, and initialised.
+        let count = unsafe { count(block, self.base.add(record))? };
+        // SAFETY: the slot is there.
+        let Some(elements) = (unsafe { self.slot(at, count * block.stride)? }) else { return Ok(()) };
+        // SAFETY: by (1) the block has so many elements, which nothing else points at.
+        unsafe {
+            match &block.elements {
+                Elements::Leaves(_) => Ok(()),
+                Elements::Strings => self.strings(elements, count),
+                Elements::Structures(outline) => self.structures(outline, elements, count),
+            }
+        }
+    }
+
+    /// Fills one slot, and returns the offset that was in it if it is not null.
+    ///
+    /// # Safety
+    /// (1) for a slot at the offset `at`, whose block has at least `length` bytes.
+    #[inline]
+    unsafe fn slot(&self, at: usize, length: usize) -> Result<Option<usize>> {
+        // SAFETY: (1)
+        let slot = unsafe { self.base.add(at).cast::<usize>() };
+        // SAFETY: likewise.
+        let offset = unsafe { slot.read_unaligned() };
+        if offset == 0 {
+            return Ok(None);
+        }
+        // Known by (1); checked all the same, so that a defect in a conversion shows here and not as a wild pointer.
+        if offset > self.length || length > self.length - offset {
+            return Err(Error::new(Code::Internal).came(format_args!("a block at {offset} of {}", self.length)));
+        }
+        // SAFETY: as above.
+        unsafe { slot.write_unaligned(self.address + offset) };
+        Ok(Some(offset))
+    }
+}
