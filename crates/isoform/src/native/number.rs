@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(F16::from_f32(value).0, bits, "{value}");
         }
         assert_eq!(Bf16::from_f32(f32::MAX).0, 0x7f80);
-        assert_eq!(Bf16::from_f32(1.00390625).0, 0x3f80);
-        assert_eq!(Bf16::from_f32(1.01171875).0, 0x3f82);
+        assert_eq!(Bf16::from_f32(1.003_906_2).0, 0x3f80);
+        assert_eq!(Bf16::from_f32(1.011_718_8).0, 0x3f82);
     }
 }
