@@ -73,6 +73,21 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn a_reader_tells_whether_it_would_wait() {
+    let (messages, bytes, ends) = sample();
+    let mut reader = Reader::new(&bytes[..ends[2] - 1]);
+    assert!(!reader.is_ready());
+    assert!(reader.next().unwrap().is_some());
+    assert!(reader.is_ready(), "a description can be answered, too");
+    reader.peek().unwrap();
+    assert!(reader.is_ready());
+    assert_eq!(reader.next().unwrap().unwrap().body(), messages[1].1);
+    assert!(!reader.is_ready());
+    assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
+    assert!(!reader.is_ready());
+}
+
+#[test]
 fn descriptions_are_written_once() {
     let gauge = format("Gauge", 5);
     let mut writer = Writer::new(Vec::new());

@@ -143,6 +143,20 @@ impl<R: Read> Reader<R> {
         Ok(Some((header, format)))
     }
 
+    /// Whether a whole message (or description) has been read ahead. If not, asking for the next one reads the input,
+    /// which may wait: the time to pass on what was made of the messages before.
+    pub fn is_ready(&self) -> bool {
+        match self.state {
+            State::Between => {
+                let bytes = self.buffer.bytes();
+                let padding = self.buffer.position().wrapping_neg() % ALIGNMENT as u64;
+                bytes.get(padding as usize..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
+            }
+            State::Body { kind: Kind::Record, header, done } => self.buffer.len() as u64 >= header.length - done,
+            State::Body { .. } => false,
+        }
+    }
+
     /// Whether `error`, the latest of this reader, is about a single message, so that the next call goes on behind it.
     pub fn goes_on_after(&self, error: &Error) -> bool {
         self.is_refused() && !matches!(error.code(), Code::Cut | Code::Io)
