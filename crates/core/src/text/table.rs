@@ -99,7 +99,8 @@ fn nested(field: &Field) -> Option<&Structure> {
     }
 }
 
-fn cell(item: Item<'_>, width: usize) -> String {
+/// The cell of a single field, such as [`View::get`] finds, of at most `width` characters as far as that is possible.
+pub fn cell(item: Item<'_>, width: usize) -> String {
     match item {
         Item::Null => "null".into(),
         Item::Boolean(truth) => truth.to_string(),

@@ -97,8 +97,12 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`Code::NoSuchField`], with the names that there are.
     pub fn field(&self, name: &str) -> Result<Item<'a>> {
+        Ok(self.typed_field(name)?.0)
+    }
+
+    fn typed_field(&self, name: &str) -> Result<(Item<'a>, &'a Element)> {
         let field = self.structure.field(name).ok_or_else(|| no_such_field(self.structure, name))?;
-        Ok(self.item(field))
+        Ok((self.item(field), &field.element))
     }
 
     /// What is at a path: names with dots between them, and a `[3]` behind an array for each of its dimensions, as in
@@ -108,6 +112,11 @@ impl<'a> View<'a> {
     /// [`Code::NoSuchField`] if a field or an element is not there, [`Code::WrongType`] if a path goes on behind what
     /// has no parts, [`Code::Null`] if it goes through a null pointer.
     pub fn get(&self, path: &str) -> Result<Item<'a>> {
+        Ok(self.typed(path)?.0)
+    }
+
+    /// What is at a path, and of what it is an element, or its elements are.
+    pub(crate) fn typed(&self, path: &str) -> Result<(Item<'a>, &'a Element)> {
         path::get(*self, path)
     }
 

@@ -2,16 +2,18 @@
 
 use super::{Item, View};
 use crate::error::{Code, Error, Result};
+use crate::format::Element;
 
-/// What is at a path, beginning in `view`.
-pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<Item<'a>> {
+/// What is at a path, beginning in `view`; and of what it is an element, or its elements are.
+pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Element)> {
     let mut item = Item::Record(view);
+    let mut element_type;
     let mut rest = path;
     loop {
         let before = path[..path.len() - rest.len()].trim_end_matches('.');
         let (name, behind) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
-        item = match item {
-            Item::Record(view) => view.field(name).map_err(|error| error.at(before))?,
+        (item, element_type) = match item {
+            Item::Record(view) => view.typed_field(name).map_err(|error| error.at(before))?,
             other => return Err(no_parts(other, "a record", before)),
         };
         rest = behind;
@@ -26,7 +28,7 @@ pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<Item<'a>> {
         }
         match rest.strip_prefix('.') {
             Some(behind) => rest = behind,
-            None if rest.is_empty() => return Ok(item),
+            None if rest.is_empty() => return Ok((item, element_type)),
             None => return Err(malformed(path)),
         }
     }

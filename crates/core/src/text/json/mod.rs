@@ -44,6 +44,28 @@ pub fn line(view: View<'_>) -> String {
     line
 }
 
+/// Some fields of a record as one line of JSON: an object with what is at each of these paths, under the path.
+///
+/// ```
+/// # use isoform_core::text::json;
+/// # use isoform_core::{Layout, Shape, Verifier, View, value};
+/// # let cell = Shape::new("cell").field("rho", "double").field("name", "string");
+/// # let format = Shape::new("state").nested(cell).field("step", "int").field("grid", "cell[2]").on(&Layout::SPARC)?;
+/// # let body = value::body(&format, &json::parse(&format, r#"{"grid":[{"rho":0.5},{"rho":1.5}]}"#)?)?;
+/// # let verifier = Verifier::new(&format);
+/// # let view = View::new(verifier.verify(&body)?);
+/// assert_eq!(json::fields(view, &["step", "grid[1].rho"])?, r#"{"step":0,"grid[1].rho":1.5}"#);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`View::get`].
+pub fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P]) -> Result<String> {
+    let mut line = String::new();
+    write::fields(view, paths, &mut line)?;
+    Ok(line)
+}
+
 /// A record from JSON. What is not there is left out of the value, and will be zero or null in a body.
 ///
 /// Besides what [`line`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may

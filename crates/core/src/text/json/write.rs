@@ -1,5 +1,6 @@
 //! JSON from views.
 
+use crate::error::Result;
 use crate::format::Element;
 use crate::scalar::{Float, Real};
 use crate::text::base64;
@@ -17,6 +18,21 @@ pub(super) fn record(view: View<'_>, out: &mut String) {
         self::item(item, &field.element, out);
     }
     out.push('}');
+}
+
+pub(super) fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P], out: &mut String) -> Result<()> {
+    out.push('{');
+    for (i, path) in paths.iter().map(AsRef::as_ref).enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        string(path, out);
+        out.push(':');
+        let (item, element) = view.typed(path)?;
+        self::item(item, element, out);
+    }
+    out.push('}');
+    Ok(())
 }
 
 fn item(item: Item<'_>, element: &Element, out: &mut String) {
