@@ -20,6 +20,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Demo(Demo),
+    Dump(Dump),
     Format(Format),
     Explain(Explain),
     Layout(Layout),
@@ -38,6 +39,54 @@ pub(crate) enum Command {
 /// Watch a simulation and a reader exchange records across unlike machines
 #[derive(Args)]
 pub(crate) struct Demo {}
+
+/// Show the records of a stream
+///
+/// Records are shown for the eye, with long arrays cut; --json has all of them. A message that cannot be shown - its
+/// format is unknown, its body is malformed - is told of, and the dump goes on behind it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform dump tracks.iso
+  simulation | isoform dump -
+  isoform dump --follow --table tracks.iso#Track
+  isoform dump --json --fields step,grid[0].rho run.iso#State | jq .step")]
+pub(crate) struct Dump {
+    /// A stream; see `isoform help sources`
+    pub(crate) source: String,
+    /// One JSON object a line: the record
+    #[arg(long, conflicts_with = "table")]
+    pub(crate) json: bool,
+    /// One row a record
+    #[arg(long)]
+    pub(crate) table: bool,
+    /// Wait for more records at the end of a file
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Stop after so many records
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Only the fields at these paths
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+}
+
+/// How records are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Json,
+    Table,
+}
+
+impl Dump {
+    pub(crate) fn style(&self) -> Style {
+        match (self.json, self.table) {
+            (true, _) => Style::Json,
+            (_, true) => Style::Table,
+            _ => Style::Plain,
+        }
+    }
+}
 
 /// Show every format in a source: fields, types, sizes, offsets, gaps, token
 ///

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), 
         true => print_json(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
         false => print(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
     }
-    if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown) }
+    if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown { status: 1 }) }
 }
 
 type Explained = (Plan, Vec<FieldReport>);

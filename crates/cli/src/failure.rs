@@ -8,8 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// Whoever read the output has seen enough. Nothing to report.
     Closed,
-    /// The comparison failed, as the output says.
-    Shown,
+    /// What was shown or told before says what failed.
+    Shown { status: u8 },
     /// Something to tell.
     Told { message: String, hint: Option<String>, status: u8 },
 }
@@ -48,7 +48,7 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         let (message, hint, status) = match self {
             Failure::Told { message, hint, status } => (message, hint, status),
-            Failure::Shown => return ExitCode::from(1),
+            Failure::Shown { status } => return ExitCode::from(status),
             Failure::Closed => return ExitCode::SUCCESS,
         };
         eprintln!("isoform: {message}");

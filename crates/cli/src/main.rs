@@ -2,6 +2,7 @@
 
 mod args;
 mod demo;
+mod dump;
 mod explain;
 mod failure;
 mod format;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
 fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, output),
+        Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Format(arguments) => format::run(&arguments, output),
         Command::Explain(arguments) => explain::run(&arguments, output),
         Command::Layout(arguments) => layout::run(&arguments, output),

@@ -21,9 +21,12 @@ pub(crate) struct Opened {
     /// What to call it in messages.
     pub(crate) name: String,
     pub(crate) content: Content,
-    choice: Option<String>,
+    pub(crate) choice: Choice,
     layout: Option<Layout>,
 }
+
+/// The name of the format that was chosen, or the first digits of its token; `None` if all are welcome.
+pub(crate) struct Choice(Option<String>);
 
 pub(crate) enum Content {
     Stream(Box<Reader<Input>>),
@@ -50,7 +53,7 @@ pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
         }
         _ => Content::Stream(Box::new(Reader::new(input))),
     };
-    Ok(Opened { name, content, choice, layout })
+    Ok(Opened { name, content, choice: Choice(choice), layout })
 }
 
 /// What the operating system says, without its number.
@@ -67,11 +70,6 @@ fn nested_names(structure: &Structure) -> impl Iterator<Item = String> {
 }
 
 impl Opened {
-    /// Whether this format is the one that was chosen by name or token, or no choice was made.
-    pub(crate) fn chosen(&self, format: &Format) -> bool {
-        self.choice.as_deref().is_none_or(|choice| choice == format.name() || is_token_of(choice, format.token()))
-    }
-
     /// The formats that were chosen, as they are met, and the failures on the way.
     ///
     /// # Errors
@@ -97,7 +95,7 @@ impl Opened {
         if let Content::Shape(shape) = &self.content {
             let mut on: Vec<Vec<Format>> = Vec::new();
             for layout in layouts {
-                let formats = self.laid_out(shape, layout)?.into_iter().filter(|format| self.chosen(format));
+                let formats = self.laid_out(shape, layout)?.into_iter().filter(|format| self.choice.is(format));
                 formats.enumerate().for_each(|(i, format)| match on.get_mut(i) {
                     Some(formats) => formats.push(format),
                     None => on.push(vec![format]),
@@ -117,7 +115,7 @@ impl Opened {
     /// The records of a shape on a machine: all of them if one is to be chosen, else those that no other nests.
     fn laid_out(&self, shape: &Shape, layout: &Layout) -> Result<Vec<Format>, Failure> {
         let mut formats = shape.all_on(layout).map_err(|error| Failure::from(error).about(&self.name))?;
-        if self.choice.is_none() {
+        if self.choice.0.is_none() {
             let nested: HashSet<String> = formats.iter().flat_map(|format| nested_names(format.structure())).collect();
             formats.retain(|format| !nested.contains(format.name()));
         }
@@ -125,8 +123,13 @@ impl Opened {
     }
 }
 
-fn is_token_of(choice: &str, token: Token) -> bool {
-    choice.len() >= 4 && token.to_string().starts_with(&choice.to_ascii_lowercase())
+impl Choice {
+    /// Whether this format was chosen.
+    pub(crate) fn is(&self, format: &Format) -> bool {
+        let Some(choice) = self.0.as_deref() else { return true };
+        choice == format.name()
+            || choice.len() >= 4 && format.token().to_string().starts_with(&choice.to_ascii_lowercase())
+    }
 }
 
 /// Goes through the formats of a source.
@@ -153,7 +156,7 @@ impl Iterator for Formats {
             };
             if self.met.insert(format.token()) {
                 self.names.insert(format.name().to_string());
-                if self.opened.chosen(&format) {
+                if self.opened.choice.is(&format) {
                     return Some(Ok(format));
                 }
             }
@@ -167,7 +170,7 @@ impl Formats {
         self.by_ref().for_each(drop);
         let Opened { name, choice, .. } = &self.opened;
         let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        match choice {
+        match &choice.0 {
             Some(choice) if known.is_empty() => Failure::data(format!("no format {choice:?} in {name}, nor any other")),
             Some(choice) => {
                 Failure::data(format!("no format {choice:?} in {name}")).hint(format!("it has {}", known.join(", ")))
@@ -242,7 +245,13 @@ impl Input {
 
     /// Whether more may come after the end: a file may grow, and a pipe that was closed may not.
     pub(crate) fn may_grow(&self) -> bool {
-        matches!(&self.place, Place::File(file) if file.metadata().is_ok_and(|about| about.is_file()))
+        self.length().is_some()
+    }
+
+    /// The length of a file now.
+    pub(crate) fn length(&self) -> Option<u64> {
+        let Place::File(file) = &self.place else { return None };
+        file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len())
     }
 }
 

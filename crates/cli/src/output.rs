@@ -49,10 +49,14 @@ impl Output {
 
     /// Writes rows in columns, each as wide as its widest cell.
     pub(crate) fn columns(&mut self, sides: &[Side], rows: &[Vec<Cell>]) -> io::Result<()> {
-        let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..sides.len()).map(width).collect();
+        self.columns_from(sides, rows, &mut vec![0; sides.len()])
+    }
+
+    /// The same, going on below rows that were written before: each column is at least as wide as it was.
+    pub(crate) fn columns_from(&mut self, sides: &[Side], rows: &[Vec<Cell>], widths: &mut [usize]) -> io::Result<()> {
+        for row in rows {
+            widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().max(*width));
+        }
         for row in rows {
             let last = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |at| at + 1);
             for (i, cell) in row[..last].iter().enumerate() {

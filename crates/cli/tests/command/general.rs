@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 #[test]
 fn help_names_every_command_and_teaches() {
     let help = isoform(&["help"]).good();
-    for command in ["demo", "format", "explain", "layout", "sources", "completions"] {
+    for command in ["demo", "dump", "format", "explain", "layout", "sources", "completions"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} in {help}");
         let long = isoform(&["help", command]).good();
         let teaches = long.contains("Example") || matches!(command, "sources" | "demo");
@@ -21,7 +21,9 @@ fn help_names_every_command_and_teaches() {
 #[test]
 fn a_wrong_command_line_has_status_2() {
     assert_eq!(isoform(&[]).status, 2);
-    for arguments in [&["frobnicate"][..], &["format"], &["format", "a", "b"], &["layout", "--onn"]] {
+    for arguments in
+        [&["frobnicate"][..], &["format"], &["format", "a", "b"], &["layout", "--onn"], &["dump", "-n", "x", "-"]]
+    {
         let errors = isoform(arguments).bad(2);
         assert!(errors.contains("--help"), "{errors}");
     }

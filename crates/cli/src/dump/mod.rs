@@ -1,0 +1,165 @@
+//! `isoform dump`: the records of a stream. What they look like is in `show`.
+
+mod columns;
+mod show;
+
+use crate::args;
+use crate::failure::Failure;
+use crate::open::{Choice, Content, Input, open};
+use crate::output::{Output, plural};
+use isoform::message::HEADER;
+use isoform::stream::Reader;
+use isoform::{Class, Code, Error, Token, Verifier, View};
+use show::Show;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::time::Duration;
+
+/// How often a file that is followed is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Verifiers of so many formats are kept.
+const VERIFIERS: usize = 1024;
+/// So many messages that cannot be shown are told of one by one.
+const TOLD: u64 = 10;
+
+pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Failure> {
+    let opened = open(&arguments.source, output)?;
+    let Content::Stream(mut reader) = opened.content else {
+        let failure = Failure::usage(format!("{} holds shapes, not records", opened.name));
+        return Err(failure.hint("`isoform format` shows shapes"));
+    };
+    let follow = arguments.follow && reader.inner().may_grow();
+    let mut dump = Dump {
+        name: opened.name,
+        choice: opened.choice,
+        show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
+        verifiers: HashMap::new(),
+        messages: 0,
+        shown: 0,
+        failed: 0,
+        told: 0,
+        fieldless: HashSet::new(),
+        status: 0,
+    };
+    while arguments.count.is_none_or(|count| dump.shown < count) {
+        match dump.message(&mut reader) {
+            Ok(true) if reader.is_ready() => {}
+            Ok(true) => dump.show.flush()?,
+            Ok(false) if follow => dump.wait(&reader)?,
+            Ok(false) => break,
+            Err(Stop::Stream(error)) if follow && error.code() == Code::Cut => dump.wait(&reader)?,
+            Err(Stop::Stream(error)) if reader.goes_on_after(&error) => {
+                dump.messages += 1;
+                dump.tell(error, reader.position() - HEADER as u64, None);
+            }
+            Err(Stop::Stream(error)) => {
+                dump.show.flush()?;
+                return Err(Failure::from(error).about(&dump.name));
+            }
+            Err(Stop::Output(error)) => return Err(error.into()),
+        }
+    }
+    dump.end()
+}
+
+/// A dump in progress.
+struct Dump {
+    name: String,
+    choice: Choice,
+    show: Show,
+    verifiers: HashMap<Token, Verifier>,
+    messages: u64,
+    shown: u64,
+    /// Messages that could not be shown, and those of them that were told of.
+    failed: u64,
+    told: u64,
+    /// Formats that lack a field that was asked for.
+    fieldless: HashSet<Token>,
+    status: u8,
+}
+
+/// Why a message was not shown.
+enum Stop {
+    Stream(Error),
+    Output(io::Error),
+}
+
+impl Dump {
+    /// Shows the next message, if it is of a format that was chosen. `false` if there is none now.
+    fn message(&mut self, reader: &mut Reader<Input>) -> Result<bool, Stop> {
+        let Some((_, format)) = reader.peek()? else { return Ok(false) };
+        if !self.choice.is(&format) {
+            reader.seek_past()?;
+            self.messages += 1;
+            return Ok(true);
+        }
+        let position = reader.position() - HEADER as u64;
+        let Some(message) = reader.next()? else { return Ok(false) };
+        self.messages += 1;
+        if self.verifiers.len() > VERIFIERS {
+            self.verifiers.clear();
+        }
+        let verifier = self.verifiers.entry(format.token()).or_insert_with(|| Verifier::new(&format));
+        let shown = match verifier.verify(message.body()) {
+            Ok(body) => {
+                let about = format_args!("message {} at byte {position}", self.messages);
+                self.show.record(&format, View::new(body), about)?
+            }
+            Err(error) => Err(error),
+        };
+        match shown {
+            Ok(()) => self.shown += 1,
+            Err(error) => self.tell(error, position, Some(format.token())),
+        }
+        Ok(true)
+    }
+
+    /// Waits for a file to grow.
+    fn wait(&mut self, reader: &Reader<Input>) -> Result<(), Failure> {
+        self.show.flush()?;
+        if reader.inner().length().is_some_and(|length| length < reader.position()) {
+            let failure = Failure::data(format!("{} has become shorter than what was read of it", self.name));
+            return Err(failure.hint("it may have been written anew: start again"));
+        }
+        std::thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// Tells of a message that cannot be shown, and goes on. That a format has no field of a name is told once.
+    fn tell(&mut self, error: Error, position: u64, format: Option<Token>) {
+        self.status = self.status.max(if error.class() == Class::Usage { 2 } else { 1 });
+        self.failed += 1;
+        let known = error.code() == Code::NoSuchField && format.is_some_and(|format| !self.fieldless.insert(format));
+        if self.told == TOLD || known {
+            return;
+        }
+        self.told += 1;
+        let _ = self.show.flush(); // in the order in which things happened; a failure to write comes again
+        let about = format!("{}: message {} at byte {position}", self.name, self.messages);
+        let _ = Failure::from(error).about(&about).report();
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        self.show.flush()?;
+        match self.failed - self.told {
+            0 if self.failed == 0 => Ok(()),
+            0 => Err(Failure::Shown { status: self.status }),
+            more => {
+                let message = format!("{}: {} more cannot be shown", self.name, plural(more as usize, "message"));
+                Err(Failure::Told { message, hint: None, status: self.status })
+            }
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Stream(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Output(error)
+    }
+}

@@ -1,0 +1,134 @@
+//! Records for the eye - a line for each field, or a row for each record - and as JSON.
+
+use super::columns::Columns;
+use crate::args::Style;
+use crate::output::{Cell, Output, Tone, cell, toned};
+use isoform::text::json;
+use isoform::{Error, Format, View};
+use std::fmt::Arguments;
+use std::io::{self, Write};
+
+/// Room for a text or an array where each field has a line of its own.
+const LINE: usize = 60;
+/// The same in a row.
+const CELL: usize = 24;
+/// So many rows are put in columns at once, if they come fast enough.
+const ROWS: usize = 100;
+
+/// Shows records, one after another.
+pub(super) struct Show {
+    style: Style,
+    /// Only the fields at these paths, if there are any.
+    paths: Vec<String>,
+    output: Output,
+    /// The format of the latest record, as columns.
+    latest: Option<(Format, Columns)>,
+    /// Rows that have not been written yet.
+    rows: Vec<Vec<Cell>>,
+    /// Something was written before.
+    begun: bool,
+}
+
+impl Show {
+    pub(super) fn new(style: Style, paths: Vec<String>, output: Output) -> Show {
+        Show { style, paths, output, latest: None, rows: Vec::new(), begun: false }
+    }
+
+    /// Shows a record. The outer failure is one to write, the inner one is of the record.
+    pub(super) fn record(
+        &mut self,
+        format: &Format,
+        view: View<'_>,
+        about: Arguments<'_>,
+    ) -> io::Result<Result<(), Error>> {
+        if self.style == Style::Json {
+            return match self.json(view) {
+                Ok(line) => writeln!(self.output, "{line}").map(Ok),
+                Err(error) => Ok(Err(error)),
+            };
+        }
+        let new = match &self.latest {
+            Some((latest, _)) if latest == format => None,
+            _ => Some(Columns::new(format, &self.paths, if self.style == Style::Table { CELL } else { LINE })),
+        };
+        let Some(columns) = new.as_ref().or(self.latest.as_ref().map(|(_, columns)| columns)) else {
+            return Ok(Ok(()));
+        };
+        let cells = match columns.cells(view) {
+            Ok(cells) => cells,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(columns) = new {
+            self.flush_rows()?;
+            self.latest = Some((format.clone(), columns));
+            if self.style == Style::Table {
+                self.head(format)?;
+            }
+        }
+        match self.style {
+            Style::Table => self.row(cells).map(Ok),
+            _ => self.lines(&cells, about).map(Ok),
+        }
+    }
+
+    /// Writes what is waiting to be put in columns with more.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.flush_rows()?;
+        self.output.flush()
+    }
+
+    fn json(&self, view: View<'_>) -> Result<String, Error> {
+        match &self.paths[..] {
+            [] => Ok(json::line(view)),
+            paths => json::fields(view, paths),
+        }
+    }
+
+    fn lines(&mut self, cells: &[String], about: Arguments<'_>) -> io::Result<()> {
+        let Show { latest: Some((format, columns)), output, .. } = self else { return Ok(()) };
+        if std::mem::replace(&mut self.begun, true) {
+            writeln!(output)?;
+        }
+        writeln!(
+            output,
+            "{}  {}",
+            output.paint(Tone::Strong, format.name()),
+            output.paint(Tone::Faint, &about.to_string())
+        )?;
+        let width = columns.heads.iter().map(|head| head.name.chars().count()).max().unwrap_or(0);
+        for (head, cell) in columns.heads.iter().zip(cells) {
+            let unit =
+                head.unit.as_deref().map_or(String::new(), |unit| output.paint(Tone::Faint, &format!(" {unit}")));
+            writeln!(output, "  {:width$}  {cell}{unit}", head.name)?;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, format: &Format) -> io::Result<()> {
+        let Show { latest: Some((_, columns)), output, rows, .. } = self else { return Ok(()) };
+        if std::mem::replace(&mut self.begun, true) {
+            writeln!(output)?;
+        }
+        writeln!(output, "{}", output.paint(Tone::Strong, format.name()))?;
+        rows.push(columns.heads.iter().map(|head| toned(Tone::Faint, &head.name)).collect());
+        if columns.heads.iter().any(|head| head.unit.is_some()) {
+            rows.push(
+                columns.heads.iter().map(|head| toned(Tone::Faint, head.unit.as_deref().unwrap_or(""))).collect(),
+            );
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, cells: Vec<String>) -> io::Result<()> {
+        self.rows.push(cells.into_iter().map(cell).collect());
+        if self.rows.len() < ROWS { Ok(()) } else { self.flush_rows() }
+    }
+
+    fn flush_rows(&mut self) -> io::Result<()> {
+        let Some((_, columns)) = &mut self.latest else { return Ok(()) };
+        let sides: Vec<_> = columns.heads.iter().map(|head| head.side).collect();
+        self.output.columns_from(&sides, &self.rows, &mut columns.widths)?;
+        self.rows.clear();
+        Ok(())
+    }
+}

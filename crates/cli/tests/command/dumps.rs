@@ -1,0 +1,202 @@
+//! `dump`.
+
+use super::*;
+use isoform::Token;
+use isoform::message::Header;
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read};
+
+const LINES: &str = "\
+Gauge  message 3 at byte 160
+  id     3
+  depth  1.5 m
+
+Track  message 4 at byte 320
+  name    north
+  state   bad
+  count   2
+  points  [{x: 1.0, y: 2.5}, {x: -3.0, y: 1e300}]
+";
+
+const TABLE: &str = "\
+Gauge
+id  depth
+        m
+ 1    0.5
+ 2    1.0
+ 3    1.5
+
+Track
+name   state  count  points
+north  bad        2  [… 2 records]
+";
+
+const JSON: &str = "\
+{\"id\":1,\"depth\":0.5}
+{\"id\":2,\"depth\":1.0}
+{\"id\":3,\"depth\":1.5}
+{\"name\":\"north\",\"state\":\"bad\",\"count\":2,\"points\":[{\"x\":1.0,\"y\":2.5},{\"x\":-3.0,\"y\":1e300}]}
+";
+
+#[test]
+fn records_in_every_style() {
+    let files = Files::new();
+    let path = files.write("a.iso", stream());
+    let text = isoform(&["dump", &path]).good();
+    assert!(text.ends_with(LINES), "{text}");
+    assert_eq!(isoform(&["dump", "--table", &path]).good(), TABLE);
+    assert_eq!(isoform(&["dump", "--json", &path]).good(), JSON);
+    assert_eq!(isoform_reading(&["dump", "--json", "-"], &stream()).good(), JSON);
+    assert!(isoform(&["dump", "--json", "--table", &path]).bad(2).contains("cannot be used with"));
+}
+
+#[test]
+fn some_records_and_some_fields() {
+    let files = Files::new();
+    let path = files.write("a.iso", stream());
+    let lines = |arguments: &[&str]| isoform(&[&["dump", "--json"], arguments].concat()).good().lines().count();
+    assert_eq!(lines(&[&path, "--count", "2"]), 2);
+    assert_eq!(lines(&[&path, "-n", "0"]), 0);
+    assert_eq!(lines(&[&format!("{path}#Gauge")]), 3);
+    assert_eq!(lines(&[&format!("{path}#Track"), "-n", "5"]), 1);
+    assert_eq!(lines(&[&format!("{path}#Trek")]), 0);
+    let track = format!("{path}#Track");
+    let json = isoform(&["dump", "--json", "--fields", "points[1].x,name", &track]).good();
+    assert_eq!(json, "{\"points[1].x\":-3.0,\"name\":\"north\"}\n");
+    let text = isoform(&["dump", "--fields", "points[1].x,points", &track]).good();
+    assert_eq!(text.lines().nth(1), Some("  points[1].x  -3.0"));
+    let table = isoform(&["dump", "--table", "--fields", "depth", &format!("{path}#Gauge")]).good();
+    assert_eq!(table, "Gauge\ndepth\n    m\n  0.5\n  1.0\n  1.5\n");
+}
+
+#[test]
+fn fields_that_are_not_there() {
+    let run = isoform_reading(&["dump", "--json", "--fields", "depth", "-"], &stream());
+    assert_eq!(run.output, "{\"depth\":0.5}\n{\"depth\":1.0}\n{\"depth\":1.5}\n");
+    let errors = run.bad(2);
+    assert!(errors.contains("message 4 at byte 320: no such field: expected one of name, state"), "{errors}");
+    let errors = isoform_reading(&["dump", "--fields", "deep", "-#Gauge"], &stream()).bad(2);
+    assert_eq!(errors.matches("no such field").count(), 1, "told once, not for each record: {errors}");
+    assert!(errors.contains("hint: `isoform format` lists the fields"), "{errors}");
+    assert!(errors.contains("2 messages more cannot be shown"), "{errors}");
+}
+
+#[test]
+fn a_cut_stream_shows_what_came() {
+    let bytes = stream();
+    for cut in (0..bytes.len()).step_by(5) {
+        let run = isoform_reading(&["dump", "--json", "-"], &bytes[..cut]);
+        assert!(JSON.starts_with(&run.output), "cut at {cut}: {}", run.output);
+        match run.status {
+            0 => assert_eq!(run.errors, "", "cut at {cut}"),
+            _ => assert!(run.bad(1).contains("the stream ends within a message"), "cut at {cut}"),
+        }
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_shown_is_told_of_and_passed_over() {
+    let mut bytes = stream();
+    let strange = Token::from_bytes([7; 16]);
+    bytes.extend(Header::new(strange, 16).to_bytes());
+    bytes.extend([0; 16]);
+    let mut writer = Writer::new(Vec::new());
+    let mut body = track_body("south", 0, &[]);
+    writer.write_body(&track(), &body).unwrap();
+    body[3] = 1;
+    writer.write_body(&track(), &body).unwrap();
+    bytes.extend(writer.into_inner());
+    bytes.extend(stream());
+    let run = isoform_reading(&["dump", "--json", "-"], &bytes);
+    assert_eq!(run.output.lines().count(), 9);
+    let errors = run.bad(1);
+    assert!(
+        errors
+            .contains(&format!("message 5 at byte 416: unknown format: expected a registered format, came {strange}")),
+        "{errors}"
+    );
+    assert!(errors.contains("pointer slot out of place at name"), "{errors}");
+    assert!(errors.contains("hint: "), "{errors}");
+
+    let many: Vec<u8> = (0..50).flat_map(|_| [&Header::new(strange, 16).to_bytes()[..], &[0; 16]].concat()).collect();
+    let errors = isoform_reading(&["dump", "-"], &many).bad(1);
+    assert!(errors.matches("unknown format").count() == 10 && errors.contains("40 messages more"), "{errors}");
+}
+
+#[test]
+fn what_is_no_stream() {
+    assert!(isoform_reading(&["dump", "-"], SHAPES.as_bytes()).bad(2).contains("holds shapes, not records"));
+    let errors = isoform_reading(&["dump", "-"], b"\x89PNG\r\n").bad(1);
+    assert!(errors.contains("not an Isoform message") && errors.contains("hint: a stream begins with"), "{errors}");
+    assert_eq!(isoform_reading(&["dump", "-"], b"").good(), "");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough() {
+    let mut writer = Writer::new(Vec::new());
+    (0..20_000).for_each(|id| writer.write_body(&gauge(), &gauge_body(id, 0.0)).unwrap());
+    let files = Files::new();
+    let path = files.write("long.iso", writer.into_inner());
+    for style in ["--json", "--table"] {
+        let mut child = command(&["dump", style, &path]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let run = Run::of(child.wait_with_output().unwrap());
+        assert_eq!((run.status, &*run.errors), (0, ""));
+    }
+}
+
+#[test]
+fn records_are_shown_as_they_come() {
+    for style in ["--json", "--table"] {
+        let mut child = command(&["dump", style, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut writer = Writer::new(Vec::new());
+        for id in 100..105 {
+            writer.write_body(&gauge(), &gauge_body(id, 0.0)).unwrap();
+            input.write_all(&std::mem::take(writer.inner_mut())).unwrap();
+            let mut line = String::new();
+            while !line.contains(&id.to_string()) {
+                line.clear();
+                assert!(output.read_line(&mut line).unwrap() > 0);
+            }
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_file_is_followed_while_it_grows() {
+    let files = Files::new();
+    let bytes = stream();
+    let path = files.write("growing.iso", b"");
+    let mut child =
+        command(&["dump", "--json", "--follow", "--count", "4", &path]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+    let mut line = String::new();
+    file.write_all(&bytes[..170]).unwrap();
+    output.read_line(&mut line).unwrap();
+    file.write_all(&bytes[170..300]).unwrap();
+    output.read_line(&mut line).unwrap();
+    file.write_all(&bytes[300..]).unwrap();
+    output.read_to_string(&mut line).unwrap();
+    assert_eq!(line, JSON);
+    assert!(child.wait().unwrap().success());
+    let run = isoform_reading(&["dump", "--json", "--follow", "-"], &bytes);
+    assert_eq!(run.good(), JSON, "a pipe that was closed does not grow");
+}
+
+#[test]
+fn a_file_that_is_written_anew_is_not_followed() {
+    let files = Files::new();
+    let path = files.write("anew.iso", stream());
+    let mut child = command(&["dump", "--json", "--follow", &path]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    (0..4).for_each(|_| drop(output.read_line(&mut String::new()).unwrap()));
+    files.write("anew.iso", b"");
+    assert!(Run::of(child.wait_with_output().unwrap()).bad(1).contains("has become shorter"));
+}
