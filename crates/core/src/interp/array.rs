@@ -13,6 +13,7 @@ struct Dims {
 }
 
 impl<O: Output> Run<'_, O> {
+    #[inline(never)]
     pub(super) fn array(&mut self, array: &Array, src: usize, dst: usize) -> Result<()> {
         let machine = self.plan.wire().machine();
         let elements = match array.src {

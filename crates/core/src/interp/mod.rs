@@ -11,7 +11,7 @@ mod convert;
 mod wide;
 
 use crate::error::{Code, Error, Result};
-use crate::plan::{Bytes, Plan, Step, Transform};
+use crate::plan::{Bytes, Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 
 /// Where a converted record goes: bytes that can grow at their end.
@@ -69,6 +69,7 @@ impl Output for Fixed<'_> {
 ///
 /// # Panics
 /// If the body is not of the plan's wire format.
+#[inline]
 pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
     out.grow(plan.native().size())?;
@@ -83,6 +84,7 @@ pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
 ///
 /// # Panics
 /// If the body is not of the plan's wire format, or `dst` not of the native format's size.
+#[inline]
 pub fn run_fixed(plan: &Plan, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
     assert_eq!(dst.len(), plan.native().size(), "the destination holds one native record");
     run(plan, body, &mut Fixed(dst))
@@ -106,32 +108,40 @@ impl<O: Output> Run<'_, O> {
                 Step::Permute { width, swap, pairs } => {
                     bytes::permute(*width, *swap, pairs, &self.src[src..], &mut self.out.bytes()[dst..]);
                 }
+                Step::Elements { src: from, dst: to, count, transform: Transform::Swap { width, per }, .. } => {
+                    self.swap(src + from, dst + to, *width, per * count);
+                }
                 Step::Elements { src: from, dst: to, count, transform, field } => {
                     self.elements(src + from, dst + to, *count, transform, *field, &[])?;
                 }
                 Step::Array(array) => self.array(array, src, dst)?,
-                Step::Fill { dst: to, bytes } => {
-                    let place = &mut self.out.bytes()[dst + to..][..bytes.len()];
-                    match bytes {
-                        Bytes::Zero(_) => place.fill(0),
-                        Bytes::Of(bytes) => place.copy_from_slice(bytes),
-                    }
-                }
+                Step::Fill { dst: to, bytes } => self.fill(dst + to, bytes),
                 Step::Text { dst: to, text } => self.put_string(text, dst + to)?,
                 Step::Chars { src: from, dst: to, len, field } => {
                     self.chars(src + from, dst + to, *len, *field)?;
                 }
-                Step::Str { src: from, len, dst: to } => {
-                    let chars = &self.src[src + from..][..*len];
-                    let end = chars.iter().position(|&byte| byte == 0).unwrap_or(*len);
-                    self.put_string(&chars[..end], dst + to)?;
-                }
+                Step::Str { src: from, len, dst: to } => self.str(src + from, *len, dst + to)?,
             }
         }
         Ok(())
     }
 
+    #[inline]
+    fn swap(&mut self, src: usize, dst: usize, width: usize, count: usize) {
+        let length = width * count;
+        bytes::swap(width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
+    }
+
+    fn fill(&mut self, dst: usize, bytes: &Bytes) {
+        let place = &mut self.out.bytes()[dst..][..bytes.len()];
+        match bytes {
+            Bytes::Zero(_) => place.fill(0),
+            Bytes::Of(bytes) => place.copy_from_slice(bytes),
+        }
+    }
+
     /// Transforms `count` consecutive elements. `dims` are the array's dimensions, if only the record knows them.
+    #[inline(never)]
     fn elements(
         &mut self,
         src: usize,
@@ -146,33 +156,9 @@ impl<O: Output> Run<'_, O> {
                 let length = size * count;
                 self.out.bytes()[dst..][..length].copy_from_slice(&self.src[src..][..length]);
             }
-            Transform::Swap { width, per } => {
-                let length = width * per * count;
-                bytes::swap(*width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
-            }
-            Transform::Convert { conversion, per } => {
-                let numbers = count * per;
-                let from = &self.src[src..][..numbers * usize::from(conversion.from.size)];
-                let to = &mut self.out.bytes()[dst..][..numbers * usize::from(conversion.to.size)];
-                convert::convert(conversion, from, to).map_err(|fault| {
-                    let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
-                    error.expected(describe(conversion.to)).came(fault.came)
-                })?;
-            }
-            Transform::Symbols(symbols) => {
-                let (from, to) = (usize::from(symbols.from.size), usize::from(symbols.to.size));
-                for index in 0..count {
-                    let value = convert::integer(symbols.from, &self.src[src + index * from..][..from]);
-                    let number = symbols.look_up(value).map_err(|symbol| {
-                        let came = symbol.map_or_else(|| value.to_string(), str::to_string);
-                        self.plan
-                            .fault(Code::UnknownSymbol, field, Some(index), dims)
-                            .expected("a known symbol")
-                            .came(came)
-                    })?;
-                    convert::store_integer(symbols.to, number, &mut self.out.bytes()[dst + index * to..][..to]);
-                }
-            }
+            Transform::Swap { width, per } => self.swap(src, dst, *width, per * count),
+            Transform::Convert { conversion, per } => self.convert(src, dst, count, conversion, *per, field, dims)?,
+            Transform::Symbols(symbols) => self.symbols(src, dst, count, symbols, field, dims)?,
             Transform::String => {
                 let (from, to) = (self.plan.wire().machine(), self.plan.native().machine());
                 for index in 0..count {
@@ -186,6 +172,50 @@ impl<O: Output> Run<'_, O> {
                         .map_err(|error| self.in_element(error, field, index, dims))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as `elements`")]
+    fn convert(
+        &mut self,
+        src: usize,
+        dst: usize,
+        count: usize,
+        conversion: &Conversion,
+        per: usize,
+        field: usize,
+        dims: &[usize],
+    ) -> Result<()> {
+        let numbers = count * per;
+        let from = &self.src[src..][..numbers * usize::from(conversion.from.size)];
+        let to = &mut self.out.bytes()[dst..][..numbers * usize::from(conversion.to.size)];
+        convert::convert(conversion, from, to).map_err(|fault| {
+            let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
+            error.expected(describe(conversion.to)).came(fault.came)
+        })
+    }
+
+    #[inline(never)]
+    fn symbols(
+        &mut self,
+        src: usize,
+        dst: usize,
+        count: usize,
+        symbols: &Symbols,
+        field: usize,
+        dims: &[usize],
+    ) -> Result<()> {
+        let (from, to) = (usize::from(symbols.from.size), usize::from(symbols.to.size));
+        for index in 0..count {
+            let value = convert::integer(symbols.from, &self.src[src + index * from..][..from]);
+            let number = symbols.look_up(value).map_err(|symbol| {
+                let came = symbol.map_or_else(|| value.to_string(), str::to_string);
+                let error = self.plan.fault(Code::UnknownSymbol, field, Some(index), dims);
+                error.expected("a known symbol").came(came)
+            })?;
+            convert::store_integer(symbols.to, number, &mut self.out.bytes()[dst + index * to..][..to]);
         }
         Ok(())
     }
@@ -221,6 +251,13 @@ impl<O: Output> Run<'_, O> {
         self.put_string(&text[..memchr::memchr(0, text).unwrap_or(text.len())], dst)
     }
 
+    fn str(&mut self, src: usize, len: usize, dst: usize) -> Result<()> {
+        let chars = &self.src[src..][..len];
+        let end = chars.iter().position(|&byte| byte == 0).unwrap_or(len);
+        self.put_string(&chars[..end], dst)
+    }
+
+    #[inline(never)]
     fn chars(&mut self, src: usize, dst: usize, len: usize, field: usize) -> Result<()> {
         let text = self.string_at(src).unwrap_or(&[]);
         if text.len() >= len && self.plan.faults() == crate::plan::Faults::Error {
@@ -236,6 +273,7 @@ impl<O: Output> Run<'_, O> {
     }
 
     /// Lays down a string block, and points the slot at `dst` at it.
+    #[inline(never)]
     fn put_string(&mut self, text: &[u8], dst: usize) -> Result<()> {
         let block = self.block(text.len() + 1, 8)?;
         let place = &mut self.out.bytes()[block..];
