@@ -117,14 +117,30 @@ fn float(kind: FloatKind, size: u8) -> impl Strategy<Value = Value> + Clone {
         real.write(kind, ByteOrder::Big, &mut bytes[..usize::from(size)]);
         bytes
     };
-    let bits = any::<[u8; 16]>();
+    let bits = any::<[u8; 16]>().prop_map(move |bytes| small_exponent(kind, size, bytes));
     let plain = (-1000i32..1000).prop_map(move |number| real(Real::from(f64::from(number) / 8.0)));
     let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(|special| real(Real::from(special)));
     let special = select([&special[..], &corners(kind, size)].concat());
-    // It takes milliseconds to find the decimal digits of what is no `f64`.
     let often = if size > 8 { 20 } else { 2 };
     prop_oneof![often => bits, often => plain, 1 => special]
         .prop_map(move |bytes| value(Float::read(kind, ByteOrder::Big, &bytes[..usize::from(size)])))
+}
+
+/// The same digits, with an exponent near 0 for quads and x87 numbers: for others it takes milliseconds to find their
+/// decimal digits.
+fn small_exponent(kind: FloatKind, size: u8, mut bytes: [u8; 16]) -> [u8; 16] {
+    let place = match (kind, size) {
+        (FloatKind::X87, _) => usize::from(size) - 10,
+        (FloatKind::Ieee, 16) => 0,
+        _ => return bytes,
+    };
+    let near_zero = 0x3fff - 64 + u16::from(bytes[place + 1] & 0x7f);
+    let sign = u16::from(bytes[place] & 0x80) << 8;
+    bytes[place..place + 2].copy_from_slice(&(sign | near_zero).to_be_bytes());
+    if kind == FloatKind::X87 {
+        bytes[place + 2] |= 0x80; // the leading 1, without which it is no number
+    }
+    bytes
 }
 
 /// The smallest number, the largest without all its digits, the smallest with them, the largest, the next after 1.
