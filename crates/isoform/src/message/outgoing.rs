@@ -1,9 +1,10 @@
 //! A message to be sent: a header and a body in several buffers.
 
 use super::{ALIGNMENT, HEADER};
+use crate::stream::write_pieces;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::fmt;
-use std::io::{ErrorKind, IoSlice, Write};
+use std::io::{IoSlice, Write};
 
 /// A message to be sent: a vector of buffers, of which most point into the record that was encoded.
 ///
@@ -28,9 +29,6 @@ pub struct Message<'a> {
     body_length: usize,
     segments: &'a [IoSlice<'a>],
 }
-
-/// So many buffers are written in one call.
-const AT_ONCE: usize = 64;
 
 impl<'a> Message<'a> {
     /// A message whose first segment begins with its header.
@@ -79,33 +77,9 @@ impl<'a> Message<'a> {
     /// [`Code::Io`].
     pub fn write_to(&self, writer: &mut impl Write) -> Result<()> {
         let padding = &[0; ALIGNMENT][..self.len().wrapping_neg() % ALIGNMENT];
-        let mut segments = self.segments.iter().copied().chain([IoSlice::new(padding)]);
-        loop {
-            let mut some = [IoSlice::new(&[]); AT_ONCE];
-            let mut count = 0;
-            for (place, segment) in some.iter_mut().zip(&mut segments) {
-                *place = segment;
-                count += 1;
-            }
-            if count == 0 {
-                return Ok(());
-            }
-            write_all(writer, &mut some[..count]).map_err(|error| Error::new(Code::Io).came(error))?;
-        }
+        let pieces = self.segments.iter().map(|segment| &**segment).chain([padding]);
+        write_pieces(writer, pieces, &mut false).map_err(|error| Error::new(Code::Io).came(error))
     }
-}
-
-fn write_all(writer: &mut impl Write, mut segments: &mut [IoSlice<'_>]) -> std::io::Result<()> {
-    IoSlice::advance_slices(&mut segments, 0); // drops empty ones in front
-    while !segments.is_empty() {
-        match writer.write_vectored(segments) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(length) => IoSlice::advance_slices(&mut segments, length),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 impl fmt::Debug for Message<'_> {

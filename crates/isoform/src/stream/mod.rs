@@ -4,6 +4,32 @@
 //! itself, and two streams one after another are a stream. [`Writer`] writes one; [`Reader`] reads one, also while it
 //! is being written. Turning a record into a message is the encoder's work, and reading one that came the decoder's
 //! or a view's.
+//!
+//! ```
+//! use isoform::stream::{Reader, Writer};
+//! use isoform::{Decoder, Encoder, Record};
+//! #[derive(Record, Debug, PartialEq, Clone, Copy)]
+//! #[repr(C)]
+//! struct Gauge {
+//!     id: u32,
+//!     depth: f64,
+//! }
+//! let mut writer = Writer::new(Vec::new()); // or a file, a socket, standard output
+//! let mut encoder = Encoder::new();
+//! for id in 1..=3 {
+//!     writer.write(&encoder.encode(&Gauge { id, depth: 0.5 })?)?;
+//! }
+//! let bytes = writer.into_inner();
+//!
+//! let mut reader = Reader::new(&bytes[..]);
+//! let mut decoder = Decoder::<Gauge>::new();
+//! let mut depths = Vec::new();
+//! while let Some(message) = reader.next()? {
+//!     depths.push(decoder.decode(&message)?.depth);
+//! }
+//! assert_eq!(depths, [0.5; 3]);
+//! # Ok::<(), isoform::Error>(())
+//! ```
 
 mod buffer;
 mod reader;
@@ -11,6 +37,7 @@ mod writer;
 
 pub use reader::{MESSAGE_SIZE, Reader};
 pub use writer::Writer;
+pub(crate) use writer::write_pieces;
 
 use isoform_core::{Code, Error};
 

@@ -1,6 +1,7 @@
 //! Writing a stream.
 
 use super::io_error;
+use crate::Message;
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::collections::HashSet;
@@ -9,6 +10,9 @@ use std::io::{ErrorKind, IoSlice, Write};
 /// After so many formats a writer describes them anew, so that a reader that keeps only the
 /// [latest so many](crate::registry::LEARNED_FORMATS) knows each one when its messages come.
 const DESCRIBED_FORMATS: usize = crate::registry::LEARNED_FORMATS;
+
+/// So many pieces are written in one call.
+const AT_ONCE: usize = 64;
 
 /// Writes messages, each format's description before its first message.
 ///
@@ -27,42 +31,27 @@ impl<W: Write> Writer<W> {
         Writer { inner, described: HashSet::new(), broken: false }
     }
 
-    /// Writes a message that is there already: the whole body, as [`spec/message.md`] says. What it holds is not
-    /// checked here, but by whoever reads it.
+    /// Writes a message, as an [`Encoder`](crate::Encoder) makes it of a record.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn write(&mut self, message: &Message<'_>) -> Result<()> {
+        let length = message.len() - HEADER;
+        self.write_message(message.format(), message.segments().iter().map(|segment| &**segment), length)
+    }
+
+    /// Writes a message whose body is there already, as `spec/message.md` says it must be: one that came from elsewhere
+    /// and is passed on, or that a tool made. What it holds is not checked here, but by whoever reads it.
     ///
     /// # Errors
     /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::Io`].
-    ///
-    /// [`spec/message.md`]: https://github.com/isoform/isoform/blob/main/spec/message.md
     pub fn write_body(&mut self, format: &Format, body: &[u8]) -> Result<()> {
-        self.write_segments(format, &[body])
-    }
-
-    /// Writes a message whose body is in several pieces.
-    ///
-    /// # Errors
-    /// As [`Writer::write_body`].
-    pub fn write_segments(&mut self, format: &Format, body: &[&[u8]]) -> Result<()> {
-        let length: usize = body.iter().map(|segment| segment.len()).sum();
-        if length < format.size() {
+        if body.len() < format.size() {
             let error = Error::new(Code::BodyLength).at(format.name());
-            return Err(error.expected(format_args!("at least {} bytes", format.size())).came(length));
+            return Err(error.expected(format_args!("at least {} bytes", format.size())).came(body.len()));
         }
-        let header = Header::new(format.token(), length as u64).to_bytes();
-        let new = self.is_new(format);
-        let description = new.then(|| description(format));
-        let mut segments = Vec::with_capacity(body.len() + 5);
-        if let Some((header, body, padding)) = &description {
-            segments.extend([IoSlice::new(header), IoSlice::new(body), IoSlice::new(padding)]);
-        }
-        segments.push(IoSlice::new(&header));
-        segments.extend(body.iter().map(|segment| IoSlice::new(segment)));
-        segments.push(IoSlice::new(padding(length)));
-        self.write_all(&mut segments)?;
-        if new {
-            self.described.insert(format.token());
-        }
-        Ok(())
+        let header = Header::new(format.token(), body.len() as u64).to_bytes();
+        self.write_message(format, [&header[..], body].into_iter(), body.len())
     }
 
     /// Writes the description of a format if it was not written before, so that a reader knows the format before
@@ -73,7 +62,7 @@ impl<W: Write> Writer<W> {
     pub fn describe(&mut self, format: &Format) -> Result<()> {
         if self.is_new(format) {
             let (header, body, padding) = description(format);
-            self.write_all(&mut [IoSlice::new(&header), IoSlice::new(body), IoSlice::new(padding)])?;
+            self.write_pieces([&header[..], body, padding].into_iter())?;
             self.described.insert(format.token());
         }
         Ok(())
@@ -112,27 +101,56 @@ impl<W: Write> Writer<W> {
         true
     }
 
-    fn write_all(&mut self, mut segments: &mut [IoSlice<'_>]) -> Result<()> {
-        if self.broken {
-            return Err(Error::new(Code::Io).came("a message before was written only in part"));
+    /// Writes header and body, and before them the description if it is new: in one call, if there are few pieces.
+    fn write_message<'s>(
+        &mut self,
+        format: &'s Format,
+        message: impl Iterator<Item = &'s [u8]>,
+        length: usize,
+    ) -> Result<()> {
+        let message = message.chain([padding(length)]);
+        if !self.is_new(format) {
+            return self.write_pieces(message);
         }
-        let mut written = false;
-        IoSlice::advance_slices(&mut segments, 0); // drops empty ones in front
-        while !segments.is_empty() {
-            match self.inner.write_vectored(segments) {
-                Ok(0) => return Err(self.failed(written, &ErrorKind::WriteZero.into())),
-                Ok(length) => IoSlice::advance_slices(&mut segments, length),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.failed(written, &error)),
-            }
-            written = true;
-        }
+        let (header, body, padding) = description(format);
+        let shorter = |piece| -> &[u8] { piece }; // in lifetime: as long as the header's
+        self.write_pieces([&header[..], body, padding].into_iter().chain(message.map(shorter)))?;
+        self.described.insert(format.token());
         Ok(())
     }
 
-    fn failed(&mut self, written: bool, error: &std::io::Error) -> Error {
-        self.broken = written;
-        io_error(error)
+    fn write_pieces<'s>(&mut self, pieces: impl Iterator<Item = &'s [u8]>) -> Result<()> {
+        if self.broken {
+            return Err(Error::new(Code::Io).came("a message before was written only in part"));
+        }
+        write_pieces(&mut self.inner, pieces, &mut self.broken).map_err(|error| io_error(&error))
+    }
+}
+
+/// Writes pieces one after another, several in each call. If that fails, `partly` says whether some bytes were written.
+pub(crate) fn write_pieces<'s>(
+    writer: &mut impl Write,
+    pieces: impl Iterator<Item = &'s [u8]>,
+    partly: &mut bool,
+) -> std::io::Result<()> {
+    let mut written = false;
+    let mut pieces = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new);
+    loop {
+        let mut some = [IoSlice::new(&[]); AT_ONCE];
+        let count = some.iter_mut().zip(&mut pieces).map(|(place, piece)| *place = piece).count();
+        let mut left = &mut some[..count];
+        if left.is_empty() {
+            return Ok(());
+        }
+        while !left.is_empty() {
+            let length = match writer.write_vectored(left) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Ok(0) => Err(ErrorKind::WriteZero.into()),
+                other => other,
+            };
+            IoSlice::advance_slices(&mut left, length.inspect_err(|_| *partly = written)?);
+            written = true;
+        }
     }
 }
 
@@ -145,4 +163,17 @@ fn description(format: &Format) -> ([u8; HEADER], &[u8], &'static [u8]) {
 /// The zeros behind a body of this length.
 fn padding(length: usize) -> &'static [u8] {
     &[0; ALIGNMENT][..length.wrapping_neg() % ALIGNMENT]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_pieces_than_go_in_one_call() {
+        let pieces: Vec<Vec<u8>> = (0..3 * AT_ONCE).map(|i| vec![i as u8; i % 5]).collect();
+        let mut written = Vec::new();
+        write_pieces(&mut written, pieces.iter().map(|piece| &piece[..]), &mut false).unwrap();
+        assert_eq!(written, pieces.concat());
+    }
 }
