@@ -77,10 +77,11 @@ proptest! {
     #[test]
     fn whatever_counts_changes_the_token(format in any_format(), pick in any::<Index>(), change in any::<Index>()) {
         let changed = change.get(CHANGES)(format.structure(), pick);
-        if let Some(other) = changed.and_then(|structure| Format::new(Arc::new(structure)).ok()) {
-            prop_assert_ne!(other.token(), format.token());
-            prop_assert_ne!(other.structure(), format.structure());
-        }
+        let other = changed.and_then(|structure| Format::new(Arc::new(structure)).ok());
+        prop_assume!(other.is_some(), "this change cannot be made there");
+        let other = other.unwrap();
+        prop_assert_ne!(other.token(), format.token());
+        prop_assert_ne!(other.structure(), format.structure());
     }
 
     #[test]

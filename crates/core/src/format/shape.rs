@@ -8,7 +8,7 @@ use super::structure::{Field, Structure};
 use super::types::{Kind, Type, Width};
 use super::{Format, Layout, MAX_RECORD};
 use crate::error::{Code, Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A record's name and fields without sizes and offsets: what a C header says of a struct. [`Shape::on`] lays it out as
@@ -75,7 +75,7 @@ impl Shape {
     /// The shape of a format, with all its sizes. Where the fields lie is forgotten.
     pub fn of(format: &Format) -> Shape {
         let mut shape = Shape { records: Vec::new(), fault: None };
-        shape.add(format.structure());
+        shape.add(format.structure(), &mut HashSet::new());
         shape
     }
 
@@ -181,14 +181,14 @@ impl Shape {
         self
     }
 
-    /// Adds a structure after those that it nests, unless one of its name is there.
-    fn add(&mut self, structure: &Structure) {
-        if self.records.iter().any(|record| *record.name == *structure.name()) {
+    /// Adds a structure after those that it nests, unless it is among those that have been added.
+    fn add<'a>(&mut self, structure: &'a Structure, added: &mut HashSet<&'a str>) {
+        if !added.insert(structure.name()) {
             return;
         }
         for field in structure.fields() {
             if let Element::Structure(inner) = &field.element {
-                self.add(inner);
+                self.add(inner, added);
             }
         }
         let declare = |field: &Field| DeclaredField {
