@@ -9,9 +9,10 @@ use std::io::Write;
 /// Look into streams of records, their formats, and how they convert.
 #[derive(Parser)]
 #[command(name = "isoform", version, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "A SOURCE is a stream of records, a text file of record shapes, or - for standard input;
-`isoform help sources` tells all. Exit status: 0 done, 1 the data or the comparison failed,
-2 the command line is wrong or a source cannot be opened.")]
+#[command(after_help = "\
+A SOURCE is a stream of records, a text file of record shapes, or - for standard input: see `isoform help sources`.
+
+Exit status: 0 done; 1 the data or the comparison failed; 2 the command line is wrong, or a source cannot be opened.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -27,7 +28,7 @@ pub(crate) enum Command {
     /// How to name what a command reads
     #[command(long_about = SOURCES)]
     Sources,
-    /// Print a script that completes this command in a shell
+    /// Print a script that completes commands in a shell
     #[command(after_help = "Example:
   isoform completions bash > ~/.local/share/bash-completion/completions/isoform")]
     Completions {
@@ -88,9 +89,9 @@ impl Dump {
     }
 }
 
-/// Show every format in a source: fields, types, sizes, offsets, gaps, token
+/// Show the formats in a source: fields, types, offsets, gaps
 ///
-/// Of a stream, the formats are shown in the order in which its messages use them, and then those that it only
+/// For each format also its size, the machine that it is for, and its token. Of a stream, formats are shown in the order in which its messages use them, and then those that it only
 /// describes. A gap is bytes that belong to no field.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -105,7 +106,7 @@ pub(crate) struct Format {
     pub(crate) json: bool,
 }
 
-/// Explain what becomes of the records of one format in a receiver of another
+/// Explain what a receiver of one format makes of another
 ///
 /// For each field: what it comes as, what it becomes, what is done for it and at what cost, and what may be lost. At last
 /// the verdict: identical, no copy needed, full (each side reads the other's records), backward (NATIVE reads WIRE),
@@ -155,7 +156,7 @@ impl From<Faults> for plan::Faults {
     }
 }
 
-/// Show how machines lay out records: the layouts known, or a shape on each of them
+/// Show how machines lay out records
 ///
 /// Without a file: every layout that has a name, with byte order and the sizes and alignments of C's types.
 /// With a source: where each field of its records lies on every machine, or on the one named by --on.
@@ -177,16 +178,20 @@ pub(crate) struct Layout {
 
 const SOURCES: &str = r#"How to name what a command reads:
 
-  PATH               a stream of records, or a text file of shapes: its first bytes tell
-  -                  the same, from standard input
-  PATH#NAME          of several formats in it, the one of this name; or of this token, whose
-                     first digits suffice
-  PATH@LAYOUT        shapes laid out for another machine, such as track.shape@s390x;
-                     `isoform layout` lists the machines, and this one is the default
-  PATH#NAME@LAYOUT   both
+  PATH              a stream of records, or a text file of shapes: the first
+                    byte tells which
+  -                 the same, from standard input
+  PATH#NAME         of several formats in it, the one of this name; or of the
+                    token that begins with these digits
+  PATH@LAYOUT       shapes, laid out for another machine than this one, such as
+                    track.shape@s390x; `isoform layout` lists the machines
+  PATH#NAME@LAYOUT  both
 
-A stream is messages one after another, each format described before its first message, as the
-library's stream writer writes it. Shapes are declarations such as
+A file whose own name has # or @ in it is found as it is.
+
+A stream is messages one after another, each format described before its first
+message, as the library's stream writer writes them. Shapes are declarations
+such as
 
   record Point
     x  double  unit="m"
@@ -195,14 +200,12 @@ library's stream writer writes it. Shapes are declarations such as
     count   int
     points  Point[count]
 
-Further kinds are understood, but cannot be opened by this version:
+Further kinds of sources are understood, and not yet opened by this version:
 
-  token:HEX                  a format known to a format service
-  iso://HOST:PORT/CHANNEL    what is published on a channel
-  elf:FILE#STRUCT            a struct, from the debug information of a compiled program
-  xsd:URL#TYPE               a type of an XML Schema document
-
-A file whose name itself has # or @ in it is found as it is."#;
+  token:HEX                a format known to a format service
+  iso://HOST:PORT/CHANNEL  what is published on a channel
+  elf:FILE#STRUCT          a struct, from a program's debug information
+  xsd:URL#TYPE             a type of an XML Schema document"#;
 
 /// Prints what `isoform help sources` says.
 pub(crate) fn sources(output: &mut Output) -> std::io::Result<()> {

@@ -76,10 +76,12 @@ fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result<()> {
     Ok(())
 }
 
+/// A type without the symbols of an enumeration, and cut where it is too long.
 fn shortened(words: &str) -> String {
+    let words = words.split('{').next().unwrap_or(words);
     match words.char_indices().nth(TYPE) {
-        Some((end, _)) if words[end..].chars().count() > 2 => format!("{}..", &words[..end]),
-        _ => words.to_string(),
+        Some((end, _)) => format!("{}..", &words[..end]),
+        None => words.to_string(),
     }
 }
 
