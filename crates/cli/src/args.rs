@@ -39,7 +39,17 @@ pub(crate) enum Command {
 
 /// Watch a simulation and a reader exchange records across unlike machines
 #[derive(Args)]
-pub(crate) struct Demo {}
+#[command(after_help = "Examples:
+  isoform demo
+  isoform demo --simulation --seconds 1 | isoform format -")]
+pub(crate) struct Demo {
+    /// Only the simulation: its records, as a stream on standard output
+    #[arg(long)]
+    pub(crate) simulation: bool,
+    /// How long it goes on
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) seconds: f64,
+}
 
 /// Show the records of a stream
 ///

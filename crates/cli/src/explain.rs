@@ -51,7 +51,8 @@ fn print(
     writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))
 }
 
-fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result<()> {
+/// A row for each field, and what may be lost.
+pub(crate) fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result<()> {
     let head = ["field", "comes as", "becomes", "what is done", "cost"];
     let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
     for report in reports {

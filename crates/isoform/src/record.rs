@@ -21,6 +21,11 @@ pub trait Record: Sized {
     where
         Self: 'a;
 
+    /// The same struct, borrowing for `'a`: an [`Encoder`](crate::Encoder) outlives the records that it takes.
+    type For<'a>: Record<Native<'a> = Self::Native<'a>>
+    where
+        Self: 'a;
+
     /// The format of its native form.
     ///
     /// # Panics

@@ -97,7 +97,7 @@ fn flat_records_go_both_ways() {
         k: Phase::Gas,
         l: 12,
     };
-    let bytes = Encoder::new().encode(&record).unwrap().to_vec();
+    let bytes = Encoder::<Everything>::new().encode(&record).unwrap().to_vec();
     Verifier::new(Everything::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Everything>();
     let mut decoder = Decoder::<Everything>::new();
@@ -119,7 +119,7 @@ fn borrowed_parts_go_both_ways() {
         t: 300.0,
         step: -1,
     };
-    let bytes = Encoder::new().encode(&track).unwrap().to_vec();
+    let bytes = Encoder::<Track>::new().encode(&track).unwrap().to_vec();
     Verifier::new(Track::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Track>();
     let mut decoder = Decoder::<Track>::new();
@@ -136,7 +136,7 @@ fn owned_parts_go_both_ways() {
         points: vec![Point { x: 0.5, y: -0.5 }],
         tags: vec!["a".into(), String::new(), "ccc".into()],
     };
-    let mut encoder = Encoder::new();
+    let mut encoder = Encoder::<Owned>::new();
     let bytes = encoder.encode(&record).unwrap().to_vec();
     Verifier::new(Owned::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Owned>();
@@ -146,4 +146,18 @@ fn owned_parts_go_both_ways() {
     assert_eq!(&borrowed.samples[..], record.samples);
     assert_eq!(borrowed.tags[2].to_bytes(), b"ccc");
     assert_eq!(decoder.decode_owned(&incoming(&bytes, &registry)).unwrap(), record);
+}
+
+#[test]
+fn an_encoder_outlives_what_its_records_borrow() {
+    let mut encoder = Encoder::<Track>::new();
+    let lengths: Vec<usize> = (0..3)
+        .map(|n| {
+            let points = vec![Point { x: 0.0, y: 1.0 }; n];
+            let (name, points) = (Str::new(c"short-lived"), Slice::from(&points[..]));
+            let track = Track { id: 1, name, points, phase: Phase::Gas, t: 1.0, step: 2 };
+            encoder.encode(&track).unwrap().len()
+        })
+        .collect();
+    assert_eq!(lengths[2] - lengths[1], 16);
 }

@@ -1,5 +1,6 @@
 //! The built command as a user meets it: output, errors with hints, exit statuses, pipes.
 
+mod demonstration;
 mod dumps;
 mod explanations;
 mod formats;
