@@ -16,7 +16,7 @@ pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
-pub use message::{Incoming, Message};
+pub use message::{Header, Incoming, Message};
 pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str};
 pub use record::{Owned, Record};
 pub use registry::{Registry, Resolver};

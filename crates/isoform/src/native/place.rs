@@ -6,7 +6,7 @@
 //!    offsets of blocks inside, and each byte belongs to one block.
 //! 2. An [`Outline`] made from a structure has its sizes and offsets.
 
-use super::gather::count;
+use super::gather::{clear, count};
 use super::outline::{Block, Elements, Outline, SlotKind};
 use isoform_core::{Code, Error, Result};
 
@@ -23,6 +23,15 @@ pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> R
     let place = Place { base, length, address: base.expose_provenance() };
     // SAFETY: promised.
     unsafe { place.structure(outline, 0) }
+}
+
+/// Zeroes the gaps of a record.
+///
+/// # Safety
+/// `record` points at writable memory of the outline's size.
+pub(crate) unsafe fn clear_gaps(outline: &Outline, record: *mut u8) {
+    // SAFETY: promised, and (2).
+    unsafe { clear(record, &outline.gaps) }
 }
 
 struct Place {
