@@ -31,8 +31,9 @@ pub use token::Token;
 pub use types::{Kind, Length, Type, Width};
 
 use crate::error::{Code, Error, Result};
+use crate::verify::Checks;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Nested structures go at most this deep.
 pub const MAX_DEPTH: usize = 32;
@@ -150,6 +151,8 @@ struct Inner {
     root: Arc<Structure>,
     description: Description,
     token: Token,
+    /// What a verifier looks at, once one was asked for.
+    checks: OnceLock<Checks>,
 }
 
 impl Format {
@@ -161,7 +164,7 @@ impl Format {
     pub fn new(root: Arc<Structure>) -> Result<Format> {
         let description = Description::of(&root)?;
         let token = Token::of(description.as_bytes());
-        Ok(Format(Arc::new(Inner { root, description, token })))
+        Ok(Format(Arc::new(Inner { root, description, token, checks: OnceLock::new() })))
     }
 
     /// The format that these description bytes stand for.
@@ -206,6 +209,11 @@ impl Format {
     /// The name of this format on the wire.
     pub fn token(&self) -> Token {
         self.0.token
+    }
+
+    /// What there is to check in its bodies.
+    pub(crate) fn checks(&self) -> &Checks {
+        self.0.checks.get_or_init(|| Checks::of(self))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::format::{Dimension, Element, Enumeration, Field, Format, Machine, Str
 
 /// All checks of one format.
 #[derive(Debug)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     pub(super) machine: Machine,
     pub(super) fields: Box<[Check]>,
 }
@@ -118,7 +118,7 @@ pub(super) fn integer(machine: Machine, bytes: &[u8], signed: bool) -> u64 {
 }
 
 impl Checks {
-    pub(super) fn of(format: &Format) -> Checks {
+    pub(crate) fn of(format: &Format) -> Checks {
         Checks { machine: format.machine(), fields: structure(format.structure()) }
     }
 }

@@ -1,16 +1,16 @@
 //! The check that every body passes once, before anything else touches it (`spec/message.md`, "Verification").
 //!
-//! A [`Verifier`] is made once per wire format. [`checks`] lists what of that format can be wrong at all - slots,
-//! booleans, enumerations - and `walk` goes through a body by that list, in the order in which its blocks must lie.
-//! A body that passes has exactly one owner for each of its bytes, so whoever reads it needs no further care: plans,
-//! views, and use in place.
+//! What there is to check is worked out once per wire format, and kept with it. [`checks`] lists what of that format can
+//! be wrong at all - slots, booleans, enumerations - and `walk` goes through a body by that list, in the order in which
+//! its blocks must lie. A body that passes has exactly one owner for each of its bytes, so whoever reads it needs no
+//! further care: plans, views, and use in place.
 
 mod checks;
 mod walk;
 
 use crate::error::{Code, Error, Result};
 use crate::format::Format;
-use checks::Checks;
+pub(crate) use checks::Checks;
 
 /// Checks bodies of one format.
 ///
@@ -31,13 +31,13 @@ use checks::Checks;
 #[derive(Debug)]
 pub struct Verifier {
     format: Format,
-    checks: Checks,
 }
 
 impl Verifier {
     /// A verifier for bodies of this format.
     pub fn new(format: &Format) -> Verifier {
-        Verifier { format: format.clone(), checks: Checks::of(format) }
+        format.checks();
+        Verifier { format: format.clone() }
     }
 
     /// The format of the bodies that it checks.
@@ -45,22 +45,33 @@ impl Verifier {
         &self.format
     }
 
+    /// As [`Format::verify`].
+    ///
+    /// # Errors
+    /// As [`Format::verify`].
+    pub fn verify<'a>(&'a self, bytes: &'a [u8]) -> Result<Body<'a>> {
+        self.format.verify(bytes)
+    }
+}
+
+impl Format {
     /// Checks a whole body: its length, and every slot, array length, string end, boolean and enumeration in it, also
-    /// within nested structures and blocks. Takes time in proportion to the body, and no memory.
+    /// within nested structures and blocks. Takes time in proportion to the body, and no memory; but the first time, it
+    /// is found out what there is to check.
     ///
     /// # Errors
     /// With the path of the field at fault: [`Code::BodyLength`], [`Code::Slot`], [`Code::NullArray`],
     /// [`Code::ArrayLength`], [`Code::Unterminated`], [`Code::Boolean`] or [`Code::Symbol`].
     pub fn verify<'a>(&'a self, bytes: &'a [u8]) -> Result<Body<'a>> {
-        let size = self.format.size();
+        let size = self.size();
         if bytes.len() < size {
             return Err(wrong_length(format_args!("at least {size} bytes"), bytes.len()));
         }
-        let end = walk::walk(&self.checks, bytes, size)?;
+        let end = walk::walk(self.checks(), bytes, size)?;
         if end != bytes.len() {
             return Err(wrong_length(format_args!("{end} bytes"), bytes.len()));
         }
-        Ok(Body { format: &self.format, bytes })
+        Ok(Body { format: self, bytes })
     }
 }
 

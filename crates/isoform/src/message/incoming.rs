@@ -2,7 +2,7 @@
 
 use crate::Registry;
 use isoform_core::message::{Header, Split, split};
-use isoform_core::{Code, Error, Format, Result, Token};
+use isoform_core::{Body, Code, Error, Format, Result, Token, View};
 use std::borrow::Cow;
 
 /// A message that came, whose body has not been checked yet. A [`Reader`](crate::stream::Reader) lends them; one that
@@ -57,5 +57,39 @@ impl<'a> Incoming<'a> {
     /// The bytes that came.
     pub fn body(&self) -> &'a [u8] {
         self.body
+    }
+
+    /// Checks the body against its format.
+    ///
+    /// # Errors
+    /// As [`Format::verify`].
+    pub fn verify(&self) -> Result<Body<'_>> {
+        self.format.verify(self.body)
+    }
+
+    /// Checks the body, and gives access to its fields by name or path, without converting it.
+    ///
+    /// ```
+    /// use isoform::{Encoder, Incoming, Record, Registry};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct State {
+    ///     step: i32,
+    ///     rho: [f64; 3],
+    /// }
+    /// let bytes = Encoder::new().encode(&State { step: 5, rho: [0.5, 1.5, 2.5] })?.to_vec();
+    ///
+    /// let registry = Registry::new();
+    /// registry.register(State::format())?;
+    /// let message = Incoming::parse(&bytes, &registry)?;
+    /// let view = message.view()?;
+    /// assert_eq!((view.i64("step")?, view.f64("rho[1]")?), (5, 1.5));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Format::verify`].
+    pub fn view(&self) -> Result<View<'_>> {
+        self.verify().map(View::new)
     }
 }
