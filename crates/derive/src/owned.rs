@@ -64,7 +64,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
             #[automatically_derived]
             impl isoform::Record for #ident {
                 type Native<'isoform> = #twin<'isoform> where Self: 'isoform;
-                type For<'isoform> = Self where Self: 'isoform;
+                type Kind = #ident;
 
                 fn format() -> &'static isoform::Format {
                     static FORMAT: isoform::OnceLock<isoform::Format> = isoform::OnceLock::new();

@@ -30,7 +30,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
             #[automatically_derived]
             impl #generics isoform::Record for #ident #generics {
                 type Native<'isoform> = #rebound where Self: 'isoform;
-                type For<'isoform> = #rebound where Self: 'isoform;
+                type Kind = #forever;
 
                 fn format() -> &'static isoform::Format {
                     static FORMAT: isoform::OnceLock<isoform::Format> = isoform::OnceLock::new();

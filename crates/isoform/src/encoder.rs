@@ -28,7 +28,7 @@ use std::marker::PhantomData;
 ///     points: Slice<'a, f64>,
 /// }
 /// let points = vec![0.5; 1000];
-/// let mut encoder = Encoder::<Track>::new();
+/// let mut encoder = Encoder::new();
 /// let track = Track { name: Str::new(c"T1"), points: Slice::from(&points) };
 /// let message = encoder.encode(&track)?;
 /// let sizes: Vec<usize> = message.segments().iter().map(|segment| segment.len()).collect();
@@ -59,7 +59,10 @@ impl<T: Record> Encoder<T> {
     /// [`Code::BadRecord`](crate::Code::BadRecord) at a `String` with a NUL inside; [`Code::Size`](crate::Code::Size) if
     /// the message is too large to address.
     #[inline]
-    pub fn encode<'m>(&'m mut self, record: &'m T::For<'m>) -> Result<Message<'m>> {
+    pub fn encode<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
+    where
+        R: Record<Kind = T, Native<'m> = T::Native<'m>>,
+    {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;
         // SAFETY: by Native's promise (1, 2), `native` is a record of the format that its type declares, with valid slots;
@@ -74,7 +77,10 @@ impl<T: Record> Encoder<T> {
     /// or moving a value makes its gaps undefined: only memory that was zeroed, and then written field by field in place,
     /// has clean ones.
     #[inline]
-    pub unsafe fn encode_clean<'m>(&'m mut self, record: &'m T::For<'m>) -> Result<Message<'m>> {
+    pub unsafe fn encode_clean<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
+    where
+        R: Record<Kind = T, Native<'m> = T::Native<'m>>,
+    {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;
         // SAFETY: as above, and the caller promises that gaps are zeros.

@@ -21,10 +21,8 @@ pub trait Record: Sized {
     where
         Self: 'a;
 
-    /// The same struct, borrowing for `'a`: an [`Encoder`](crate::Encoder) outlives the records that it takes.
-    type For<'a>: Record<Native<'a> = Self::Native<'a>>
-    where
-        Self: 'a;
+    /// The same struct, whatever it borrows: an [`Encoder`](crate::Encoder) is for a kind, and outlives its records.
+    type Kind: Record + 'static;
 
     /// The format of its native form.
     ///

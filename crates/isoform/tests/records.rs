@@ -97,7 +97,7 @@ fn flat_records_go_both_ways() {
         k: Phase::Gas,
         l: 12,
     };
-    let bytes = Encoder::<Everything>::new().encode(&record).unwrap().to_vec();
+    let bytes = Encoder::new().encode(&record).unwrap().to_vec();
     Verifier::new(Everything::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Everything>();
     let mut decoder = Decoder::<Everything>::new();
@@ -119,7 +119,7 @@ fn borrowed_parts_go_both_ways() {
         t: 300.0,
         step: -1,
     };
-    let bytes = Encoder::<Track>::new().encode(&track).unwrap().to_vec();
+    let bytes = Encoder::new().encode(&track).unwrap().to_vec();
     Verifier::new(Track::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Track>();
     let mut decoder = Decoder::<Track>::new();
@@ -136,7 +136,7 @@ fn owned_parts_go_both_ways() {
         points: vec![Point { x: 0.5, y: -0.5 }],
         tags: vec!["a".into(), String::new(), "ccc".into()],
     };
-    let mut encoder = Encoder::<Owned>::new();
+    let mut encoder = Encoder::new();
     let bytes = encoder.encode(&record).unwrap().to_vec();
     Verifier::new(Owned::format()).verify(&bytes[32..]).unwrap();
     let registry = registry_of::<Owned>();
@@ -150,7 +150,7 @@ fn owned_parts_go_both_ways() {
 
 #[test]
 fn an_encoder_outlives_what_its_records_borrow() {
-    let mut encoder = Encoder::<Track>::new();
+    let mut encoder = Encoder::new();
     let lengths: Vec<usize> = (0..3)
         .map(|n| {
             let points = vec![Point { x: 0.0, y: 1.0 }; n];

@@ -17,7 +17,7 @@ use std::io::{IoSlice, Write};
 ///     y: f64,
 /// }
 /// let point = Point { x: 1.0, y: 2.0 };
-/// let mut encoder = Encoder::<Point>::new();
+/// let mut encoder = Encoder::new();
 /// let message = encoder.encode(&point)?;
 /// assert_eq!(message.token(), Point::format().token());
 /// assert_eq!((message.segments().len(), message.len()), (2, 48));
