@@ -1,5 +1,6 @@
 """The floating-point numbers of spec/format.md: read exactly, and written in the shortest digits (spec/text.md)."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 
@@ -37,6 +38,15 @@ class Number:
         """`value` is a fraction, or one of SPECIAL; zero has a sign beside it."""
         self.kind, self.value, self.negative = kind, value, negative
 
+    def is_read_from(self, text):
+        """Whether this is the number that some JSON, already decoded, stands for."""
+        if self.value in SPECIAL or text in SPECIAL:
+            return self.value == text
+        if not isinstance(text, Decimal):
+            return False
+        nearest = self.kind.nearest(Fraction(text))
+        return nearest == self.value and text.is_signed() == self.negative
+
     def digits(self):
         """The shortest decimal that is this number again, read as its kind; of several, the nearest."""
         if self.value in SPECIAL:
@@ -50,7 +60,8 @@ class Number:
             below = int(value / unit)
             for digits in sorted((below, below + 1), key=lambda digits: abs(digits * unit - value)):
                 if self.kind.nearest(digits * unit) == value:
-                    return f"{sign}{digits}e{exponent - count + 1}"
+                    short = str(digits).rstrip("0")
+                    return f"{sign}{short}e{exponent - count + 1 + len(str(digits)) - len(short)}"
         raise AssertionError("40 digits suffice for a binary128")
 
 
@@ -64,8 +75,10 @@ def decode(kind, data, order):
     if kind == "x87":
         return x87(int.from_bytes(little[:10], "little"))
     large, small = (decode("float", part, order) for part in (data[:8], data[8:]))
-    if large.value in SPECIAL or small.value in SPECIAL or small.value == 0:
+    if large.value in SPECIAL or small.value == 0:
         return Number(DoubleDouble(), large.value, large.negative)
+    if small.value in SPECIAL:
+        return Number(DoubleDouble(), small.value, small.negative)
     total = QUAD.nearest(large.value + small.value)
     return Number(DoubleDouble(), total, total < 0)
 

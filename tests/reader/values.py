@@ -1,7 +1,6 @@
-"""spec/text.md: a body that was verified, as JSON. Numbers are int and Decimal, so that no digit is lost."""
+"""spec/text.md: a body that was verified, as what JSON makes of it, with a number.Number for each float."""
 
 import base64
-from decimal import Decimal
 
 import number
 from body import dimensions_of, product
@@ -71,8 +70,7 @@ class Values:
         return self.real(element, data)
 
     def real(self, element, data):
-        digits = number.decode(element.float_kind, data, self.machine.order).digits()
-        return digits if digits in ("NaN", "Infinity", "-Infinity") else Decimal(digits)
+        return number.decode(element.float_kind, data, self.machine.order)
 
 
 def text(data):
