@@ -32,3 +32,8 @@ pub mod derive {
     pub use std::mem::{align_of, needs_drop, offset_of, size_of};
     pub use std::sync::OnceLock;
 }
+
+/// The programs of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
