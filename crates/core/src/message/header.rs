@@ -57,9 +57,10 @@ impl Header {
             let came = format_args!("{:#04x} and {:#04x}", flags.critical, bytes[7]);
             return Err(Error::new(Code::Flags).expected("none that must be known").came(came));
         }
-        let token = Token::from_bytes(std::array::from_fn(|i| bytes[8 + i]));
-        let length = u64::from_le_bytes(std::array::from_fn(|i| bytes[24 + i]));
-        Ok(Header { token, length, flags })
+        let (mut token, mut length) = ([0; 16], [0; 8]);
+        token.copy_from_slice(&bytes[8..24]);
+        length.copy_from_slice(&bytes[24..]);
+        Ok(Header { token: Token::from_bytes(token), length: u64::from_le_bytes(length), flags })
     }
 
     /// Refuses bytes that no header begins with, as soon as they are there.

@@ -53,6 +53,7 @@ pub enum Split<'a> {
 ///
 /// # Errors
 /// As [`Header::parse`].
+#[inline]
 pub fn split(bytes: &[u8]) -> Result<Split<'_>> {
     let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
         Header::check_start(bytes)?;
