@@ -24,20 +24,24 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// What has arrived and was not consumed.
+    #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.storage[self.start..][self.filled.clone()]
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.filled.len()
     }
 
     /// Bytes of the stream that were consumed.
+    #[inline]
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
     /// Consumes so many bytes, or as many as there are. They stay in place until the next `fill`.
+    #[inline]
     pub(super) fn consume(&mut self, length: usize) -> &[u8] {
         let from = self.filled.start;
         let length = length.min(self.len());

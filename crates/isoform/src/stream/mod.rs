@@ -33,6 +33,7 @@
 
 mod buffer;
 mod reader;
+mod recent;
 mod writer;
 
 pub use reader::{MESSAGE_SIZE, Reader};

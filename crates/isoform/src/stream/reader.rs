@@ -2,6 +2,7 @@
 
 use super::buffer::{Buffer, retry};
 use super::io_error;
+use super::recent::Recent;
 use crate::{Incoming, Registry};
 use isoform_core::format::MAX_DESCRIPTION;
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
@@ -28,8 +29,7 @@ pub struct Reader<R> {
     registry: Registry,
     limit: u64,
     state: State,
-    /// The format of the latest message: most often that of the next, too.
-    latest: Option<Format>,
+    recent: Recent,
     ended: bool,
 }
 
@@ -44,8 +44,8 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Description,
-    /// Of the latest format.
-    Record,
+    /// Of the recent format at this place.
+    Record(usize),
     /// Reported as an error; to be passed over.
     Refused,
 }
@@ -61,7 +61,7 @@ impl<R: Read> Reader<R> {
     /// becomes known there: share a registry only among streams that may crowd out each other's formats.
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
-        Reader { inner, buffer, registry, limit: MESSAGE_SIZE, state, latest: None, ended: false }
+        Reader { inner, buffer, registry, limit: MESSAGE_SIZE, state, recent: Recent::default(), ended: false }
     }
 
     /// Refuses messages with bodies of more than so many bytes.
@@ -78,11 +78,30 @@ impl<R: Read> Reader<R> {
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
-        let Some(header) = self.record()? else { return Ok(None) };
-        let length = self.body(header)?;
+        let (place, header, length, before) = match self.at_hand() {
+            Some(found) => found,
+            None => {
+                let Some((header, place)) = self.record()? else { return Ok(None) };
+                (place, header, self.body(header)?, 0)
+            }
+        };
         self.state = State::Between;
-        let Some(format) = &self.latest else { return Err(Error::new(Code::Internal)) };
-        Ok(Some(Incoming::new(header, format, self.buffer.consume(length))))
+        let Some(format) = self.recent.at(place) else { return Err(Error::new(Code::Internal)) };
+        Ok(Some(Incoming::new(header, format, &self.buffer.consume(before + length)[before..])))
+    }
+
+    /// The short way to a message that is wholly in the buffer and of a recent format: the place of the format, the
+    /// header, the length of the body, and how many bytes are before that.
+    #[inline]
+    fn at_hand(&self) -> Option<(usize, Header, usize, usize)> {
+        let State::Between = self.state else { return None };
+        let padding = self.padding();
+        match split(self.buffer.bytes().get(padding..)?) {
+            Ok(Split::Whole { header, body, .. }) if header.length <= self.limit => {
+                Some((self.recent.find(header.token)?, header, body.len(), padding + HEADER))
+            }
+            _ => None,
+        }
     }
 
     /// The header and format of the next message, before its body has come; `None` if no more has come. What follows
@@ -91,7 +110,8 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// As [`Reader::next`].
     pub fn peek(&mut self) -> Result<Option<(Header, Format)>> {
-        Ok(self.record()?.and_then(|header| Some((header, self.latest.clone()?))))
+        let Some((header, place)) = self.record()? else { return Ok(None) };
+        Ok(self.recent.at(place).map(|format| (header, format.clone())))
     }
 
     /// Passes over the next message - the one that was peeked at, or that the latest error is about - without keeping
@@ -149,10 +169,9 @@ impl<R: Read> Reader<R> {
         match self.state {
             State::Between => {
                 let bytes = self.buffer.bytes();
-                let padding = self.buffer.position().wrapping_neg() % ALIGNMENT as u64;
-                bytes.get(padding as usize..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
+                bytes.get(self.padding()..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
             }
-            State::Body { kind: Kind::Record, header, done } => self.buffer.len() as u64 >= header.length - done,
+            State::Body { kind: Kind::Record(_), header, done } => self.buffer.len() as u64 >= header.length - done,
             State::Body { .. } => false,
         }
     }
@@ -188,12 +207,11 @@ impl<R: Read> Reader<R> {
         (self.inner, ahead)
     }
 
-    /// The header of the next record that can be read, its format being `latest`.
-    #[inline]
-    fn record(&mut self) -> Result<Option<Header>> {
+    /// The header of the next record that can be read, and the place of its format.
+    fn record(&mut self) -> Result<Option<(Header, usize)>> {
         loop {
             match self.state {
-                State::Body { kind: Kind::Record, header, done: 0 } => return Ok(Some(header)),
+                State::Body { kind: Kind::Record(place), header, done: 0 } => return Ok(Some((header, place))),
                 State::Body { kind: Kind::Description, header, done: 0 } => self.learn(header)?,
                 State::Body { .. } => self.pass_over()?,
                 State::Between => match self.header()? {
@@ -222,7 +240,9 @@ impl<R: Read> Reader<R> {
     /// As `record`, but going on with a body that was read in part.
     fn begun(&mut self) -> Result<Option<(Header, Format)>> {
         match self.state {
-            State::Body { kind: Kind::Record, header, .. } => Ok(self.latest.clone().map(|format| (header, format))),
+            State::Body { kind: Kind::Record(place), header, .. } => {
+                Ok(self.recent.at(place).map(|format| (header, format.clone())))
+            }
             _ => self.peek(),
         }
     }
@@ -231,8 +251,7 @@ impl<R: Read> Reader<R> {
     #[inline]
     fn header(&mut self) -> Result<Option<Header>> {
         loop {
-            let padding = self.buffer.position().wrapping_neg() % ALIGNMENT as u64;
-            self.buffer.consume(padding as usize);
+            self.buffer.consume(self.padding());
             let bytes = self.buffer.bytes();
             if self.buffer.position().is_multiple_of(ALIGNMENT as u64) && !bytes.is_empty() {
                 match split(bytes).map_err(|error| self.misplaced(error))? {
@@ -252,6 +271,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// How many bytes of padding come next.
+    #[inline]
+    fn padding(&self) -> usize {
+        (self.buffer.position().wrapping_neg() % ALIGNMENT as u64) as usize
+    }
+
     /// Decides what to do with a message, from its header.
     fn admit(&mut self, header: Header) -> Result<()> {
         let limit = if header.is_description() { MAX_DESCRIPTION as u64 } else { self.limit };
@@ -260,10 +285,11 @@ impl<R: Read> Reader<R> {
             let code = if header.is_description() { Code::DescriptionSize } else { Code::MessageSize };
             return Err(Error::new(code).expected(format_args!("at most {limit} bytes")).came(header.length));
         }
-        let kind = if header.is_description() { Kind::Description } else { Kind::Record };
-        if kind == Kind::Record && self.latest.as_ref().is_none_or(|format| format.token() != header.token) {
-            self.latest = Some(self.registry.lookup(header.token)?);
-        }
+        let kind = match self.recent.find(header.token) {
+            _ if header.is_description() => Kind::Description,
+            Some(place) => Kind::Record(place),
+            None => Kind::Record(self.recent.insert(self.registry.lookup(header.token)?)),
+        };
         self.state = State::Body { kind, header, done: 0 };
         Ok(())
     }

@@ -11,8 +11,8 @@ use std::io::{ErrorKind, IoSlice, Write};
 /// [latest so many](crate::registry::LEARNED_FORMATS) knows each one when its messages come.
 const DESCRIBED_FORMATS: usize = crate::registry::LEARNED_FORMATS;
 
-/// So many pieces are written in one call.
-const AT_ONCE: usize = 64;
+/// Fewer pieces than this are written without an allocation.
+const FEW: usize = 8;
 
 /// Writes messages, each format's description before its first message.
 ///
@@ -21,6 +21,8 @@ const AT_ONCE: usize = 64;
 pub struct Writer<W> {
     inner: W,
     described: HashSet<Token>,
+    /// One of them: the latest that was asked for.
+    latest: Option<Token>,
     /// A message was written in part: what would follow could not be read.
     broken: bool,
 }
@@ -28,7 +30,7 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Writes a stream to `inner`, from where it is.
     pub fn new(inner: W) -> Writer<W> {
-        Writer { inner, described: HashSet::new(), broken: false }
+        Writer { inner, described: HashSet::new(), latest: None, broken: false }
     }
 
     /// Writes a message, as an [`Encoder`](crate::Encoder) makes it of a record.
@@ -92,11 +94,16 @@ impl<W: Write> Writer<W> {
     }
 
     fn is_new(&mut self, format: &Format) -> bool {
+        if self.latest == Some(format.token()) {
+            return false;
+        }
         if self.described.contains(&format.token()) {
+            self.latest = Some(format.token());
             return false;
         }
         if self.described.len() >= DESCRIBED_FORMATS {
             self.described.clear();
+            self.latest = None;
         }
         true
     }
@@ -127,31 +134,35 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes pieces one after another, several in each call. If that fails, `partly` says whether some bytes were written.
+/// Writes pieces one after another, in one call if the system takes so many. If that fails, `partly` says whether some
+/// bytes were written.
 pub(crate) fn write_pieces<'s>(
     writer: &mut impl Write,
     pieces: impl Iterator<Item = &'s [u8]>,
     partly: &mut bool,
 ) -> std::io::Result<()> {
-    let mut written = false;
     let mut pieces = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new);
-    loop {
-        let mut some = [IoSlice::new(&[]); AT_ONCE];
-        let count = some.iter_mut().zip(&mut pieces).map(|(place, piece)| *place = piece).count();
-        let mut left = &mut some[..count];
-        if left.is_empty() {
-            return Ok(());
-        }
-        while !left.is_empty() {
-            let length = match writer.write_vectored(left) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Ok(0) => Err(ErrorKind::WriteZero.into()),
-                other => other,
-            };
-            IoSlice::advance_slices(&mut left, length.inspect_err(|_| *partly = written)?);
-            written = true;
-        }
+    let mut few = [IoSlice::new(&[]); FEW];
+    let count = few.iter_mut().zip(&mut pieces).map(|(place, piece)| *place = piece).count();
+    if count < FEW {
+        return write_slices(writer, &mut few[..count], partly);
     }
+    let mut many: Vec<IoSlice<'_>> = few.into_iter().chain(pieces).collect();
+    write_slices(writer, &mut many, partly)
+}
+
+fn write_slices(writer: &mut impl Write, mut slices: &mut [IoSlice<'_>], partly: &mut bool) -> std::io::Result<()> {
+    let mut written = false;
+    while !slices.is_empty() {
+        let length = match writer.write_vectored(slices) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(0) => Err(ErrorKind::WriteZero.into()),
+            other => other,
+        };
+        IoSlice::advance_slices(&mut slices, length.inspect_err(|_| *partly = written)?);
+        written = true;
+    }
+    Ok(())
 }
 
 /// A format's description as a message: header, body and padding.
@@ -170,8 +181,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_pieces_than_go_in_one_call() {
-        let pieces: Vec<Vec<u8>> = (0..3 * AT_ONCE).map(|i| vec![i as u8; i % 5]).collect();
+    fn few_and_many_pieces() {
+        let pieces: Vec<Vec<u8>> = (0..10 * FEW).map(|i| vec![i as u8; i % 5]).collect();
         let mut written = Vec::new();
         write_pieces(&mut written, pieces.iter().map(|piece| &piece[..]), &mut false).unwrap();
         assert_eq!(written, pieces.concat());
