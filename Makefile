@@ -6,6 +6,8 @@
 .PHONY: help demo test check bench soak install rust python-reader vectors miri format clippy documents dependencies
 
 CARGO_DENY_VERSION := 0.20.2
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+SEED := 1
 TOOLS := $(CURDIR)/target/tools
 # The crates with `unsafe` in them, which Miri looks into.
 UNSAFE_CRATES := $(patsubst crates/%/Cargo.toml,%,$(wildcard crates/isoform/Cargo.toml crates/kernels/Cargo.toml))
@@ -30,7 +32,7 @@ bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C comp
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
-	@$(MAKE) --no-print-directory python-reader
+	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
 
 install: rust ## install the command `isoform`: in cargo's directory, or under PREFIX=... if given
 	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
@@ -65,6 +67,8 @@ dependencies: rust $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION)
 python-reader:
 	@command -v python3 >/dev/null || { echo 'python3 is missing: the independent reader of the vectors needs it (3.8 or later).' >&2; exit 1; }
 	python3 tests/reader/run.py
+	cargo build --quiet --locked -p isoform-cli
+	python3 tests/reader/against.py $(BUILT)/debug/isoform $(SEED)
 
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \

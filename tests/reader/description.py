@@ -15,7 +15,8 @@ MAX_DESCRIPTION = 65536
 MAX_SIZE = 1 << 40
 MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_ALIGNMENT = 32, 4096, 8, 1 << 16
 
-SIGNED, UNSIGNED, CHAR, BOOLEAN, SIGNED_ENUMERATION, UNSIGNED_ENUMERATION, STRING, STRUCTURE = 1, 2, 11, 12, 13, 14, 15, 16
+SIGNED, UNSIGNED = 1, 2
+CHAR, BOOLEAN, SIGNED_ENUMERATION, UNSIGNED_ENUMERATION, STRING, STRUCTURE = 11, 12, 13, 14, 15, 16
 FLOATS = {3: "float", 4: "bfloat", 5: "x87", 6: "double-double"}
 COMPLEX = {kind + 4: name for kind, name in FLOATS.items()}
 FLOAT_SIZES = {"float": (2, 4, 8, 16), "bfloat": (2,), "x87": (10, 12, 16), "double-double": (16,)}
@@ -298,7 +299,8 @@ def check_element(element):
         raise Refused("Declaration", why=f"an element of kind {element.kind} and {element.part} bytes")
     if element.kind in (SIGNED_ENUMERATION, UNSIGNED_ENUMERATION):
         bits = 8 * element.size
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if element.kind == SIGNED_ENUMERATION else (0, (1 << bits) - 1)
+        low = -(1 << bits - 1) if element.kind == SIGNED_ENUMERATION else 0
+        high = low + (1 << bits) - 1
         names, values = {name for name, _ in element.symbols}, {value for _, value in element.symbols}
         if not element.symbols or len(names) < len(element.symbols) or len(values) < len(element.symbols):
             raise Refused("Declaration", why="symbols: none, or two of one name or value")

@@ -1,17 +1,17 @@
 """Formats as the JSON beside a vector (vectors/README.md)."""
 
-from description import BOOLEAN, CHAR, COMPLEX, FLOATS, SIGNED, SIGNED_ENUMERATION, STRING, STRUCTURE, UNSIGNED, UNSIGNED_ENUMERATION
+import description as d
 
 WORDS = {
-    SIGNED: "integer",
-    UNSIGNED: "unsigned integer",
-    CHAR: "char",
-    BOOLEAN: "boolean",
-    SIGNED_ENUMERATION: "enumeration",
-    UNSIGNED_ENUMERATION: "unsigned enumeration",
-    STRING: "string",
-    **FLOATS,
-    **{kind: f"complex {word}" for kind, word in COMPLEX.items()},
+    d.SIGNED: "integer",
+    d.UNSIGNED: "unsigned integer",
+    d.CHAR: "char",
+    d.BOOLEAN: "boolean",
+    d.SIGNED_ENUMERATION: "enumeration",
+    d.UNSIGNED_ENUMERATION: "unsigned enumeration",
+    d.STRING: "string",
+    **d.FLOATS,
+    **{kind: f"complex {word}" for kind, word in d.COMPLEX.items()},
 }
 
 
@@ -20,7 +20,7 @@ def format_as_json(format):
 
     def add(structure):
         for field in structure.fields:
-            if field.element.kind == STRUCTURE:
+            if field.element.kind == d.STRUCTURE:
                 add(field.element.structure)
         if not any(structure is other for other in listed):
             listed.append(structure)
@@ -45,7 +45,7 @@ def structure_as_json(structure):
 
 def field_as_json(field, structure):
     element = field.element
-    word = element.structure.name if element.kind == STRUCTURE else WORDS[element.kind]
+    word = element.structure.name if element.kind == d.STRUCTURE else WORDS[element.kind]
     json = {"name": field.name, "type": word, "size": element.size, "offset": field.offset}
     if field.dimensions:
         json["dimensions"] = [

@@ -16,7 +16,7 @@ import dump
 import message
 import values
 from body import Verifier
-from number import Number
+from compare import equal, same
 from reader import read
 from refused import Refused
 
@@ -33,10 +33,6 @@ def check(name, run):
         print(f"FAILED {name}: {problem}")
     else:
         passed += 1
-
-
-def equal(came, expected):
-    assert came == expected, f"expected {expected}, came {came}"
 
 
 def hash_vectors():
@@ -104,22 +100,6 @@ def vector(path):
     equal([format.token.hex() for format, _ in records], [one["token"] for one in expected["messages"]])
     for (format, body), one in zip(records, expected["messages"]):
         same(values.record(format, body), one["record"], format.root.name)
-
-
-def same(came, expected, path):
-    """Floats are compared by what the digits are read as."""
-    if isinstance(came, Number):
-        assert came.is_read_from(expected), f"{path}: expected {expected}, came {came.digits()}"
-    elif isinstance(came, dict) and isinstance(expected, dict):
-        equal((path, sorted(came)), (path, sorted(expected)))
-        for name in expected:
-            same(came[name], expected[name], f"{path}.{name}")
-    elif isinstance(came, list) and isinstance(expected, list):
-        equal((path, len(came)), (path, len(expected)))
-        for index, one in enumerate(expected):
-            same(came[index], one, f"{path}[{index}]")
-    else:
-        equal((path, type(came), came), (path, type(expected), expected))
 
 
 if __name__ == "__main__":

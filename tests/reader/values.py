@@ -4,7 +4,7 @@ import base64
 
 import number
 from body import dimensions_of, product
-from description import BOOLEAN, CHAR, COMPLEX, SIGNED, SIGNED_ENUMERATION, STRING, STRUCTURE, UNSIGNED, UNSIGNED_ENUMERATION
+import description as d
 
 
 def record(format, body):
@@ -25,7 +25,7 @@ class Values:
             begin = self.machine.number(self.body[begin : begin + self.machine.pointer])
             if begin == 0 and not field.dynamic:
                 return None
-        if field.element.kind == CHAR and lengths:
+        if field.element.kind == d.CHAR and lengths:
             return self.texts(begin, lengths, fixed=field.dimensions[-1][0] == "fixed")
         return self.array(field.element, begin, lengths)
 
@@ -50,22 +50,22 @@ class Values:
     def element(self, element, at):
         data = self.body[at : at + element.size]
         kind = element.kind
-        if kind == STRUCTURE:
+        if kind == d.STRUCTURE:
             return self.structure(element.structure, at)
-        if kind == STRING:
+        if kind == d.STRING:
             begin = self.machine.number(data)
             return text(self.body[begin : self.body.index(b"\0", begin)]) if begin else None
-        if kind in (SIGNED, UNSIGNED):
-            value = self.machine.number(data, kind == SIGNED)
+        if kind in (d.SIGNED, d.UNSIGNED):
+            value = self.machine.number(data, kind == d.SIGNED)
             return value if element.size <= 8 else str(value)
-        if kind == BOOLEAN:
+        if kind == d.BOOLEAN:
             return self.machine.number(data) == 1
-        if kind == CHAR:
+        if kind == d.CHAR:
             return text(data.rstrip(b"\0"))
-        if kind in (SIGNED_ENUMERATION, UNSIGNED_ENUMERATION):
-            value = self.machine.number(data, kind == SIGNED_ENUMERATION)
+        if kind in (d.SIGNED_ENUMERATION, d.UNSIGNED_ENUMERATION):
+            value = self.machine.number(data, kind == d.SIGNED_ENUMERATION)
             return next(name for name, symbol in element.symbols if symbol == value)
-        if kind in COMPLEX:
+        if kind in d.COMPLEX:
             return [self.real(element, data[: element.part]), self.real(element, data[element.part :])]
         return self.real(element, data)
 
