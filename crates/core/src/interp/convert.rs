@@ -1,9 +1,10 @@
 //! Numbers of one type into numbers of another: integers up to 8 bytes and the two common floats, in runs.
 //!
 //! A run is loaded into a small buffer of `i64`, `u64` or `f64`, checked there, and stored: so the number of loops is the
-//! sum of the types, not their product. Other kinds of number go one by one through [`wide`](super::wide).
+//! sum of the types, not their product. The commonest pairs have loops of their own in [`fast`](super::fast), while rarer
+//! kinds of number go one by one through [`wide`](super::wide).
 
-use super::wide;
+use super::{fast, wide};
 use crate::error::Code;
 use crate::format::{ByteOrder, FloatKind};
 use crate::plan::{Conversion, Faults, Number, NumberClass};
@@ -19,7 +20,13 @@ pub(super) struct Fault {
 const RUN: usize = 64;
 
 /// Converts each number of `src`. Both are whole numbers long, and equally many.
+#[inline]
 pub(super) fn convert(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
+    if fast::convert(conversion, src, dst) { Ok(()) } else { in_runs(conversion, src, dst) }
+}
+
+/// Converts numbers of any kind, and finds the one that does not fit.
+fn in_runs(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
     let Conversion { from, to, .. } = *conversion;
     let (from_size, to_size) = (usize::from(from.size), usize::from(to.size));
     let loaded = Kind::of(from);

@@ -8,11 +8,13 @@
 mod array;
 mod bytes;
 mod convert;
+mod fast;
 mod wide;
 
 use crate::error::{Code, Error, Result};
 use crate::plan::{Bytes, Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
+use convert::Fault;
 
 /// Where a converted record goes: bytes that can grow at their end.
 ///
@@ -111,6 +113,15 @@ impl<O: Output> Run<'_, O> {
                 Step::Elements { src: from, dst: to, count, transform: Transform::Swap { width, per }, .. } => {
                     self.swap(src + from, dst + to, *width, per * count);
                 }
+                Step::Elements {
+                    src: from,
+                    dst: to,
+                    count,
+                    transform: Transform::Convert { conversion, per },
+                    field,
+                } => {
+                    self.convert(src + from, dst + to, *count, conversion, *per, *field, &[])?;
+                }
                 Step::Elements { src: from, dst: to, count, transform, field } => {
                     self.elements(src + from, dst + to, *count, transform, *field, &[])?;
                 }
@@ -176,7 +187,7 @@ impl<O: Output> Run<'_, O> {
         Ok(())
     }
 
-    #[inline(never)]
+    #[inline]
     #[expect(clippy::too_many_arguments, reason = "as `elements`")]
     fn convert(
         &mut self,
@@ -191,10 +202,13 @@ impl<O: Output> Run<'_, O> {
         let numbers = count * per;
         let from = &self.src[src..][..numbers * usize::from(conversion.from.size)];
         let to = &mut self.out.bytes()[dst..][..numbers * usize::from(conversion.to.size)];
-        convert::convert(conversion, from, to).map_err(|fault| {
-            let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
-            error.expected(describe(conversion.to)).came(fault.came)
-        })
+        convert::convert(conversion, from, to).map_err(|fault| self.misfit(fault, conversion, field, per, dims))
+    }
+
+    #[cold]
+    fn misfit(&self, fault: Fault, conversion: &Conversion, field: usize, per: usize, dims: &[usize]) -> Error {
+        let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
+        error.expected(describe(conversion.to)).came(fault.came)
     }
 
     #[inline(never)]
