@@ -2,18 +2,56 @@
 
 use std::array;
 
+/// Calls a function with the numbers of its first arguments told apart: how many bytes a number has, and the function
+/// that reverses them or leaves them.
+macro_rules! by_width {
+    ($width:expr, $swap:expr, $function:ident($($argument:expr),*)) => {
+        match ($width, $swap) {
+            (1, _) => $function($($argument,)* |byte: [u8; 1]| byte),
+            (2, false) => $function($($argument,)* |number: [u8; 2]| number),
+            (4, false) => $function($($argument,)* |number: [u8; 4]| number),
+            (8, false) => $function($($argument,)* |number: [u8; 8]| number),
+            (_, false) => $function($($argument,)* |number: [u8; 16]| number),
+            (2, true) => $function($($argument,)* |number| u16::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
+            (4, true) => $function($($argument,)* |number| u32::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
+            (8, true) => $function($($argument,)* |number| u64::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
+            (_, true) => $function($($argument,)* |number| u128::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
+        }
+    };
+}
+
 /// Relocates single numbers, reversing their bytes if `swap`.
 pub(super) fn permute(width: usize, swap: bool, pairs: &[(usize, usize)], src: &[u8], dst: &mut [u8]) {
-    match (width, swap) {
-        (1, _) => relocate(pairs, src, dst, |byte: [u8; 1]| byte),
-        (2, false) => relocate(pairs, src, dst, |number: [u8; 2]| number),
-        (4, false) => relocate(pairs, src, dst, |number: [u8; 4]| number),
-        (8, false) => relocate(pairs, src, dst, |number: [u8; 8]| number),
-        (_, false) => relocate(pairs, src, dst, |number: [u8; 16]| number),
-        (2, true) => relocate(pairs, src, dst, |number| u16::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        (4, true) => relocate(pairs, src, dst, |number| u32::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        (8, true) => relocate(pairs, src, dst, |number| u64::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        (_, true) => relocate(pairs, src, dst, |number| u128::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
+    by_width!(width, swap, relocate(pairs, src, dst));
+}
+
+/// A number in each of several elements.
+pub(super) struct Column<Bytes> {
+    /// The elements.
+    pub(super) bytes: Bytes,
+    /// Bytes of an element.
+    pub(super) size: usize,
+    /// Where the number is in the element.
+    pub(super) at: usize,
+}
+
+/// Relocates one number of each of several elements, reversing its bytes if `swap`.
+pub(super) fn column(width: usize, swap: bool, src: Column<&[u8]>, dst: Column<&mut [u8]>) {
+    by_width!(width, swap, relocate_column(src, dst));
+}
+
+#[inline(always)]
+fn relocate_column<const WIDTH: usize>(
+    src: Column<&[u8]>,
+    dst: Column<&mut [u8]>,
+    change: impl Fn([u8; WIDTH]) -> [u8; WIDTH],
+) {
+    let inside = |at: usize, size: usize| at <= size && WIDTH <= size - at;
+    assert!(inside(src.at, src.size) && inside(dst.at, dst.size), "the plan keeps every access in bounds");
+    for (from, to) in src.bytes.chunks_exact(src.size).zip(dst.bytes.chunks_exact_mut(dst.size)) {
+        if let (Some(from), Some(to)) = (from[src.at..].first_chunk(), to[dst.at..].first_chunk_mut()) {
+            *to = change(*from);
+        }
     }
 }
 

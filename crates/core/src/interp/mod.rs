@@ -8,11 +8,12 @@
 mod array;
 mod bytes;
 mod convert;
+mod each;
 mod fast;
 mod wide;
 
 use crate::error::{Code, Error, Result};
-use crate::plan::{Bytes, Conversion, Plan, Step, Symbols, Transform};
+use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 use convert::Fault;
 
@@ -101,38 +102,33 @@ struct Run<'a, O> {
 impl<O: Output> Run<'_, O> {
     /// Runs steps on the record or element that begins at `src` and goes to `dst`.
     fn steps(&mut self, steps: &[Step], src: usize, dst: usize) -> Result<()> {
-        for step in steps {
-            match step {
-                Step::Move { src: from, dst: to, len } => {
-                    let bytes = &self.src[src + from..][..*len];
-                    self.out.bytes()[dst + to..][..*len].copy_from_slice(bytes);
-                }
-                Step::Permute { width, swap, pairs } => {
-                    bytes::permute(*width, *swap, pairs, &self.src[src..], &mut self.out.bytes()[dst..]);
-                }
-                Step::Elements { src: from, dst: to, count, transform: Transform::Swap { width, per }, .. } => {
-                    self.swap(src + from, dst + to, *width, per * count);
-                }
-                Step::Elements {
-                    src: from,
-                    dst: to,
-                    count,
-                    transform: Transform::Convert { conversion, per },
-                    field,
-                } => {
-                    self.convert(src + from, dst + to, *count, conversion, *per, *field, &[])?;
-                }
-                Step::Elements { src: from, dst: to, count, transform, field } => {
-                    self.elements(src + from, dst + to, *count, transform, *field, &[])?;
-                }
-                Step::Array(array) => self.array(array, src, dst)?,
-                Step::Fill { dst: to, bytes } => self.fill(dst + to, bytes),
-                Step::Text { dst: to, text } => self.put_string(text, dst + to)?,
-                Step::Chars { src: from, dst: to, len, field } => {
-                    self.chars(src + from, dst + to, *len, *field)?;
-                }
-                Step::Str { src: from, len, dst: to } => self.str(src + from, *len, dst + to)?,
+        steps.iter().try_for_each(|step| self.step(step, src, dst))
+    }
+
+    #[inline]
+    fn step(&mut self, step: &Step, src: usize, dst: usize) -> Result<()> {
+        match step {
+            Step::Move { src: from, dst: to, len } => {
+                let bytes = &self.src[src + from..][..*len];
+                self.out.bytes()[dst + to..][..*len].copy_from_slice(bytes);
             }
+            Step::Permute { width, swap, pairs } => {
+                bytes::permute(*width, *swap, pairs, &self.src[src..], &mut self.out.bytes()[dst..]);
+            }
+            Step::Elements { src: from, dst: to, count, transform: Transform::Swap { width, per }, .. } => {
+                self.swap(src + from, dst + to, *width, per * count);
+            }
+            Step::Elements { src: from, dst: to, count, transform: Transform::Convert { conversion, per }, field } => {
+                return self.convert(src + from, dst + to, *count, conversion, *per, *field, &[]);
+            }
+            Step::Elements { src: from, dst: to, count, transform, field } => {
+                return self.elements(src + from, dst + to, *count, transform, *field, &[]);
+            }
+            Step::Array(array) => return self.array(array, src, dst),
+            Step::Fill { dst: to, bytes } => bytes.put(&mut self.out.bytes()[dst + to..]),
+            Step::Text { dst: to, text } => return self.put_string(text, dst + to),
+            Step::Chars { src: from, dst: to, len, field } => return self.chars(src + from, dst + to, *len, *field),
+            Step::Str { src: from, len, dst: to } => return self.str(src + from, *len, dst + to),
         }
         Ok(())
     }
@@ -141,14 +137,6 @@ impl<O: Output> Run<'_, O> {
     fn swap(&mut self, src: usize, dst: usize, width: usize, count: usize) {
         let length = width * count;
         bytes::swap(width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
-    }
-
-    fn fill(&mut self, dst: usize, bytes: &Bytes) {
-        let place = &mut self.out.bytes()[dst..][..bytes.len()];
-        match bytes {
-            Bytes::Zero(_) => place.fill(0),
-            Bytes::Of(bytes) => place.copy_from_slice(bytes),
-        }
     }
 
     /// Transforms `count` consecutive elements. `dims` are the array's dimensions, if only the record knows them.
@@ -178,10 +166,7 @@ impl<O: Output> Run<'_, O> {
                 }
             }
             Transform::Each { src: from, dst: to, steps } => {
-                for index in 0..count {
-                    self.steps(steps, src + index * from, dst + index * to)
-                        .map_err(|error| self.in_element(error, field, index, dims))?;
-                }
+                self.each(src, dst, count, (*from, *to), steps, field, dims)?;
             }
         }
         Ok(())

@@ -102,6 +102,16 @@ impl Bytes {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Writes them at the start of `place`.
+    #[inline]
+    pub(crate) fn put(&self, place: &mut [u8]) {
+        let place = &mut place[..self.len()];
+        match self {
+            Bytes::Zero(_) => place.fill(0),
+            Bytes::Of(bytes) => place.copy_from_slice(bytes),
+        }
+    }
 }
 
 /// What is done to each of several consecutive elements.

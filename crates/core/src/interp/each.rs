@@ -1,0 +1,134 @@
+//! Arrays of structures. Steps that write only the element itself run column by column - one step on many elements, then
+//! the next - so that what there is to find out about a step is found out once. Steps that lay down blocks run element
+//! by element, since that is the order of blocks.
+
+use super::bytes::{self, Column};
+use super::{Output, Run, convert};
+use crate::error::Result;
+use crate::plan::{Conversion, Step, Transform};
+
+/// On so many elements one step runs before the next: enough to forget what a step costs, and few enough to stay in the
+/// fastest cache.
+const ROWS: usize = 64;
+
+impl<O: Output> Run<'_, O> {
+    /// Runs steps on each of `count` elements, whose sizes in the source and the destination are `sizes`.
+    #[expect(clippy::too_many_arguments, reason = "as `elements`")]
+    pub(super) fn each(
+        &mut self,
+        src: usize,
+        dst: usize,
+        count: usize,
+        sizes: (usize, usize),
+        steps: &[Step],
+        field: usize,
+        dims: &[usize],
+    ) -> Result<()> {
+        let in_columns = count > 1 && sizes.0 > 0 && steps.iter().any(is_column);
+        let only_columns = steps.iter().all(is_column);
+        for first in (0..count).step_by(ROWS) {
+            let rows = ROWS.min(count - first);
+            let at = |index: usize| (src + index * sizes.0, dst + index * sizes.1);
+            let fit = in_columns && self.columns(steps, at(first), rows, sizes);
+            if fit && only_columns {
+                continue;
+            }
+            for index in first..first + rows {
+                let (src, dst) = at(index);
+                let result = match fit {
+                    true => steps.iter().filter(|step| !is_column(step)).try_for_each(|step| self.step(step, src, dst)),
+                    // A number that does not fit is found again, in the order of the elements.
+                    false => self.steps(steps, src, dst),
+                };
+                result.map_err(|error| self.in_element(error, field, index, dims))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs those steps that are columns. Returns whether every number fitted.
+    fn columns(&mut self, steps: &[Step], at: (usize, usize), rows: usize, sizes: (usize, usize)) -> bool {
+        let src = &self.src[at.0..][..rows * sizes.0];
+        let dst = &mut self.out.bytes()[at.1..][..rows * sizes.1];
+        let mut columns = Columns { src: (src, sizes.0), dst: (dst, sizes.1), rows };
+        steps.iter().filter(|step| is_column(step)).all(|step| columns.step(step))
+    }
+}
+
+fn is_column(step: &Step) -> bool {
+    match step {
+        Step::Move { .. } | Step::Permute { .. } | Step::Fill { .. } => true,
+        Step::Elements { transform, .. } => matches!(transform, Transform::Swap { .. } | Transform::Convert { .. }),
+        _ => false,
+    }
+}
+
+/// Elements one after the other: their bytes, and how many belong to each.
+struct Columns<'a> {
+    src: (&'a [u8], usize),
+    dst: (&'a mut [u8], usize),
+    rows: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// Runs a step on each element. Returns whether every number fitted.
+    fn step(&mut self, step: &Step) -> bool {
+        match step {
+            Step::Move { src, dst, len } => match len {
+                1 | 2 | 4 | 8 | 16 => self.relocate(*len, false, *src, *dst),
+                _ => self.rows(|from, to| to[*dst..][..*len].copy_from_slice(&from[*src..][..*len])),
+            },
+            Step::Permute { width, swap, pairs } => {
+                pairs.iter().for_each(|&(from, to)| self.relocate(*width, *swap, from, to));
+            }
+            Step::Fill { dst, bytes } => self.rows(|_, to| bytes.put(&mut to[*dst..])),
+            Step::Elements { src, dst, count, transform: Transform::Swap { width, per }, .. } => {
+                let len = width * per * count;
+                self.rows(|from, to| bytes::swap(*width, &from[*src..][..len], &mut to[*dst..][..len]));
+            }
+            Step::Elements { src, dst, count, transform: Transform::Convert { conversion, per }, .. } => {
+                return self.convert(conversion, count * per, *src, *dst);
+            }
+            _ => unreachable!("only what `is_column` lets pass"),
+        }
+        true
+    }
+
+    fn source(&self, at: usize) -> Column<&'a [u8]> {
+        Column { bytes: self.src.0, size: self.src.1, at }
+    }
+
+    fn destination(&mut self, at: usize) -> Column<&mut [u8]> {
+        Column { bytes: self.dst.0, size: self.dst.1, at }
+    }
+
+    fn rows(&mut self, mut row: impl FnMut(&[u8], &mut [u8])) {
+        let rows = self.src.0.chunks_exact(self.src.1).zip(self.dst.0.chunks_exact_mut(self.dst.1));
+        rows.for_each(|(from, to)| row(from, to));
+    }
+
+    fn relocate(&mut self, width: usize, swap: bool, src: usize, dst: usize) {
+        let source = self.source(src);
+        bytes::column(width, swap, source, self.destination(dst));
+    }
+
+    /// Converts `numbers` consecutive numbers of each element. Single ones are gathered, so that they are converted in
+    /// one go.
+    fn convert(&mut self, conversion: &Conversion, numbers: usize, src: usize, dst: usize) -> bool {
+        let sizes = (usize::from(conversion.from.size), usize::from(conversion.to.size));
+        if numbers == 1 && sizes.0 <= 8 && sizes.1 <= 8 {
+            let (mut from, mut to) = ([0; 8 * ROWS], [0; 8 * ROWS]);
+            let (from, to) = (&mut from[..sizes.0 * self.rows], &mut to[..sizes.1 * self.rows]);
+            bytes::column(sizes.0, false, self.source(src), Column { bytes: &mut *from, size: sizes.0, at: 0 });
+            let fit = convert::convert(conversion, from, to).is_ok();
+            bytes::column(sizes.1, false, Column { bytes: &*to, size: sizes.1, at: 0 }, self.destination(dst));
+            return fit;
+        }
+        let mut fit = true;
+        self.rows(|from, to| {
+            let (from, to) = (&from[src..][..sizes.0 * numbers], &mut to[dst..][..sizes.1 * numbers]);
+            fit &= convert::convert(conversion, from, to).is_ok();
+        });
+        fit
+    }
+}
