@@ -2,6 +2,34 @@
 
 use std::array;
 
+/// From here on, copying is left to the system's `memcpy`, which takes its time to find out how.
+const LONG: usize = 65;
+
+/// Copies a run of bytes, which are as many as there is room for.
+#[inline]
+pub(super) fn copy(from: &[u8], to: &mut [u8]) {
+    match from.len() {
+        LONG.. => to.copy_from_slice(from),
+        32.. => copy_ends::<32>(from, to),
+        16.. => copy_ends::<16>(from, to),
+        8.. => copy_ends::<8>(from, to),
+        4.. => copy_ends::<4>(from, to),
+        _ => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+    }
+}
+
+/// Copies the first bytes and the last ones, which overlap if they are fewer than twice as many.
+#[inline(always)]
+fn copy_ends<const PART: usize>(from: &[u8], to: &mut [u8]) {
+    let (Some(first), Some(last)) = (from.first_chunk::<PART>(), from.last_chunk::<PART>()) else { return };
+    if let Some(place) = to.first_chunk_mut() {
+        *place = *first;
+    }
+    if let Some(place) = to.last_chunk_mut() {
+        *place = *last;
+    }
+}
+
 /// Calls a function with the numbers of its first arguments told apart: how many bytes a number has, and the function
 /// that reverses them or leaves them.
 macro_rules! by_width {
@@ -150,6 +178,16 @@ mod tests {
                 let expected: Vec<u8> = src.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
                 assert_eq!(dst, expected, "{count} of {width} bytes");
             }
+        }
+    }
+
+    #[test]
+    fn runs_of_every_length_are_copied() {
+        let src: Vec<u8> = (1..=200).collect();
+        for length in 0..=200 {
+            let mut dst = [0; 202];
+            copy(&src[..length], &mut dst[1..=length]);
+            assert!(dst[1..=length] == src[..length] && dst[0] == 0 && dst[length + 1] == 0, "{length} bytes");
         }
     }
 

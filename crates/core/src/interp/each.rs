@@ -74,10 +74,7 @@ impl<'a> Columns<'a> {
     /// Runs a step on each element. Returns whether every number fitted.
     fn step(&mut self, step: &Step) -> bool {
         match step {
-            Step::Move { src, dst, len } => match len {
-                1 | 2 | 4 | 8 | 16 => self.relocate(*len, false, *src, *dst),
-                _ => self.rows(|from, to| to[*dst..][..*len].copy_from_slice(&from[*src..][..*len])),
-            },
+            Step::Move { src, dst, len } => self.copy(*src, *dst, *len),
             Step::Permute { width, swap, pairs } => {
                 pairs.iter().for_each(|&(from, to)| self.relocate(*width, *swap, from, to));
             }
@@ -105,6 +102,17 @@ impl<'a> Columns<'a> {
     fn rows(&mut self, mut row: impl FnMut(&[u8], &mut [u8])) {
         let rows = self.src.0.chunks_exact(self.src.1).zip(self.dst.0.chunks_exact_mut(self.dst.1));
         rows.for_each(|(from, to)| row(from, to));
+    }
+
+    /// Copies short runs as numbers, of which the last may overlap the one before.
+    fn copy(&mut self, src: usize, dst: usize, len: usize) {
+        let width = 1 << len.ilog2().min(4);
+        if len > 4 * width {
+            return self.rows(|from, to| bytes::copy(&from[src..][..len], &mut to[dst..][..len]));
+        }
+        for at in (0..len - width).step_by(width).chain([len - width]) {
+            self.relocate(width, false, src + at, dst + at);
+        }
     }
 
     fn relocate(&mut self, width: usize, swap: bool, src: usize, dst: usize) {

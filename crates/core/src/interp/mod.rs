@@ -109,8 +109,7 @@ impl<O: Output> Run<'_, O> {
     fn step(&mut self, step: &Step, src: usize, dst: usize) -> Result<()> {
         match step {
             Step::Move { src: from, dst: to, len } => {
-                let bytes = &self.src[src + from..][..*len];
-                self.out.bytes()[dst + to..][..*len].copy_from_slice(bytes);
+                bytes::copy(&self.src[src + from..][..*len], &mut self.out.bytes()[dst + to..][..*len]);
             }
             Step::Permute { width, swap, pairs } => {
                 bytes::permute(*width, *swap, pairs, &self.src[src..], &mut self.out.bytes()[dst..]);
