@@ -52,7 +52,7 @@ clippy: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 documents: rust
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
 # Built without optimisation and kept, so that it takes a minute once.
 $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION):

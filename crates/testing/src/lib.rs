@@ -1,4 +1,4 @@
-//! Random formats and records, for the property tests of the whole project: strategies of [`proptest`].
+//! Random formats and records, for the property tests of the whole project: strategies of `proptest`.
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
 //! them out on every kind of machine, and sometimes with more gaps than any compiler would leave. [`any_value`] makes

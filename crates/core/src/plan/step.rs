@@ -39,7 +39,7 @@ pub enum Step {
         count: usize,
         /// What is done to each.
         transform: Transform,
-        /// Which field it is, for errors: an index into [`Plan::paths`](super::Plan::paths).
+        /// Which field it is, for errors: an index into the paths that the plan keeps.
         field: usize,
     },
     /// Converts an array of which at least one side is behind a pointer.

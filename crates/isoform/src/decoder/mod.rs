@@ -6,7 +6,7 @@
 //! Proofs refer to these:
 //! 1. `native.format` is that of `T::Native`, as [`native_format`] reads it off the type; so are its size and alignment.
 //! 2. A body that the verifier of a direct conversion has passed begins with a record of `native.format`, but for the
-//!    addresses in its slots ([`Plan::is_direct`]); and its blocks are aligned as that format asks.
+//!    addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)); and its blocks are aligned as that format asks.
 //! 3. What the interpreter makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
 //!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
 

@@ -68,7 +68,7 @@ pub fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P]) -> Result<String> {
 
 /// A record from JSON. What is not there is left out of the value, and will be zero or null in a body.
 ///
-/// Besides what [`line`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
+/// Besides what [`line()`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
 /// be nested 128 deep.
 ///
 /// # Errors
