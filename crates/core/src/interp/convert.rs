@@ -1,8 +1,8 @@
 //! Numbers of one type into numbers of another: integers up to 8 bytes and the two common floats, in runs.
 //!
 //! A run is loaded into a small buffer of `i64`, `u64` or `f64`, checked there, and stored: so the number of loops is the
-//! sum of the types, not their product. The commonest pairs have loops of their own in [`fast`](super::fast), while rarer
-//! kinds of number go one by one through [`wide`](super::wide).
+//! sum of the types, not their product. The commonest pairs have loops of their own in [`fast`], while rarer
+//! kinds of number go one by one through [`wide`].
 
 use super::{fast, wide};
 use crate::error::Code;
@@ -378,7 +378,7 @@ mod tests {
                 let mut single = vec![0; to.size.into()];
                 match wide::convert(&conversion, src, &mut single) {
                     Err((code, _)) => {
-                        let fault = result.err().expect("a fault of a single number is one of the run");
+                        let fault = result.expect_err("a fault of a single number is one of the run");
                         prop_assert_eq!((fault.code, fault.index), (code, index));
                         return Ok(());
                     }
