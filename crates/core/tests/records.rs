@@ -94,7 +94,14 @@ proptest! {
             let mut body = good.clone();
             body[at] = body[at].wrapping_add(1 + (seed >> (at % 57)) as u8 % 255);
             if let Ok(body) = verifier.verify(&body) {
-                View::new(body).fields().for_each(|(_, item)| touch(item));
+                let view = View::new(body);
+                view.fields().for_each(|(_, item)| touch(item));
+                // What is accepted is what a writer could have written, but for what nobody reads.
+                if at == seed as usize % good.len().min(400) {
+                    let again = value::body(&format, &view.to_value()).unwrap();
+                    prop_assert_eq!(again.len(), body.bytes().len());
+                    prop_assert_eq!(text(&read(&format, &again).unwrap()), text(&view.to_value()));
+                }
             }
         }
         for length in 0..good.len().min(400) {

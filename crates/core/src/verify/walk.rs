@@ -9,7 +9,7 @@ use crate::format::Machine;
 
 /// Checks all of `bytes`, whose record has `size` bytes that are there; returns the end of the last block.
 pub(super) fn walk(checks: &Checks, bytes: &[u8], size: usize) -> Result<usize> {
-    Walk { machine: checks.machine, bytes }.structure(&checks.fields, &bytes[..size], size)
+    Walk { machine: checks.machine, bytes }.structures(&checks.fields, &bytes[..size], size, size, None)
 }
 
 struct Walk<'a> {
@@ -18,24 +18,44 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn structure(&self, checks: &[Check], record: &[u8], mut cursor: usize) -> Result<usize> {
-        for check in checks {
-            cursor = match (&check.place, &check.elements) {
-                (Place::Here(1), Elements::Strings) if check.dims.is_empty() => {
-                    self.string(&record[check.offset..], cursor)
-                }
-                (Place::Here(count), _) => {
-                    let elements = &record[check.offset..check.offset + count * check.stride];
-                    self.elements(check, record, elements, cursor)
-                }
-                (Place::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
-                    Some(count) => self.block(check, record, cursor, *align, count, !lengths.is_empty()),
-                    None => Err(Error::new(Code::ArrayLength).expected("no negative dimension")),
-                },
+    /// Checks the structures of `stride` bytes that lie side by side in `bytes`. `array` is the field that they are
+    /// elements of, with the record that it is in.
+    fn structures(
+        &self,
+        checks: &[Check],
+        bytes: &[u8],
+        stride: usize,
+        mut cursor: usize,
+        array: Option<(&Check, &[u8])>,
+    ) -> Result<usize> {
+        // The loop is in here so that an element costs no call.
+        for (i, record) in bytes.chunks(stride).enumerate() {
+            for check in checks {
+                cursor = self.field(check, record, cursor).map_err(|error| {
+                    let error = error.within(&check.path);
+                    match array {
+                        Some((array, holder)) => error.within(&self.index(array, holder, i)),
+                        None => error,
+                    }
+                })?;
             }
-            .map_err(|error| error.within(&check.path))?;
         }
         Ok(cursor)
+    }
+
+    #[inline(always)]
+    fn field(&self, check: &Check, record: &[u8], cursor: usize) -> Result<usize> {
+        match (&check.place, &check.elements) {
+            (Place::Here(1), Elements::Strings) => self.string(&record[check.offset..], cursor),
+            (Place::Here(count), _) => {
+                let elements = &record[check.offset..check.offset + count * check.stride];
+                self.elements(check, record, elements, cursor)
+            }
+            (Place::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
+                Some(count) => self.block(check, record, cursor, *align, count, !lengths.is_empty()),
+                None => Err(Error::new(Code::ArrayLength).expected("no negative dimension")),
+            },
+        }
     }
 
     /// How many elements a block must have; `None` if a dimension is negative. Saturates, since no body is that large.
@@ -71,7 +91,8 @@ impl Walk<'_> {
         if slot == 0 && (count == 0 || !dynamic) {
             return Ok(cursor);
         }
-        let at = cursor.next_multiple_of(align);
+        // Alignments are powers of two; without the division that `next_multiple_of` needs, this is faster.
+        let at = (cursor + align - 1) & !(align - 1);
         let left = self.bytes.len().saturating_sub(at) as u64;
         let length = count.saturating_mul(check.stride as u64);
         if slot != at as u64 || length > left || length == 0 {
@@ -96,9 +117,7 @@ impl Walk<'_> {
                 }
             }
             Elements::Structures(checks) => {
-                for (i, inner) in bytes.chunks(check.stride).enumerate() {
-                    cursor = self.structure(checks, inner, cursor).map_err(|error| error.within(&name(i)))?;
-                }
+                cursor = self.structures(checks, bytes, check.stride, cursor, Some((check, record)))?;
             }
             Elements::Booleans => {
                 // One pass without a branch for each element is enough, unless there is something to complain about.
@@ -119,19 +138,27 @@ impl Walk<'_> {
         Ok(cursor)
     }
 
-    #[inline]
+    #[inline(always)]
     fn string(&self, slot: &[u8], cursor: usize) -> Result<usize> {
         let slot = self.slot(slot);
         if slot == 0 {
             return Ok(cursor);
         }
-        let at = cursor.next_multiple_of(8);
-        if slot != at as u64 || at >= self.bytes.len() {
-            return Err(Error::new(Code::Slot).expected(at).came(slot));
+        // The end is looked for where the slot points, before it is compared with where it must point: so the search
+        // need not wait for that of the string before.
+        let at = usize::try_from(slot).unwrap_or(usize::MAX);
+        let length = self.bytes.get(at..).and_then(nul);
+        match length {
+            Some(length) if at == cursor.next_multiple_of(8) => Ok(at + length + 1),
+            _ => Err(self.string_fault(slot, cursor.next_multiple_of(8))),
         }
-        match nul(&self.bytes[at..]) {
-            Some(length) => Ok(at + length + 1),
-            None => Err(Error::new(Code::Unterminated)),
+    }
+
+    #[cold]
+    fn string_fault(&self, slot: u64, at: usize) -> Error {
+        match slot == at as u64 && at < self.bytes.len() {
+            true => Error::new(Code::Unterminated),
+            false => Error::new(Code::Slot).expected(at).came(slot),
         }
     }
 
@@ -184,7 +211,11 @@ fn nul(bytes: &[u8]) -> Option<usize> {
         if zeros != 0 {
             return Some(zeros.trailing_zeros() as usize / 8);
         }
-        return memchr::memchr(0, &bytes[16..]).map(|at| at + 16);
     }
+    far_nul(bytes)
+}
+
+#[inline(never)]
+fn far_nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, bytes)
 }
