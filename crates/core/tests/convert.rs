@@ -73,7 +73,8 @@ fn evolved(shape: &Shape, choices: &[u8]) -> Shape {
     for (head, fields) in records {
         let mut lines = Vec::new();
         for field in &fields {
-            let name = field.split_whitespace().next().unwrap();
+            // Names that are also words of the text stand in quotes.
+            let name = field.split_whitespace().next().unwrap().trim_matches('"');
             let is_length = fields.iter().any(|other| other.contains(&format!("[{name}]")));
             match choices.next().unwrap() % 8 {
                 0 if !is_length && fields.len() > 1 => {}
