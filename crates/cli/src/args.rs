@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Sources,
     /// Print a script that completes commands in a shell
     #[command(after_help = "Example:
+  mkdir -p ~/.local/share/bash-completion/completions
   isoform completions bash > ~/.local/share/bash-completion/completions/isoform")]
     Completions {
         /// The shell that is to run the script
@@ -57,10 +58,12 @@ pub(crate) struct Demo {
 /// format is unknown, its body is malformed - is told of, and the dump goes on behind it.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  isoform dump tracks.iso
-  simulation | isoform dump -
-  isoform dump --follow --table tracks.iso#Track
-  isoform dump --json --fields step,grid[0].rho run.iso#State | jq .step")]
+  isoform demo --simulation | isoform dump --count 3 -
+  isoform demo --simulation --seconds 1 > river.iso
+  isoform dump river.iso | less
+  isoform dump --table --fields step,rain,depth[3],gauges[0].name river.iso
+  isoform dump --json river.iso#Reach | head -n 1
+  isoform dump --follow --count 100 river.iso")]
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
     pub(crate) source: String,
@@ -105,9 +108,11 @@ impl Dump {
 /// describes. A gap is bytes that belong to no field.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  isoform format tracks.iso
-  isoform format track.shape@s390x
-  isoform format tracks.iso#Track --json")]
+  isoform demo --simulation --seconds 1 | isoform format -
+  printf 'record Point\\n  id  int\\n  x   double\\n' > point.shape
+  isoform format point.shape
+  isoform format point.shape@s390x
+  isoform format --json point.shape#Point")]
 pub(crate) struct Format {
     /// A stream or shapes; see `isoform help sources`
     pub(crate) source: String,
@@ -125,9 +130,11 @@ pub(crate) struct Format {
 /// Of sources with several formats, the one is taken whose name is in both.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  isoform explain tracks.iso track.shape
-  isoform explain track.shape@powerpc track.shape --plan
-  isoform explain tracks.iso#Track track.shape --faults saturate --json")]
+  printf 'record Point\\n  id  int\\n  x   float\\n' > old.shape
+  printf 'record Point\\n  id  long\\n  x   double\\n  y   double\\n' > new.shape
+  isoform explain old.shape@s390x new.shape
+  isoform explain --plan old.shape@s390x new.shape
+  isoform explain --json --faults saturate new.shape old.shape@s390x")]
 pub(crate) struct Explain {
     /// What comes: a stream or shapes; see `isoform help sources`
     pub(crate) wire: String,
@@ -173,8 +180,9 @@ impl From<Faults> for plan::Faults {
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform layout
-  printf 'record Point\n  id int\n  x  double\n' | isoform layout -
-  isoform layout track.shape --on s390x")]
+  printf 'record Point\\n  id  int\\n  x   double\\n' > point.shape
+  isoform layout point.shape
+  isoform layout --on s390x point.shape")]
 pub(crate) struct Layout {
     /// Shapes of records, or a stream; see `isoform help sources`
     pub(crate) source: Option<String>,

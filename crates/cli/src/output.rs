@@ -47,17 +47,22 @@ impl Output {
         if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
 
+    /// The columns of characters of the terminal, if this is one.
+    pub(crate) fn width(&self) -> Option<usize> {
+        terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into())
+    }
+
     /// Writes rows in columns, each as wide as its widest cell.
     pub(crate) fn columns(&mut self, sides: &[Side], rows: &[Vec<Cell>]) -> io::Result<()> {
         self.columns_from(sides, rows, &mut vec![0; sides.len()])
     }
 
-    /// The same, going on below rows that were written before: each column is at least as wide as it was.
+    /// The same, going on below rows that were written before: each column is at least as wide as it was. Cells beyond
+    /// the last of the widths are left out.
     pub(crate) fn columns_from(&mut self, sides: &[Side], rows: &[Vec<Cell>], widths: &mut [usize]) -> io::Result<()> {
+        widen(widths, rows);
         for row in rows {
-            widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().max(*width));
-        }
-        for row in rows {
+            let row = &row[..row.len().min(widths.len())];
             let last = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |at| at + 1);
             for (i, cell) in row[..last].iter().enumerate() {
                 let space = " ".repeat(widths[i] - cell.text.width());
@@ -72,6 +77,13 @@ impl Output {
             writeln!(self)?;
         }
         Ok(())
+    }
+}
+
+/// Makes columns as wide as what is in them.
+pub(crate) fn widen(widths: &mut [usize], rows: &[Vec<Cell>]) {
+    for row in rows {
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().max(*width));
     }
 }
 

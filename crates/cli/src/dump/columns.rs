@@ -7,7 +7,7 @@ use isoform::{Element, Error, Field, Format, Structure, View};
 /// What records of a format are shown as.
 pub(super) struct Columns {
     pub(super) heads: Vec<Head>,
-    /// How wide each column has become.
+    /// How wide each column has become; for fewer columns if there is no room for all.
     pub(super) widths: Vec<usize>,
     cells: Cells,
 }
@@ -40,6 +40,17 @@ impl Columns {
             (paths.iter().map(head).collect(), Cells::Some { paths: paths.into(), room })
         };
         Columns { widths: vec![0; heads.len()], heads, cells }
+    }
+
+    /// Leaves out the last columns, as far as there is no room for them.
+    pub(super) fn fit(&mut self, room: Option<usize>) {
+        let mut end = 0;
+        let fits = |width: &&usize| {
+            end += **width + 2;
+            room.is_none_or(|room| end <= room + 2)
+        };
+        let count = self.widths.iter().take_while(fits).count();
+        self.widths.truncate(count.max(1));
     }
 
     /// The cells of a record.

@@ -9,16 +9,14 @@ use crate::open::{Choice, Content, Input, open};
 use crate::output::{Output, plural};
 use isoform::message::HEADER;
 use isoform::stream::Reader;
-use isoform::{Class, Code, Error, Token, Verifier, View};
+use isoform::{Class, Code, Error, Token};
 use show::Show;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
 /// How often a file that is followed is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Verifiers of so many formats are kept.
-const VERIFIERS: usize = 1024;
 /// So many messages that cannot be shown are told of one by one.
 const TOLD: u64 = 10;
 
@@ -33,7 +31,6 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
         name: opened.name,
         choice: opened.choice,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
-        verifiers: HashMap::new(),
         messages: 0,
         shown: 0,
         failed: 0,
@@ -67,7 +64,6 @@ struct Dump {
     name: String,
     choice: Choice,
     show: Show,
-    verifiers: HashMap<Token, Verifier>,
     messages: u64,
     shown: u64,
     /// Messages that could not be shown, and those of them that were told of.
@@ -96,14 +92,10 @@ impl Dump {
         let position = reader.position() - HEADER as u64;
         let Some(message) = reader.next()? else { return Ok(false) };
         self.messages += 1;
-        if self.verifiers.len() > VERIFIERS {
-            self.verifiers.clear();
-        }
-        let verifier = self.verifiers.entry(format.token()).or_insert_with(|| Verifier::new(&format));
-        let shown = match verifier.verify(message.body()) {
-            Ok(body) => {
+        let shown = match message.view() {
+            Ok(view) => {
                 let about = format_args!("message {} at byte {position}", self.messages);
-                self.show.record(&format, View::new(body), about)?
+                self.show.record(&format, view, about)?
             }
             Err(error) => Err(error),
         };

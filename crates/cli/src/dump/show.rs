@@ -1,8 +1,8 @@
 //! Records for the eye - a line for each field, or a row for each record - and as JSON.
 
-use super::columns::Columns;
+use super::columns::{Columns, Head};
 use crate::args::Style;
-use crate::output::{Cell, Output, Tone, cell, toned};
+use crate::output::{Cell, Output, Tone, cell, toned, widen};
 use isoform::text::json;
 use isoform::{Error, Format, View};
 use std::fmt::Arguments;
@@ -25,13 +25,15 @@ pub(super) struct Show {
     latest: Option<(Format, Columns)>,
     /// Rows that have not been written yet.
     rows: Vec<Vec<Cell>>,
+    /// The heads of the rows were written.
+    headed: bool,
     /// Something was written before.
     begun: bool,
 }
 
 impl Show {
     pub(super) fn new(style: Style, paths: Vec<String>, output: Output) -> Show {
-        Show { style, paths, output, latest: None, rows: Vec::new(), begun: false }
+        Show { style, paths, output, latest: None, rows: Vec::new(), headed: false, begun: false }
     }
 
     /// Shows a record. The outer failure is one to write, the inner one is of the record.
@@ -62,7 +64,7 @@ impl Show {
             self.flush_rows()?;
             self.latest = Some((format.clone(), columns));
             if self.style == Style::Table {
-                self.head(format)?;
+                self.head();
             }
         }
         match self.style {
@@ -104,19 +106,17 @@ impl Show {
         Ok(())
     }
 
-    fn head(&mut self, format: &Format) -> io::Result<()> {
-        let Show { latest: Some((_, columns)), output, rows, .. } = self else { return Ok(()) };
-        if std::mem::replace(&mut self.begun, true) {
-            writeln!(output)?;
-        }
-        writeln!(output, "{}", output.paint(Tone::Strong, format.name()))?;
-        rows.push(columns.heads.iter().map(|head| toned(Tone::Faint, &head.name)).collect());
+    /// Puts the heads of the columns in front of the rows.
+    fn head(&mut self) {
+        let Some((_, columns)) = &self.latest else { return };
+        let mut row = |text: fn(&Head) -> &str| {
+            self.rows.push(columns.heads.iter().map(|head| toned(Tone::Faint, text(head))).collect());
+        };
+        row(|head| &head.name);
         if columns.heads.iter().any(|head| head.unit.is_some()) {
-            rows.push(
-                columns.heads.iter().map(|head| toned(Tone::Faint, head.unit.as_deref().unwrap_or(""))).collect(),
-            );
+            row(|head| head.unit.as_deref().unwrap_or(""));
         }
-        Ok(())
+        self.headed = false;
     }
 
     fn row(&mut self, cells: Vec<String>) -> io::Result<()> {
@@ -125,10 +125,28 @@ impl Show {
     }
 
     fn flush_rows(&mut self) -> io::Result<()> {
-        let Some((_, columns)) = &mut self.latest else { return Ok(()) };
+        let Show { latest: Some((format, columns)), output, rows, .. } = self else { return Ok(()) };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.headed, true) {
+            widen(&mut columns.widths, rows);
+            columns.fit(output.width());
+            if std::mem::replace(&mut self.begun, true) {
+                writeln!(output)?;
+            }
+            write!(output, "{}", output.paint(Tone::Strong, format.name()))?;
+            match (columns.widths.len(), columns.heads.len()) {
+                (shown, all) if shown < all => {
+                    let note = format!("  {shown} of {all} columns; --fields chooses others");
+                    writeln!(output, "{}", output.paint(Tone::Faint, &note))?;
+                }
+                _ => writeln!(output)?,
+            }
+        }
         let sides: Vec<_> = columns.heads.iter().map(|head| head.side).collect();
-        self.output.columns_from(&sides, &self.rows, &mut columns.widths)?;
-        self.rows.clear();
+        output.columns_from(&sides[..columns.widths.len()], rows, &mut columns.widths)?;
+        rows.clear();
         Ok(())
     }
 }

@@ -18,6 +18,26 @@ fn help_names_every_command_and_teaches() {
     assert!(isoform(&["--version"]).good().starts_with("isoform 0."));
 }
 
+/// The examples that the help gives, run one after another as a user would.
+#[test]
+#[cfg(unix)]
+fn the_examples_of_the_help_work() {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let directory = PathBuf::from(env!("CARGO_BIN_EXE_isoform")).parent().unwrap().display().to_string();
+    for subcommand in ["dump", "format", "explain", "layout", "completions"] {
+        let help = isoform(&["help", subcommand]).good();
+        let examples = help.split_once("\nExample").expect("there are examples").1.lines().skip(1);
+        // The simulation of an example with a reader ends with its reader; a cat is as good as a less.
+        let script: String = examples.map(|line| format!("{}\n", line.replace("less", "cat > all"))).collect();
+        let files = Files::new();
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", &script]).current_dir(files.0.path()).env("HOME", files.0.path());
+        let run = Run::of(shell.env("PATH", format!("{directory}:{path}")).output().expect("there is a shell"));
+        assert_eq!((run.status, &*run.errors), (0, ""), "{script}\n{}", run.output);
+        assert!(!run.output.is_empty() || subcommand == "completions");
+    }
+}
+
 #[test]
 fn a_wrong_command_line_has_status_2() {
     assert_eq!(isoform(&[]).status, 2);
