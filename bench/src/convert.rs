@@ -4,7 +4,7 @@
 //! measured as well, for receivers that want a copy of their own.
 
 use crate::compiled::{self, Compiled};
-use crate::measure::{Contestant, Times, measure};
+use crate::measure::{Contestant, Times, measure, memcpy};
 use crate::place::{Memory, Place};
 use crate::{Effort, Line, Options, Result, Workload, fill};
 use isoform_core::interp::{self, Output};
@@ -71,7 +71,7 @@ impl<'a> Pair<'a> {
         }
         for (name, mut contestant) in contestants {
             let mut memory = self.memory(0, false);
-            let mut place = memory.place(&self.verifier, self.body.len())?;
+            let mut place = memory.place().verified(&self.verifier, self.body.len())?;
             contestant(&mut place, 1);
             let mut wrong = None;
             place.bytes(1, |_, dst| wrong = self.result.iter().zip(dst).position(|(expected, came)| expected != came));
@@ -111,9 +111,9 @@ impl<'a> Pair<'a> {
 
     fn measure(&self, engines: &[&str], effort: &Effort, rotating: bool) -> Result<Measured> {
         let mut memories: Vec<Memory> = (0..effort.placements).map(|index| self.memory(index, rotating)).collect();
-        let places = memories.iter_mut().map(|memory| memory.place(&self.verifier, self.body.len()));
+        let places = memories.iter_mut().map(|memory| memory.place().verified(&self.verifier, self.body.len()));
         let mut places: Vec<Place<'_>> = places.collect::<Result<_>>()?;
-        let mut contestants = vec![self.memcpy()];
+        let mut contestants = vec![memcpy(self.result.len())];
         contestants.extend(self.baselines.iter().flatten().map(|&baseline| self.compiled(baseline)));
         contestants.extend(engines.iter().map(|&engine| match engine {
             "none" => self.none(),
@@ -128,14 +128,6 @@ impl<'a> Pair<'a> {
 
     fn memory(&self, index: usize, rotating: bool) -> Memory {
         Memory::new(index, self.body.len().max(self.result.len()), &self.body, rotating)
-    }
-
-    /// Copies as many bytes as the result has.
-    fn memcpy(&self) -> Contestant<'_> {
-        Box::new(move |place, runs| {
-            let length = black_box(self.result.len());
-            place.bytes(runs, |src, dst| dst[..length].copy_from_slice(&src[..length]));
-        })
     }
 
     fn compiled(&self, (compiled, index): (&'a Compiled, usize)) -> Contestant<'_> {

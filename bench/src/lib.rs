@@ -13,7 +13,10 @@ pub mod fill;
 pub mod measure;
 pub mod options;
 pub mod place;
+pub mod receive;
+pub mod records;
 pub mod report;
+pub mod send;
 pub mod workload;
 
 pub use case::Case;
@@ -33,6 +36,8 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
     for group in &options.groups {
         for workload in &options.workloads {
             match group {
+                Group::Send => send::run(workload, options, &mut line)?,
+                Group::Receive => receive::run(workload, options, &mut line)?,
                 Group::Convert => convert::run(workload, options, &mut line)?,
             }
         }

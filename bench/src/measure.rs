@@ -1,6 +1,7 @@
 //! Time: contestants take turns on the same buffers, so that all share whatever mood the machine is in.
 
 use crate::place::Place;
+use std::hint::black_box;
 use std::time::Instant;
 
 /// How long to measure.
@@ -23,6 +24,14 @@ impl Effort {
 
 /// Something that is measured: runs so many times on the buffers of a place.
 pub type Contestant<'a> = Box<dyn FnMut(&mut Place<'_>, usize) + 'a>;
+
+/// Copies so many bytes: what the machine can do at best.
+pub fn memcpy<'a>(length: usize) -> Contestant<'a> {
+    Box::new(move |place, runs| {
+        let length = black_box(length);
+        place.bytes(runs, |src, dst| dst[..length].copy_from_slice(&src[..length]));
+    })
+}
 
 /// The time of one run in each batch, in nanoseconds. The batches of several contestants at one index ran one right
 /// after the other.

@@ -5,17 +5,23 @@ use crate::{Case, Effort, Result, Workload};
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
+    /// Records into messages.
+    Send,
+    /// Messages into records.
+    Receive,
     /// Bodies of one format into records of another.
     Convert,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: &[Group] = &[Group::Convert];
+    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Group::Send => "send",
+            Group::Receive => "receive",
             Group::Convert => "convert",
         }
     }
@@ -40,7 +46,7 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--quick]
 
-  GROUP     convert                                               default: all
+  GROUP     send receive convert                                  default: all
   WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE      same appended front swap swap32 layout32 widen narrow project shuffled
   --json    one object a line instead of a table

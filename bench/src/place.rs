@@ -41,40 +41,48 @@ impl Memory {
     }
 
     /// The place.
-    ///
-    /// # Errors
-    /// If the body is not one that the verifier lets pass.
-    pub fn place<'a>(&'a mut self, verifier: &'a Verifier, length: usize) -> Result<Place<'a>> {
+    pub fn place(&mut self) -> Place<'_> {
         let (sources, destinations) = self.bytes.split_at_mut(self.starts[1]);
-        let sources: Vec<&[u8]> = sources[self.starts[0]..].chunks_exact(self.stride).take(self.pairs).collect();
-        let bodies = sources.iter().map(|source| verifier.verify(&source[..length])).collect::<Result<_, _>>()?;
+        let sources = sources[self.starts[0]..].chunks_exact(self.stride).take(self.pairs).collect();
         let destinations = destinations.chunks_exact_mut(self.stride).take(self.pairs).collect();
-        Ok(Place { pairs: Pairs { sources, bodies }, destinations })
+        Place { sources, bodies: Vec::new(), destinations }
     }
 }
 
 /// Buffers to run on.
 pub struct Place<'a> {
-    pairs: Pairs<'a>,
+    sources: Vec<&'a [u8]>,
+    bodies: Vec<Body<'a>>,
     destinations: Vec<&'a mut [u8]>,
 }
 
-struct Pairs<'a> {
-    sources: Vec<&'a [u8]>,
-    bodies: Vec<Body<'a>>,
-}
+impl<'a> Place<'a> {
+    /// The same place, whose sources begin with a body of `length` bytes that has been verified.
+    ///
+    /// # Errors
+    /// If the verifier does not let it pass.
+    pub fn verified(mut self, verifier: &'a Verifier, length: usize) -> Result<Place<'a>> {
+        let bodies = self.sources.iter().map(|source| verifier.verify(&source[..length]));
+        self.bodies = bodies.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
 
-impl Place<'_> {
-    /// Runs on one source and destination after the other. A source is longer than the body if the destination is.
+    /// The same place, whose destinations hold what the sources do.
+    pub fn filled(mut self) -> Place<'a> {
+        self.bytes(self.sources.len(), |src, dst| dst.copy_from_slice(src));
+        self
+    }
+
+    /// Runs on one source and destination after the other. Both are equally long.
     #[inline]
     pub fn bytes(&mut self, runs: usize, run: impl FnMut(&[u8], &mut [u8])) {
-        rotate(&self.pairs.sources, &mut self.destinations, runs, run);
+        rotate(&self.sources, &mut self.destinations, runs, run);
     }
 
     /// Runs on one verified body and destination after the other.
     #[inline]
     pub fn bodies(&mut self, runs: usize, mut run: impl FnMut(Body<'_>, &mut [u8])) {
-        rotate(&self.pairs.bodies, &mut self.destinations, runs, |body, dst| run(*body, dst));
+        rotate(&self.bodies, &mut self.destinations, runs, |body, dst| run(*body, dst));
     }
 }
 

@@ -42,6 +42,11 @@ impl Line {
         self.0.get(key).and_then(Value::as_f64)
     }
 
+    /// Whether the figure of this name is a number of something.
+    fn is_count(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(Value::is_u64)
+    }
+
     /// Its JSON.
     pub fn json(&self) -> String {
         Value::Object(self.0.clone()).to_string()
@@ -72,6 +77,29 @@ const CONVERT: Columns = Columns {
     ],
 };
 
+const SEND: Columns = Columns {
+    title: "send: ns from a record to the buffers of its message; bytes and buffers besides the record's own bytes",
+    words: &["workload"],
+    figures: &[
+        ("memcpy", "memcpy_ns", false),
+        ("encode", "ns", false),
+        ("overhead", "overhead_bytes", false),
+        ("buffers", "segments", false),
+    ],
+};
+
+const RECEIVE: Columns = Columns {
+    title: "receive: ns from the bytes of a message to the receiver's record, hot | rotating over 640 KB",
+    words: &["workload", "case", "engine"],
+    figures: &[
+        ("memcpy", "memcpy_ns", false),
+        ("receive", "ns", false),
+        ("copied", "copied_bytes", false),
+        ("| memcpy", "rotating_memcpy_ns", false),
+        ("receive", "rotating_ns", false),
+    ],
+};
+
 /// Prints lines as they come.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -84,7 +112,11 @@ impl Table {
     /// # Errors
     /// If `out` fails.
     pub fn print(&mut self, line: &Line, out: &mut impl Write) -> Result<()> {
-        let columns = &CONVERT;
+        let columns = match line.text("group") {
+            "send" => &SEND,
+            "receive" => &RECEIVE,
+            _ => &CONVERT,
+        };
         if self.group != line.text("group") {
             let gap = if self.group.is_empty() { "" } else { "\n" };
             self.group = line.text("group").into();
@@ -96,7 +128,7 @@ impl Table {
         columns.words.iter().try_for_each(|key| write!(out, "{:12}", line.text(key)))?;
         for (_, key, ratio) in columns.figures {
             match line.number(key) {
-                Some(figure) if *ratio || figure < 100.0 => write!(out, "{figure:>11.2}")?,
+                Some(figure) if !line.is_count(key) && (*ratio || figure < 100.0) => write!(out, "{figure:>11.2}")?,
                 Some(figure) => write!(out, "{figure:>11.0}")?,
                 None => write!(out, "{:>11}", "-")?,
             }

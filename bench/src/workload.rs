@@ -47,7 +47,7 @@ const K: &[(&str, &str)] = &[
 const CELL: &[(&str, &str)] =
     &[("kind", "i8"), ("x", "double"), ("id", "i16"), ("count", "int"), ("weight", "float"), ("key", "i64")];
 
-const S: &[(&str, &str)] = &[("name", "string"), ("comment", "string"), ("n", "int"), ("values", "double[n]")];
+const S: &[(&str, &str)] = &[("name", "string"), ("comment", "string"), ("values", "double[n]"), ("n", "size_t")];
 
 impl Workload {
     /// All of them.

@@ -41,10 +41,47 @@ fn two_workloads_are_converted_in_every_case() {
 }
 
 #[test]
+fn two_workloads_are_sent_and_received() {
+    let lines = lines(&["send", "receive", "--quick", "K1", "S10"]);
+    let of = |group, workload, case| {
+        let is = |line: &&Line| {
+            [("group", group), ("workload", workload), ("case", case)].iter().all(|(k, v)| line.text(k) == *v)
+        };
+        lines.iter().find(is).unwrap()
+    };
+    assert_eq!(of("send", "K1", "").number("overhead_bytes"), Some(32.0));
+    assert_eq!(of("send", "S10", "").number("overhead_bytes"), Some(32.0));
+    // What agrees is used where it was received; what does not is as long as the receiver's record.
+    for (workload, case, copied) in [
+        ("K1", "same", 0.0),
+        ("K1", "appended", 0.0),
+        ("K1", "swap", 1008.0),
+        ("S10", "same", 0.0),
+        ("S10", "swap32", 208.0),
+    ] {
+        let line = of("receive", workload, case);
+        assert_eq!(line.number("copied_bytes"), Some(copied), "{}", line.json());
+        assert_eq!(line.text("engine"), if copied == 0.0 { "none" } else { "interpreter" });
+    }
+    assert!(lines.iter().all(|line| line.number("ns").is_some_and(|ns| ns > 0.0)));
+}
+
+#[test]
 fn a_line_of_json_begins_with_what_it_is_about() {
-    let json = lines(&["convert", "--quick", "--json", "M100", "project"])[0].json();
-    let start = r#"{"group":"convert","workload":"M100","case":"project","engine":"interpreter","ns":"#;
-    assert!(json.starts_with(start), "{json}");
+    for (words, start) in [
+        (
+            &["convert", "--quick", "--json", "M100", "project"][..],
+            r#"{"group":"convert","workload":"M100","case":"project","engine":"interpreter","ns":"#,
+        ),
+        (&["send", "--quick", "--json", "K01"], r#"{"group":"send","workload":"K01","ns":"#),
+        (
+            &["receive", "--quick", "--json", "K01", "same"],
+            r#"{"group":"receive","workload":"K01","case":"same","ns":"#,
+        ),
+    ] {
+        let json = lines(words)[0].json();
+        assert!(json.starts_with(start), "{json}");
+    }
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! The group `receive`: from the bytes of a message to the receiver's record - header, look-up of the format,
+//! verification, and conversion where layouts differ.
+//!
+//! Records with pointers are used in place where that is possible, which replaces the offsets in the message by
+//! addresses; so each run begins with putting the record's own bytes back (not what it points at).
+
+use crate::measure::{Contestant, measure, memcpy};
+use crate::place::{Memory, Place};
+use crate::records::Sent;
+use crate::{Case, Line, Options, Result, Workload, fill, with_record};
+use isoform::message::{HEADER, Split, split};
+use isoform::{Decoder, Encoder, Format, Header, Incoming, Plan, Registry, Rules};
+use std::hint::black_box;
+
+/// Measures the cases of one workload in which the receiver's record is the workload's own.
+///
+/// # Errors
+/// If a record is wrong, or `line` fails.
+pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    for &case in &options.cases {
+        match case.formats(workload)? {
+            Some((wire, native)) if native == workload.on(&isoform::Layout::X86_64)? => {
+                with_record!(workload, receive(workload, case, &wire, options, line))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn receive<T: Sent>(
+    workload: &Workload,
+    case: Case,
+    wire: &Format,
+    options: &Options,
+    line: &mut impl FnMut(Line) -> Result<()>,
+) -> Result<()> {
+    let body = fill::body(wire, workload.length);
+    let message = [&Header::new(wire.token(), body.len() as u64).to_bytes()[..], &body].concat();
+    let result = fill::body(T::format(), workload.length);
+    let registry = Registry::new();
+    registry.register(wire)?;
+    let mut receiver = Receiver::<T> { registry, decoder: Decoder::new(), message: message.len(), record: wire.size() };
+    let direct = Plan::new(wire, T::format(), &Rules::new(), Default::default())?.is_direct();
+    let in_place = direct && wire.structure().has_slots();
+
+    let memory = |index, rotating| Memory::new(index, message.len().max(result.len()), &message, rotating);
+    let name = format!("{} {}", workload.name, case.name());
+    let mut first = memory(0, false);
+    let mut outcome = Ok(());
+    first.place().filled().bytes(1, |src, dst| outcome = receiver.check(in_place, src, dst, &result));
+    outcome.map_err(|error| format!("{name}: {error}"))?;
+    let before = receiver.decoder.copied();
+    receiver.contestant(in_place)(&mut first.place().filled(), 1);
+    let copied = receiver.decoder.copied() - before;
+
+    let mut measured = Vec::new();
+    for rotating in [false, true] {
+        let mut memories: Vec<Memory> = (0..options.effort.placements).map(|index| memory(index, rotating)).collect();
+        let mut places: Vec<Place<'_>> = memories.iter_mut().map(|memory| memory.place().filled()).collect();
+        let mut contestants = [memcpy(result.len()), receiver.contestant(in_place)];
+        measured.extend(measure(&mut contestants, &mut places, &options.effort));
+    }
+    let [memcpy, ns, far_memcpy, far] = &measured[..] else { unreachable!("two were measured twice") };
+    let engine = if direct { "none" } else { "interpreter" };
+    let mut result = Line::new("receive", workload.name).word("case", case.name()).figure("ns", ns.median());
+    result = result.count("copied_bytes", copied as usize).word("engine", engine);
+    result = result.figure("memcpy_ns", memcpy.median()).figure("rotating_ns", far.median());
+    result = result.figure("rotating_memcpy_ns", far_memcpy.median());
+    line(result.figure("min_ns", ns.min()).figure("p90_ns", ns.p90()).count("bytes", body.len()))
+}
+
+struct Receiver<T> {
+    registry: Registry,
+    decoder: Decoder<T>,
+    /// Bytes of the message, and of the record in it.
+    message: usize,
+    record: usize,
+}
+
+impl<T: Sent> Receiver<T> {
+    fn contestant(&mut self, in_place: bool) -> Contestant<'_> {
+        Box::new(move |place, runs| {
+            place.bytes(runs, |src, dst| {
+                let record = match in_place {
+                    true => self.in_place(src, dst),
+                    false => self.borrowed(src),
+                };
+                black_box(std::ptr::from_ref(record.expect("it went well before")));
+            });
+        })
+    }
+
+    #[inline]
+    fn borrowed<'m>(&'m mut self, bytes: &'m [u8]) -> isoform::Result<&'m T::Native<'m>> {
+        let incoming = Incoming::parse(&bytes[..self.message], &self.registry)?;
+        self.decoder.decode(&incoming)
+    }
+
+    #[inline]
+    fn in_place<'m>(&'m mut self, src: &[u8], dst: &'m mut [u8]) -> isoform::Result<&'m T::Native<'m>> {
+        let start = HEADER + self.record;
+        dst[..start].copy_from_slice(&src[..start]);
+        let dst = &mut dst[..self.message];
+        let Split::Whole { header, .. } = split(dst)? else { unreachable!("it is whole") };
+        let format = self.registry.lookup(header.token)?;
+        self.decoder.decode_in_place(&format, &mut dst[HEADER..])
+    }
+
+    /// Compares the record that comes out with the one that must arrive.
+    fn check(&mut self, in_place: bool, src: &[u8], dst: &mut [u8], expected: &[u8]) -> Result<()> {
+        let record = match in_place {
+            true => self.in_place(src, dst)?,
+            false => self.borrowed(src)?,
+        };
+        let mut encoder = Encoder::<T>::new();
+        match T::encode(&mut encoder, record)?.to_vec()[HEADER..] == *expected {
+            true => Ok(()),
+            false => Err("the record is wrong".into()),
+        }
+    }
+}
