@@ -219,3 +219,21 @@ fn a_small_body_cannot_expand() {
     refuse(&format, &words(&[3, 8, 24, 24, 24, 0, 0]), Code::Slot, "all[1].s");
     refuse(&format, &words(&[i32::MAX as u32, 8, 12, 0]), Code::ArrayLength, "all");
 }
+
+/// As deep as formats go, on a stack that is small.
+#[test]
+fn the_deepest_format_needs_little_stack() {
+    let text = field("s", Element::String, &[], false, 0);
+    let mut inner = structure("L1", big32(), 4, vec![text]);
+    for level in 2..=32 {
+        let pointer = field("next", Element::Structure(inner), &[Dimension::Fixed(2)], true, 0);
+        inner = structure(&format!("L{level}"), big32(), 4, vec![pointer]);
+    }
+    let format = Format::new(inner).unwrap();
+    // The record, its padding to 8, and 31 blocks of two slots, of which the first points at the next block.
+    let mut body = words(&[8, 0]);
+    (2..=32).for_each(|level| body.extend(words(&[8 * level, 0])));
+    body.extend(*b"end\0");
+    let check = move || accept(&format, &body);
+    std::thread::Builder::new().stack_size(128 << 10).spawn(check).unwrap().join().unwrap();
+}

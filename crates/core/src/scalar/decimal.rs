@@ -43,6 +43,7 @@ impl Real {
             _ if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) => {
                 return None;
             }
+            _ if !text.ends_with(|end: char| end.is_ascii_digit() || end == '.') => return None,
             _ => {}
         }
         let value = match (kind, size) {
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn text_that_is_no_number() {
         for (kind, size) in KINDS {
-            for text in ["", "x", "0x10", "1_0", "nan", "inf", ".", "e5", "--1", "1e400000x"] {
+            for text in ["", "x", "0x10", "1_0", "nan", "inf", ".", "e5", "--1", "1e", "1e+", "1e400000x"] {
                 assert_eq!(Real::parse(text, kind, size), None, "{text} as {kind:?}");
             }
             assert_eq!(Real::parse("1e99999999999999999999", kind, size).unwrap().1, Rounding::Overflow);
@@ -204,6 +205,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn odd_texts_do_no_harm(text in "[0-9+.eE-]{0,12}|-?[0-9]{0,60}[.]?[0-9]{0,60}[eE]?[+-]?[0-9]{0,30}") {
+            for (kind, size) in KINDS {
+                if let Some((value, _)) = Real::parse(&text, kind, size) {
+                    let text = value.to_text(kind, size);
+                    prop_assert_eq!(Real::parse(&text, kind, size).unwrap().0, value);
+                }
+            }
+        }
+
         #[test]
         fn text_is_read_as_the_same_number(bits: u128, which in 0..KINDS.len()) {
             let (kind, size) = KINDS[which];
