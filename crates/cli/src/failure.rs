@@ -51,12 +51,34 @@ impl Failure {
             Failure::Shown { status } => return ExitCode::from(status),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        eprintln!("isoform: {message}");
+        eprintln!("isoform: {}", printable(&message));
         if let Some(hint) = hint {
-            eprintln!("  hint: {hint}");
+            eprintln!("  hint: {}", printable(&hint));
         }
         ExitCode::from(status)
     }
+}
+
+/// What is quoted in an error comes from anywhere: none of it reaches the terminal as a command, or fills the screen.
+fn printable(text: &str) -> String {
+    let mut printable = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == LONG {
+            printable.push_str(" ..");
+            break;
+        }
+        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
+    }
+    printable
+}
+
+/// No line of an error is longer than this.
+const LONG: usize = 1000;
+
+/// What the operating system says, without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 /// Tells the user what is wrong with the command line, or gives the help that was asked for.
@@ -88,7 +110,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::data(format!("cannot write the output: {error}")),
+            _ => Failure::data(format!("cannot write the output: {}", reason(&error))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Opening a source: bytes that are a stream or the text of shapes, and the formats in them.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::output::Output;
 use crate::source::{Bytes, Source};
 use isoform::format::Shape;
@@ -54,12 +54,6 @@ pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
         _ => Content::Stream(Box::new(Reader::new(input))),
     };
     Ok(Opened { name, content, choice: Choice(choice), layout })
-}
-
-/// What the operating system says, without its number.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 fn nested_names(structure: &Structure) -> impl Iterator<Item = String> {
@@ -233,14 +227,15 @@ impl Input {
 
     /// All of it, as text.
     fn text(&mut self) -> Result<String, Failure> {
-        let mut text = String::new();
-        let neither = |error: io::Error| match error.kind() {
-            io::ErrorKind::InvalidData => Failure::usage("neither a stream nor the text of shapes")
-                .hint("a stream begins with the bytes 89 49 53 4f; `isoform help sources` shows a shape"),
-            _ => Failure::usage(reason(&error)),
-        };
-        self.take(MAX_TEXT).read_to_string(&mut text).map_err(neither)?;
-        Ok(text)
+        let mut bytes = Vec::new();
+        self.take(MAX_TEXT).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Ok(text),
+            _ => {
+                let failure = Failure::usage("neither a stream nor the text of shapes");
+                Err(failure.hint("a stream begins with the bytes 89 49 53 4f; `isoform help sources` shows a shape"))
+            }
+        }
     }
 
     /// Whether more may come after the end: a file may grow, and a pipe that was closed may not.

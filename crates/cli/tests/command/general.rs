@@ -73,6 +73,21 @@ fn a_source_that_cannot_be_opened_has_status_2() {
 }
 
 #[test]
+fn nothing_in_an_error_is_a_command_to_the_terminal() {
+    for (arguments, input) in [
+        (&["format", "no\u{1b}[31m"][..], ""),
+        (&["format", "-"], "record P\n  \u{1b}[31mx int\n"),
+        (&["layout", "--on", "\u{1b}[31m"], ""),
+    ] {
+        let errors = isoform_reading(arguments, input.as_bytes()).bad(if input.is_empty() { 2 } else { 1 });
+        assert!(!errors.contains('\u{1b}') && errors.contains("u{1b}"), "{errors}");
+    }
+    let long = "x".repeat(100_000);
+    assert!(isoform(&["format", &long]).bad(2).len() < 2000);
+    assert!(isoform_reading(&["format", "-"], &[0; 100]).bad(2).contains("neither a stream nor"));
+}
+
+#[test]
 fn a_closed_pipe_ends_quietly() {
     for arguments in [&["completions", "bash"][..], &["layout", "--json"], &["help", "sources"]] {
         let mut command = command(arguments);
