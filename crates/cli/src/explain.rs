@@ -48,7 +48,17 @@ fn print(
         writeln!(output)?;
     }
     let (tone, meaning) = meaning(verdict);
-    writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))
+    writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))?;
+    if explained.is_some_and(|(_, reports)| matched(reports) == 0) {
+        let note = "no field has a name that is in both, so nothing of what is sent arrives";
+        writeln!(output, "{}", output.paint(Tone::Warning, note))?;
+    }
+    Ok(())
+}
+
+/// How many fields are in both formats.
+fn matched(reports: &[FieldReport]) -> usize {
+    reports.iter().filter(|report| report.wire.is_some() && report.native.is_some()).count()
 }
 
 /// A row for each field, and what may be lost.
@@ -127,6 +137,7 @@ fn print_json(
         "verdict": verdict.to_string(),
         "readable": verdict.is_readable(),
         "meaning": meaning(verdict).1,
+        "matched": explained.map_or(0, |(_, reports)| matched(reports)),
         "wire": end(wire),
         "native": end(native),
     });

@@ -76,6 +76,12 @@ fn verdicts_and_exit_statuses() {
 }
 
 #[test]
+fn formats_that_have_nothing_in_common() {
+    let text = explain("record A\n  x int\n", "record A\n  y int\n", &[]).good();
+    assert!(text.ends_with("\nno field has a name that is in both, so nothing of what is sent arrives\n"), "{text}");
+}
+
+#[test]
 fn explained_as_json() {
     let lines = explain(NEW, OLD, &["--json", "--plan"]).good();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -87,6 +93,7 @@ fn explained_as_json() {
     );
     assert!(fields.iter().any(|field| field["field"] == "rho" && field["loss"].is_string()));
     assert_eq!((&verdict["verdict"], &verdict["readable"]), (&"full".into(), &true.into()));
+    assert_eq!(verdict["matched"], 2);
     assert!(verdict["plan"].as_str().unwrap().starts_with("plan Sample"));
 }
 
