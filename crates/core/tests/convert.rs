@@ -3,9 +3,10 @@
 
 use isoform_core::format::{Format, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
-use isoform_core::{Code, Element, Error, Structure, Value, Verifier, View, interp, value};
+use isoform_core::{Code, Dimension, Element, Error, Layout, Structure, Value, Verifier, View, interp, value};
 use isoform_testing::{any_layout, any_shape, any_value, with_gaps};
 use proptest::prelude::*;
+use std::collections::HashSet;
 
 /// Converts a record from one format into another, by way of a verified body.
 fn convert(wire: &Format, native: &Format, record: &Value, faults: Faults) -> Result<Vec<u8>, Error> {
@@ -60,6 +61,8 @@ fn elements(structure: &Structure, value: &Value) -> Value {
 /// Another version of a shape: fields dropped, added, widened, in another order, as the bytes of `choices` say.
 fn evolved(shape: &Shape, choices: &[u8]) -> Shape {
     let text = shape.to_string();
+    let mut lengths = HashSet::new();
+    collect_lengths(shape.on(&Layout::X86_64).unwrap().structure(), &mut lengths);
     let mut choices = choices.iter().cycle();
     let mut records: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines() {
@@ -73,9 +76,8 @@ fn evolved(shape: &Shape, choices: &[u8]) -> Shape {
     for (head, fields) in records {
         let mut lines = Vec::new();
         for field in &fields {
-            // Names that are also words of the text stand in quotes.
-            let name = field.split_whitespace().next().unwrap().trim_matches('"');
-            let is_length = fields.iter().any(|other| other.contains(&format!("[{name}]")));
+            let name = field.split_whitespace().next().unwrap();
+            let is_length = lengths.contains(&unquoted(name));
             match choices.next().unwrap() % 8 {
                 0 if !is_length && fields.len() > 1 => {}
                 1 => lines.push(widened(field)),
@@ -91,6 +93,26 @@ fn evolved(shape: &Shape, choices: &[u8]) -> Shape {
         lines.iter().for_each(|line| evolved.push_str(&format!("  {line}\n")));
     }
     Shape::parse(&evolved).unwrap_or_else(|error| panic!("{error}\n{evolved}"))
+}
+
+/// The names of all fields that are the length of an array somewhere.
+fn collect_lengths(structure: &Structure, names: &mut HashSet<String>) {
+    for field in structure.fields() {
+        if let Element::Structure(inner) = &field.element {
+            collect_lengths(inner, names);
+        }
+        for dim in &field.dims {
+            if let Dimension::Field(index) = *dim {
+                names.insert(structure.fields()[index].name.to_string());
+            }
+        }
+    }
+}
+
+/// A name may be quoted where it could be mistaken for a word.
+fn unquoted(name: &str) -> String {
+    let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    quoted.map_or(name.into(), |name| name.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
 fn widened(field: &str) -> String {
