@@ -7,6 +7,7 @@ use crate::{Incoming, Registry};
 use isoform_core::format::MAX_DESCRIPTION;
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
 use isoform_core::{Code, Error, Format, Result};
+use std::fmt;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 /// The largest body that a reader accepts unless told otherwise: 1 GiB.
@@ -177,6 +178,20 @@ impl<R: Read> Reader<R> {
     }
 
     /// Whether `error`, the latest of this reader, is about a single message, so that the next call goes on behind it.
+    ///
+    /// ```
+    /// # use isoform::stream::Reader;
+    /// # fn show(reader: &mut Reader<std::fs::File>) -> isoform::Result<()> {
+    /// loop {
+    ///     match reader.peek() {
+    ///         Ok(None) => break Ok(()),
+    ///         Ok(Some(_)) => println!("{:?}", reader.next()?),
+    ///         Err(error) if reader.goes_on_after(&error) => eprintln!("{error}"),
+    ///         Err(error) => break Err(error),
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn goes_on_after(&self, error: &Error) -> bool {
         self.is_refused() && !matches!(error.code(), Code::Cut | Code::Io)
     }
@@ -345,6 +360,12 @@ impl<R: Read> Reader<R> {
     fn misplaced(&self, error: Error) -> Error {
         let came = format!("{} at byte {} of the stream", error.actual(), self.buffer.position());
         error.came(came)
+    }
+}
+
+impl<R> fmt::Debug for Reader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader(at byte {}, {:?})", self.buffer.position(), self.registry)
     }
 }
 

@@ -5,10 +5,11 @@ use crate::Message;
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::collections::HashSet;
+use std::fmt;
 use std::io::{ErrorKind, IoSlice, Write};
 
-/// After so many formats a writer describes them anew, so that a reader that keeps only the
-/// [latest so many](crate::registry::LEARNED_FORMATS) knows each one when its messages come.
+/// After so many formats a writer describes them anew, so that a reader that keeps no more than that knows each one when
+/// its messages come (`spec/message.md`, "Streams").
 const DESCRIBED_FORMATS: usize = crate::registry::LEARNED_FORMATS;
 
 /// Fewer pieces than this are written without an allocation.
@@ -163,6 +164,12 @@ fn write_slices(writer: &mut impl Write, mut slices: &mut [IoSlice<'_>], partly:
         written = true;
     }
     Ok(())
+}
+
+impl<W> fmt::Debug for Writer<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Writer({} formats described)", self.described.len())
+    }
 }
 
 /// A format's description as a message: header, body and padding.
