@@ -16,7 +16,7 @@ const LINE: Duration = Duration::from_millis(500);
 
 /// The same symbols as the simulation's, with other numbers.
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
-#[repr(u8)]
+#[repr(i8)]
 enum Stage {
     Flood,
     Rising,
@@ -64,8 +64,11 @@ struct Tally {
 
 /// Starts the simulation, and watches it to its end.
 pub(super) fn run(whole: Duration, output: &mut Output) -> Result<(), Failure> {
-    writeln!(output, "A simulation and a reader: two processes with different structs, and a pipe between them.")?;
-    writeln!(output, "The simulation's records are those of a 32-bit big-endian machine. Nobody told the reader.\n")?;
+    writeln!(output, "A simulation and a reader: two processes, two structs, a pipe between them.")?;
+    writeln!(
+        output,
+        "The simulation's records are those of a 32-bit big-endian machine, which\nnobody has told the reader.\n"
+    )?;
     output.flush()?;
     let mut simulation = spawn(whole)?;
     let pipe = simulation.stdout.take().ok_or_else(|| Failure::data("the simulation has no output"))?;
@@ -184,7 +187,7 @@ fn summary(slow: &Tally, fast: &Tally, seconds: f64, output: &mut Output) -> Res
     let (records, wrong) = (slow.records + fast.records, slow.wrong + fast.wrong);
     writeln!(
         output,
-        "{records} records arrived; the sums over all their values say: {} right, {wrong} wrong",
+        "{records} records arrived; by the sums sent along, {} are right, {wrong} wrong",
         records - wrong
     )?;
     writeln!(output, "\nlook at it yourself:  isoform demo --simulation | isoform dump --count 3 -")?;

@@ -5,9 +5,10 @@ use super::*;
 #[test]
 fn a_reader_watches_a_simulation_on_another_machine() {
     let output = isoform(&["demo", "--seconds", "0.6"]).good();
-    for line in ["temperature", "verdict: full", "of river", "right, 0 wrong"] {
+    for line in ["temperature", "verdict: full", "of river", "are right, 0 wrong"] {
         assert!(output.contains(line), "{line} in {output}");
     }
+    assert!(output.lines().all(|line| line.chars().count() <= 80), "{output}");
 }
 
 #[test]
