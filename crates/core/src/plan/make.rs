@@ -226,7 +226,8 @@ impl Maker<'_> {
             field: self.path(path, n),
         };
         let same_slots = self.wire == self.native && array.src == array.dst && array.src_size == array.dst_size;
-        let relocated = moved || !same_slots || array.dims.iter().any(|dim| dim.src != dim.dst);
+        let same_block = w.element.block_alignment() == array.align && array.dims.iter().all(|dim| dim.src == dim.dst);
+        let relocated = moved || !same_slots || !same_block;
         block.push(Step::Array(Box::new(array)), relocated);
         Ok(())
     }
