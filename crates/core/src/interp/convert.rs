@@ -222,7 +222,7 @@ fn narrowing_fault(value: f64) -> Option<Code> {
 /// What is lost if a float becomes an integer between `low` and `high`.
 fn integer_fault(value: f64, low: i128, high: i128) -> Option<Code> {
     let whole = value as i128;
-    if whole < low || whole > high {
+    if whole < low || whole > high || value.is_nan() {
         return Some(Code::Overflow);
     }
     (value.trunc() != value).then_some(Code::Inexact)

@@ -87,7 +87,9 @@ fn whole(value: &Value, class: NumberClass, to: Number, faults: Faults, dst: &mu
         (Side::Above, NumberClass::Unsigned, 16) => u128::MAX,
         (Side::Above, class, size) => integer_range(class == NumberClass::Signed, size).1 as u128,
     };
+    let is_nan = matches!(value, Value::Real(real) if real.to_f64().is_nan());
     let bits = match (outside, faults) {
+        (_, Faults::Error) if is_nan => return Err((Code::Overflow, text(value))),
         (Some(_), Faults::Error) => return Err((Code::Overflow, text(value))),
         (None, Faults::Error) if inexact => return Err((Code::Inexact, text(value))),
         (Some(_), _) if class == NumberClass::Boolean => 1,
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(run(F16, U64, Faults::Error, &[0x3e, 0]), Err(Code::Inexact));
         assert_eq!(run(F16, U64, Faults::Saturate, &[0x3e, 0]).unwrap(), 1u64.to_le_bytes());
         assert_eq!(run(F16, U64, Faults::Error, &[0xbc, 0]), Err(Code::Overflow));
-        assert_eq!(run(F16, I8, Faults::Error, &[0x7e, 0]), Err(Code::Inexact));
+        assert_eq!(run(F16, I8, Faults::Error, &[0x7e, 0]), Err(Code::Overflow));
         assert_eq!(run(F16, I8, Faults::Wrap, &[0x7e, 0]).unwrap(), [0]);
         assert_eq!(run(F64, U128, Faults::Error, &f64_bytes(1e39)), Err(Code::Overflow));
         assert_eq!(run(F64, U128, Faults::Saturate, &f64_bytes(1e39)).unwrap(), [0xff; 16]);
