@@ -44,7 +44,14 @@ impl<O: Output> Run<'_, O> {
 
     /// A null pointer: an empty array, or no element at all.
     fn null(&mut self, array: &Array, src: usize, dst: usize) -> Result<()> {
-        let dims = self.dims(array, src, true)?;
+        let mut dims = self.dims(array, src, true)?;
+        let rank = dims.rank;
+        if !dims.dst[..rank].contains(&0) {
+            // Five rows of no elements are none of three: beside null, no length may say that there are elements.
+            let lengths =
+                dims.dst.iter_mut().zip(&array.dims).filter(|(_, dim)| matches!(dim.dst, Count::Field { .. }));
+            lengths.for_each(|(length, _)| *length = 0);
+        }
         self.lengths(array, &dims, dst)?;
         match array.dst {
             Place::Slot(at) => self.put_slot(dst + at, 0),
@@ -53,7 +60,7 @@ impl<O: Output> Run<'_, O> {
                 if !dynamic && !array.lenient {
                     return Err(self.plan.fault(Code::Null, array.field, None, &[]).expected("a value").came("null"));
                 }
-                self.rest(array, dst + at, product(&dims.dst[..dims.rank])?)
+                self.rest(array, dst + at, product(&dims.dst[..rank])?)
             }
         }
     }
@@ -64,13 +71,8 @@ impl<O: Output> Run<'_, O> {
         for (axis, &Extent { src: from, dst: to, .. }) in array.dims.iter().enumerate() {
             dims.src[axis] = match from {
                 // A null pointer to a fixed array stands for none.
-                Count::Fixed(n) => {
-                    if null {
-                        0
-                    } else {
-                        n
-                    }
-                }
+                Count::Fixed(_) if null => 0,
+                Count::Fixed(n) => n,
                 Count::Field { .. } => read_count(from, machine, &self.src[src..]),
             };
             dims.dst[axis] = match to {

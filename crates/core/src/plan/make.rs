@@ -206,8 +206,9 @@ impl Maker<'_> {
             })
             .collect();
         let mut rest = Block::default();
-        if !n.indirect {
-            self.blank(&n.element, 0, 1, &format!("{path}[]"), &mut rest)?;
+        if self.may_lack_elements(w, n) {
+            let element = if n.dims.is_empty() { path.to_string() } else { format!("{path}[]") };
+            self.blank(&n.element, 0, 1, &element, &mut rest)?;
         }
         let rest: Arc<[Step]> = match rest.finish() {
             steps if matches!(steps[..], [Step::Fill { bytes: Bytes::Zero(_), .. }]) => Arc::new([]),
@@ -230,6 +231,18 @@ impl Maker<'_> {
         let relocated = moved || !same_slots || !same_block;
         block.push(Step::Array(Box::new(array)), relocated);
         Ok(())
+    }
+
+    /// Whether some record may leave the native array, one side of which is behind a pointer, with elements to fill.
+    fn may_lack_elements(&self, w: &Field, n: &Field) -> bool {
+        let fewer = match (w.dims.first(), n.dims.first()) {
+            (Some(Dimension::Fixed(from)), Some(Dimension::Fixed(to))) => from < to,
+            (Some(Dimension::Field(_)), Some(Dimension::Fixed(_))) => true,
+            _ => false,
+        };
+        // Null is one that is empty, or what a lenient receiver takes for missing.
+        let null = w.indirect && !n.indirect && (w.is_dynamic() || self.faults != Faults::Error);
+        fewer || null
     }
 
     /// What is done to each element, and whether the result differs from the source's bytes.
@@ -315,8 +328,9 @@ impl Maker<'_> {
             return Ok((transform, moved));
         }
         let default = match rule.and_then(|rule| rule.default.as_ref()) {
+            // A default for each element is none for any of them.
+            Some(Value::Array(_)) | None => None,
             Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(path))?),
-            None => None,
         };
         let map: Box<[_]> =
             wire.symbols().iter().map(|s| (s.value, s.name.clone(), native.value(&s.name).or(default))).collect();
