@@ -22,8 +22,8 @@ use std::ptr::with_exposed_provenance;
 use std::slice;
 
 /// From so many bytes on, a block is sent from where it lies. A smaller one is copied together with its neighbours: an
-/// entry more in a vector of buffers costs a system call about as much as copying this.
-const BY_REFERENCE: usize = 256;
+/// entry more in a vector of buffers costs a system call about as much as copying this. (Random records of tests are small.)
+const BY_REFERENCE: usize = if cfg!(test) { 5 } else { 256 };
 /// What stands for gaps between runs that are sent from where they lie.
 static ZEROS: [u8; 256] = [0; 256];
 const POINTER: usize = size_of::<usize>();

@@ -19,6 +19,8 @@ pub(crate) mod place;
 mod pointer;
 pub(crate) mod scratch;
 mod str;
+#[cfg(test)]
+mod tests;
 
 pub use array::{Array, Slice};
 pub use declare::{Fields, Placed, deeper, enumeration, format};

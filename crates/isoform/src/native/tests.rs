@@ -1,0 +1,124 @@
+//! Random records of this machine, and of others: a body that is placed in memory and gathered again is the same body,
+//! whatever its gaps held in between.
+
+use super::buffer::Buffer;
+use super::gather::{Gather, count};
+use super::outline::{Elements, Gap, Outline, SlotKind};
+use super::place::place;
+use isoform_core::interp;
+use isoform_core::{Faults, Format, Layout, Plan, Rules, value};
+use isoform_testing::{any_layout, any_shape, any_value, with_gaps};
+use proptest::prelude::*;
+use std::ptr::with_exposed_provenance_mut;
+
+proptest! {
+    #[test]
+    #[cfg_attr(miri, ignore = "minutes for each case; tests/ has records for Miri")]
+    fn placing_and_gathering_are_inverse(
+        (format, record) in (any_shape(), gap_seeds()).prop_flat_map(|(shape, gaps)| {
+            let format = with_gaps(&shape.on(&Layout::NATIVE).unwrap(), &gaps);
+            let record = any_value(&format);
+            (Just(format), record)
+        })
+    ) {
+        let body = value::body(&format, &record).unwrap();
+        let mut buffer = Buffer::new(false);
+        buffer.copy(&body).unwrap();
+        check(&format, &mut buffer, &body);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "minutes for each case; tests/ has records for Miri")]
+    fn converted_records_can_be_placed(
+        (shape, layout, gaps) in (any_shape(), any_layout(), gap_seeds()),
+        seed in any::<u64>(),
+    ) {
+        let (wire, native) = (shape.on(&layout).unwrap(), shape.on(&Layout::NATIVE).unwrap());
+        let (wire, native) = (with_gaps(&wire, &gaps), with_gaps(&native, &gaps));
+        let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+            ProptestConfig::default(),
+            proptest::test_runner::TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[seed as u8; 32]),
+        );
+        let record = any_value(&wire).new_tree(&mut runner).unwrap().current();
+        let body = value::body(&wire, &record).unwrap();
+        let plan = Plan::new(&wire, &native, &Rules::new(), Faults::Wrap).unwrap();
+        let mut expected = Vec::new();
+        interp::run(&plan, wire.verify(&body).unwrap(), &mut expected).unwrap();
+
+        // Other bytes lay in the buffer before.
+        let mut buffer = Buffer::new(native.structure().needs_check());
+        buffer.copy(&[0x5a; 10_000]).unwrap();
+        buffer.clear();
+        interp::run(&plan, wire.verify(&body).unwrap(), &mut buffer).unwrap();
+        check(&native, &mut buffer, &expected);
+    }
+}
+
+fn gap_seeds() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![Just(Vec::new()), prop::collection::vec(any::<u8>(), 1..8)]
+}
+
+/// Checks that `buffer`, a body of `format` but for its gaps, is gathered as `body`.
+fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
+    let outline = Outline::new(format.structure());
+    let mut gather = Gather::new(format);
+    // SAFETY: the body is one of the format, whether it was verified or made by the interpreter; the buffer is not touched
+    // while messages live.
+    unsafe {
+        let (base, length) = buffer.as_mut();
+        place(&outline, base, length).unwrap();
+        for clean in [true, false] {
+            spoil(&outline, base, if clean { 0 } else { 0xee });
+            let message = gather.gather(base, clean).unwrap();
+            assert_eq!(message.len(), 32 + body.len());
+            let bytes = message.to_vec();
+            assert!(bytes[32..] == *body, "{bytes:02x?} is not {body:02x?}");
+            assert_eq!(message.body().collect::<Vec<_>>().concat(), body);
+            assert_eq!(format.verify(&bytes[32..]).unwrap().bytes(), body);
+        }
+    }
+}
+
+/// Fills all gaps of a record and of what it points at.
+///
+/// # Safety
+/// As for `place`, after it.
+unsafe fn spoil(outline: &Outline, record: *mut u8, filler: u8) {
+    // SAFETY: promised.
+    unsafe {
+        fill(&outline.gaps, record, filler);
+        for slot in &outline.slots {
+            let at = record.add(slot.offset);
+            match &slot.kind {
+                SlotKind::Strings { .. } => {}
+                SlotKind::Structures { count, outline } => {
+                    (0..*count).for_each(|i| spoil(outline, at.add(i * outline.size), filler));
+                }
+                SlotKind::Pointer(block) => {
+                    let address = at.cast::<usize>().read_unaligned();
+                    let elements = with_exposed_provenance_mut::<u8>(address);
+                    let count = if address == 0 { 0 } else { count(block, record).unwrap() };
+                    (0..count).map(|i| elements.add(i * block.stride)).for_each(|element| match &block.elements {
+                        Elements::Leaves(gaps) => fill(gaps, element, filler),
+                        Elements::Strings => {}
+                        Elements::Structures(outline) => spoil(outline, element, filler),
+                    });
+                }
+            }
+        }
+    }
+}
+
+unsafe fn fill(gaps: &[Gap], base: *mut u8, filler: u8) {
+    // SAFETY: promised by the caller: the gaps are within memory at `base`.
+    unsafe {
+        for gap in gaps {
+            match gap {
+                Gap::Bytes { offset, len } => base.add(*offset).write_bytes(filler, *len),
+                Gap::Each { offset, count, stride, gaps } => {
+                    (0..*count).for_each(|i| fill(gaps, base.add(offset + i * stride), filler));
+                }
+            }
+        }
+    }
+}
