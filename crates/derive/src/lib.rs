@@ -41,7 +41,16 @@ use proc_macro::TokenStream;
 ///
 /// On the struct: `rename = "Name"`, `owned`.
 ///
-/// ```ignore
+/// ```
+/// use isoform::{Record, Slice, Str};
+///
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Point {
+///     x: f64,
+///     y: f64,
+/// }
+///
 /// #[derive(Record)]
 /// #[repr(C)]
 /// struct Track<'a> {
@@ -53,6 +62,19 @@ use proc_macro::TokenStream;
 ///     #[isoform(required)]
 ///     step: i32,
 /// }
+///
+/// #[derive(Record)]
+/// struct Owned {
+///     name: String,
+///     samples: Vec<f64>,
+///     points: Vec<Point>,
+///     tags: Vec<String>,
+/// }
+/// # let names = |structure: &isoform::Structure| -> Vec<String> {
+/// #     structure.fields().iter().map(|field| field.name.to_string()).collect()
+/// # };
+/// # assert_eq!(names(Track::format().structure()), ["id", "name", "points", "points_len", "temp", "step"]);
+/// # assert_eq!(names(Owned::format().structure())[3], "points");
 /// ```
 #[proc_macro_derive(Record, attributes(isoform))]
 pub fn record(input: TokenStream) -> TokenStream {
@@ -64,7 +86,9 @@ pub fn record(input: TokenStream) -> TokenStream {
 /// It must have no data and say which integer it is, such as `#[repr(i32)]`. A variant has the name that it has in Rust,
 /// unless `#[isoform(rename = "name")]` says otherwise.
 ///
-/// ```ignore
+/// ```
+/// use isoform::Enumeration;
+///
 /// #[derive(Enumeration, Clone, Copy)]
 /// #[repr(i32)]
 /// enum Phase {

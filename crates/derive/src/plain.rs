@@ -1,10 +1,9 @@
 //! `#[repr(C)]` structs: their own native form.
 
-use crate::record::{Field, Record};
+use crate::record::Record;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
-use syn::{Ident, Lifetime, Type};
+use quote::{ToTokens, quote};
+use syn::{Ident, Lifetime};
 
 pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     let ident = record.ident;
@@ -59,39 +58,33 @@ pub(crate) fn native(
     lifetime: Option<&Lifetime>,
     types: &[impl ToTokens],
 ) -> TokenStream {
-    let (name, rules) = (&record.name, record.rules());
+    let name = &record.name;
     let generics = lifetime.map(|lifetime| quote!(<#lifetime>));
     let forever = lifetime.map(|_| quote!(<'static>));
     let any = lifetime.cloned().unwrap_or_else(|| Lifetime::new("'isoform", Span::call_site()));
     let idents: Vec<_> = record.fields.iter().map(|field| field.ident).collect();
-    let each = || record.fields.iter().zip(types);
-    let parts = each().map(|(field, ty)| {
-        let placed = field.placed();
-        quote_spanned!(span(field)=> let fields = fields.part::<#ty>(#placed);)
-    });
-    let depths = each().map(|(field, ty)| quote_spanned!(span(field)=> <#ty as isoform::Part<#any>>::DEPTH));
-    let nested =
-        each().map(|(field, ty)| quote_spanned!(span(field)=> let rules = <#ty as isoform::Part<#any>>::rules(rules);));
+    let parts = record.fields.iter().zip(types).map(|(field, ty)| field.placed(ty, &any));
+    let rules = record.rules();
     quote! {
-        // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared at their offsets with their types; (2, 5)
-        // each field is a `Part` for the same lifetime; (3) fields hold plain bits, and nothing is dropped, as is
-        // asserted below; (4) asserted below.
+        #[automatically_derived]
+        impl<#any> isoform::Declared<#any> for #ident #generics {
+            const NAME: &'static str = #name;
+            const PARTS: &'static [isoform::Placed] = &[#(#parts),*];
+        }
+
+        // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared above, with their offsets and types; (2,
+        // 5) each is a `Part` for the same lifetime; (3) fields hold plain bits, and nothing is dropped, as is asserted
+        // below; (4) asserted below.
         #[automatically_derived]
         unsafe impl<#any> isoform::Native<#any> for #ident #generics {
-            const DEPTH: usize = isoform::deeper(&[#(#depths),*]);
+            const DEPTH: usize = isoform::deeper(<Self as isoform::Declared<#any>>::PARTS);
 
             fn element() -> isoform::Element {
                 static ELEMENT: isoform::OnceLock<isoform::Element> = isoform::OnceLock::new();
-                let element = ELEMENT.get_or_init(|| {
-                    let fields = isoform::Fields::new();
-                    #(#parts)*
-                    fields.structure::<Self>(#name)
-                });
-                ::core::clone::Clone::clone(element)
+                ::core::clone::Clone::clone(ELEMENT.get_or_init(isoform::structure::<Self>))
             }
 
             fn rules(rules: isoform::Rules) -> isoform::Rules {
-                #(#nested)*
                 #rules
             }
         }
@@ -108,8 +101,4 @@ pub(crate) fn native(
             let #ident { #(#idents: _),* } = record;
         }
     }
-}
-
-fn span(field: &Field<'_>) -> Span {
-    Type::span(field.ty)
 }

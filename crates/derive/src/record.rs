@@ -126,15 +126,14 @@ impl<'a> Field<'a> {
         Ok(Some(Field { ident, visibility: &field.vis, ty: &field.ty, name, attributes }))
     }
 
-    /// Where it lies in the struct, and what its attributes say.
-    pub(crate) fn placed(&self) -> TokenStream {
-        let Field { ident, name, .. } = self;
-        let unit = match &self.attributes.unit {
-            Some(unit) => quote!(::core::option::Option::Some(#unit)),
-            None => quote!(::core::option::Option::None),
-        };
-        let lengths = &self.attributes.lengths;
-        quote!(isoform::Placed { name: #name, offset: isoform::offset_of!(Self, #ident), unit: #unit, lengths: &[#(#lengths),*] })
+    /// The field as one of a `#[repr(C)]` struct that borrows for a lifetime, in which it is of type `ty`.
+    pub(crate) fn placed(&self, ty: &impl ToTokens, lifetime: &Lifetime) -> TokenStream {
+        let Field { ident, name, attributes, .. } = self;
+        let unit = attributes.unit.as_ref().map(|unit| quote!(.unit(#unit)));
+        let lengths = &attributes.lengths;
+        let lengths = (!lengths.is_empty()).then(|| quote!(.lengths(&[#(#lengths),*])));
+        let of = quote_spanned!(self.ty.span()=> isoform::Placed::of::<#lifetime, #ty>);
+        quote!(#of(#name, isoform::offset_of!(Self, #ident)) #unit #lengths)
     }
 }
 
@@ -147,11 +146,11 @@ impl Record<'_> {
             let aliases = &attributes.aliases;
             let required = attributes.required.then(|| quote!(.required(#structure, #name)));
             let default = attributes.default.as_ref().map(|default| {
-                quote_spanned!(default.span()=> .default(#structure, #name, <#ty as isoform::Defaulted>::value(#default)))
+                quote_spanned!(default.span()=> .default(#structure, #name, isoform::default::<#ty>(#default)))
             });
             quote!(#(.alias(#structure, #name, #aliases))* #default #required)
         });
-        quote!(rules #(#rules)*)
+        quote!(isoform::nested_rules::<Self>(rules) #(#rules)*)
     }
 }
 
@@ -188,8 +187,20 @@ fn check_type(ty: &Type) -> Result<()> {
         Type::Ptr(_) => "a pointer of a record is a `Ref<'a, T>`, an array `Slice<'a, T>`, a string `Str<'a>`",
         Type::Tuple(_) => "a tuple has no layout that others could know: use a `#[repr(C)]` record",
         Type::Path(path) if path.path.is_ident("char") => "a `char` is Rust's alone: use `Char` for a byte, or `u32`",
+        Type::Path(path) if optional_number(path) => {
+            "there is no room for the absence of a number: options are `Option<String>` and `Option<Box<T>>`"
+        }
         Type::Array(array) => return check_type(&array.elem),
         _ => return Ok(()),
     };
     Err(Error::new_spanned(ty, message))
+}
+
+/// Whether a type is an option of a number.
+fn optional_number(path: &syn::TypePath) -> bool {
+    let Some(last) = path.path.segments.last().filter(|last| last.ident == "Option") else { return false };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return false };
+    let Some(GenericArgument::Type(Type::Path(inner))) = arguments.args.first() else { return false };
+    let numbers = ["bool", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "usize"];
+    inner.path.get_ident().is_some_and(|ident| numbers.iter().any(|number| ident == number))
 }

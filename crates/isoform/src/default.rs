@@ -16,6 +16,11 @@ pub trait Defaulted {
     fn value(value: Self::Value) -> Value;
 }
 
+/// What is written as the default of a field of type `T`, as a value for a plan.
+pub fn default<T: Defaulted>(value: T::Value) -> Value {
+    T::value(value)
+}
+
 macro_rules! defaulted {
     ($($type:ty = $value:ident: $from:ty => $to:expr;)*) => { $(
         impl Defaulted for $type {
@@ -51,6 +56,7 @@ defaulted! {
     String = value: &'static str => Value::String(value.into());
     Option<String> = value: &'static str => Value::String(value.into());
     CString = value: &'static str => Value::String(value.into());
+    Option<CString> = value: &'static str => Value::String(value.into());
 }
 
 impl<T: Real + Defaulted> Defaulted for Complex<T> {

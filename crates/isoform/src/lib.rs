@@ -1,4 +1,45 @@
-//! Records exchanged in the sender's own memory representation: what a Rust program imports.
+//! Records exchanged in the sender's own memory representation.
+//!
+//! A struct is sent as it lies in memory, behind a token that names its layout. A receiver of the same layout uses it where
+//! it was received; any other converts it, field by field, by name.
+//!
+//! ```
+//! use isoform::{Decoder, Encoder, Incoming, Record, Registry};
+//!
+//! #[derive(Record, Debug, PartialEq)]
+//! #[repr(C)]
+//! struct Point {
+//!     x: f64,
+//!     y: f64,
+//! }
+//!
+//! // Here it is sent ..
+//! let mut encoder = Encoder::new();
+//! let bytes = encoder.encode(&Point { x: 1.0, y: 2.0 })?.to_vec();
+//!
+//! // .. and there it is received, by whoever knows its format.
+//! let registry = Registry::new();
+//! registry.register(Point::format())?;
+//! let message = Incoming::parse(&bytes, &registry)?;
+//! let mut decoder = Decoder::<Point>::new();
+//! assert_eq!(decoder.decode(&message)?, &Point { x: 1.0, y: 2.0 });
+//! # Ok::<(), isoform::Error>(())
+//! ```
+//!
+//! Sender and receiver need not agree on a struct: the receiver may have fewer fields, or more, or others of their types.
+//! `#[isoform(alias = "temperature", default = 293.15)]` and the like say what a [`Record`] does then. Nor does the
+//! receiver have to know formats in advance: a [`stream`] carries their descriptions with it, and a message of
+//! any format can be [viewed](Incoming::view) without a struct.
+//!
+//! | | |
+//! |---|---|
+//! | [`Record`], [`Enumeration`](macro@Enumeration) | derives for structs and enumerations |
+//! | [`Str`], [`Slice`], [`Array`], [`Ref`] | borrowed parts of records: sent by reference, received in place |
+//! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
+//! | [`Incoming`], [`Decoder`] | messages to records |
+//! | [`View`], [`text`] | fields of any message, by name or as text |
+//! | [`stream`], [`Registry`] | messages one after another, and the formats that are known |
+//! | [`Format`], [`plan`] and others | what everything is made of: see [`isoform_core`] |
 
 // So that what the derives write, which says `::isoform`, also works in here.
 extern crate self as isoform;
@@ -24,9 +65,10 @@ pub use registry::{Registry, Resolver};
 /// What the derives write refers to this. Not for programs: it changes without notice.
 #[doc(hidden)]
 pub mod derive {
-    pub use crate::default::Defaulted;
+    pub use crate::default::{Defaulted, default};
     pub use crate::native::scratch::Scratch;
-    pub use crate::native::{Fields, Flat, MAX_ALIGN, Native, Part, Placed, deeper, enumeration, format};
+    pub use crate::native::{Declared, Fields, Flat, MAX_ALIGN, Native, Part, Placed};
+    pub use crate::native::{deeper, enumeration, format, nested_rules, structure};
     pub use crate::record::{Owned, OwnedPart, Record};
     pub use isoform_core::{Element, Format, Result, Rules, Value};
     pub use std::mem::{align_of, needs_drop, offset_of, size_of};

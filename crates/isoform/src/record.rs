@@ -96,6 +96,7 @@ fn at(error: Error, index: usize) -> Error {
     error.within(&format!("[{index}]"))
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Owned> OwnedPart for T {
     type Native<'a> = <T as Owned>::Native<'a>;
 
@@ -133,6 +134,7 @@ impl<T: Owned> OwnedPart for Option<Box<T>> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Flat> Owned for T {
     type Native<'a> = T;
 
@@ -203,6 +205,18 @@ impl Owned for Option<String> {
 
     fn raise(native: &Str<'_>) -> Result<Option<String>> {
         if native.is_null() { Ok(None) } else { <String as Owned>::raise(native).map(Some) }
+    }
+}
+
+impl Owned for Option<CString> {
+    type Native<'a> = Str<'a>;
+
+    fn lower<'a>(&'a self, _: &'a Scratch) -> Result<Str<'a>> {
+        Ok(self.as_deref().into())
+    }
+
+    fn raise(native: &Str<'_>) -> Result<Option<CString>> {
+        Ok(native.to_c_str().map(Into::into))
     }
 }
 

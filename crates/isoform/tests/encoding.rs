@@ -42,11 +42,11 @@ struct Nested<'a> {
     name: Str<'a>,
 }
 
-/// A record in memory whose every other byte is 0xEE.
-fn spoiled<T>(write: impl FnOnce(*mut T)) -> Box<MaybeUninit<T>> {
+/// A record in memory whose every other byte is `filler`.
+fn filled<T>(filler: u8, write: impl FnOnce(*mut T)) -> Box<MaybeUninit<T>> {
     let mut place = Box::new(MaybeUninit::<T>::uninit());
     // SAFETY: the memory is writable.
-    unsafe { place.as_mut_ptr().write_bytes(0xee, 1) };
+    unsafe { place.as_mut_ptr().write_bytes(filler, 1) };
     write(place.as_mut_ptr());
     place
 }
@@ -77,7 +77,7 @@ fn records_without_gaps_go_by_reference() {
 
 #[test]
 fn small_gaps_are_cleared() {
-    let record = spoiled(gappy);
+    let record = filled(0xee, gappy);
     // SAFETY: all fields are written.
     let record = unsafe { record.assume_init_ref() };
     let mut encoder = Encoder::new();
@@ -88,7 +88,7 @@ fn small_gaps_are_cleared() {
 
 #[test]
 fn large_records_go_around_their_gaps() {
-    let record = spoiled(|place: *mut LargeWithGap| {
+    let record = filled(0xee, |place: *mut LargeWithGap| {
         // SAFETY: the memory is writable.
         unsafe {
             (&raw mut (*place).flag).write(1);
@@ -107,8 +107,7 @@ fn large_records_go_around_their_gaps() {
 
 #[test]
 fn clean_gaps_need_no_detour() {
-    let mut place = Box::new(MaybeUninit::<Gappy>::zeroed());
-    gappy(place.as_mut_ptr());
+    let place = filled(0, gappy);
     // SAFETY: all fields are written, and gaps are zeros.
     let record = unsafe { place.assume_init_ref() };
     let mut encoder = Encoder::new();
@@ -121,7 +120,7 @@ fn clean_gaps_need_no_detour() {
 #[test]
 fn of_records_with_pointers_large_leaves_go_by_reference() {
     let large = vec![0.5; 1000];
-    let places: [_; 2] = std::array::from_fn(|_| spoiled(gappy));
+    let places: [_; 2] = std::array::from_fn(|_| filled(0xee, gappy));
     // SAFETY: all fields are written.
     let (first, second) = unsafe { (places[0].assume_init_ref(), places[1].assume_init_ref()) };
     let small = [*first, *second];

@@ -107,13 +107,13 @@ unsafe impl<'a, T: Native<'a>, const N: usize> Part<'a> for Array<'a, T, N> {
         T::DEPTH
     };
 
-    fn declare(placed: &Placed<'_>, fields: &mut Fields) {
+    fn declare(placed: &Placed, fields: &mut Fields) {
         let lengths = placed.offset + offset_of!(Self, dims);
         let length = |axis| fields.length(placed, lengths + axis * size_of::<usize>(), axis, N);
         let mut dims: Vec<_> = (0..N).map(length).collect();
         T::dims(&mut dims);
-        let placed = Placed { offset: placed.offset + offset_of!(Self, address), ..*placed };
-        fields.add(&placed, T::element(), dims, true);
+        const { assert!(offset_of!(Self, address) == 0) }
+        fields.add(placed, T::element(), dims, true);
     }
 
     fn rules(rules: Rules) -> Rules {

@@ -1,36 +1,76 @@
-//! Puts the format of a Rust struct together, field by field, as the derive tells it.
+//! Puts the format of a Rust struct together from the list of fields that the derive writes.
 
 use super::{Native, Part};
-use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, Format, Machine, Structure};
+use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, Format, Machine, Rules, Structure};
 use std::sync::Arc;
 
-/// The fields of a struct so far.
-#[derive(Default)]
-pub struct Fields(Vec<Field>);
-
-/// Where a field lies and what its attributes say.
-#[derive(Clone, Copy)]
-pub struct Placed<'a> {
-    /// Its name in the format.
-    pub name: &'a str,
-    /// Bytes from the start of the struct.
-    pub offset: usize,
-    /// The unit of measurement.
-    pub unit: Option<&'a str>,
-    /// Names for the lengths of an array, instead of `name_len`, or `name_dim0` and so on.
-    pub lengths: &'a [&'a str],
+/// What the derive says of a struct: its name in the format, and its fields.
+pub trait Declared<'a> {
+    /// The name of the structure.
+    const NAME: &'static str;
+    /// Its fields, in the order of the declaration.
+    const PARTS: &'static [Placed];
 }
 
-/// The depth of a struct whose parts have these depths.
-pub const fn deeper(parts: &[usize]) -> usize {
+/// A field of a struct: where it lies, what it is, and what its attributes say.
+#[derive(Clone, Copy)]
+pub struct Placed {
+    pub(super) name: &'static str,
+    /// Bytes from the start of the struct.
+    pub(super) offset: usize,
+    unit: Option<&'static str>,
+    /// Names for the lengths of an array, instead of `name_len`, or `name_dim0` and so on.
+    lengths: &'static [&'static str],
+    depth: usize,
+    declare: fn(&Placed, &mut Fields),
+    rules: fn(Rules) -> Rules,
+}
+
+impl Placed {
+    /// A field of this type.
+    pub const fn of<'a, P: Part<'a>>(name: &'static str, offset: usize) -> Placed {
+        Placed { name, offset, unit: None, lengths: &[], depth: P::DEPTH, declare: P::declare, rules: P::rules }
+    }
+
+    /// The same, measured in a unit.
+    pub const fn unit(self, unit: &'static str) -> Placed {
+        Placed { unit: Some(unit), ..self }
+    }
+
+    /// The same, with names for its lengths.
+    pub const fn lengths(self, lengths: &'static [&'static str]) -> Placed {
+        Placed { lengths, ..self }
+    }
+}
+
+/// The depth of a struct with these fields.
+pub const fn deeper(parts: &[Placed]) -> usize {
     let mut deepest = 0;
     let mut i = 0;
     while i < parts.len() {
-        deepest = if parts[i] > deepest { parts[i] } else { deepest };
+        deepest = if parts[i].depth > deepest { parts[i].depth } else { deepest };
         i += 1;
     }
     assert!(deepest < isoform_core::format::MAX_DEPTH, "records are nested at most 32 deep");
     deepest + 1
+}
+
+/// The structure that a struct is.
+///
+/// # Panics
+/// If its fields contradict each other in a way that the derive cannot see, such as two of one name.
+pub fn structure<'a, T: Declared<'a>>() -> Element {
+    let mut fields = Fields::default();
+    T::PARTS.iter().for_each(|part| (part.declare)(part, &mut fields));
+    match Structure::new(T::NAME, Machine::NATIVE, size_of::<T>(), align_of::<T>(), fields.0) {
+        Ok(structure) => Element::Structure(Arc::new(structure)),
+        Err(error) => panic!("the record {} cannot be declared: {error}", T::NAME),
+    }
+}
+
+/// Adds what the declarations of nested records say.
+pub fn nested_rules<'a, T: Declared<'a>>(rules: Rules) -> Rules {
+    T::PARTS.iter().fold(rules, |rules, part| (part.rules)(rules))
 }
 
 /// The format of a struct.
@@ -56,46 +96,26 @@ pub fn enumeration(name: &str, signed: bool, size: usize, symbols: &[(&str, i128
     }
 }
 
+/// The fields of a format so far.
+#[derive(Default)]
+pub struct Fields(Vec<Field>);
+
 impl Fields {
-    /// No fields yet.
-    pub fn new() -> Fields {
-        Fields::default()
-    }
-
-    /// The same with the field, or fields, of a type.
-    pub fn part<'a, P: Part<'a>>(mut self, placed: Placed<'_>) -> Fields {
-        P::declare(&placed, &mut self);
-        self
-    }
-
-    /// The structure that they make up.
-    ///
-    /// # Panics
-    /// If they contradict each other in a way that the derive cannot see, such as two fields of one name.
-    pub fn structure<T>(self, name: &str) -> Element {
-        let structure = Structure::new(name, Machine::NATIVE, size_of::<T>(), align_of::<T>(), self.0);
-        match structure {
-            Ok(structure) => Element::Structure(Arc::new(structure)),
-            Err(error) => panic!("the record {name} cannot be declared: {error}"),
-        }
-    }
-
-    /// Adds a field. Its dynamic dimensions are indices of fields added before.
-    pub(super) fn add(&mut self, placed: &Placed<'_>, element: Element, dims: Vec<Dimension>, indirect: bool) {
-        let unit = placed.unit.map(Into::into);
-        let dims = dims.into();
-        self.0.push(Field { name: placed.name.into(), element, dims, indirect, offset: placed.offset, unit });
+    /// Adds the field, or a part of it. Its dynamic dimensions are indices of fields added before.
+    pub(super) fn add(&mut self, placed: &Placed, element: Element, dims: Vec<Dimension>, indirect: bool) {
+        let (name, unit) = (placed.name.into(), placed.unit.map(Into::into));
+        self.0.push(Field { name, element, dims: dims.into(), indirect, offset: placed.offset, unit });
     }
 
     /// Adds the length of the dimension `axis` of an array of rank `rank`, and returns the dimension.
-    pub(super) fn length(&mut self, array: &Placed<'_>, offset: usize, axis: usize, rank: usize) -> Dimension {
-        let name = match array.lengths.get(axis) {
-            Some(&name) => name.to_string(),
-            None if rank == 1 => format!("{}_len", array.name),
-            None => format!("{}_dim{axis}", array.name),
+    pub(super) fn length(&mut self, array: &Placed, offset: usize, axis: usize, rank: usize) -> Dimension {
+        let name: Box<str> = match array.lengths.get(axis) {
+            Some(&name) => name.into(),
+            None if rank == 1 => format!("{}_len", array.name).into(),
+            None => format!("{}_dim{axis}", array.name).into(),
         };
         let element = Element::Integer { signed: false, size: size_of::<usize>() as u8 };
-        self.add(&Placed { name: &name, offset, unit: None, lengths: &[] }, element, Vec::new(), false);
+        self.0.push(Field { name, element, dims: [].into(), indirect: false, offset, unit: None });
         Dimension::Field(self.0.len() - 1)
     }
 }

@@ -23,7 +23,7 @@ mod str;
 mod tests;
 
 pub use array::{Array, Slice};
-pub use declare::{Fields, Placed, deeper, enumeration, format};
+pub use declare::{Declared, Fields, Placed, deeper, enumeration, format, nested_rules, structure};
 pub use number::{Bf16, Char, Complex, F16, F128, Real};
 pub use pointer::Ref;
 pub use str::Str;
@@ -87,16 +87,16 @@ pub unsafe trait Part<'a>: Sized + 'a {
     const DEPTH: usize;
 
     /// Adds its fields to a structure in which it lies at some place.
-    fn declare(placed: &Placed<'_>, fields: &mut Fields);
+    fn declare(placed: &Placed, fields: &mut Fields);
 
     /// As [`Native::rules`].
     fn rules(rules: Rules) -> Rules;
 }
 
-/// A [`Native`] type without pointers: any memory will do for it.
+/// Plain memory: a [`Native`] type without pointers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a record without pointers",
-    note = "records that derive `Record` with `#[repr(C)]` and borrow nothing are"
+    message = "`{Self}` is not plain memory without pointers",
+    note = "numbers, `bool`, enumerations, and `#[repr(C)]` records that borrow nothing are"
 )]
 pub trait Flat: for<'a> Native<'a> + 'static {}
 
@@ -118,10 +118,11 @@ pub(crate) fn copy_all<T: Flat>(values: &[T]) -> Vec<T> {
 }
 
 // SAFETY: its fields are those of the type itself (1-5).
+#[diagnostic::do_not_recommend]
 unsafe impl<'a, T: Native<'a>> Part<'a> for T {
     const DEPTH: usize = T::DEPTH;
 
-    fn declare(placed: &Placed<'_>, fields: &mut Fields) {
+    fn declare(placed: &Placed, fields: &mut Fields) {
         let mut dims = Vec::new();
         T::dims(&mut dims);
         fields.add(placed, T::element(), dims, false);

@@ -50,7 +50,7 @@ unsafe impl<'a, T: Native<'a>> Part<'a> for Ref<'a, T> {
         T::DEPTH
     };
 
-    fn declare(placed: &Placed<'_>, fields: &mut Fields) {
+    fn declare(placed: &Placed, fields: &mut Fields) {
         let mut dims = Vec::new();
         T::dims(&mut dims);
         fields.add(placed, T::element(), dims, true);

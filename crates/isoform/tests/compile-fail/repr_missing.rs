@@ -1,0 +1,9 @@
+use isoform::Record;
+
+#[derive(Record)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+fn main() {}
