@@ -24,6 +24,17 @@ impl<O: Output> Run<'_, O> {
             }
         };
         let Some(elements) = elements else { return self.null(array, src, dst) };
+        if let (&[extent @ Extent { src: from, dst: Count::Field { .. }, .. }], Place::Slot(slot)) =
+            (&*array.dims, array.dst)
+        {
+            // The commonest kind, without what several dimensions ask for.
+            let count = read_count(from, machine, &self.src[src..]);
+            self.length(array, extent, count, dst)?;
+            let bytes = count.checked_mul(array.dst_size).ok_or_else(|| self.too_large(array))?;
+            let block = self.block(bytes, array.align)?;
+            self.put_slot(dst + slot, block)?;
+            return self.elements(elements, block, count, &array.transform, array.field, &[]);
+        }
         let dims = self.dims(array, src, false)?;
         self.lengths(array, &dims, dst)?;
         let (inner, room) = (product(&dims.dst[dims.rank.min(1)..dims.rank])?, product(&dims.dst[..dims.rank])?);
@@ -94,27 +105,29 @@ impl<O: Output> Run<'_, O> {
         Ok(dims)
     }
 
-    /// Writes the length fields of the destination, or compares them with what an array before has written.
     fn lengths(&mut self, array: &Array, dims: &Dims, dst: usize) -> Result<()> {
+        array.dims.iter().zip(dims.dst).try_for_each(|(&extent, length)| self.length(array, extent, length, dst))
+    }
+
+    /// Writes a length field of the destination, or compares it with what an array before has written.
+    fn length(&mut self, array: &Array, extent: Extent, length: usize, dst: usize) -> Result<()> {
         let machine = self.plan.native().machine();
-        for (extent, &length) in array.dims.iter().zip(&dims.dst) {
-            let Count::Field { at, size, signed } = extent.dst else { continue };
-            let place = &mut self.out.bytes()[dst + at..][..size];
-            if extent.agree {
-                let before = machine.read(place);
-                if before != length as u64 {
-                    let error = self.plan.fault(Code::Lengths, array.field, None, &[]);
-                    return Err(error.expected(format_args!("{before} elements")).came(length));
-                }
-                continue;
+        let Count::Field { at, size, signed } = extent.dst else { return Ok(()) };
+        let place = &mut self.out.bytes()[dst + at..][..size];
+        if extent.agree {
+            let before = machine.read(place);
+            if before != length as u64 {
+                let error = self.plan.fault(Code::Lengths, array.field, None, &[]);
+                return Err(error.expected(format_args!("{before} elements")).came(length));
             }
-            let bits = size as u32 * 8 - u32::from(signed);
-            if bits < 64 && length as u64 >> bits != 0 {
-                let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
-                return Err(error.expected(format_args!("a length that {size} bytes hold")));
-            }
-            machine.write(place, length as u64);
+            return Ok(());
         }
+        let bits = size as u32 * 8 - u32::from(signed);
+        if bits < 64 && length as u64 >> bits != 0 {
+            let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
+            return Err(error.expected(format_args!("a length that {size} bytes hold")));
+        }
+        machine.write(place, length as u64);
         Ok(())
     }
 

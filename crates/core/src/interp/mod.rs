@@ -120,6 +120,9 @@ impl<O: Output> Run<'_, O> {
             Step::Elements { src: from, dst: to, count, transform: Transform::Convert { conversion, per }, field } => {
                 return self.convert(src + from, dst + to, *count, conversion, *per, *field, &[]);
             }
+            Step::Elements { src: from, dst: to, count: 1, transform: Transform::String, .. } => {
+                return self.string(src + from, dst + to);
+            }
             Step::Elements { src: from, dst: to, count, transform, field } => {
                 return self.elements(src + from, dst + to, *count, transform, *field, &[]);
             }
@@ -239,6 +242,7 @@ impl<O: Output> Run<'_, O> {
         (offset != 0).then(|| &text[..memchr::memchr(0, text).unwrap_or(text.len())])
     }
 
+    #[inline(never)]
     fn string(&mut self, src: usize, dst: usize) -> Result<()> {
         let machine = self.plan.wire().machine();
         let offset = machine.read(&self.src[src..][..machine.pointer.into()]) as usize;
@@ -271,11 +275,11 @@ impl<O: Output> Run<'_, O> {
     }
 
     /// Lays down a string block, and points the slot at `dst` at it.
-    #[inline(never)]
+    #[inline]
     fn put_string(&mut self, text: &[u8], dst: usize) -> Result<()> {
         let block = self.block(text.len() + 1, 8)?;
         let place = &mut self.out.bytes()[block..];
-        place[..text.len()].copy_from_slice(text);
+        bytes::copy(text, &mut place[..text.len()]);
         place[text.len()] = 0;
         self.put_slot(dst, block)
     }
@@ -286,7 +290,12 @@ impl<O: Output> Run<'_, O> {
         let start = end.next_multiple_of(align);
         let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize);
         self.out.grow(past.ok_or_else(|| Error::new(Code::Size))?)?;
-        self.out.bytes()[end..start].fill(0);
+        let gap = &mut self.out.bytes()[end..];
+        match gap.first_chunk_mut::<16>() {
+            // No gap is longer, and what lies behind it is about to be written: this saves finding out how long it is.
+            Some(gap) => *gap = [0; 16],
+            None => gap[..start - end].fill(0),
+        }
         Ok(start)
     }
 
