@@ -53,6 +53,46 @@ pub(super) fn permute(width: usize, swap: bool, pairs: &[(usize, usize)], src: &
     by_width!(width, swap, relocate(pairs, src, dst));
 }
 
+/// Brings the numbers at these places together.
+pub(super) fn gather(width: usize, places: &[usize], src: &[u8], dst: &mut [u8]) {
+    by_width!(width, false, gather_each(places, src, dst));
+}
+
+#[inline(always)]
+fn gather_each<const WIDTH: usize>(
+    places: &[usize],
+    src: &[u8],
+    dst: &mut [u8],
+    _: impl Fn([u8; WIDTH]) -> [u8; WIDTH],
+) {
+    for (&place, to) in places.iter().zip(dst.as_chunks_mut::<WIDTH>().0) {
+        match src.get(place..).and_then(<[u8]>::first_chunk) {
+            Some(from) => *to = *from,
+            None => unreachable!("the plan keeps every access in bounds"),
+        }
+    }
+}
+
+/// Puts numbers that lie together at these places.
+pub(super) fn scatter(width: usize, places: &[usize], src: &[u8], dst: &mut [u8]) {
+    by_width!(width, false, scatter_each(places, src, dst));
+}
+
+#[inline(always)]
+fn scatter_each<const WIDTH: usize>(
+    places: &[usize],
+    src: &[u8],
+    dst: &mut [u8],
+    _: impl Fn([u8; WIDTH]) -> [u8; WIDTH],
+) {
+    for (&place, from) in places.iter().zip(src.as_chunks::<WIDTH>().0) {
+        match dst.get_mut(place..).and_then(<[u8]>::first_chunk_mut) {
+            Some(to) => *to = *from,
+            None => unreachable!("the plan keeps every access in bounds"),
+        }
+    }
+}
+
 /// A number in each of several elements.
 pub(super) struct Column<Bytes> {
     /// The elements.

@@ -10,6 +10,7 @@ mod bytes;
 mod convert;
 mod each;
 mod fast;
+mod gathered;
 mod wide;
 
 use crate::error::{Code, Error, Result};
@@ -76,7 +77,11 @@ impl Output for Fixed<'_> {
 pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
     out.grow(plan.native().size())?;
-    Run { plan, src: body.bytes(), out }.steps(plan.steps(), 0, 0)
+    let mut run = Run { plan, src: body.bytes(), out };
+    match plan.gathered() {
+        Some(gathered) => run.gathered(gathered),
+        None => run.steps(plan.steps(), 0, 0),
+    }
 }
 
 /// Converts a body into memory of exactly the native record's size, for formats without pointers. Gaps are left as they

@@ -4,6 +4,7 @@
 //! length - is left in the steps as an explicit check.
 
 use super::block::Block;
+use super::gathered::Gathered;
 use super::report::{Action, FieldReport};
 use super::rules::{Faults, Rule, Rules};
 use super::step::{Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, Symbols, Transform};
@@ -27,9 +28,9 @@ pub(super) fn plan(
     maker.structure(At::start(wire.structure()), At::start(native.structure()), "", &mut block)?;
     // A native record that ends in gaps may be longer than what is moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
-    let steps = block.finish().into();
-    let paths = maker.paths.into();
-    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, paths, direct })
+    let steps: Box<[Step]> = block.finish().into();
+    let (gathered, paths) = (Gathered::of(&steps), maker.paths.into());
+    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, gathered, paths, direct })
 }
 
 /// A structure, and where it begins in the record or element at hand.

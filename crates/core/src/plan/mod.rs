@@ -7,12 +7,14 @@
 
 mod block;
 mod default;
+mod gathered;
 mod make;
 mod report;
 mod rules;
 mod step;
 mod text;
 
+pub(crate) use gathered::{Gathered, Singles};
 pub use report::{Action, FieldReport, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
 pub use step::{
@@ -45,6 +47,7 @@ pub struct Plan {
     native: Format,
     faults: Faults,
     steps: Box<[Step]>,
+    gathered: Option<Box<Gathered>>,
     pub(crate) paths: Box<[FieldPath]>,
     direct: bool,
 }
@@ -104,6 +107,12 @@ impl Plan {
     /// The steps, in the order in which they run.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The steps in an order that suits an interpreter better, if there is one.
+    #[inline]
+    pub(crate) fn gathered(&self) -> Option<&Gathered> {
+        self.gathered.as_deref()
     }
 
     /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are
