@@ -4,11 +4,20 @@
 //! structure that holds them.
 
 use crate::format::{Dimension, Element, Enumeration, Field, Format, Machine, Structure};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// All checks of one format.
 #[derive(Debug)]
 pub(crate) struct Checks {
     pub(super) machine: Machine,
+    pub(super) record: Checked,
+}
+
+/// A structure, and what to check of it.
+#[derive(Debug)]
+pub(super) struct Checked {
+    structure: Arc<Structure>,
     pub(super) fields: Box<[Check]>,
 }
 
@@ -21,8 +30,6 @@ pub(super) struct Check {
     pub(super) elements: Elements,
     /// Bytes from one element to the next.
     pub(super) stride: usize,
-    /// The field's name, after those of the structures merged away.
-    pub(super) path: Box<str>,
     /// All dimensions, for messages about a single element.
     pub(super) dims: Box<[Dim]>,
 }
@@ -63,8 +70,8 @@ pub(super) enum Elements {
     Anything,
     Strings,
     Booleans,
-    Enumerations(Numbers),
-    Structures(Box<[Check]>),
+    Enumerations(Arc<Numbers>),
+    Structures(Checked),
 }
 
 /// The numbers of an enumeration that have symbols.
@@ -119,31 +126,76 @@ pub(super) fn integer(machine: Machine, bytes: &[u8], signed: bool) -> u64 {
 
 impl Checks {
     pub(crate) fn of(format: &Format) -> Checks {
-        Checks { machine: format.machine(), fields: structure(format.structure()) }
+        let record = Collector::default().structure(format.structure());
+        Checks { machine: format.machine(), record }
     }
 }
 
-fn structure(structure: &Structure) -> Box<[Check]> {
-    let mut checks = Vec::new();
-    collect(structure, 0, "", &mut checks);
-    checks.into()
-}
-
-fn collect(structure: &Structure, base: usize, prefix: &str, checks: &mut Vec<Check>) {
-    for field in structure.fields() {
-        let path = format!("{prefix}{}", field.name);
-        if let Element::Structure(inner) = &field.element
-            && field.dims.is_empty()
-            && !field.indirect
-        {
-            collect(inner, base + field.offset, &format!("{path}."), checks);
-        } else if field.indirect || can_be_wrong(&field.element) {
-            checks.push(check(field, structure, base, path));
+impl Checked {
+    /// The name of the field that begins at this offset, after those of the structures merged away. Found only when it
+    /// is asked for: kept, the names of fields deep within others could take a thousand times what their description does.
+    #[cold]
+    pub(super) fn path(&self, mut offset: usize) -> String {
+        let (mut structure, mut path) = (&*self.structure, String::new());
+        loop {
+            let at = structure.fields().partition_point(|field| field.offset <= offset);
+            let Some(field) = at.checked_sub(1).map(|at| &structure.fields()[at]) else { return path };
+            path.push_str(&field.name);
+            let Some(inner) = merged(field) else { return path };
+            path.push('.');
+            offset -= field.offset;
+            structure = inner;
         }
     }
 }
 
-fn check(field: &Field, holder: &Structure, base: usize, path: String) -> Check {
+/// Makes the list. The numbers of an enumeration are kept once, in however many fields it is nested.
+#[derive(Default)]
+struct Collector {
+    numbers: HashMap<*const Enumeration, Arc<Numbers>>,
+}
+
+impl Collector {
+    fn structure(&mut self, structure: &Arc<Structure>) -> Checked {
+        let mut checks = Vec::new();
+        self.collect(structure, 0, &mut checks);
+        Checked { structure: structure.clone(), fields: checks.into() }
+    }
+
+    fn collect(&mut self, structure: &Structure, base: usize, checks: &mut Vec<Check>) {
+        for field in structure.fields() {
+            if let Some(inner) = merged(field) {
+                self.collect(inner, base + field.offset, checks);
+            } else if field.indirect || can_be_wrong(&field.element) {
+                let elements = self.elements(&field.element);
+                checks.push(check(field, elements, structure, base));
+            }
+        }
+    }
+
+    fn elements(&mut self, element: &Element) -> Elements {
+        match element {
+            Element::String => Elements::Strings,
+            Element::Boolean { .. } => Elements::Booleans,
+            Element::Enumeration(enumeration) => {
+                let known = self.numbers.entry(Arc::as_ptr(enumeration));
+                Elements::Enumerations(known.or_insert_with(|| Numbers::of(enumeration).into()).clone())
+            }
+            Element::Structure(inner) if can_be_wrong(element) => Elements::Structures(self.structure(inner)),
+            _ => Elements::Anything,
+        }
+    }
+}
+
+/// The structure of a field whose checks are merged into those of the structure that holds it.
+fn merged(field: &Field) -> Option<&Structure> {
+    match &field.element {
+        Element::Structure(inner) if field.dims.is_empty() && !field.indirect => Some(inner),
+        _ => None,
+    }
+}
+
+fn check(field: &Field, elements: Elements, holder: &Structure, base: usize) -> Check {
     let dims: Box<[Dim]> = field.dims.iter().map(|dim| dimension(*dim, holder, base)).collect();
     let place = match field.fixed_count() {
         Some(count) if !field.indirect => Place::Here(count),
@@ -162,14 +214,7 @@ fn check(field: &Field, holder: &Structure, base: usize, path: String) -> Check 
                 .collect(),
         },
     };
-    Check {
-        offset: base + field.offset,
-        place,
-        elements: elements(&field.element),
-        stride: field.element_size(holder.machine().pointer),
-        path: path.into(),
-        dims,
-    }
+    Check { offset: base + field.offset, place, elements, stride: field.element_size(holder.machine().pointer), dims }
 }
 
 fn dimension(dim: Dimension, holder: &Structure, base: usize) -> Dim {
@@ -189,15 +234,5 @@ fn can_be_wrong(element: &Element) -> bool {
         Element::String | Element::Boolean { .. } | Element::Enumeration(_) => true,
         Element::Structure(inner) => inner.needs_check(),
         _ => false,
-    }
-}
-
-fn elements(element: &Element) -> Elements {
-    match element {
-        Element::String => Elements::Strings,
-        Element::Boolean { .. } => Elements::Booleans,
-        Element::Enumeration(enumeration) => Elements::Enumerations(Numbers::of(enumeration)),
-        Element::Structure(inner) if can_be_wrong(element) => Elements::Structures(structure(inner)),
-        _ => Elements::Anything,
     }
 }

@@ -3,13 +3,13 @@
 //! The cursor is where the last block ended. A slot holds null, or exactly the cursor rounded up to its block's
 //! alignment; so no bytes are owned twice, none are skipped, and time is linear in what is there.
 
-use super::checks::{Check, Checks, Dim, Elements, Length, Place, integer};
+use super::checks::{Check, Checked, Checks, Dim, Elements, Length, Place, integer};
 use crate::error::{Code, Error, Result};
 use crate::format::Machine;
 
 /// Checks all of `bytes`, whose record has `size` bytes that are there; returns the end of the last block.
 pub(super) fn walk(checks: &Checks, bytes: &[u8], size: usize) -> Result<usize> {
-    Walk { machine: checks.machine, bytes }.structures(&checks.fields, &bytes[..size], size, size, None)
+    Walk { machine: checks.machine, bytes }.structures(&checks.record, &bytes[..size], size, size, None)
 }
 
 struct Walk<'a> {
@@ -22,7 +22,7 @@ impl Walk<'_> {
     /// elements of, with the record that it is in.
     fn structures(
         &self,
-        checks: &[Check],
+        checked: &Checked,
         bytes: &[u8],
         stride: usize,
         mut cursor: usize,
@@ -30,9 +30,9 @@ impl Walk<'_> {
     ) -> Result<usize> {
         // The loop is in here so that an element costs no call.
         for (i, record) in bytes.chunks(stride).enumerate() {
-            for check in checks {
+            for check in &checked.fields {
                 cursor = self.field(check, record, cursor).map_err(|error| {
-                    let error = error.within(&check.path);
+                    let error = error.within(&checked.path(check.offset));
                     match array {
                         Some((array, holder)) => error.within(&self.index(array, holder, i)),
                         None => error,
@@ -116,8 +116,8 @@ impl Walk<'_> {
                     cursor = self.string(slot, cursor).map_err(|error| error.within(&name(i)))?;
                 }
             }
-            Elements::Structures(checks) => {
-                cursor = self.structures(checks, bytes, check.stride, cursor, Some((check, record)))?;
+            Elements::Structures(checked) => {
+                cursor = self.structures(checked, bytes, check.stride, cursor, Some((check, record)))?;
             }
             Elements::Booleans => {
                 // One pass without a branch for each element is enough, unless there is something to complain about.
