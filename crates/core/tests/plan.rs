@@ -1,8 +1,9 @@
 //! What is planned for a pair of formats, as text: a change in a plan shows here first.
 
 use isoform_core::format::{Layout, Shape};
-use isoform_core::plan::{Faults, Plan, Rules, Verdict, compare};
+use isoform_core::plan::{Faults, Plan, Rules, Step, Transform, Verdict, compare};
 use isoform_core::{Code, Format, Value};
+use std::sync::Arc;
 
 fn format(shape: &str, layout: &str) -> Format {
     Shape::parse(shape).unwrap().on(&Layout::named(layout).unwrap()).unwrap()
@@ -158,4 +159,44 @@ fn verdicts_use_the_words_of_schema_registries() {
     assert!(matches!(verdict("record R\n a int[2]\n", "record R\n a int[3]\n"), Verdict::Backward(_)));
     assert!(matches!(verdict("record R\n a int[3]\n", "record R\n a int[2]\n"), Verdict::Forward(_)));
     assert!(matches!(verdict(a, "record R\n a string\n"), Verdict::Incompatible(..)));
+}
+
+/// 64 KiB can describe thousands of fields of one enumeration of thousands of symbols: what is found out about it must be
+/// found, and kept, once.
+#[test]
+fn enumerations_that_are_nested_often_are_planned_once() {
+    let shape = |symbols: &str| {
+        let fields: String = (0..1000).map(|i| format!(" f{i} E\n")).collect();
+        format!("record E\n e enumeration{{{symbols}}}\nrecord R\n{fields}")
+    };
+    let many: Vec<String> = (0..3000).map(|i| format!("s{i}={}", 2 * i)).collect();
+    let wire = format(&shape(&many.join(",")), "s390x");
+    let wire = Format::parse(wire.description().as_bytes()).unwrap();
+    let plan = Plan::new(&wire, &format(&shape("s7=1,s3=2"), "x86_64"), &Rules::new(), Faults::Error).unwrap();
+    let maps: Vec<_> = (plan.steps().iter())
+        .map(|step| match step {
+            Step::Elements { transform: Transform::Symbols(symbols), .. } => symbols,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(maps.len(), 1000);
+    assert!(maps.iter().all(|map| Arc::ptr_eq(map, maps[0])));
+}
+
+#[test]
+fn what_an_alias_reaches_into_is_not_ignored() {
+    let wire = format("record V\n x i32\n y i32\nrecord R\n v V\n y i32\n n i32\n a i8[n]\n", "x86_64");
+    let native = format("record R\n u i32\n", "x86_64");
+    let rules = Rules::new().alias("R", "u", "v.y");
+    let (_, reports) = Plan::explained(&wire, &native, &rules, Faults::Error).unwrap();
+    let reports: Vec<String> = reports.iter().map(|report| format!("{}: {}", report.path, report.action)).collect();
+    assert_eq!(reports, ["u: as it is", "y: ignored", "a: ignored"]);
+}
+
+#[test]
+fn only_gaps_are_copied_along_with_fields() {
+    // `s` goes elsewhere, and does not belong into the gap before `b`.
+    let wire = format("record R\n a i32\n s i32\n b i64\n", "x86_64");
+    let native = format("record R\n t i32\n s i32\n a i32\n b i64\n", "x86_64");
+    assert_eq!(plan(&wire, &native, &Rules::new()), "  permute 4 4<-4 8<-0\n  permute 8 16<-8\n  zero 0 x4\n");
 }

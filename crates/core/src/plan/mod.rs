@@ -7,8 +7,12 @@
 
 mod block;
 mod default;
+mod element;
+mod find;
 mod gathered;
+mod lengths;
 mod make;
+mod missing;
 mod report;
 mod rules;
 mod step;

@@ -1,0 +1,190 @@
+//! What is done to each element of a field: decided by the types of the element on both sides.
+
+use super::block::Block;
+use super::find::At;
+use super::make::Maker;
+use super::rules::Rule;
+use super::step::{Conversion, Number, NumberClass, Step, Symbols, Transform};
+use crate::error::{Code, Error, Result};
+use crate::format::{Element, Enumeration, FloatKind, Machine, Structure, Symbol};
+use crate::value::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const BOOLEAN_TO_UNSIGNED: (NumberClass, NumberClass) = (NumberClass::Boolean, NumberClass::Unsigned);
+
+/// What is done to each element.
+#[derive(Clone)]
+pub(super) struct Change {
+    pub(super) transform: Transform,
+    /// Whether the result differs from the source's bytes.
+    pub(super) moved: bool,
+}
+
+impl Change {
+    fn of(transform: Transform) -> Change {
+        let moved = !matches!(transform, Transform::Copy(_));
+        Change { transform, moved }
+    }
+}
+
+/// What was found out about pairs of enumerations (and the default for unknown symbols), which may be nested in
+/// thousands of fields.
+#[derive(Default)]
+pub(super) struct Transforms(HashMap<(*const Enumeration, *const Enumeration, Option<i128>), Change>);
+
+impl Maker<'_> {
+    /// What is done to each element of a field.
+    pub(super) fn transform(
+        &mut self,
+        wire: &Element,
+        native: &Element,
+        path: &str,
+        rule: Option<&Rule>,
+    ) -> Result<Change> {
+        match (wire, native) {
+            (Element::Structure(w), Element::Structure(n)) => self.nested(w, n, path),
+            (Element::String, Element::String) => {
+                Ok(Change { transform: Transform::String, moved: self.wire != self.native })
+            }
+            (Element::Enumeration(w), Element::Enumeration(n)) => self.enumeration(w, n, rule, path),
+            (Element::Integer { signed, size }, Element::Enumeration(n)) if *size <= 8 => {
+                // Whatever number comes must be one that has a symbol here.
+                let class = if *signed { NumberClass::Signed } else { NumberClass::Unsigned };
+                let from = Number { class, size: *size, order: self.wire.order };
+                let map = n.symbols().iter().map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
+                let to = enumeration_number(n, self.native);
+                Ok(Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map }))))
+            }
+            (_, Element::Enumeration(_)) | (Element::Float { .. }, Element::Boolean { .. }) => {
+                Err(mismatch(wire, native, path))
+            }
+            (Element::Enumeration(_), to) if !matches!(to, Element::Integer { .. }) => {
+                Err(mismatch(wire, native, path))
+            }
+            _ => match (number(wire, self.wire), number(native, self.native)) {
+                (Some((from, per)), Some((to, as_many))) if per == as_many => {
+                    Ok(Change::of(self.number(from, to, per)))
+                }
+                _ => Err(mismatch(wire, native, path)),
+            },
+        }
+    }
+
+    /// A structure as an element of an array, or behind a pointer.
+    fn nested(&mut self, w: &Structure, n: &Structure, path: &str) -> Result<Change> {
+        let mut block = Block::default();
+        self.structure(At::start(w), At::start(n), path, &mut block)?;
+        let moved = block.relocated || w.size() != n.size();
+        let steps = block.finish();
+        let each = || Transform::Each { src: w.size(), dst: n.size(), steps: steps.as_slice().into() };
+        Ok(Change { transform: whole(&steps, w, n).unwrap_or_else(each), moved })
+    }
+
+    fn number(&self, from: Number, to: Number, per: usize) -> Transform {
+        let size = usize::from(from.size);
+        if from.size == to.size && (from.class == to.class || (from.class, to.class) == BOOLEAN_TO_UNSIGNED) {
+            let double2 = from.class == NumberClass::Float(FloatKind::Double2);
+            return match (from.order == to.order || size == 1, double2) {
+                (true, _) => Transform::Copy(size * per),
+                (false, true) => Transform::Swap { width: 8, per: 2 * per },
+                (false, false) => Transform::Swap { width: size, per },
+            };
+        }
+        Transform::Convert { conversion: Conversion { from, to, faults: self.faults }, per }
+    }
+
+    fn enumeration(
+        &mut self,
+        wire: &Arc<Enumeration>,
+        native: &Arc<Enumeration>,
+        rule: Option<&Rule>,
+        path: &str,
+    ) -> Result<Change> {
+        let default = match rule.and_then(|rule| rule.default.as_ref()) {
+            // A default for each element is none for any of them, and null is no symbol.
+            Some(Value::Array(_) | Value::Null) | None => None,
+            Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(path))?),
+        };
+        let key = (Arc::as_ptr(wire), Arc::as_ptr(native), default);
+        if let Some(known) = self.transforms.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let change = self.symbols(wire, native, default);
+        let change = change.ok_or_else(|| Error::new(Code::NoConversion).at(path).expected(native).came(wire))?;
+        self.transforms.0.insert(key, change.clone());
+        Ok(change)
+    }
+
+    /// `None` if no symbol that may come is known here.
+    fn symbols(&self, wire: &Enumeration, native: &Enumeration, default: Option<i128>) -> Option<Change> {
+        let (from, to) = (enumeration_number(wire, self.wire), enumeration_number(native, self.native));
+        let known: HashMap<&str, i128> = native.symbols().iter().map(|s| (&*s.name, s.value)).collect();
+        let here = |symbol: &Symbol| known.get(&*symbol.name).copied();
+        if wire.size() == native.size() && wire.symbols().iter().all(|symbol| here(symbol) == Some(symbol.value)) {
+            // Every number that the verifier lets pass is the number of the same symbol here.
+            return Some(Change::of(self.number(from, Number { class: from.class, ..to }, 1)));
+        }
+        let map: Box<[_]> = wire.symbols().iter().map(|s| (s.value, s.name.clone(), here(s).or(default))).collect();
+        let any = map.iter().any(|(_, _, value)| value.is_some());
+        any.then(|| Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map }))))
+    }
+}
+
+/// The numbers that an element consists of: their type and how many.
+fn number(element: &Element, machine: Machine) -> Option<(Number, usize)> {
+    let (class, size, per) = match element {
+        Element::Integer { signed: true, size } => (NumberClass::Signed, *size, 1),
+        Element::Integer { signed: false, size } => (NumberClass::Unsigned, *size, 1),
+        Element::Float { kind, size } => (NumberClass::Float(*kind), *size, 1),
+        Element::Complex { kind, size } => (NumberClass::Float(*kind), *size, 2),
+        Element::Char => (NumberClass::Unsigned, 1, 1),
+        Element::Boolean { size } => (NumberClass::Boolean, *size, 1),
+        Element::Enumeration(enumeration) => return Some((enumeration_number(enumeration, machine), 1)),
+        Element::String | Element::Structure(_) => return None,
+    };
+    Some((Number { class, size, order: machine.order }, per))
+}
+
+fn enumeration_number(enumeration: &Enumeration, machine: Machine) -> Number {
+    let class = if enumeration.signed() { NumberClass::Signed } else { NumberClass::Unsigned };
+    Number { class, size: enumeration.size(), order: machine.order }
+}
+
+fn symbol_value(enumeration: &Enumeration, value: &Value) -> Result<i128> {
+    let known = match value {
+        Value::Symbol(name) => enumeration.value(name),
+        Value::Integer(number) => enumeration.symbol(*number).map(|_| *number),
+        _ => None,
+    };
+    known.ok_or_else(|| Error::new(Code::Declaration).expected(enumeration).came(format_args!("{value:?}")))
+}
+
+/// The one transformation that does what `steps` do to a whole element, if there is one.
+fn whole(steps: &[Step], wire: &Structure, native: &Structure) -> Option<Transform> {
+    let size = wire.size();
+    if size != native.size() {
+        return None;
+    }
+    let end = |structure: &Structure| {
+        structure.fields().last().and_then(|field| Some(field.offset + field.extent(structure.machine().pointer)?))
+    };
+    match *steps {
+        [Step::Move { src: 0, dst: 0, len }] if end(wire) == Some(len) && end(native) == Some(len) => {
+            Some(Transform::Copy(size))
+        }
+        [Step::Elements { src: 0, dst: 0, count, transform: Transform::Swap { width, per: 1 }, .. }]
+            if width * count == size =>
+        {
+            Some(Transform::Swap { width, per: count })
+        }
+        [Step::Permute { width, swap: true, ref pairs }] if width * pairs.len() == size => {
+            pairs.iter().all(|(src, dst)| src == dst).then_some(Transform::Swap { width, per: pairs.len() })
+        }
+        _ => None,
+    }
+}
+
+fn mismatch(wire: &Element, native: &Element, path: &str) -> Error {
+    Error::new(Code::NoConversion).at(path.trim_end_matches("[]")).expected(native).came(wire)
+}

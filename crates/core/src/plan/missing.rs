@@ -1,0 +1,102 @@
+//! What becomes of native fields and elements for which nothing comes.
+
+use super::block::Block;
+use super::lengths::Lengths;
+use super::make::{Maker, describe, element_path, join};
+use super::report::Action;
+use super::rules::Rule;
+use super::step::{Bytes, Step, Transform};
+use crate::error::{Code, Error, Result};
+use crate::format::{Element, Field, Structure};
+use crate::value::Value;
+
+impl Maker<'_> {
+    /// A field for which nothing comes.
+    pub(super) fn missing(
+        &mut self,
+        n: &Field,
+        dst: usize,
+        rule: Option<&Rule>,
+        path: &str,
+        block: &mut Block,
+    ) -> Result<()> {
+        if rule.is_some_and(|rule| rule.required) {
+            return Err(Error::new(Code::Required).at(path).expected(describe(n)));
+        }
+        if let Some(value) = rule.and_then(|rule| rule.default.as_ref()) {
+            self.default(n, dst, value, block).map_err(|error| error.within(path))?;
+            self.report(path, None, Some(n), Action::Default);
+            return Ok(());
+        }
+        self.report(path, None, Some(n), Action::Zero);
+        if n.indirect {
+            block.fill(dst, Bytes::Zero(self.native.pointer.into()));
+            return Ok(());
+        }
+        self.blank(&n.element, dst, n.fixed_count().unwrap_or(0), &element_path(n, path), block)
+    }
+
+    fn default(&mut self, n: &Field, dst: usize, value: &Value, block: &mut Block) -> Result<()> {
+        match (value, &n.element, n.indirect) {
+            (Value::String(text), Element::String, false) if n.dims.is_empty() => {
+                if text.contains(&0) {
+                    return Err(Error::new(Code::Declaration).expected("a string without NUL"));
+                }
+                block.push(Step::Text { dst, text: text.as_slice().into() }, true);
+            }
+            (Value::Null, Element::String, _) | (Value::Null, _, true) => {
+                block.fill(dst, Bytes::Zero(n.extent(self.native.pointer).unwrap_or(0)));
+            }
+            (_, _, true) => return Err(Error::new(Code::Declaration).expected("no default but null behind a pointer")),
+            _ => block.fill(dst, Bytes::Of(super::default::bytes(n, self.native, value)?.into())),
+        }
+        Ok(())
+    }
+
+    /// Elements for which nothing comes: zero, null, or what the fields of a structure have as defaults.
+    pub(super) fn blank(
+        &mut self,
+        element: &Element,
+        dst: usize,
+        count: usize,
+        path: &str,
+        block: &mut Block,
+    ) -> Result<()> {
+        let size = element.size(self.native.pointer);
+        match element {
+            Element::Enumeration(enumeration) if enumeration.symbol(0).is_none() => {
+                Err(Error::new(Code::Required).at(path).expected("a default, as no symbol is 0").came("nothing"))
+            }
+            Element::Structure(structure) => {
+                let mut one = Block::default();
+                self.blank_structure(structure, path, &mut one)?;
+                let steps = one.finish();
+                if steps.iter().all(|step| matches!(step, Step::Fill { bytes: Bytes::Zero(_), .. })) {
+                    block.fill(dst, Bytes::Zero(size * count));
+                } else {
+                    let transform = Transform::Each { src: 0, dst: size, steps: steps.into() };
+                    block.push(Step::Elements { src: 0, dst, count, transform, field: usize::MAX }, true);
+                }
+                Ok(())
+            }
+            _ => {
+                block.fill(dst, Bytes::Zero(size * count));
+                Ok(())
+            }
+        }
+    }
+
+    fn blank_structure(&mut self, structure: &Structure, path: &str, block: &mut Block) -> Result<()> {
+        let lengths = Lengths::of(structure);
+        for (index, field) in structure.fields().iter().enumerate() {
+            match lengths.is_length(index) {
+                true => block.fill(field.offset, Bytes::Zero(field.extent(self.native.pointer).unwrap_or(0))),
+                false => {
+                    let rule = self.rules.of(structure.name(), &field.name);
+                    self.missing(field, field.offset, rule, &join(path, &field.name), block)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
