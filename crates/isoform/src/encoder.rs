@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// - A record without pointers and gaps goes by reference, behind a header of 32 bytes.
 /// - Gaps - padding between fields - never leave the process. A record with few of them goes in runs between them, one
 ///   with many is copied and its gaps cleared; which of both is decided once for the format, by what costs less.
-/// - Of a record with pointers, the parts that hold pointers are copied. Arrays and strings from 256 bytes on go
+/// - Of a record with pointers, the parts that hold pointers are copied. Arrays and strings from 1024 bytes on go
 ///   by reference, smaller ones are copied together.
 /// - A record that owns `String`s and `Vec`s is first lowered to its [native form](Record::Native), which borrows the
 ///   elements of `Vec`s of numbers and of `#[repr(C)]` records; strings are copied, since they lack a NUL at the end.

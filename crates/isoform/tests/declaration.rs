@@ -187,7 +187,7 @@ fn attributes_become_rules() {
         limit: f64,
         #[isoform(default = b'x')]
         letter: Char,
-        #[isoform(default = !true)]
+        #[isoform(default = false)]
         flag: bool,
         parts: Slice<'a, Inner>,
     }

@@ -77,9 +77,9 @@ impl Aligned {
     }
 }
 
-fn body_of<T: Record<Kind = T> + 'static>(record: &T) -> Vec<u8>
+fn body_of<T>(record: &T) -> Vec<u8>
 where
-    for<'m> T: Record<Native<'m> = T>,
+    T: for<'m> Record<Kind = T, Native<'m> = T> + 'static,
 {
     Encoder::<T>::new().encode(record).unwrap().to_vec().split_off(32)
 }

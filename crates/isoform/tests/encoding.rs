@@ -169,7 +169,7 @@ fn streams_take_messages_of_many_segments() {
     struct Slow(Vec<u8>);
     impl std::io::Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let taken = bytes.len().min(7);
+            let taken = bytes.len().min(700);
             self.0.extend(&bytes[..taken]);
             Ok(taken)
         }
@@ -187,8 +187,8 @@ fn streams_take_messages_of_many_segments() {
     struct Rows<'a> {
         rows: Slice<'a, Row<'a>>,
     }
-    let cells: Vec<u8> = (0..=255).cycle().take(301).collect();
-    let rows: Vec<Row<'_>> = (0..100).map(|i| Row { cells: Slice::from(&cells[i % 7..][..290]) }).collect();
+    let cells: Vec<u8> = (0..=255).cycle().take(1111).collect();
+    let rows: Vec<Row<'_>> = (0..100).map(|i| Row { cells: Slice::from(&cells[i % 7..][..1100]) }).collect();
     let mut encoder = Encoder::new();
     let rows = Rows { rows: Slice::from(&rows) };
     let message = encoder.encode(&rows).unwrap();

@@ -12,6 +12,7 @@
 //! 3. `segments` and `pieces` are emptied before every use, and what they refer to leaves only within a [`Message`],
 //!    whose lifetime is that of the borrow of (1).
 
+use super::gaps::clear;
 use super::outline::{Block, Elements, Gap, Length, Outline, SlotKind};
 use crate::message::Message;
 use isoform_core::message::{HEADER, Header};
@@ -23,7 +24,7 @@ use std::slice;
 
 /// From so many bytes on, a block is sent from where it lies. A smaller one is copied together with its neighbours: an
 /// entry more in a vector of buffers costs a system call about as much as copying this. (Random records of tests are small.)
-const BY_REFERENCE: usize = if cfg!(test) { 5 } else { 256 };
+const BY_REFERENCE: usize = if cfg!(test) { 5 } else { 1024 };
 /// What stands for gaps between runs that are sent from where they lie.
 static ZEROS: [u8; 256] = [0; 256];
 const POINTER: usize = size_of::<usize>();
@@ -384,53 +385,10 @@ unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usiz
     unsafe {
         let start = to.as_mut_ptr().add(to.len());
         source.copy_to_nonoverlapping(start, length);
-        if !gaps.is_empty() {
-            (0..count).for_each(|i| clear(start.add(i * stride), gaps));
-        }
+        clear(start, count, stride, gaps);
         to.set_len(to.len() + length);
     }
     Ok(())
-}
-
-/// Zeroes gaps.
-///
-/// # Safety
-/// The gaps lie within writable memory at `base`.
-pub(super) unsafe fn clear(base: *mut u8, gaps: &[Gap]) {
-    for gap in gaps {
-        // SAFETY: promised.
-        unsafe {
-            match *gap {
-                Gap::Bytes { offset, len } => zero(base.add(offset), len),
-                Gap::Each { offset, count, stride, ref gaps } => {
-                    (0..count).for_each(|i| clear(base.add(offset + i * stride), gaps));
-                }
-            }
-        }
-    }
-}
-
-/// Zeroes a few bytes, as gaps are, without a call.
-///
-/// # Safety
-/// They are writable.
-#[inline]
-unsafe fn zero(at: *mut u8, len: usize) {
-    // SAFETY: writes overlap, and lie within `len` bytes.
-    unsafe {
-        match len {
-            1 => at.write(0),
-            2 | 3 => {
-                at.cast::<u16>().write_unaligned(0);
-                at.add(len - 1).write(0);
-            }
-            4..=7 => {
-                at.cast::<u32>().write_unaligned(0);
-                at.add(len - 4).cast::<u32>().write_unaligned(0);
-            }
-            _ => at.write_bytes(0, len),
-        }
-    }
 }
 
 /// # Safety

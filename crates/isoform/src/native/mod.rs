@@ -5,13 +5,14 @@
 //! records: safe pointers whose slots in memory are plain addresses.
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
-//! slots, `gather` collects a record and what it points at into the buffers of a message, `place` turns the offsets
-//! of a body into addresses, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file
+//! slots, `gather` collects a record and what it points at into the buffers of a message, `gaps` clears gaps there,
+//! `place` turns the offsets of a body into addresses, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file
 //! states what its proofs rest on.
 
 mod array;
 pub(crate) mod buffer;
 mod declare;
+mod gaps;
 pub(crate) mod gather;
 mod number;
 pub(crate) mod outline;

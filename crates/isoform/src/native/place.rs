@@ -6,7 +6,8 @@
 //!    offsets of blocks inside, and each byte belongs to one block.
 //! 2. An [`Outline`] made from a structure has its sizes and offsets.
 
-use super::gather::{clear, count};
+use super::gaps::clear;
+use super::gather::count;
 use super::outline::{Block, Elements, Outline, SlotKind};
 use isoform_core::{Code, Error, Result};
 
@@ -31,7 +32,7 @@ pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> R
 /// `record` points at writable memory of the outline's size.
 pub(crate) unsafe fn clear_gaps(outline: &Outline, record: *mut u8) {
     // SAFETY: promised, and (2).
-    unsafe { clear(record, &outline.gaps) }
+    unsafe { clear(record, 1, 0, &outline.gaps) }
 }
 
 struct Place {
