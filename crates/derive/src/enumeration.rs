@@ -53,33 +53,33 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
     Ok(quote! {
         const _: () = {
-            use ::isoform::derive as isoform;
+            use ::isoform::derive as __isoform;
 
             // SAFETY: (1, 2) all variants are listed with their numbers, so that a number in the list is a value; (3) no
             // variant holds data, and the enumeration has no drop, else it could not be cast; (4, 5) it is an integer.
             #[automatically_derived]
-            unsafe impl<'isoform> isoform::Native<'isoform> for #ident {
+            unsafe impl<'isoform> __isoform::Native<'isoform> for #ident {
                 const DEPTH: usize = 0;
 
-                fn element() -> isoform::Element {
-                    static ELEMENT: isoform::OnceLock<isoform::Element> = isoform::OnceLock::new();
+                fn element() -> __isoform::Element {
+                    static ELEMENT: __isoform::OnceLock<__isoform::Element> = __isoform::OnceLock::new();
                     let element = ELEMENT.get_or_init(|| {
                         let symbols = [#((#names, #ident::#variants as i128)),*];
-                        isoform::enumeration(stringify!(#ident), #signed, isoform::size_of::<Self>(), &symbols)
+                        __isoform::enumeration(stringify!(#ident), #signed, __isoform::size_of::<Self>(), &symbols)
                     });
                     ::core::clone::Clone::clone(element)
                 }
             }
 
             #[automatically_derived]
-            impl isoform::Flat for #ident {}
+            impl __isoform::Flat for #ident {}
 
             #[automatically_derived]
-            impl isoform::Defaulted for #ident {
+            impl __isoform::Defaulted for #ident {
                 type Value = Self;
 
-                fn value(value: Self) -> isoform::Value {
-                    isoform::Value::Integer(value as i128)
+                fn value(value: Self) -> __isoform::Value {
+                    __isoform::Value::Integer(value as i128)
                 }
             }
 

@@ -13,7 +13,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     let lifetime = Lifetime::new("'isoform", Span::call_site());
     let native_type = |field: &crate::record::Field<'_>| {
         let ty = field.ty;
-        quote_spanned!(ty.span()=> <#ty as isoform::OwnedPart>::Native<'isoform>)
+        quote_spanned!(ty.span()=> <#ty as __isoform::OwnedPart>::Native<'isoform>)
     };
     let types: Vec<_> = record.fields.iter().map(native_type).collect();
     let native = plain::native(record, &twin, Some(&lifetime), &types);
@@ -26,7 +26,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
         let one = |field: &crate::record::Field<'_>| {
             let (ident, ty, name) = (field.ident, field.ty, &field.name);
             quote! {
-                #ident: <#ty as isoform::OwnedPart>::#method(&#from.#ident #more).map_err(|error| error.within(#name))?
+                #ident: <#ty as __isoform::OwnedPart>::#method(&#from.#ident #more).map_err(|error| error.within(#name))?
             }
         };
         record.fields.iter().map(one).collect()
@@ -35,51 +35,51 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     let raised = each("raise", quote!(native), quote!());
     quote! {
         const _: () = {
-            use ::isoform::derive as isoform;
+            use ::isoform::derive as __isoform;
 
             /// The form in memory of a record that owns its parts.
             #[repr(C)]
-            #[allow(missing_docs, dead_code)]
+            #[allow(missing_docs, unreachable_pub, dead_code)]
             #visibility struct #twin<'isoform> {
                 #(#fields,)*
             }
             #native
 
             #[automatically_derived]
-            impl isoform::Owned for #ident {
+            impl __isoform::Owned for #ident {
                 type Native<'isoform> = #twin<'isoform>;
 
                 fn lower<'isoform>(
                     &'isoform self,
-                    scratch: &'isoform isoform::Scratch,
-                ) -> isoform::Result<#twin<'isoform>> {
+                    scratch: &'isoform __isoform::Scratch,
+                ) -> __isoform::Result<#twin<'isoform>> {
                     ::core::result::Result::Ok(#twin { #(#lowered,)* })
                 }
 
-                fn raise(native: &#twin<'_>) -> isoform::Result<Self> {
+                fn raise(native: &#twin<'_>) -> __isoform::Result<Self> {
                     ::core::result::Result::Ok(#ident { #(#raised,)* })
                 }
             }
 
             #[automatically_derived]
-            impl isoform::Record for #ident {
+            impl __isoform::Record for #ident {
                 type Native<'isoform> = #twin<'isoform> where Self: 'isoform;
                 type Kind = #ident;
 
-                fn format() -> &'static isoform::Format {
-                    static FORMAT: isoform::OnceLock<isoform::Format> = isoform::OnceLock::new();
-                    FORMAT.get_or_init(isoform::format::<#twin<'static>>)
+                fn format() -> &'static __isoform::Format {
+                    static FORMAT: __isoform::OnceLock<__isoform::Format> = __isoform::OnceLock::new();
+                    FORMAT.get_or_init(__isoform::format::<#twin<'static>>)
                 }
 
-                fn rules() -> isoform::Rules {
-                    <#twin<'static> as isoform::Native<'static>>::rules(isoform::Rules::new())
+                fn rules() -> __isoform::Rules {
+                    <#twin<'static> as __isoform::Native<'static>>::rules(__isoform::Rules::new())
                 }
 
                 fn native<'isoform>(
                     &'isoform self,
-                    scratch: &'isoform isoform::Scratch,
-                ) -> isoform::Result<&'isoform #twin<'isoform>> {
-                    scratch.put(isoform::Owned::lower(self, scratch)?)
+                    scratch: &'isoform __isoform::Scratch,
+                ) -> __isoform::Result<&'isoform #twin<'isoform>> {
+                    scratch.put(__isoform::Owned::lower(self, scratch)?)
                 }
             }
         };

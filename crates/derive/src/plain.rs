@@ -17,33 +17,33 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     let flat = record.lifetime.is_none().then(|| {
         quote! {
             #[automatically_derived]
-            impl isoform::Flat for #ident {}
+            impl __isoform::Flat for #ident {}
         }
     });
     quote! {
         const _: () = {
-            use ::isoform::derive as isoform;
+            use ::isoform::derive as __isoform;
             #native
             #flat
 
             #[automatically_derived]
-            impl #generics isoform::Record for #ident #generics {
+            impl #generics __isoform::Record for #ident #generics {
                 type Native<'isoform> = #rebound where Self: 'isoform;
                 type Kind = #forever;
 
-                fn format() -> &'static isoform::Format {
-                    static FORMAT: isoform::OnceLock<isoform::Format> = isoform::OnceLock::new();
-                    FORMAT.get_or_init(isoform::format::<#forever>)
+                fn format() -> &'static __isoform::Format {
+                    static FORMAT: __isoform::OnceLock<__isoform::Format> = __isoform::OnceLock::new();
+                    FORMAT.get_or_init(__isoform::format::<#forever>)
                 }
 
-                fn rules() -> isoform::Rules {
-                    <#forever as isoform::Native<'static>>::rules(isoform::Rules::new())
+                fn rules() -> __isoform::Rules {
+                    <#forever as __isoform::Native<'static>>::rules(__isoform::Rules::new())
                 }
 
                 fn native<'isoform>(
                     &'isoform self,
-                    _: &'isoform isoform::Scratch,
-                ) -> isoform::Result<&'isoform Self::Native<'isoform>> {
+                    _: &'isoform __isoform::Scratch,
+                ) -> __isoform::Result<&'isoform #rebound> {
                     ::core::result::Result::Ok(self)
                 }
             }
@@ -67,33 +67,33 @@ pub(crate) fn native(
     let rules = record.rules();
     quote! {
         #[automatically_derived]
-        impl<#any> isoform::Declared<#any> for #ident #generics {
+        impl<#any> __isoform::Declared<#any> for #ident #generics {
             const NAME: &'static str = #name;
-            const PARTS: &'static [isoform::Placed] = &[#(#parts),*];
+            const PARTS: &'static [__isoform::Placed] = &[#(#parts),*];
         }
 
         // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared above, with their offsets and types; (2,
         // 5) each is a `Part` for the same lifetime; (3) fields hold plain bits, and nothing is dropped, as is asserted
         // below; (4) asserted below.
         #[automatically_derived]
-        unsafe impl<#any> isoform::Native<#any> for #ident #generics {
-            const DEPTH: usize = isoform::deeper(<Self as isoform::Declared<#any>>::PARTS);
+        unsafe impl<#any> __isoform::Native<#any> for #ident #generics {
+            const DEPTH: usize = __isoform::deeper(<Self as __isoform::Declared<#any>>::PARTS);
 
-            fn element() -> isoform::Element {
-                static ELEMENT: isoform::OnceLock<isoform::Element> = isoform::OnceLock::new();
-                ::core::clone::Clone::clone(ELEMENT.get_or_init(isoform::structure::<Self>))
+            fn element() -> __isoform::Element {
+                static ELEMENT: __isoform::OnceLock<__isoform::Element> = __isoform::OnceLock::new();
+                ::core::clone::Clone::clone(ELEMENT.get_or_init(__isoform::structure::<Self>))
             }
 
-            fn rules(rules: isoform::Rules) -> isoform::Rules {
+            fn rules(rules: __isoform::Rules) -> __isoform::Rules {
                 #rules
             }
         }
 
         const _: () = {
             type Record = #ident #forever;
-            assert!(<Record as isoform::Native<'static>>::DEPTH > 0);
-            assert!(!isoform::needs_drop::<Record>(), "a record that is sent as it lies in memory cannot have a `Drop`");
-            assert!(isoform::align_of::<Record>() <= isoform::MAX_ALIGN, "records are aligned to at most 64 bytes");
+            assert!(<Record as __isoform::Native<'static>>::DEPTH > 0);
+            assert!(!__isoform::needs_drop::<Record>(), "a record that is sent as it lies in memory cannot have a `Drop`");
+            assert!(__isoform::align_of::<Record>() <= __isoform::MAX_ALIGN, "records are aligned to at most 64 bytes");
         };
 
         // That no field is missing above, even if another macro has added one.

@@ -132,8 +132,8 @@ impl<'a> Field<'a> {
         let unit = attributes.unit.as_ref().map(|unit| quote!(.unit(#unit)));
         let lengths = &attributes.lengths;
         let lengths = (!lengths.is_empty()).then(|| quote!(.lengths(&[#(#lengths),*])));
-        let of = quote_spanned!(self.ty.span()=> isoform::Placed::of::<#lifetime, #ty>);
-        quote!(#of(#name, isoform::offset_of!(Self, #ident)) #unit #lengths)
+        let of = quote_spanned!(self.ty.span()=> __isoform::Placed::of::<#lifetime, #ty>);
+        quote!(#of(#name, __isoform::offset_of!(Self, #ident)) #unit #lengths)
     }
 }
 
@@ -146,11 +146,11 @@ impl Record<'_> {
             let aliases = &attributes.aliases;
             let required = attributes.required.then(|| quote!(.required(#structure, #name)));
             let default = attributes.default.as_ref().map(|default| {
-                quote_spanned!(default.span()=> .default(#structure, #name, isoform::default::<#ty>(#default)))
+                quote_spanned!(default.span()=> .default(#structure, #name, __isoform::default::<#ty>(#default)))
             });
             quote!(#(.alias(#structure, #name, #aliases))* #default #required)
         });
-        quote!(isoform::nested_rules::<Self>(rules) #(#rules)*)
+        quote!(__isoform::nested_rules::<Self>(rules) #(#rules)*)
     }
 }
 

@@ -61,7 +61,7 @@ impl<T: Record> Encoder<T> {
     #[inline]
     pub fn encode<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
     where
-        R: Record<Kind = T, Native<'m> = T::Native<'m>>,
+        R: Record<Kind = T>,
     {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;
@@ -79,7 +79,7 @@ impl<T: Record> Encoder<T> {
     #[inline]
     pub unsafe fn encode_clean<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
     where
-        R: Record<Kind = T, Native<'m> = T::Native<'m>>,
+        R: Record<Kind = T>,
     {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;

@@ -22,7 +22,7 @@ pub trait Record: Sized {
         Self: 'a;
 
     /// The same struct, whatever it borrows: an [`Encoder`](crate::Encoder) is for a kind, and outlives its records.
-    type Kind: Record + 'static;
+    type Kind: Record<Kind = Self::Kind> + 'static;
 
     /// The format of its native form.
     ///
@@ -36,7 +36,7 @@ pub trait Record: Sized {
 
     /// Its native form.
     #[doc(hidden)]
-    fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a Self::Native<'a>>;
+    fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a <Self::Kind as Record>::Native<'a>>;
 }
 
 /// A value that owns all that it holds: numbers, `String`, `Option<String>`, `CString`, fixed arrays of such, and

@@ -77,11 +77,8 @@ impl Aligned {
     }
 }
 
-fn body_of<T>(record: &T) -> Vec<u8>
-where
-    T: for<'m> Record<Kind = T, Native<'m> = T> + 'static,
-{
-    Encoder::<T>::new().encode(record).unwrap().to_vec().split_off(32)
+fn body_of<R: Record>(record: &R) -> Vec<u8> {
+    Encoder::<R::Kind>::new().encode(record).unwrap().to_vec().split_off(32)
 }
 
 #[test]

@@ -13,13 +13,21 @@ pub(super) unsafe fn clear(base: *mut u8, count: usize, stride: usize, gaps: &[G
         unsafe {
             match *gap {
                 Gap::Bytes { offset, len } if count == 1 => zero(iter::once(base.add(offset)), len),
-                Gap::Bytes { offset, len } => zero((0..count).map(|i| base.add(i * stride + offset)), len),
+                Gap::Bytes { offset, len } => zero_each(base.add(offset), count, stride, len),
                 Gap::Each { offset, count: inner, stride: step, ref gaps } => {
                     (0..count).for_each(|i| clear(base.add(i * stride + offset), inner, step, gaps));
                 }
             }
         }
     }
+}
+
+/// # Safety
+/// There are `len` writable bytes at each of `count` places, `stride` bytes from one to the next.
+#[inline(never)]
+unsafe fn zero_each(first: *mut u8, count: usize, stride: usize, len: usize) {
+    // SAFETY: promised.
+    unsafe { zero((0..count).map(|i| first.add(i * stride)), len) }
 }
 
 /// Zeroes `len` bytes at each place: few, as gaps are, so that each takes a store or two.
