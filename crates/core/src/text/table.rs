@@ -124,7 +124,7 @@ pub fn cell(item: Item<'_>, width: usize) -> String {
 /// As many characters as there is room for.
 fn text(bytes: &[u8], width: usize) -> String {
     // Of these, there are too many characters already.
-    let shown = &bytes[..bytes.len().min(4 * (width + 1))];
+    let shown = &bytes[..bytes.len().min(width.saturating_add(1).saturating_mul(4))];
     let mut cell = String::new();
     for chunk in shown.utf8_chunks() {
         for c in chunk.valid().chars() {
