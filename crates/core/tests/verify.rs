@@ -237,3 +237,10 @@ fn the_deepest_format_needs_little_stack() {
     let check = move || accept(&format, &body);
     std::thread::Builder::new().stack_size(128 << 10).spawn(check).unwrap().join().unwrap();
 }
+
+#[test]
+fn an_array_of_one_string_is_an_array() {
+    let one = field("s", Element::String, &[Dimension::Fixed(1)], false, 0);
+    let format = Format::new(structure("one", big32(), 4, vec![one])).unwrap();
+    refuse(&format, &words(&[4]), Code::Slot, "s[0]");
+}

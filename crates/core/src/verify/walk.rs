@@ -46,7 +46,10 @@ impl Walk<'_> {
     #[inline(always)]
     fn field(&self, check: &Check, record: &[u8], cursor: usize) -> Result<usize> {
         match (&check.place, &check.elements) {
-            (Place::Here(1), Elements::Strings) => self.string(&record[check.offset..], cursor),
+            (Place::Here(1), Elements::Strings) => {
+                let string = self.string(&record[check.offset..], cursor);
+                string.map_err(|error| error.within(&self.index(check, record, 0)))
+            }
             (Place::Here(count), _) => {
                 let elements = &record[check.offset..check.offset + count * check.stride];
                 self.elements(check, record, elements, cursor)
