@@ -234,42 +234,33 @@ fn modulo(value: f64) -> u64 {
     if value.abs() < 2f64.powi(127) { value as i128 as u64 } else { 0 }
 }
 
+/// Loads each number of `src` as a number of 64 bits, by way of the type that has its size.
+macro_rules! load {
+    ($number:ident, $src:ident, $one:ty, $two:ty, $four:ty, $eight:ty) => {{
+        let mut values = [0; RUN];
+        macro_rules! each {
+            ($int:ty) => {
+                for (value, bytes) in values.iter_mut().zip($src.as_chunks().0) {
+                    *value = ordered($number.order, <$int>::from_le_bytes(*bytes), <$int>::swap_bytes).into();
+                }
+            };
+        }
+        match $number.size {
+            1 => each!($one),
+            2 => each!($two),
+            4 => each!($four),
+            _ => each!($eight),
+        }
+        values
+    }};
+}
+
 fn load_signed(number: Number, src: &[u8]) -> [i64; RUN] {
-    let mut values = [0; RUN];
-    macro_rules! load {
-        ($int:ty) => {{
-            let (chunks, _) = src.as_chunks();
-            for (value, bytes) in values.iter_mut().zip(chunks) {
-                *value = ordered(number.order, <$int>::from_le_bytes(*bytes), <$int>::swap_bytes).into();
-            }
-        }};
-    }
-    match number.size {
-        1 => load!(i8),
-        2 => load!(i16),
-        4 => load!(i32),
-        _ => load!(i64),
-    }
-    values
+    load!(number, src, i8, i16, i32, i64)
 }
 
 fn load_unsigned(number: Number, src: &[u8]) -> [u64; RUN] {
-    let mut values = [0; RUN];
-    macro_rules! load {
-        ($int:ty) => {{
-            let (chunks, _) = src.as_chunks();
-            for (value, bytes) in values.iter_mut().zip(chunks) {
-                *value = ordered(number.order, <$int>::from_le_bytes(*bytes), <$int>::swap_bytes).into();
-            }
-        }};
-    }
-    match number.size {
-        1 => load!(u8),
-        2 => load!(u16),
-        4 => load!(u32),
-        _ => load!(u64),
-    }
-    values
+    load!(number, src, u8, u16, u32, u64)
 }
 
 fn load_floats(number: Number, src: &[u8]) -> [f64; RUN] {
