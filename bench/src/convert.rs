@@ -24,9 +24,9 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
             pairs.push(pair);
         }
     }
-    let baselines = match compiled::available() {
-        true => Some((Compiled::new(&pairs, compiled::TUNED)?, Compiled::new(&pairs, compiled::PLAIN)?)),
-        false => None,
+    let baselines = match compiled::version() {
+        Some(_) => Some((Compiled::new(&pairs, compiled::TUNED)?, Compiled::new(&pairs, compiled::PLAIN)?)),
+        None => None,
     };
     for (index, (case, (wire, native))) in cases.into_iter().zip(&pairs).enumerate() {
         let baselines = baselines.as_ref().map(|(tuned, plain)| [(tuned, index), (plain, index)]);

@@ -15,8 +15,12 @@ fn main() -> ExitCode {
 }
 
 fn measure(options: &Options, out: &mut impl Write) -> isoform_bench::Result<()> {
-    if !compiled::available() {
+    if compiled::version().is_none() {
         warn(&format!("*** there is no C compiler ({}): THE COMPILED BASELINE IS MISSING ***", compiled::compiler()));
+    }
+    match options.json {
+        true => warn(&machine()),
+        false => writeln!(out, "{}\n", machine())?,
     }
     let mut table = Table::default();
     isoform_bench::run(options, |line| {
@@ -26,6 +30,16 @@ fn measure(options: &Options, out: &mut impl Write) -> isoform_bench::Result<()>
         }
         Ok(out.flush()?)
     })
+}
+
+/// What the figures hold for: times move from machine to machine, ratios less so.
+fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
+    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
+    let compiler = compiled::version().unwrap_or_else(|| "no C compiler".into());
+    format!("{model}, {cores} cores, {}; {compiler}; isoform {}", std::env::consts::OS, env!("CARGO_PKG_VERSION"))
 }
 
 fn outcome(result: isoform_bench::Result<()>) -> ExitCode {

@@ -64,9 +64,10 @@ pub fn compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".into())
 }
 
-/// Whether there is a C compiler.
-pub fn available() -> bool {
-    Command::new(compiler()).arg("--version").output().is_ok_and(|output| output.status.success())
+/// What the C compiler says of itself, if there is one.
+pub fn version() -> Option<String> {
+    let output = Command::new(compiler()).arg("--version").output().ok().filter(|output| output.status.success())?;
+    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string)
 }
 
 fn compile(source: &Path, library: &Path, flags: &[&str]) -> Result<()> {
