@@ -100,9 +100,10 @@ fn large_records_go_around_their_gaps() {
     let mut encoder = Encoder::new();
     let message = encoder.encode(record).unwrap();
     let sizes: Vec<usize> = message.segments().iter().map(|segment| segment.len()).collect();
-    assert_eq!(sizes, [32, 1, 7, 4000]);
+    let gap = align_of::<f64>() - 1;
+    assert_eq!(sizes, [32, 1, gap, 4000]);
     assert_eq!(message.segments()[3].as_ptr(), record.values.as_ptr().cast());
-    assert_eq!(message.to_vec()[32..40], [1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(message.to_vec()[32..36], [1, 0, 0, 0]);
 }
 
 #[test]
@@ -137,8 +138,8 @@ fn of_records_with_pointers_large_leaves_go_by_reference() {
     let message = encoder.encode(&record).unwrap();
     let [front, leaf, back] = message.segments() else { panic!("{message:?}") };
     assert_eq!(leaf.as_ptr(), large.as_ptr().cast());
-    let size = size_of::<Slotted>();
-    assert_eq!((front.len(), leaf.len()), (32 + size + 8, 8000)); // "name" and its NUL, rounded up
+    let rounded = (size_of::<Slotted>() + "name".len() + 1).next_multiple_of(8);
+    assert_eq!((front.len(), leaf.len()), (32 + rounded, 8000));
     let mut expected = [GAPPY, GAPPY].concat();
     expected.extend(GAPPY);
     assert_eq!(back[..24], expected[..24]);
