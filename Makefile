@@ -80,6 +80,7 @@ miri: rust
 	if ! cargo +nightly miri --version >/dev/null 2>&1; then \
 	  echo '*** SKIPPED: Miri. It needs the nightly toolchain: rustup toolchain install nightly --component miri,rust-src ***'; \
 	else \
-	  echo 'miri:' && $(MIRI) --lib -- native:: && $(MIRI) --test records && \
+	  echo 'miri:' && $(MIRI) --lib -- native:: && \
+	  $(MIRI) --test records --test encoding --test decoding --test declaration --test forbidden && \
 	  for target in $(MIRI_TARGETS); do echo "miri as $$target:" && $(MIRI) --target $$target --test records || exit 1; done; \
 	fi

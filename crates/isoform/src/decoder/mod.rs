@@ -186,6 +186,23 @@ impl<T: Record> Decoder<T> {
 
     /// Decodes into a record that is there already, directly if its format allows. It must be one without pointers.
     ///
+    /// ```
+    /// use isoform::{Decoder, Encoder, Incoming, Record, Registry};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Grid {
+    ///     rho: [f64; 1000],
+    /// }
+    /// let bytes = Encoder::new().encode(&Grid { rho: [0.5; 1000] })?.to_vec();
+    /// let registry = Registry::new();
+    /// registry.register(Grid::format())?;
+    ///
+    /// let mut grid = Box::new(Grid { rho: [0.0; 1000] });
+    /// Decoder::new().decode_into(&Incoming::parse(&bytes, &registry)?, &mut *grid)?;
+    /// assert_eq!(grid.rho[999], 0.5);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`decode`](Decoder::decode). What fields the record then holds, of the message or its own, is not specified.
     pub fn decode_into(&mut self, message: &Incoming<'_>, record: &mut T) -> Result<()>

@@ -50,7 +50,18 @@ native! {
     F128: float(FloatKind::Ieee, 16);
 }
 
-/// One byte of text, C's `char`; a `u8` is a number.
+/// One byte of text, C's `char`; a `u8` is a number. An array of them holds a short text, and is filled up with zeros:
+///
+/// ```
+/// use isoform::{Char, Record};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Station {
+///     code: [Char; 8],
+/// }
+/// let station = Station { code: Char::text("KIEL") };
+/// assert_eq!(station.code.map(|char| char.0), *b"KIEL\0\0\0\0");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Char(pub u8);
@@ -82,6 +93,17 @@ pub struct Bf16(pub u16);
 pub struct F128(pub u128);
 
 /// A complex number, as C's `double complex` and Fortran's `COMPLEX` have it.
+///
+/// ```
+/// use isoform::{Complex, Record};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Mode {
+///     amplitude: Complex<f64>,
+/// }
+/// let mode = Mode { amplitude: Complex { re: 0.5, im: -1.0 } };
+/// assert_eq!(Mode::format().size(), 16);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Complex<T> {
@@ -122,6 +144,19 @@ unsafe impl<'a, T: Real> Native<'a> for Complex<T> {
 }
 
 impl<T: Real> Flat for Complex<T> {}
+
+impl Char {
+    /// The bytes of a text, cut off or filled up with zeros.
+    pub const fn text<const N: usize>(text: &str) -> [Char; N] {
+        let mut chars = [Char(0); N];
+        let mut i = 0;
+        while i < N && i < text.len() {
+            chars[i] = Char(text.as_bytes()[i]);
+            i += 1;
+        }
+        chars
+    }
+}
 
 impl F16 {
     /// The nearest `f16`, ties to even; infinite if it is too large.

@@ -1,0 +1,132 @@
+//! A steady sender and a steady receiver allocate nothing.
+#![cfg(not(miri))]
+
+use isoform::stream::Writer;
+use isoform::{Decoder, Encoder, Header, Incoming, Layout, Record, Shape, Slice, Str, Value, value};
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
+        count();
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(memory) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, memory: Memory) {
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(place, memory) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, memory: Memory, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as promised by the caller.
+        unsafe { System.realloc(place, memory, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often memory was asked for in a hundred rounds, after a few for warming up.
+fn allocations(mut round: impl FnMut()) -> usize {
+    (0..3).for_each(|_| round());
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..100).for_each(|_| round());
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[derive(Record, Clone)]
+#[repr(C)]
+struct Gappy {
+    flag: bool,
+    value: f64,
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Track<'a> {
+    name: Str<'a>,
+    small: Slice<'a, f64>,
+    large: Slice<'a, f64>,
+    names: Slice<'a, Str<'a>>,
+}
+
+#[derive(Record)]
+struct Owned {
+    name: String,
+    parts: Vec<Part>,
+    values: Vec<f64>,
+}
+
+#[derive(Record)]
+struct Part {
+    name: String,
+    level: i32,
+}
+
+#[test]
+fn encoding_allocates_nothing() {
+    let gappy = Gappy { flag: true, value: 1.0 };
+    let mut encoder = Encoder::new();
+    let mut writer = Writer::new(std::io::sink());
+    assert_eq!(allocations(|| writer.write(&encoder.encode(&gappy).unwrap()).unwrap()), 0);
+
+    let values = vec![0.5; 1000];
+    let names = [Str::new(c"one"), Str::NULL, Str::new(c"three")];
+    let (small, large) = (Slice::from(&values[..5]), Slice::from(&values));
+    let track = Track { name: Str::new(c"name"), small, large, names: Slice::from(&names) };
+    let mut encoder = Encoder::new();
+    assert_eq!(allocations(|| writer.write(&encoder.encode(&track).unwrap()).unwrap()), 0);
+
+    let parts = (0..50).map(|level| Part { name: format!("part {level}"), level }).collect();
+    let owned = Owned { name: "name".into(), parts, values };
+    let mut encoder = Encoder::new();
+    assert_eq!(allocations(|| writer.write(&encoder.encode(&owned).unwrap()).unwrap()), 0);
+}
+
+#[test]
+fn decoding_allocates_nothing() {
+    let shape = Shape::new("Gappy").field("value", "float").field("flag", "boolean(4)");
+    let format = shape.on(&Layout::POWERPC).unwrap();
+    let record = Value::Record(vec![("value".into(), Value::Float(0.5)), ("flag".into(), Value::Boolean(true))]);
+    let body = value::body(&format, &record).unwrap();
+    let message = Incoming::new(Header::new(format.token(), body.len() as u64), &format, &body);
+    let mut decoder = Decoder::<Gappy>::new();
+    let mut place = Gappy { flag: false, value: 0.0 };
+    assert_eq!(allocations(|| assert!(decoder.decode(&message).unwrap().flag)), 0);
+    assert_eq!(allocations(|| decoder.decode_into(&message, &mut place).unwrap()), 0);
+
+    let shape = Shape::new("Track")
+        .field("n", "int")
+        .field("small", "float[n]")
+        .field("m", "int")
+        .field("names", "string[m]")
+        .field("name", "char[8]");
+    let format = shape.on(&Layout::S390X).unwrap();
+    let names = ["a", "bb", "ccc"].map(|name| Value::String(name.into()));
+    let record = Value::Record(vec![
+        ("small".into(), Value::Array(vec![Value::Float(0.5); 100])),
+        ("names".into(), Value::Array(names.into())),
+        ("name".into(), Value::String(b"name".to_vec())),
+    ]);
+    let body = value::body(&format, &record).unwrap();
+    let message = Incoming::new(Header::new(format.token(), body.len() as u64), &format, &body);
+    let mut decoder = Decoder::<Track>::new();
+    let round = || {
+        let track = decoder.decode(&message).unwrap();
+        assert_eq!((track.small.len(), track.names[2].to_bytes()), (100, &b"ccc"[..]));
+    };
+    assert_eq!(allocations(round), 0);
+}
