@@ -2,10 +2,9 @@
 //! `cargo run -p isoform --example write-vectors`.
 
 use isoform::stream::Reader;
-use isoform::text::json::line;
-use isoform::{Error, Verifier};
-use isoform::{Format, View};
-use serde_json::Value as Json;
+use isoform::text::json::{line, parse};
+use isoform::{Error, Faults, Format, Plan, Rules, Value, Verifier, View, interp, value};
+use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
 #[path = "../examples/write-vectors/format.rs"]
@@ -15,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name)
 }
 
-fn json(path: &Path) -> Json {
+fn read_json(path: &Path) -> Json {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -40,7 +39,7 @@ fn read(stream: &[u8]) -> (u64, Option<Error>) {
 fn invalid_streams_are_refused() {
     let folder = folder("invalid");
     let mut wrong = Vec::new();
-    let index = json(&folder.join("index.json"));
+    let index = read_json(&folder.join("index.json"));
     for line in index.as_array().unwrap() {
         let file = line["file"].as_str().unwrap();
         let (records, error) = read(&std::fs::read(folder.join(file)).unwrap());
@@ -63,7 +62,7 @@ fn vectors_are_read_as_they_are_described() {
     {
         for bin in std::fs::read_dir(&feature).unwrap().map(|entry| entry.unwrap().path()) {
             if bin.extension().is_some_and(|extension| extension == "bin") && !feature.ends_with("invalid") {
-                vector(&bin, &json(&bin.with_extension("json")));
+                vector(&bin, &read_json(&bin.with_extension("json")));
                 streams += 1;
             }
         }
@@ -123,4 +122,69 @@ fn digits(number: &str) -> (bool, bool, String, i64) {
     let kept = kept.trim_start_matches('0');
     let float = number.contains(['.', 'e', 'E']);
     (number.starts_with('-'), float, kept.into(), if kept.is_empty() { 0 } else { power })
+}
+
+#[test]
+fn conversions_are_as_described() {
+    let index = read_json(&folder("conversion").join("index.json"));
+    let mut wrong = Vec::new();
+    let mut results = 0;
+    for case in index.as_array().unwrap() {
+        let [wire, native] = ["wire", "native"].map(|side| Format::parse(&bytes(&case[side])).unwrap());
+        let rules = rules(&native, &case["rules"]);
+        for result in case["results"].as_array().unwrap() {
+            for faults in result["faults"].as_array().unwrap() {
+                let faults = match faults.as_str().unwrap() {
+                    "error" => Faults::Error,
+                    "saturate" => Faults::Saturate,
+                    "wrap" => Faults::Wrap,
+                    other => panic!("{other}"),
+                };
+                let came = convert(&wire, &native, &rules, faults, &bytes(&result["body"]));
+                let expected = match result.get("becomes") {
+                    Some(record) => {
+                        value::body(&native, &parse(&native, &record.to_string()).unwrap()).map_err(|_| None)
+                    }
+                    None => Err(Some(result["error"].clone())),
+                };
+                results += 1;
+                if came.as_ref().map_err(|error| Some(error.clone())) != expected.as_ref().map_err(Clone::clone) {
+                    wrong.push(format!("{} under {faults}: {result}, came {came:02x?}", case["name"]));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(results >= 300, "{results} results");
+}
+
+/// The record that a body becomes, as a body of the native format; or the error as it stands in the index.
+fn convert(wire: &Format, native: &Format, rules: &Rules, faults: Faults, body: &[u8]) -> Result<Vec<u8>, Json> {
+    let told =
+        |of: &'static str| move |error: Error| json!({ "of": of, "name": error.code().name(), "path": error.path() });
+    let plan = Plan::new(wire, native, rules, faults).map_err(told("pair"))?;
+    let mut out = Vec::new();
+    interp::run(&plan, Verifier::new(wire).verify(body).unwrap(), &mut out).map_err(told("record"))?;
+    Ok(out)
+}
+
+fn rules(native: &Format, lines: &Json) -> Rules {
+    lines.as_array().unwrap().iter().fold(Rules::new(), |mut rules, line| {
+        let [structure, field] = ["structure", "field"].map(|key| line[key].as_str().unwrap());
+        for alias in line.get("aliases").and_then(Json::as_array).into_iter().flatten() {
+            rules = rules.alias(structure, field, alias.as_str().unwrap());
+        }
+        if let Some(default) = line.get("default") {
+            let Value::Record(entries) = parse(native, &json!({ field: default }).to_string()).unwrap() else {
+                panic!()
+            };
+            rules = rules.default(structure, field, entries[0].1.clone());
+        }
+        if line["required"] == true { rules.required(structure, field) } else { rules }
+    })
+}
+
+fn bytes(hex: &Json) -> Vec<u8> {
+    let digits = hex.as_str().unwrap().as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }

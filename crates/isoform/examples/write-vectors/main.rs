@@ -3,6 +3,7 @@
 //! `cargo run -p isoform --example write-vectors`
 #![allow(clippy::print_stdout, reason = "a command says what it did")]
 
+mod conversions;
 mod features;
 mod format;
 mod invalid;
@@ -11,12 +12,13 @@ mod text;
 
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
+    println!("conversion: {}", write_conversions(&top.join("conversion"))?);
     for feature in features::FEATURES {
         println!("{}: {}", feature.name, write_feature(&top.join(feature.name), feature)?);
     }
@@ -38,30 +40,65 @@ impl fmt::Display for Count {
 
 /// Each stream in a file of its own, and a line for it in the index.
 fn write_invalid(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
-    fs::create_dir_all(folder)?;
-    let index = folder.join("index.json");
-    let mut lines: Vec<serde_json::Value> = match fs::read(&index) {
-        Ok(bytes) => serde_json::from_slice(&bytes)?,
-        Err(_) => Vec::new(),
-    };
-    let mut count = Count::default();
+    let mut index = Index::open(folder, "file")?;
     for case in invalid::all() {
         let file = format!("{}.bin", case.name);
-        if lines.iter().any(|line| line["file"] == *file) {
-            count.kept += 1;
-            continue;
-        }
-        fs::File::create_new(folder.join(&file))?.write_all(&case.stream)?;
         let mut line = json!({ "file": file, "records": case.records, "error": case.code.name() });
         if let Some(path) = case.path {
             line["path"] = path.into();
         }
-        lines.push(line);
-        count.written += 1;
+        if index.add(line) {
+            fs::File::create_new(folder.join(&file))?.write_all(&case.stream)?;
+        }
     }
-    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    fs::write(index, format!("[\n{}\n]\n", lines.join(",\n")))?;
-    Ok(count)
+    index.save()
+}
+
+fn write_conversions(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
+    let mut index = Index::open(folder, "name")?;
+    for (number, case) in conversions::CASES.iter().enumerate() {
+        index.add(case.json(number).map_err(|error| format!("{}: {error}", case.name))?);
+    }
+    index.save()
+}
+
+/// A file `index.json`, to which lines are added.
+struct Index {
+    file: PathBuf,
+    key: &'static str,
+    lines: Vec<serde_json::Value>,
+    count: Count,
+}
+
+impl Index {
+    fn open(folder: &Path, key: &'static str) -> Result<Index, Box<dyn std::error::Error>> {
+        fs::create_dir_all(folder)?;
+        let file = folder.join("index.json");
+        let lines = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)?,
+            Err(_) => Vec::new(),
+        };
+        Ok(Index { file, key, lines, count: Count::default() })
+    }
+
+    /// Adds a line unless there is one of the same key.
+    fn add(&mut self, line: serde_json::Value) -> bool {
+        let is_new = self.lines.iter().all(|known| known[self.key] != line[self.key]);
+        match is_new {
+            true => self.count.written += 1,
+            false => self.count.kept += 1,
+        }
+        if is_new {
+            self.lines.push(line);
+        }
+        is_new
+    }
+
+    fn save(self) -> Result<Count, Box<dyn std::error::Error>> {
+        let lines: Vec<String> = self.lines.iter().map(text::lines).collect();
+        fs::write(self.file, format!("[\n{}\n]\n", lines.join(",\n")))?;
+        Ok(self.count)
+    }
 }
 
 /// A stream of every layout, and what is in it.
