@@ -127,8 +127,11 @@ fn float(kind: FloatKind, size: u8) -> impl Strategy<Value = Value> + Clone {
 }
 
 /// The same digits, with an exponent near 0 for quads and x87 numbers: for others it takes milliseconds to find their
-/// decimal digits.
+/// decimal digits. The first part of a double-double is small, so that the sum of both can be written again.
 fn small_exponent(kind: FloatKind, size: u8, mut bytes: [u8; 16]) -> [u8; 16] {
+    if kind == FloatKind::Double2 {
+        bytes[0] &= 0xbf;
+    }
     let place = match (kind, size) {
         (FloatKind::X87, _) => usize::from(size) - 10,
         (FloatKind::Ieee, 16) => 0,
