@@ -120,7 +120,9 @@ impl Plan {
     }
 
     /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are
-    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none.
+    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none. Its blocks
+    /// are aligned as the native format asks. `unsafe` code relies on this.
+    #[inline]
     pub fn is_direct(&self) -> bool {
         self.direct
     }
