@@ -20,7 +20,8 @@ help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: rust ## two programs with different structs exchange records: big-endian 32-bit to this machine; ten seconds
-	cargo run --quiet --release --locked -p isoform-cli -- demo
+	@cargo build --release --locked -p isoform-cli
+	@cargo run --quiet --release --locked -p isoform-cli -- demo
 
 test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, Miri
 	cargo test --workspace --locked --no-fail-fast
