@@ -69,7 +69,7 @@ dependencies: rust $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION)
 	@echo 'The advisory database was not asked: cargo deny check advisories does, where it can be fetched.'
 
 python-reader:
-	@command -v python3 >/dev/null || { echo 'python3 is missing: the independent reader of the vectors needs it (3.8 or later).' >&2; exit 1; }
+	@command -v python3 >/dev/null || { echo 'python3 is missing: the independent reader of the vectors needs it (3.9 or later).' >&2; exit 1; }
 	python3 tests/reader/run.py
 	cargo build --quiet --locked -p isoform-cli
 	python3 tests/reader/against.py $(BUILT)/debug/isoform $(SEED)

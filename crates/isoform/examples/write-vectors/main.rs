@@ -8,6 +8,7 @@ mod features;
 mod format;
 mod invalid;
 mod raw;
+mod streams;
 mod text;
 
 use serde_json::json;
@@ -18,6 +19,7 @@ use std::{fmt, fs};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
+    println!("streams: {}", write_streams(&top.join("streams"))?);
     println!("conversion: {}", write_conversions(&top.join("conversion"))?);
     for feature in features::FEATURES {
         println!("{}: {}", feature.name, write_feature(&top.join(feature.name), feature)?);
@@ -101,21 +103,43 @@ impl Index {
     }
 }
 
+fn write_streams(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
+    fs::create_dir_all(folder)?;
+    let mut count = Count::default();
+    for stream in streams::all()? {
+        count.add(folder, stream.name, || Ok((stream.bytes, stream.expected)))?;
+    }
+    Ok(count)
+}
+
 /// A stream of every layout, and what is in it.
 fn write_feature(folder: &Path, feature: &features::Feature) -> Result<Count, Box<dyn std::error::Error>> {
     fs::create_dir_all(folder)?;
     let mut count = Count::default();
     for layout in features::LAYOUTS {
-        let (bin, json) = (folder.join(format!("{layout}.bin")), folder.join(format!("{layout}.json")));
-        if bin.exists() || json.exists() {
-            count.kept += 1;
-            continue;
-        }
-        let (stream, expected) =
-            feature.on(layout).map_err(|error| format!("{} on {layout}: {error}", feature.name))?;
-        fs::File::create_new(bin)?.write_all(&stream)?;
-        fs::File::create_new(json)?.write_all((text::lines(&expected) + "\n").as_bytes())?;
-        count.written += 1;
+        let make = || feature.on(layout);
+        count.add(folder, layout, make).map_err(|error| format!("{} on {layout}: {error}", feature.name))?;
     }
     Ok(count)
+}
+
+impl Count {
+    /// Adds a stream and what is in it, unless they are there.
+    fn add(
+        &mut self,
+        folder: &Path,
+        name: &str,
+        make: impl FnOnce() -> isoform::Result<(Vec<u8>, serde_json::Value)>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let (bin, json) = (folder.join(format!("{name}.bin")), folder.join(format!("{name}.json")));
+        if bin.exists() || json.exists() {
+            self.kept += 1;
+            return Ok(());
+        }
+        let (stream, expected) = make()?;
+        fs::File::create_new(bin)?.write_all(&stream)?;
+        fs::File::create_new(json)?.write_all((text::lines(&expected) + "\n").as_bytes())?;
+        self.written += 1;
+        Ok(())
+    }
 }
