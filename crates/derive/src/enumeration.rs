@@ -1,7 +1,7 @@
 //! Enumerations: an integer each of whose values has a name.
 
 use crate::attributes::{TypeAttributes, representation};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Fields, Result};
 
@@ -12,12 +12,12 @@ const INTEGERS: [(&str, bool); 11] = [
     ("i32", true),
     ("i64", true),
     ("isize", true),
-    ("C", true),
     ("u8", false),
     ("u16", false),
     ("u32", false),
     ("u64", false),
     ("usize", false),
+    ("C", true),
 ];
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
@@ -30,8 +30,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new_spanned(param, "an enumeration of a record cannot be generic"));
     }
     let words = representation(&input.attrs)?;
-    let signed = INTEGERS.iter().find(|(word, _)| words.iter().any(|repr| repr == word)).map(|integer| integer.1);
-    let Some(signed) = signed else {
+    let integer = INTEGERS.iter().find(|(word, _)| words.iter().any(|repr| repr == word));
+    let Some(&(word, signed)) = integer else {
         let message = "`#[repr(i32)]` or the like is missing: which integer the enumeration is, of at most 8 bytes";
         return Err(Error::new_spanned(ident, message));
     };
@@ -51,12 +51,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         names.push(name);
         variants.push(&variant.ident);
     }
+    let integer = match word {
+        "C" => quote!(::core::ffi::c_int),
+        word => {
+            let word = Ident::new(word, Span::call_site());
+            quote!(::core::primitive::#word)
+        }
+    };
     Ok(quote! {
         const _: () = {
             use ::isoform::derive as __isoform;
 
             // SAFETY: (1, 2) all variants are listed with their numbers, so that a number in the list is a value; (3) no
-            // variant holds data, and the enumeration has no drop, else it could not be cast; (4, 5) it is an integer.
+            // variant holds data, and the enumeration has no drop, else it could not be cast; (4, 5) it is that integer,
+            // without padding, as is asserted below.
             #[automatically_derived]
             unsafe impl<'isoform> __isoform::Native<'isoform> for #ident {
                 const DEPTH: usize = 0;
@@ -64,8 +72,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 fn element() -> __isoform::Element {
                     static ELEMENT: __isoform::OnceLock<__isoform::Element> = __isoform::OnceLock::new();
                     let element = ELEMENT.get_or_init(|| {
-                        let symbols = [#((#names, #ident::#variants as i128)),*];
-                        __isoform::enumeration(stringify!(#ident), #signed, __isoform::size_of::<Self>(), &symbols)
+                        let symbols = [#((#names, #ident::#variants as ::core::primitive::i128)),*];
+                        __isoform::enumeration(::core::stringify!(#ident), #signed, __isoform::size_of::<Self>(), &symbols)
                     });
                     ::core::clone::Clone::clone(element)
                 }
@@ -79,9 +87,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 type Value = Self;
 
                 fn value(value: Self) -> __isoform::Value {
-                    __isoform::Value::Integer(value as i128)
+                    __isoform::Value::Integer(value as ::core::primitive::i128)
                 }
             }
+
+            const _: () = ::core::assert!(
+                __isoform::size_of::<#ident>() == __isoform::size_of::<#integer>(),
+                "an enumeration is an integer and nothing else: it cannot be aligned to more, nor exceed C's `int`"
+            );
 
             // That no variant is missing above, even if another macro has added one.
             fn _complete(value: &#ident) {

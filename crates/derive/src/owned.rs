@@ -5,11 +5,12 @@ use crate::record::Record;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Lifetime;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     let (ident, visibility) = (record.ident, record.visibility);
-    let twin = format_ident!("{ident}Native");
+    let twin = format_ident!("__{}Native", ident.unraw());
     let lifetime = Lifetime::new("'isoform", Span::call_site());
     let native_type = |field: &crate::record::Field<'_>| {
         let ty = field.ty;

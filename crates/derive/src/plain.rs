@@ -72,9 +72,9 @@ pub(crate) fn native(
             const PARTS: &'static [__isoform::Placed] = &[#(#parts),*];
         }
 
-        // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared above, with their offsets and types; (2,
-        // 5) each is a `Part` for the same lifetime; (3) fields hold plain bits, and nothing is dropped, as is asserted
-        // below; (4) asserted below.
+        // SAFETY: (1) the struct is `repr(C)`, and all of its fields are declared above, with their offsets and, as
+        // `Placed::of` sees to, their types; (2, 5) each is a `Part` for the same lifetime; (3) fields hold plain bits, and
+        // nothing is dropped, as is asserted below; (4) asserted below.
         #[automatically_derived]
         unsafe impl<#any> __isoform::Native<#any> for #ident #generics {
             const DEPTH: usize = __isoform::deeper(<Self as __isoform::Declared<#any>>::PARTS);
@@ -90,10 +90,15 @@ pub(crate) fn native(
         }
 
         const _: () = {
-            type Record = #ident #forever;
-            assert!(<Record as __isoform::Native<'static>>::DEPTH > 0);
-            assert!(!__isoform::needs_drop::<Record>(), "a record that is sent as it lies in memory cannot have a `Drop`");
-            assert!(__isoform::align_of::<Record>() <= __isoform::MAX_ALIGN, "records are aligned to at most 64 bytes");
+            ::core::assert!(<#ident #forever as __isoform::Native<'static>>::DEPTH > 0);
+            ::core::assert!(
+                !__isoform::needs_drop::<#ident #forever>(),
+                "a record that is sent as it lies in memory cannot have a `Drop`"
+            );
+            ::core::assert!(
+                __isoform::align_of::<#ident #forever>() <= __isoform::MAX_ALIGN,
+                "records are aligned to at most 64 bytes"
+            );
         };
 
         // That no field is missing above, even if another macro has added one.

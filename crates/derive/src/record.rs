@@ -132,8 +132,8 @@ impl<'a> Field<'a> {
         let unit = attributes.unit.as_ref().map(|unit| quote!(.unit(#unit)));
         let lengths = &attributes.lengths;
         let lengths = (!lengths.is_empty()).then(|| quote!(.lengths(&[#(#lengths),*])));
-        let of = quote_spanned!(self.ty.span()=> __isoform::Placed::of::<#lifetime, #ty>);
-        quote!(#of(#name, __isoform::offset_of!(Self, #ident)) #unit #lengths)
+        let of = quote_spanned!(self.ty.span()=> __isoform::Placed::of::<#lifetime, Self, #ty>);
+        quote!(#of(#name, __isoform::offset_of!(Self, #ident), |record| &raw const record.#ident) #unit #lengths)
     }
 }
 

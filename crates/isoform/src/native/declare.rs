@@ -27,8 +27,13 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// A field of this type.
-    pub const fn of<'a, P: Part<'a>>(name: &'static str, offset: usize) -> Placed {
+    /// A field of the type `P` in `S`. That it has just this type is proved by `_field`: another macro may have changed
+    /// the struct since the derive read it.
+    pub const fn of<'a, S: ?Sized, P: Part<'a>>(
+        name: &'static str,
+        offset: usize,
+        _field: fn(&S) -> *const P,
+    ) -> Placed {
         Placed { name, offset, unit: None, lengths: &[], depth: P::DEPTH, declare: P::declare, rules: P::rules }
     }
 
