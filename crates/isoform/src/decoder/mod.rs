@@ -1,17 +1,16 @@
 //! From messages to records.
 //!
-//! `plans` remembers for each wire format what must be done; here it is done, and the memory of records that
+//! `conversion` remembers for each wire format what must be done; here it is done, and the memory of records that
 //! came is given out as what the types say that it is.
 //!
 //! Proofs refer to these:
 //! 1. `native.format` is that of `T::Native`, as [`native_format`] reads it off the type; so are its size and alignment.
-//! 2. A body that has been verified against the wire format of a direct plan begins with a record of `native.format`, but
-//!    for the addresses in its slots; and its blocks are aligned as that format asks
-//!    ([`Plan::is_direct`](isoform_core::Plan::is_direct)).
+//! 2. A body that the verifier of a direct conversion has passed begins with a record of `native.format`, but for the
+//!    addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)); and its blocks are aligned as that format asks.
 //! 3. What the interpreter makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
 //!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
 
-mod plans;
+mod conversion;
 
 use crate::encoder::native_format;
 use crate::native::Flat;
@@ -20,8 +19,8 @@ use crate::native::outline::Outline;
 use crate::native::place::{clear_gaps, place};
 use crate::record::Owned;
 use crate::{Faults, Format, Incoming, Record, Result, Rules};
+use conversion::Conversions;
 use isoform_core::interp;
-use plans::Plans;
 use std::marker::PhantomData;
 use std::{fmt, ptr, slice};
 
@@ -54,7 +53,7 @@ use std::{fmt, ptr, slice};
 /// ```
 pub struct Decoder<T> {
     native: Native,
-    plans: Plans,
+    conversions: Conversions,
     buffer: Buffer,
     copied: u64,
     record: PhantomData<fn() -> T>,
@@ -92,7 +91,7 @@ impl<T: Record> Decoder<T> {
         let native = Native::new(native_format::<T>(), T::rules());
         // Where every value is valid, those of an earlier record do no harm: they are overwritten, or gaps.
         let buffer = Buffer::new(native.format.structure().needs_check());
-        Decoder { native, plans: Plans::default(), buffer, copied: 0, record: PhantomData }
+        Decoder { native, conversions: Conversions::default(), buffer, copied: 0, record: PhantomData }
     }
 
     /// The same, with what is done with numbers that do not fit their field, instead of refusing the message.
@@ -114,7 +113,7 @@ impl<T: Record> Decoder<T> {
     /// ```
     pub fn with_faults(mut self, faults: Faults) -> Decoder<T> {
         self.native.faults = faults;
-        self.plans = Plans::default();
+        self.conversions = Conversions::default();
         self
     }
 
@@ -211,11 +210,11 @@ impl<T: Record> Decoder<T> {
         T: Flat + for<'a> Record<Native<'a> = T>,
     {
         let (size, bytes) = (self.native.format.size(), message.body());
-        let plan = self.plans.find(message.format(), &self.native)?;
-        let body = plan.wire().verify(bytes)?;
+        let conversion = self.conversions.find(message.format(), &self.native)?;
+        let body = conversion.verifier.verify(bytes)?;
         let memory = (&raw mut *record).cast::<u8>();
         self.copied += size as u64;
-        if plan.is_direct() {
+        if conversion.direct {
             // SAFETY: (1) and (2): the body begins with `size` bytes that are a record; nothing of the old one is dropped, by
             // Native's promise (3).
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, size) };
@@ -224,7 +223,7 @@ impl<T: Record> Decoder<T> {
         if self.native.format.structure().needs_check() {
             // Half a conversion could leave bytes that are no value.
             self.buffer.clear();
-            interp::run(plan, body, &mut self.buffer)?;
+            interp::run(&conversion.plan, body, &mut self.buffer)?;
             // SAFETY: by (1) and (3) the buffer holds a record.
             unsafe { ptr::copy_nonoverlapping(self.buffer.as_mut().0, memory, size) };
             return Ok(());
@@ -235,7 +234,7 @@ impl<T: Record> Decoder<T> {
             clear_gaps(&self.native.outline, memory);
             slice::from_raw_parts_mut(memory, size)
         };
-        interp::run_fixed(plan, body, memory)
+        interp::run_fixed(&conversion.plan, body, memory)
     }
 
     /// The record of a message, owning all that it holds.
@@ -269,17 +268,17 @@ impl<T: Record> Decoder<T> {
     /// Verifies a body, and makes a record of it in the buffer unless it is one that is `usable` where it is.
     #[inline]
     fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
-        let plan = self.plans.find(format, &self.native)?;
-        let body = plan.wire().verify(bytes)?;
-        if plan.is_direct() && usable {
+        let conversion = self.conversions.find(format, &self.native)?;
+        let body = conversion.verifier.verify(bytes)?;
+        if conversion.direct && usable {
             return Ok(Found::InPlace);
         }
-        match (plan.is_direct(), self.native.flat) {
+        match (conversion.direct, self.native.flat) {
             (true, true) => self.buffer.copy(&bytes[..self.native.format.size()])?,
             (true, false) => self.buffer.copy(bytes)?,
             (false, _) => {
                 self.buffer.clear();
-                interp::run(plan, body, &mut self.buffer)?;
+                interp::run(&conversion.plan, body, &mut self.buffer)?;
             }
         }
         Ok(Found::InBuffer)

@@ -1,6 +1,6 @@
 //! Arrays of any length in native records: a pointer followed by its lengths, made safe.
 //!
-//! Invariant of [`Array`]: (1) if none of `dims` is 0, their product does not overflow, and `address` is the exposed and
+//! Invariant of [`Array`]: (1) if there are `dims` and none of them is 0, their product does not overflow, and `address` is the exposed and
 //! aligned address of so many initialised elements, which do not change for `'a`.
 
 use super::{Fields, Native, Part, Placed};
@@ -68,7 +68,7 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
     pub fn as_slice(&self) -> &'a [T] {
         match count(&self.dims) {
             None | Some(0) => &[],
-            // SAFETY: no dimension is 0, so by (1) there are so many elements for 'a.
+            // SAFETY: there are dimensions, none of which is 0, so by (1) there are so many elements for 'a.
             Some(count) => unsafe { std::slice::from_raw_parts(with_exposed_provenance(self.address), count) },
         }
     }
@@ -82,10 +82,10 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
     }
 }
 
-/// The number of elements; `None` if it overflows.
+/// The number of elements; none without dimensions; `None` if it overflows.
 #[inline]
 fn count(dims: &[usize]) -> Option<usize> {
-    if dims.contains(&0) {
+    if dims.is_empty() || dims.contains(&0) {
         return Some(0);
     }
     dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))

@@ -102,6 +102,19 @@ impl Outline {
         Outline { size: structure.size(), gaps: gaps.into(), slots: slots.into() }
     }
 
+    /// What every block is aligned to at most.
+    pub(crate) fn block_align(&self) -> usize {
+        let of = |slot: &Slot| match &slot.kind {
+            SlotKind::Strings { .. } => 1,
+            SlotKind::Structures { outline, .. } => outline.block_align(),
+            SlotKind::Pointer(block) => match &block.elements {
+                Elements::Structures(outline) => block.align.max(outline.block_align()),
+                Elements::Leaves(_) | Elements::Strings => block.align,
+            },
+        };
+        self.slots.iter().map(of).max().unwrap_or(1)
+    }
+
     /// The runs of bytes between gaps, if they can be listed shortly.
     pub(super) fn runs(&self) -> Option<Vec<(usize, usize)>> {
         let mut runs = Vec::new();

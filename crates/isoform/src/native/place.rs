@@ -83,7 +83,12 @@ impl Place {
         // SAFETY: the length fields are in the structure, and initialised.
         let count = unsafe { count(block, self.base.add(record))? };
         // SAFETY: the slot is there.
-        let Some(elements) = (unsafe { self.slot(at, count * block.stride)? }) else { return Ok(()) };
+        let Some(elements) = (unsafe { self.slot(at, count * block.stride)? }) else {
+            return match block.lengths.is_empty() || count == 0 {
+                true => Ok(()),
+                false => Err(defect(format_args!("null for {count} elements"))),
+            };
+        };
         // SAFETY: by (1) the block has so many elements, which nothing else points at.
         unsafe {
             match &block.elements {
@@ -107,12 +112,18 @@ impl Place {
         if offset == 0 {
             return Ok(None);
         }
-        // Known by (1); checked all the same, so that a defect in a conversion shows here and not as a wild pointer.
+        // Known by (1); checked all the same, so that a defect in a conversion shows here and not as a wild pointer, as is
+        // done for null above.
         if offset > self.length || length > self.length - offset {
-            return Err(Error::new(Code::Internal).came(format_args!("a block at {offset} of {}", self.length)));
+            return Err(defect(format_args!("a block at {offset} of {}", self.length)));
         }
         // SAFETY: as above.
         unsafe { slot.write_unaligned(self.address + offset) };
         Ok(Some(offset))
     }
+}
+
+#[cold]
+fn defect(came: std::fmt::Arguments<'_>) -> Error {
+    Error::new(Code::Internal).came(came)
 }

@@ -131,7 +131,11 @@ impl<W: Write> Writer<W> {
         if self.broken {
             return Err(Error::new(Code::Io).came("a message before was written only in part"));
         }
-        write_pieces(&mut self.inner, pieces, &mut self.broken).map_err(|error| io_error(&error))
+        self.broken = true; // and remains so if `inner` panics
+        let mut partly = false;
+        let written = write_pieces(&mut self.inner, pieces, &mut partly);
+        self.broken = partly;
+        written.map_err(|error| io_error(&error))
     }
 }
 

@@ -1,14 +1,32 @@
-//! The plans for the wire formats that come, made once and kept.
+//! How messages of one wire format become records, worked out once and kept.
 
 use super::Native;
-use crate::{Error, Format, Plan, Result, Token};
+use crate::{Error, Format, Plan, Result, Token, Verifier};
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
 const REMEMBERED: usize = 64;
 
-/// Plans by wire token, the failure to make one included: what cannot be converted is not planned again.
+/// How messages of one wire format become records.
+pub(super) struct Conversion {
+    pub(super) verifier: Verifier,
+    pub(super) plan: Plan,
+    /// Whether a verified body of the wire format is a native record already, but for addresses.
+    pub(super) direct: bool,
+}
+
+impl Conversion {
+    fn new(wire: &Format, native: &Native) -> Result<Conversion> {
+        let plan = Plan::new(wire, &native.format, &native.rules, native.faults)?;
+        // Blocks of the same format are aligned as they must be; those of another one at least to 8.
+        let same = wire.description().as_bytes() == native.format.description().as_bytes();
+        let direct = plan.is_direct() && (same || native.outline.block_align() <= 8);
+        Ok(Conversion { verifier: Verifier::new(wire), plan, direct })
+    }
+}
+
+/// Conversions by wire token, the failure to make one included: what cannot be converted is not planned again.
 #[derive(Default)]
-pub(super) struct Plans {
+pub(super) struct Conversions {
     entries: Vec<Entry>,
     /// The entry of the latest message, most often that of the next.
     latest: usize,
@@ -19,20 +37,16 @@ pub(super) struct Plans {
 struct Entry {
     token: Token,
     used: u64,
-    plan: Result<Plan>,
+    conversion: Result<Conversion>,
 }
 
-impl Plans {
-    /// The plan for a wire format.
-    ///
-    /// # Errors
-    /// As [`Plan::new`].
+impl Conversions {
     #[inline]
-    pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&Plan> {
+    pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&Conversion> {
         if self.entries.get(self.latest).is_none_or(|entry| entry.token != wire.token()) {
             self.change(wire, native);
         }
-        self.entries[self.latest].plan.as_ref().map_err(Error::clone)
+        self.entries[self.latest].conversion.as_ref().map_err(Error::clone)
     }
 
     #[cold]
@@ -54,8 +68,7 @@ impl Plans {
 
 impl Entry {
     fn new(wire: &Format, native: &Native) -> Entry {
-        let plan = Plan::new(wire, &native.format, &native.rules, native.faults);
-        Entry { token: wire.token(), used: 0, plan }
+        Entry { token: wire.token(), used: 0, conversion: Conversion::new(wire, native) }
     }
 }
 
@@ -71,18 +84,18 @@ mod tests {
     #[test]
     fn formats_that_came_long_ago_are_forgotten() {
         let native = Native::new(format("native", "float"), Rules::new());
-        let mut plans = Plans::default();
+        let mut conversions = Conversions::default();
         let own = format("often", "integer");
         for i in 0..3 * REMEMBERED {
             let wire = format(&format!("wire{i}"), "float");
-            assert_eq!(plans.find(&wire, &native).unwrap().wire(), &wire);
-            assert_eq!(plans.find(&own, &native).unwrap().wire(), &own);
+            assert_eq!(conversions.find(&wire, &native).unwrap().plan.wire(), &wire);
+            assert_eq!(conversions.find(&own, &native).unwrap().plan.wire(), &own);
         }
-        assert_eq!(plans.entries.len(), REMEMBERED);
+        assert_eq!(conversions.entries.len(), REMEMBERED);
         let wrong = format("wrong", "string");
         for _ in 0..2 {
-            assert_eq!(plans.find(&wrong, &native).err().unwrap().code(), crate::Code::NoConversion);
+            assert_eq!(conversions.find(&wrong, &native).err().unwrap().code(), crate::Code::NoConversion);
         }
-        assert!(plans.entries.iter().any(|entry| entry.token == own.token()));
+        assert!(conversions.entries.iter().any(|entry| entry.token == own.token()));
     }
 }
