@@ -120,9 +120,7 @@ impl Plan {
     }
 
     /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are
-    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none. Its blocks
-    /// are aligned as the native format asks. `unsafe` code relies on this.
-    #[inline]
+    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
