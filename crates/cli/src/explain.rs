@@ -49,10 +49,6 @@ fn print(
     }
     let (tone, meaning) = meaning(verdict);
     writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))?;
-    if explained.is_some_and(|(_, reports)| matched(reports) == 0) {
-        let note = "no field has a name that is in both, so nothing of what is sent arrives";
-        writeln!(output, "{}", output.paint(Tone::Warning, note))?;
-    }
     Ok(())
 }
 
@@ -67,7 +63,7 @@ pub(crate) fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result
     let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
     for report in reports {
         let words = |words: &Option<String>| cell(words.as_deref().map_or("-".to_string(), shortened));
-        let tone = if report.action.loss().is_some() { Tone::Warning } else { Tone::Plain };
+        let tone = if report.loss().is_some() { Tone::Warning } else { Tone::Plain };
         rows.push(vec![
             toned(Tone::Strong, &report.path),
             words(&report.wire),
@@ -77,7 +73,7 @@ pub(crate) fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result
         ]);
     }
     output.columns(&[Side::Left; 5], &rows)?;
-    let losses = reports.iter().filter_map(|report| Some((report, report.action.loss()?)));
+    let losses = reports.iter().filter_map(|report| Some((report, report.loss()?)));
     let losses: Vec<Vec<Cell>> =
         losses.map(|(report, loss)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
     if !losses.is_empty() {
@@ -127,7 +123,7 @@ fn print_json(
             "wire": report.wire,
             "native": report.native,
             "action": report.action.to_string(),
-            "loss": report.action.loss(),
+            "loss": report.loss(),
             "cost": report.action.cost(),
         });
         writeln!(output, "{object}")?;

@@ -117,7 +117,7 @@ fn another_machine_is_another_record_where_numbers_or_pointers_are() {
 fn aliases_and_defaults_count_by_what_they_do() {
     let rules = Rules::new().alias("R", "b", "a").default("R", "a", Value::Integer(1));
     assert!(plan("record R\n a i32", "record R\n b i32", &rules, Faults::Error).is_direct());
-    assert!(!plan("record R\n b i32", "record R\n a i32", &rules, Faults::Error).is_direct());
+    assert!(!plan("record R\n c i32\n b i32", "record R\n c i32\n a i32", &rules, Faults::Error).is_direct());
     let reach = Rules::new().alias("R", "y", "v.y");
     assert!(plan("record V\n y i32\n z i32\nrecord R\n v V", "record R\n y i32", &reach, Faults::Error).is_direct());
     assert!(!plan("record V\n z i32\n y i32\nrecord R\n v V", "record R\n y i32", &reach, Faults::Error).is_direct());

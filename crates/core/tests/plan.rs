@@ -200,3 +200,13 @@ fn only_gaps_are_copied_along_with_fields() {
     let native = format("record R\n t i32\n s i32\n a i32\n b i64\n", "x86_64");
     assert_eq!(plan(&wire, &native, &Rules::new()), "  permute 4 4<-4 8<-0\n  permute 8 16<-8\n  zero 0 x4\n");
 }
+
+#[test]
+fn another_kind_of_record_is_refused() {
+    let wire = format("record Other\n x int\n", "x86_64");
+    let native = format("record R\n a int\n b int\n", "x86_64");
+    let rules = Rules::new().default("R", "a", Value::Integer(1));
+    assert_eq!(refused(&wire, &native, &rules), (Code::NoConversion, "R".into()));
+    let aliased = Rules::new().alias("R", "a", "x");
+    assert!(Plan::new(&wire, &native, &aliased, Faults::Error).is_ok());
+}

@@ -77,8 +77,23 @@ fn verdicts_and_exit_statuses() {
 
 #[test]
 fn formats_that_have_nothing_in_common() {
-    let text = explain("record A\n  x int\n", "record A\n  y int\n", &[]).good();
-    assert!(text.ends_with("\nno field has a name that is in both, so nothing of what is sent arrives\n"), "{text}");
+    let run = explain("record A\n  x int\n", "record A\n  y int\n", &[]);
+    assert_eq!(run.status, 1);
+    assert!(run.output.contains("expected a record with a field in common"), "{}", run.output);
+}
+
+#[test]
+fn what_only_a_record_can_tell_is_told() {
+    let wire = "record V\n  x int\nrecord A\n  n int\n  m int\n  grid float[n][m]\n  title string\n  best V*\n";
+    let native = "record V\n  x int\nrecord A\n  grid float[2][4]\n  title char[4]\n  best V\n";
+    let text = explain(wire, native, &[]).good();
+    for risk in [
+        "more than 2 elements: refused; other than 4 in dimension 1: refused",
+        "more than 3 bytes: refused",
+        "null: refused",
+    ] {
+        assert!(text.contains(risk), "{risk} in {text}");
+    }
 }
 
 #[test]

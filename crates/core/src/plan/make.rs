@@ -10,7 +10,7 @@ use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
 use super::gathered::Gathered;
 use super::lengths::Lengths;
-use super::report::{Action, FieldReport};
+use super::report::{Action, FieldReport, checks};
 use super::rules::{Faults, Rule, Rules};
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
 use super::{FieldPath, Plan};
@@ -28,10 +28,23 @@ pub(super) fn plan(
 ) -> Result<Plan> {
     let machines = (wire.machine(), native.machine());
     let transforms = Transforms::default();
-    let mut maker =
-        Maker { rules, faults, wire: machines.0, native: machines.1, paths: Vec::new(), transforms, reports };
+    let mut maker = Maker {
+        rules,
+        faults,
+        wire: machines.0,
+        native: machines.1,
+        paths: Vec::new(),
+        transforms,
+        matched: false,
+        reports,
+    };
     let mut block = Block::default();
     maker.structure(At::start(wire.structure()), At::start(native.structure()), "", &mut block)?;
+    if !maker.matched {
+        // Another kind of record altogether: zeros would pass for data.
+        let error = Error::new(Code::NoConversion).at(native.name());
+        return Err(error.expected("a record with a field in common").came(wire.name()));
+    }
     // A native record that ends in gaps may be longer than what is moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
     let steps: Box<[Step]> = block.finish().into();
@@ -46,6 +59,8 @@ pub(super) struct Maker<'r> {
     pub(super) native: Machine,
     pub(super) transforms: Transforms,
     paths: Vec<FieldPath>,
+    /// Whether anything that came has become a native field.
+    matched: bool,
     reports: Option<&'r mut Vec<FieldReport>>,
 }
 
@@ -81,6 +96,7 @@ impl Maker<'_> {
                 continue;
             };
             used[found.through] = true;
+            self.matched = true;
             check_unit(found.found.field, field).map_err(|error| error.at(&*path))?;
             let joined = !found.within && expected == Some(found.through);
             let native = Found { at: native, field };
@@ -111,7 +127,7 @@ impl Maker<'_> {
         let (w, n) = (pair.wire.field, pair.native.field);
         if let Some(step) = self.text(pair) {
             block.push(step, true);
-            self.report(path, Some(w), Some(n), Action::Text);
+            self.report_pair(pair, Action::Text);
             return Ok(());
         }
         if w.dims.len() != n.dims.len() {
@@ -121,7 +137,7 @@ impl Maker<'_> {
         if !w.indirect && !n.indirect && n.dims.is_empty() {
             // A single nested structure is planned with its neighbours, so that runs may span its borders.
             if let (Element::Structure(ws), Element::Structure(ns)) = (&w.element, &n.element) {
-                self.report(path, Some(w), Some(n), Action::Nested);
+                self.report_pair(pair, Action::Nested);
                 let wire = At { structure: ws, base: pair.wire.offset() };
                 let native = At { structure: ns, base: pair.native.offset() };
                 return self.structure(wire, native, path, block);
@@ -131,9 +147,9 @@ impl Maker<'_> {
         let report = self.reports.as_ref().map(|reports| reports.len());
         let change = self.transform(&w.element, &n.element, &element_path(n, path), rule)?;
         if let (Some(at), Some(reports)) = (report, &mut self.reports) {
-            let action = Action::of(&change.transform);
             let (wire, native) = (Some(describe(w)), Some(describe(n)));
-            reports.insert(at, FieldReport { path: path.into(), wire, native, action });
+            let (action, checks) = (Action::of(&change.transform), checks(w, n, self.faults));
+            reports.insert(at, FieldReport { path: path.into(), wire, native, action, checks });
         }
         self.check_shape(w, n, path)?;
         match w.indirect || n.indirect {
@@ -257,7 +273,15 @@ impl Maker<'_> {
     pub(super) fn report(&mut self, path: &str, wire: Option<&Field>, native: Option<&Field>, action: Action) {
         if let Some(reports) = &mut self.reports {
             let (wire, native) = (wire.map(describe), native.map(describe));
-            reports.push(FieldReport { path: path.into(), wire, native, action });
+            reports.push(FieldReport { path: path.into(), wire, native, action, checks: Vec::new() });
+        }
+    }
+
+    fn report_pair(&mut self, pair: Pair<'_>, action: Action) {
+        let (w, n) = (pair.wire.field, pair.native.field);
+        if let Some(reports) = &mut self.reports {
+            let (wire, native, checks) = (Some(describe(w)), Some(describe(n)), checks(w, n, self.faults));
+            reports.push(FieldReport { path: pair.path.into(), wire, native, action, checks });
         }
     }
 }

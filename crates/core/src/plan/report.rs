@@ -5,7 +5,7 @@ use super::Plan;
 use super::rules::{Faults, Rules};
 use super::step::{Conversion, NumberClass, Transform};
 use crate::error::Error;
-use crate::format::Format;
+use crate::format::{Dimension, Element, Field, Format};
 use std::fmt;
 
 /// What was decided for one field.
@@ -19,6 +19,48 @@ pub struct FieldReport {
     pub native: Option<String>,
     /// What is done.
     pub action: Action,
+    /// What only the record can tell - how long an array is, whether a pointer is null - and what happens then.
+    pub checks: Vec<String>,
+}
+
+impl FieldReport {
+    /// What may be lost, or refused, for some records; `None` if nothing can be.
+    pub fn loss(&self) -> Option<String> {
+        let all: Vec<String> = self.action.loss().into_iter().chain(self.checks.iter().cloned()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+/// What has to be seen in each record of a pair of fields, and what happens if it does not fit.
+pub(super) fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
+    let (refused, cut, zeros) = match faults {
+        Faults::Error => ("refused", "refused", "refused"),
+        Faults::Saturate | Faults::Wrap => ("refused", "cut off", "zeros"),
+    };
+    let mut checks = Vec::new();
+    for (axis, dims) in wire.dims.iter().zip(&native.dims).enumerate() {
+        match (dims, axis) {
+            ((Dimension::Field(_), Dimension::Fixed(room)), 0) => {
+                checks.push(format!("more than {room} elements: {cut}"))
+            }
+            ((Dimension::Field(_), Dimension::Fixed(n)), _) => {
+                checks.push(format!("other than {n} in dimension {axis}: {refused}"));
+            }
+            ((Dimension::Fixed(came), Dimension::Fixed(room)), 0) if came > room => {
+                checks.push(format!("elements beyond {room}: {cut}"));
+            }
+            _ => {}
+        }
+    }
+    if let (Element::String, true, Element::Char, [Dimension::Fixed(room)]) =
+        (&wire.element, wire.dims.is_empty(), &native.element, &*native.dims)
+    {
+        checks.push(format!("more than {} bytes: {cut}", room - 1));
+    }
+    if wire.indirect && !wire.is_dynamic() && !native.indirect {
+        checks.push(format!("null: {zeros}"));
+    }
+    checks
 }
 
 /// What is done with a field.

@@ -218,7 +218,7 @@ pub(crate) const CASES: &[Case] = &[
         "record P\n x int\nrecord R\n pos P[1]",
         "x int",
         r#"[{"structure": "R", "field": "x", "aliases": ["pos.x"]}]"#,
-        &[(Always, r#"{"pos": [{"x": 1}]}"#, r#"{"x": 0}"#)],
+        &[(Always, r#"{"pos": [{"x": 1}]}"#, "pair: NoConversion R")],
     ),
     case(
         "names of structures",
