@@ -283,7 +283,8 @@ impl Reader<'_> {
     fn structure(&mut self, machine: Machine, known: &[Arc<Structure>]) -> Result<Structure> {
         let name = self.name()?;
         let size = self.size()?;
-        let align = 1usize.checked_shl(self.byte()?.into()).ok_or_else(|| self.fault("an alignment"))?;
+        let align = 1usize.checked_shl(self.byte()?.into());
+        let align = align.ok_or_else(|| Error::new(Code::Declaration).expected("an alignment").at(&*name))?;
         let count = self.length()?;
         let mut fields = Vec::new();
         let mut end = 0usize;
