@@ -54,9 +54,9 @@ macro_rules! codes {
 codes! {
     /// The bytes do not begin like a message.
     NotAMessage = 100 BadInput "not an Isoform message";
-    /// The message is of a version that this reader does not know.
+    /// A message, or a description, is of a version that this reader does not know.
     Version = 101 BadInput "unknown version";
-    /// A flag is set that a reader must know, and this one does not.
+    /// A message or a description has a flag that a reader must know, and this one does not.
     Flags = 102 BadInput "unknown critical flags";
     /// The stream ends within a message.
     Cut = 103 BadInput "the stream ends within a message";
@@ -66,7 +66,8 @@ codes! {
     NotCanonical = 111 BadInput "description is not canonical";
     /// A format, or a field list that declares one, contradicts itself.
     Declaration = 112 BadInput "invalid declaration";
-    /// A description does not hash to the token that it came under.
+    /// A description, asked for or kept under a token, does not hash to it; or another description is known under its
+    /// token.
     TokenMismatch = 113 BadInput "description and token disagree";
     /// The body is longer or shorter than its blocks.
     BodyLength = 120 BadInput "wrong body length";
@@ -100,7 +101,7 @@ codes! {
 
     /// A field that the receiver marked as required is missing in what was sent.
     Required = 300 Mismatch "required field is missing";
-    /// Two fields of one name cannot be converted into each other.
+    /// Two fields of one name cannot be converted into each other, or two records have no field in common.
     NoConversion = 301 Mismatch "no conversion";
     /// Two fields of one name are in different units.
     Unit = 302 Mismatch "different units";
