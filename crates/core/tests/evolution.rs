@@ -397,7 +397,11 @@ fn lengths_follow_their_arrays() {
         "record R\n n i64\n a u8[n]",
         &[(r#"{"n":77,"a":[1,2]}"#, r#"{"n":2,"a":[1,2]}"#)],
     );
-    becomes("record R\n n i32\n a u8[n]", "record R\n n i32\n b u8[n]", &[(r#"{"a":[1,2]}"#, r#"{"n":0,"b":[]}"#)]);
+    becomes(
+        "record R\n x i8\n n i32\n a u8[n]",
+        "record R\n x i8\n n i32\n b u8[n]",
+        &[(r#"{"x":1,"a":[1,2]}"#, r#"{"x":1,"n":0,"b":[]}"#)],
+    );
     let shared = "record R\n n i32\n a u8[n]\n b u8[n]";
     refused(
         "record R\n i i32\n j i32\n a u8[i]\n b u8[j]",
