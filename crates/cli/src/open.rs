@@ -124,6 +124,28 @@ impl Choice {
         choice == format.name()
             || choice.len() >= 4 && format.token().to_string().starts_with(&choice.to_ascii_lowercase())
     }
+
+    /// The failure that what was chosen is not in a source, at whose end it is known to have formats of these names.
+    fn none(&self, source: &str, names: &BTreeSet<String>) -> Failure {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        match &self.0 {
+            Some(choice) if known.is_empty() => {
+                Failure::data(format!("no format {choice:?} in {source}, nor any other"))
+            }
+            Some(choice) => {
+                Failure::data(format!("no format {choice:?} in {source}")).hint(format!("it has {}", known.join(", ")))
+            }
+            None => Failure::data(format!("no format in {source}")),
+        }
+    }
+
+    /// At the end of a stream that has these formats: fails if one was chosen and is not among them.
+    pub(crate) fn check(&self, source: &str, formats: &[Format]) -> Result<(), Failure> {
+        match self.0.is_none() || formats.iter().any(|format| self.is(format)) {
+            true => Ok(()),
+            false => Err(self.none(source, &formats.iter().map(|format| format.name().to_string()).collect())),
+        }
+    }
 }
 
 /// Goes through the formats of a source.
@@ -162,15 +184,7 @@ impl Formats {
     /// The failure that what was chosen is not there, once it has been looked for.
     pub(crate) fn none(mut self) -> Failure {
         self.by_ref().for_each(drop);
-        let Opened { name, choice, .. } = &self.opened;
-        let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        match &choice.0 {
-            Some(choice) if known.is_empty() => Failure::data(format!("no format {choice:?} in {name}, nor any other")),
-            Some(choice) => {
-                Failure::data(format!("no format {choice:?} in {name}")).hint(format!("it has {}", known.join(", ")))
-            }
-            None => Failure::data(format!("no format in {name}")),
-        }
+        self.opened.choice.none(&self.opened.name, &self.names)
     }
 
     /// At the end of the stream come the formats that it has described and not used.

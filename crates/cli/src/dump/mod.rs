@@ -43,7 +43,10 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
             Ok(true) if reader.is_ready() => {}
             Ok(true) => dump.show.flush()?,
             Ok(false) if follow => dump.wait(&reader)?,
-            Ok(false) => break,
+            Ok(false) => {
+                dump.choice.check(&dump.name, &reader.registry().formats())?;
+                break;
+            }
             Err(Stop::Stream(error)) if follow && error.code() == Code::Cut => dump.wait(&reader)?,
             Err(Stop::Stream(error)) if reader.goes_on_after(&error) => {
                 dump.messages += 1;

@@ -59,7 +59,6 @@ fn some_records_and_some_fields() {
     assert_eq!(lines(&[&path, "-n", "0"]), 0);
     assert_eq!(lines(&[&format!("{path}#Gauge")]), 3);
     assert_eq!(lines(&[&format!("{path}#Track"), "-n", "5"]), 1);
-    assert_eq!(lines(&[&format!("{path}#Trek")]), 0);
     let track = format!("{path}#Track");
     let json = isoform(&["dump", "--json", "--fields", "points[1].x,name", &track]).good();
     assert_eq!(json, "{\"points[1].x\":-3.0,\"name\":\"north\"}\n");
@@ -79,6 +78,15 @@ fn fields_that_are_not_there() {
     assert_eq!(errors.matches("no such field").count(), 1, "told once, not for each record: {errors}");
     assert!(errors.contains("hint: `isoform format` lists the fields"), "{errors}");
     assert!(errors.contains("2 messages more cannot be shown"), "{errors}");
+}
+
+#[test]
+fn a_format_that_is_not_there() {
+    let run = isoform_reading(&["dump", "-#Trek"], &stream());
+    assert_eq!(run.output, "");
+    let errors = run.bad(1);
+    assert!(errors.contains("no format \"Trek\" in standard input\n  hint: it has Gauge, Track\n"), "{errors}");
+    assert!(isoform_reading(&["dump", "-#Trek"], b"").bad(1).contains("nor any other"));
 }
 
 #[test]
