@@ -327,8 +327,10 @@ fn lengths_of_the_same_name_are_not_lengths() {
     // The receiver's length is a number of no meaning here.
     let other = list().field("a", "unsigned integer[n]", 8, 0).field("n", "unsigned integer", 8, 16);
     assert_eq!(lengths_of(other, 24, &[24, 1000, 2, 7, 8]), Ok(vec![(2, vec![])]));
-    // There is no array, or no pointer to one.
-    assert_eq!(lengths_of(list(), 16, &[24, 1000]), Ok(vec![(0, vec![])]));
+    // There is no array, so nothing in common; an array of another name; or no pointer to one.
+    assert_eq!(lengths_of(list(), 16, &[24, 1000]), Err(Code::NoConversion));
+    let text = list().field("s", "string", 8, 0);
+    assert_eq!(lengths_of(text, 16, &[0, 1000]), Ok(vec![(0, vec![])]));
     let inline = list().field("a", "unsigned integer[1]", 8, 0);
     assert_eq!(lengths_of(inline, 16, &[24, 1000]), Ok(vec![(1, vec![])]));
     let one = list().field("a", "unsigned integer[2]*", 8, 0);
