@@ -123,7 +123,9 @@ fn hint(code: Code) -> Option<&'static str> {
         }
         Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message at a multiple of 16",
         Code::Version | Code::Flags => "it was written by a newer version: update this command",
-        Code::NoSuchField => "`isoform format` lists the fields",
+        Code::NoSuchField | Code::WrongType => {
+            "`isoform format` lists the fields; SOURCE#NAME chooses one of several formats"
+        }
         Code::Internal => "this is a defect: please report it",
         _ => return None,
     })

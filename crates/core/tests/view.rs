@@ -132,3 +132,18 @@ fn views_print_themselves() {
         assert!(text.starts_with("state { step: Integer(18446744073709551615), label: Array(\"run 7\")"), "{text}");
     });
 }
+
+#[test]
+fn what_one_record_has_not_is_null() {
+    with_view(RECORD, |view| {
+        for path in ["origin.rho", "origin", "grid[3][0].rho", "grid[0][2]", "flux[9][2]"] {
+            assert!(matches!(view.find(path), Ok(Item::Null)), "{path}: {:?}", view.find(path));
+        }
+        assert!(matches!(view.find("grid[0][0].rho"), Ok(Item::Float(_))));
+        for path in
+            ["origin.roh", "origin.rho.x", "grid[9].rho", "grid[9][0][0]", "grid[x][0]", "flux[0][3]", "rho", ""]
+        {
+            assert!(view.find(path).is_err(), "{path}");
+        }
+    });
+}

@@ -56,11 +56,11 @@ impl Columns {
     /// The cells of a record.
     ///
     /// # Errors
-    /// If it does not have one of the fields.
+    /// If no record of its format has one of the fields.
     pub(super) fn cells(&self, view: View<'_>) -> Result<Vec<String>, Error> {
         match &self.cells {
             Cells::All(table) => Ok(table.cells(view)),
-            Cells::Some { paths, room } => paths.iter().map(|path| Ok(table::cell(view.get(path)?, *room))).collect(),
+            Cells::Some { paths, room } => paths.iter().map(|path| Ok(table::cell(view.find(path)?, *room))).collect(),
         }
     }
 }

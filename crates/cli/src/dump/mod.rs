@@ -56,6 +56,10 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
                 dump.show.flush()?;
                 return Err(Failure::from(error).about(&dump.name));
             }
+            Err(Stop::Request(error)) => {
+                dump.show.flush()?;
+                return Err(Failure::from(error).about(&dump.name));
+            }
             Err(Stop::Output(error)) => return Err(error.into()),
         }
     }
@@ -80,6 +84,8 @@ struct Dump {
 /// Why a message was not shown.
 enum Stop {
     Stream(Error),
+    /// No record before had the fields that were asked for, and this one's format has not either.
+    Request(Error),
     Output(io::Error),
 }
 
@@ -104,6 +110,7 @@ impl Dump {
         };
         match shown {
             Ok(()) => self.shown += 1,
+            Err(error) if error.class() == Class::Usage && self.shown == 0 => return Err(Stop::Request(error)),
             Err(error) => self.tell(error, position, Some(format.token())),
         }
         Ok(true)
@@ -120,11 +127,11 @@ impl Dump {
         Ok(())
     }
 
-    /// Tells of a message that cannot be shown, and goes on. That a format has no field of a name is told once.
+    /// Tells of a message that cannot be shown, and goes on. That a format has not what was asked for is told once.
     fn tell(&mut self, error: Error, position: u64, format: Option<Token>) {
         self.status = self.status.max(if error.class() == Class::Usage { 2 } else { 1 });
         self.failed += 1;
-        let known = error.code() == Code::NoSuchField && format.is_some_and(|format| !self.fieldless.insert(format));
+        let known = error.class() == Class::Usage && format.is_some_and(|format| !self.fieldless.insert(format));
         if self.told == TOLD || known {
             return;
         }

@@ -3,6 +3,8 @@
 use super::*;
 use isoform::Token;
 use isoform::message::Header;
+use isoform::text::json;
+use isoform::{Shape, value};
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 
@@ -77,7 +79,31 @@ fn fields_that_are_not_there() {
     let errors = isoform_reading(&["dump", "--fields", "deep", "-#Gauge"], &stream()).bad(2);
     assert_eq!(errors.matches("no such field").count(), 1, "told once, not for each record: {errors}");
     assert!(errors.contains("hint: `isoform format` lists the fields"), "{errors}");
-    assert!(errors.contains("2 messages more cannot be shown"), "{errors}");
+    assert!(!errors.contains("more"), "nothing can be shown, so it stops: {errors}");
+    let errors = isoform_reading(&["dump", "--fields", "points.x", "-#Track"], &[stream(), stream()].concat()).bad(2);
+    assert_eq!(errors.matches("wrong type at points: expected a record, came an array").count(), 1, "{errors}");
+}
+
+#[test]
+fn fields_that_one_record_has_not() {
+    let point = Shape::new("Point").field("x", "double");
+    let shape = Shape::new("Best").nested(point).field("n", "int").field("best", "Point*").field("all", "Point[n]");
+    let format = shape.on(&Layout::X86_64).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    for line in [r#"{"best":{"x":1},"all":[{"x":2}]}"#, "{}"] {
+        let record = json::parse(&format, line).unwrap();
+        writer.write_body(&format, &value::body(&format, &record).unwrap()).unwrap();
+    }
+    let bytes = writer.into_inner();
+    let json = isoform_reading(&["dump", "--json", "--fields", "best.x,all[0].x", "-"], &bytes).good();
+    assert_eq!(json, "{\"best.x\":1.0,\"all[0].x\":2.0}\n{\"best.x\":null,\"all[0].x\":null}\n");
+    let table = isoform_reading(&["dump", "--table", "--fields", "best.x,all[0].x", "-"], &bytes).good();
+    assert_eq!(table, "Best\nbest.x  all[0].x\n   1.0       2.0\n  null      null\n");
+    for (path, says) in [("best.y", "no such field"), ("all[0].y", "no such field"), ("all.x", "wrong type")] {
+        let run = isoform_reading(&["dump", "--fields", path, "-"], &bytes);
+        assert!(run.output.is_empty(), "{path}: {}", run.output);
+        assert!(run.bad(2).contains(says), "{path}");
+    }
 }
 
 #[test]

@@ -115,6 +115,23 @@ impl<'a> View<'a> {
         Ok(self.typed(path)?.0)
     }
 
+    /// As [`View::get`], but [`Item::Null`] where this record has nothing and another of its format might: behind a null
+    /// pointer, and beyond the end of an array of variable length.
+    ///
+    /// # Errors
+    /// As [`View::get`], if no record of the format has anything at this path.
+    pub fn find(&self, path: &str) -> Result<Item<'a>> {
+        match self.get(path) {
+            Err(error)
+                if matches!(error.code(), Code::Null | Code::NoSuchField)
+                    && path::is_possible(self.structure, path) =>
+            {
+                Ok(Item::Null)
+            }
+            found => found,
+        }
+    }
+
     /// What is at a path, and of what it is an element, or its elements are.
     pub(crate) fn typed(&self, path: &str) -> Result<(Item<'a>, &'a Element)> {
         path::get(*self, path)

@@ -2,7 +2,7 @@
 
 use super::{Item, View};
 use crate::error::{Code, Error, Result};
-use crate::format::Element;
+use crate::format::{Dimension, Element, Structure};
 
 /// What is at a path, beginning in `view`; and of what it is an element, or its elements are.
 pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Element)> {
@@ -32,6 +32,35 @@ pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Eleme
             None => return Err(malformed(path)),
         }
     }
+}
+
+/// Whether a record of this structure can have something at a path: none of its own pointers and lengths counts.
+pub(super) fn is_possible(mut structure: &Structure, path: &str) -> bool {
+    let mut names = path.split('.').peekable();
+    while let Some(name) = names.next() {
+        let (name, indices) = name.split_at(name.find('[').unwrap_or(name.len()));
+        let Some(field) = structure.field(name) else { return false };
+        let mut dims = field.dims.iter();
+        let mut rest = indices;
+        while !rest.is_empty() {
+            let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+            let Some((Ok(index), behind)) = index.map(|(index, behind)| (index.parse::<usize>(), behind)) else {
+                return false;
+            };
+            match dims.next() {
+                Some(Dimension::Fixed(length)) if index < *length => {}
+                Some(Dimension::Field(_)) => {}
+                _ => return false,
+            }
+            rest = behind;
+        }
+        match &field.element {
+            _ if names.peek().is_none() => return true,
+            Element::Structure(inner) if dims.len() == 0 => structure = inner,
+            _ => return false,
+        }
+    }
+    false
 }
 
 fn element<'a>(array: super::Array<'a>, index: &str) -> Result<Item<'a>> {

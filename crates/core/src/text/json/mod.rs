@@ -44,7 +44,8 @@ pub fn line(view: View<'_>) -> String {
     line
 }
 
-/// Some fields of a record as one line of JSON: an object with what is at each of these paths, under the path.
+/// Some fields of a record as one line of JSON: an object with what is at each of these paths, under the path;
+/// `null` behind a null pointer and beyond the end of an array of variable length.
 ///
 /// ```
 /// # use isoform_core::text::json;
@@ -59,7 +60,7 @@ pub fn line(view: View<'_>) -> String {
 /// ```
 ///
 /// # Errors
-/// As [`View::get`].
+/// As [`View::find`].
 pub fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P]) -> Result<String> {
     let mut line = String::new();
     write::fields(view, paths, &mut line)?;

@@ -28,8 +28,10 @@ pub(super) fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P], out: &mut Strin
         }
         string(path, out);
         out.push(':');
-        let (item, element) = view.typed(path)?;
-        self::item(item, element, out);
+        match view.typed(path) {
+            Ok((item, element)) => self::item(item, element, out),
+            Err(_) => view.find(path).map(|_| out.push_str("null"))?,
+        }
     }
     out.push('}');
     Ok(())
