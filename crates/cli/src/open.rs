@@ -48,12 +48,28 @@ pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
     let mut input = Input::open(path.as_deref(), output.clone()).map_err(cannot)?;
     let content = match input.first_byte().map_err(cannot)? {
         Some(first) if first != MAGIC => {
-            let shape = input.text().and_then(|text| Ok(Shape::parse(&text)?));
+            let shape = input.text().and_then(|text| match begins_like_shapes(&text) {
+                true => Ok(Shape::parse(&text)?),
+                false => Err(neither()),
+            });
             Content::Shape(shape.map_err(|failure| failure.about(&name))?)
         }
         _ => Content::Stream(Box::new(Reader::new(input))),
     };
     Ok(Opened { name, content, choice: Choice(choice), layout })
+}
+
+/// Whether a text has at its beginning what a text of shapes has there; one with nothing in it but comments passes.
+fn begins_like_shapes(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first_word = lines.next().map(|line| line.split_whitespace().next().unwrap_or_default());
+    matches!(first_word, None | Some("record" | "packed"))
+}
+
+fn neither() -> Failure {
+    Failure::usage("neither a stream of records nor the text of shapes").hint(
+        "a stream begins with the bytes 89 49 53 4f, a text of shapes with `record NAME`; see `isoform help sources`",
+    )
 }
 
 fn nested_names(structure: &Structure) -> impl Iterator<Item = String> {
@@ -245,10 +261,7 @@ impl Input {
         self.take(MAX_TEXT).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
         match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Ok(text),
-            _ => {
-                let failure = Failure::usage("neither a stream nor the text of shapes");
-                Err(failure.hint("a stream begins with the bytes 89 49 53 4f; `isoform help sources` shows a shape"))
-            }
+            _ => Err(neither()),
         }
     }
 

@@ -160,6 +160,13 @@ fn a_message_that_cannot_be_shown_is_told_of_and_passed_over() {
 #[test]
 fn what_is_no_stream() {
     assert!(isoform_reading(&["dump", "-"], SHAPES.as_bytes()).bad(2).contains("holds shapes, not records"));
+    for text in ["root:x:0:0:root:/root:/bin/bash\n", "{\"a\": 1}", "time,depth\n1,2\n", "\0\u{1}"] {
+        let errors = isoform_reading(&["dump", "-"], text.as_bytes()).bad(2);
+        assert!(
+            errors.contains("neither a stream of records nor the text of shapes\n  hint: a stream begins"),
+            "{errors}"
+        );
+    }
     let errors = isoform_reading(&["dump", "-"], b"\x89PNG\r\n").bad(1);
     assert!(errors.contains("not an Isoform message") && errors.contains("hint: a stream begins with"), "{errors}");
     assert_eq!(isoform_reading(&["dump", "-"], b"").good(), "");

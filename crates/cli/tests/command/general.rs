@@ -64,7 +64,7 @@ fn a_source_that_cannot_be_opened_has_status_2() {
         ("xsd:http://localhost/a.xsd#T", "cannot read an XML Schema document yet"),
         ("token:0001", "token:HEX"),
         (&format!("{text}@vax"), "no layout is named \"vax\""),
-        (&odd, "neither a stream nor the text of shapes"),
+        (&odd, "neither a stream of records nor the text of shapes"),
     ] {
         let errors = isoform(&["format", source]).bad(2);
         assert!(errors.contains(says), "{source}: {errors}");
@@ -84,7 +84,7 @@ fn nothing_in_an_error_is_a_command_to_the_terminal() {
     }
     let long = "x".repeat(100_000);
     assert!(isoform(&["format", &long]).bad(2).len() < 2000);
-    assert!(isoform_reading(&["format", "-"], &[0; 100]).bad(2).contains("neither a stream nor"));
+    assert!(isoform_reading(&["format", "-"], &[0; 100]).bad(2).contains("neither a stream of records nor"));
 }
 
 #[test]

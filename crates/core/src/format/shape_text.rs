@@ -14,7 +14,7 @@
 
 use super::cursor::{Cursor, Quoted};
 use super::shape::{Declaration, DeclaredField, Shape, two_of};
-use super::types::Type;
+use super::types::{Kind, Type, unknown_structure};
 use crate::error::{Code, Error, Result};
 use std::collections::HashSet;
 use std::fmt;
@@ -36,7 +36,15 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
             Line::Record { name, .. } if !names.insert(name.clone()) => return Err(two_of(&name)),
             Line::Record { name, packed } => records.push(Declaration { name, packed, fields: Vec::new() }),
             Line::Field(field) => match records.last_mut() {
-                Some(record) => record.fields.push(field),
+                Some(record) => {
+                    if let Kind::Structure(inner) = &field.words.kind
+                        && (*inner == record.name || !names.contains(inner))
+                    {
+                        let path = format!("{}.{}", record.name, field.name);
+                        return Err(in_line(unknown_structure(inner).at(path)));
+                    }
+                    record.fields.push(field);
+                }
                 None => return Err(in_line(Error::new(Code::Declaration).expected("`record NAME`").came("a field"))),
             },
         }

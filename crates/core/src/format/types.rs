@@ -194,6 +194,11 @@ impl FromStr for Type {
     }
 }
 
+pub(super) fn unknown_structure(name: &str) -> Error {
+    let error = Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
+    error.came(format_args!("`{name}`"))
+}
+
 impl Length {
     fn read(cursor: &mut Cursor) -> Result<Length> {
         cursor.skip_space();
@@ -276,11 +281,7 @@ impl Kind {
                 Element::Enumeration(Arc::new(Enumeration::new(*signed, bytes(*width)?, symbols)?))
             }
             Kind::String => Element::String,
-            Kind::Structure(name) => Element::Structure(nested(name).ok_or_else(|| {
-                let error =
-                    Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
-                error.came(format_args!("`{name}`"))
-            })?),
+            Kind::Structure(name) => Element::Structure(nested(name).ok_or_else(|| unknown_structure(name))?),
         })
     }
 

@@ -322,5 +322,5 @@ fn describe(number: crate::plan::Number) -> String {
         Boolean => "boolean",
         Float(_) => "float",
     };
-    format!("{word} of {} bytes", number.size)
+    format!("{word} of {} byte{}", number.size, if number.size == 1 { "" } else { "s" })
 }

@@ -131,7 +131,10 @@ impl Maker<'_> {
             return Ok(());
         }
         if w.dims.len() != n.dims.len() {
-            let shape = |field: &Field| format!("{} dimensions", field.dims.len());
+            let shape = |field: &Field| match field.dims.len() {
+                1 => "1 dimension".to_string(),
+                count => format!("{count} dimensions"),
+            };
             return Err(Error::new(Code::Shape).at(path).expected(shape(n)).came(shape(w)));
         }
         if !w.indirect && !n.indirect && n.dims.is_empty() {
