@@ -167,7 +167,7 @@ fn enumerations_match_by_symbol() {
 fn enumerations_are_numbers_to_whoever_wants_numbers() {
     let wire = "record R\n e enumeration{low=-5,high=300}";
     becomes(wire, "record R\n e i64", &[(r#"{"e":"low"}"#, r#"{"e":-5}"#)]);
-    refused(wire, "record R\n e u8", r#"{"e":"high"}"#, "Overflow at e: unsigned integer of 1 bytes / 300");
+    refused(wire, "record R\n e u8", r#"{"e":"high"}"#, "Overflow at e: unsigned integer of 1 byte / 300");
     let numbers = "record R\n e i16";
     becomes(numbers, wire, &[(r#"{"e":300}"#, r#"{"e":"high"}"#)]);
     refused(numbers, wire, r#"{"e":0}"#, "UnknownSymbol at e: a known symbol / 0");
@@ -281,15 +281,15 @@ fn strings_and_characters() {
 #[test]
 fn numbers_that_do_not_fit() {
     let cases = [
-        ("i32", "i8", "-129", "Overflow at x: integer of 1 bytes / -129", "-128", "127"),
-        ("i32", "u8", "-1", "Overflow at x: unsigned integer of 1 bytes / -1", "0", "255"),
-        ("u8", "bool", "7", "Overflow at x: boolean of 1 bytes / 7", "true", "true"),
-        ("f64", "i8", "300.0", "Overflow at x: integer of 1 bytes / 300", "127", "44"),
-        ("f64", "i8", "1.5", "Inexact at x: integer of 1 bytes / 1.5", "1", "1"),
-        ("f64", "i8", "\"NaN\"", "Overflow at x: integer of 1 bytes / NaN", "0", "0"),
-        ("f16", "i8", "\"NaN\"", "Overflow at x: integer of 1 bytes / NaN", "0", "0"),
+        ("i32", "i8", "-129", "Overflow at x: integer of 1 byte / -129", "-128", "127"),
+        ("i32", "u8", "-1", "Overflow at x: unsigned integer of 1 byte / -1", "0", "255"),
+        ("u8", "bool", "7", "Overflow at x: boolean of 1 byte / 7", "true", "true"),
+        ("f64", "i8", "300.0", "Overflow at x: integer of 1 byte / 300", "127", "44"),
+        ("f64", "i8", "1.5", "Inexact at x: integer of 1 byte / 1.5", "1", "1"),
+        ("f64", "i8", "\"NaN\"", "Overflow at x: integer of 1 byte / NaN", "0", "0"),
+        ("f16", "i8", "\"NaN\"", "Overflow at x: integer of 1 byte / NaN", "0", "0"),
         ("f64", "i128", "\"NaN\"", "Overflow at x: integer of 16 bytes / NaN", "\"0\"", "\"0\""),
-        ("f64", "i8", "\"-Infinity\"", "Overflow at x: integer of 1 bytes / -inf", "-128", "0"),
+        ("f64", "i8", "\"-Infinity\"", "Overflow at x: integer of 1 byte / -inf", "-128", "0"),
         (
             "f64",
             "f32",
@@ -326,19 +326,19 @@ fn paths_of_faults() {
         "record R\n a i32[2][3]",
         "record R\n a i8[2][3]",
         r#"{"a":[[0,0,0],[0,999,0]]}"#,
-        "Overflow at a[1][1]: integer of 1 bytes / 999",
+        "Overflow at a[1][1]: integer of 1 byte / 999",
     );
     refused(
         "record R\n a i32[2][2][2]",
         "record R\n a i8[3][2][2]",
         r#"{"a":[[[0,0],[0,0]],[[0,0],[999,0]]]}"#,
-        "Overflow at a[1][1][0]: integer of 1 bytes / 999",
+        "Overflow at a[1][1][0]: integer of 1 byte / 999",
     );
     refused(
         "record R\n n i32\n m i32\n a i32[n][m]",
         "record R\n n i8\n m i8\n a i8[n][m]",
         r#"{"a":[[0,0],[0,0],[0,-999]]}"#,
-        "Overflow at a[2][1]: integer of 1 bytes / -999",
+        "Overflow at a[2][1]: integer of 1 byte / -999",
     );
     refused(
         "record R\n z complex f64[2]",
@@ -357,15 +357,15 @@ fn paths_of_faults() {
         wire,
         native,
         &record(&format!("{good},{}", b(&format!("[{c},{c}],[{c},{bad}]"), c)), &good),
-        "Overflow at bs[1].cs[1][1].k[1]: integer of 1 bytes / 999",
+        "Overflow at bs[1].cs[1][1].k[1]: integer of 1 byte / 999",
     );
     refused(
         wire,
         native,
         &record("", &b(&format!("[{bad},{c}]"), c)),
-        "Overflow at b.cs[0][0].k[1]: integer of 1 bytes / 999",
+        "Overflow at b.cs[0][0].k[1]: integer of 1 byte / 999",
     );
-    refused(wire, native, &record(&good, &b("", bad)), "Overflow at b.c.k[1]: integer of 1 bytes / 999");
+    refused(wire, native, &record(&good, &b("", bad)), "Overflow at b.c.k[1]: integer of 1 byte / 999");
     refused(
         wire,
         native,
