@@ -61,8 +61,8 @@ pub(crate) struct Demo {
   isoform demo --simulation | isoform dump --count 3 -
   isoform demo --simulation --seconds 1 > river.iso
   isoform dump river.iso | less
-  isoform dump --table --fields step,rain,depth[3],gauges[0].name river.iso
-  isoform dump --json river.iso#Reach | head -n 1
+  isoform dump --table --fields 'step,rain,depth[3],gauges[0].name' river.iso
+  isoform dump --json 'river.iso#Reach' | head -n 1
   isoform dump --follow --count 100 river.iso")]
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
@@ -112,7 +112,7 @@ impl Dump {
   printf 'record Point\\n  id  int\\n  x   double\\n' > point.shape
   isoform format point.shape
   isoform format point.shape@s390x
-  isoform format --json point.shape#Point")]
+  isoform format --json 'point.shape#Point'")]
 pub(crate) struct Format {
     /// A stream or shapes; see `isoform help sources`
     pub(crate) source: String,
@@ -217,6 +217,18 @@ such as
   record Track
     count   int
     points  Point[count]
+
+A type is one of these, or the name of a record declared above:
+
+  int, unsigned long, size_t, int32_t ..     as C has them on the machine
+  i8 i16 i32 i64 i128, u8 .. u128            integers of so many bits
+  f16 f32 f64 f128, bf16, x87, double-double,
+  float, double, long double                 floating-point numbers
+  complex f64, complex long double ..        two of them
+  bool, char, string (or char*)
+  enumeration{low=0,high}                    numbers that have names
+  TYPE[5]  TYPE[n]  TYPE[n][3]               arrays; n is an integer field
+  TYPE*                                      a pointer to one, or null
 
 Further kinds of sources are understood, and not yet opened by this version:
 

@@ -3,7 +3,7 @@
 use crate::args;
 use crate::failure::Failure;
 use crate::open::open;
-use crate::output::{Cell, Output, Side, Tone, cell, toned};
+use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
 use isoform::plan::{FieldReport, Plan, Rules, Verdict, compare};
 use serde_json::{Value, json};
@@ -11,6 +11,8 @@ use std::io::{self, Write};
 
 /// Types that are longer than this are cut, so that the table stays one.
 const TYPE: usize = 20;
+/// Lines of text are no longer than this.
+const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
     let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
@@ -43,12 +45,14 @@ fn print(
     if let Some((plan, reports)) = explained {
         fields(reports, output)?;
         if arguments.plan {
-            writeln!(output, "\n{}", plan.to_string().trim_end())?;
+            writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
         }
         writeln!(output)?;
     }
     let (tone, meaning) = meaning(verdict);
-    writeln!(output, "{}: {meaning}", output.paint(tone, &verdict.to_string()))?;
+    let verdict = verdict.to_string();
+    let text = wrapped(&format!("{verdict}: {meaning}"), WIDTH);
+    writeln!(output, "{}{}", output.paint(tone, &verdict), text.strip_prefix(&verdict).unwrap_or(&text))?;
     Ok(())
 }
 

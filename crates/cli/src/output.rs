@@ -113,6 +113,25 @@ pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// The text with its lines broken at spaces, as far as they are longer than `width`; what is broken off is indented.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let mut line = line.to_string();
+        while line.width() > width {
+            let end = line.char_indices().nth(width).map_or(line.len(), |(at, _)| at);
+            let first = line.len() - line.trim_start().len();
+            let Some(at) = line[..end].rfind(' ').filter(|at| *at > first) else { break };
+            let rest = format!("{:1$}{2}", "", indent + 4, line[at..].trim_start());
+            line.truncate(at);
+            lines.push(std::mem::replace(&mut line, rest));
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.inner.borrow_mut().write(bytes)
@@ -120,5 +139,17 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.borrow_mut().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_at_spaces() {
+        assert_eq!(wrapped("ab cd ef gh", 8), "ab cd\n    ef\n    gh");
+        assert_eq!(wrapped("  a b\nc", 8), "  a b\nc");
+        assert_eq!(wrapped("äöüßäöüßäöüß x", 5), "äöüßäöüßäöüß x", "a word is not broken");
     }
 }

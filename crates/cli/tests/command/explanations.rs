@@ -52,7 +52,16 @@ full: each side can read the other's records
 
 #[test]
 fn verdicts_and_exit_statuses() {
-    let verdict = |run: Run| run.output.lines().last().unwrap_or("").split(':').next().unwrap_or("").to_string();
+    let verdict = |run: Run| {
+        run.output
+            .lines()
+            .rfind(|line| !line.starts_with(' '))
+            .unwrap_or("")
+            .split(':')
+            .next()
+            .unwrap_or("")
+            .to_string()
+    };
     let files = Files::new();
     let here = |name: &str, text: &str| files.write(name, format!("record R\n{text}"));
     let (a, more) = (here("a", "  x int\n  y int\n"), here("more", "  x int\n  y int\n  z int\n"));
@@ -72,6 +81,8 @@ fn verdicts_and_exit_statuses() {
         assert_eq!(verdict(run), expected);
     }
     let reason = isoform(&["explain", &five, &three]).output;
+    assert!(reason.lines().all(|line| line.chars().count() <= 80), "{reason}");
+    let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(reason.contains("cannot read what is sent") && reason.contains(" at x: "), "{reason}");
 }
 
