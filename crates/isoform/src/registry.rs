@@ -5,10 +5,10 @@
 //! from others is bounded, so that no peer can fill the memory with descriptions.
 
 use isoform_core::{Code, Error, Format, Result, Token};
+use portable_atomic::{AtomicU64, Ordering};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, hash_map};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// How many learned formats a registry keeps unless told otherwise.
