@@ -9,6 +9,9 @@ CARGO_DENY_VERSION := 0.20.2
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 TOOLS := $(CURDIR)/target/tools
+# The machine on which the simulation of the demonstration runs, under an emulator.
+FOREIGN := powerpc-unknown-linux-gnu
+FOREIGN_LINKER := CARGO_TARGET_POWERPC_UNKNOWN_LINUX_GNU_LINKER=powerpc-linux-gnu-gcc
 # What Miri runs: the tests that come near `unsafe` code, on this kind of machine; and whole exchanges of records as a
 # big-endian machine and one of 32 bits would run them.
 MIRI := MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-permissive-provenance' PROPTEST_CASES=4 \
@@ -19,9 +22,19 @@ help: ## print this
 	@echo 'make <target>, where target is one of'
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: rust ## two programs with different structs exchange records: big-endian 32-bit to this machine; ten seconds
+# The simulation is a program of a big-endian machine where that can be made and run.
+demo: rust ## two programs with different structs exchange records: big-endian 32-bit to this one; ten seconds
 	@cargo build --release --locked -p isoform-cli
-	@cargo run --quiet --release --locked -p isoform-cli -- demo
+	@if ! command -v qemu-ppc >/dev/null || ! command -v powerpc-linux-gnu-gcc >/dev/null; then \
+	  echo "Without qemu-ppc and powerpc-linux-gnu-gcc (sh tests/machines/install.sh), the simulation runs on this machine."; \
+	  $(BUILT)/release/isoform demo; \
+	elif ! rustup target add $(FOREIGN) 2>/dev/null || ! $(FOREIGN_LINKER) \
+	  cargo build --release --locked -p isoform-cli --target $(FOREIGN); then \
+	  echo "No program for $(FOREIGN) could be built: the simulation runs on this machine."; \
+	  $(BUILT)/release/isoform demo; \
+	else \
+	  $(BUILT)/release/isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu $(BUILT)/$(FOREIGN)/release/isoform; \
+	fi
 
 test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, Miri
 	cargo test --workspace --locked --no-fail-fast

@@ -4,6 +4,7 @@ use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use isoform::plan;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// Look into streams of records, their formats, and how they convert.
@@ -42,7 +43,8 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo
-  isoform demo --simulation --seconds 1 | isoform format -")]
+  isoform demo --simulation --seconds 1 | isoform format -
+  isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu powerpc/isoform")]
 pub(crate) struct Demo {
     /// Only the simulation: its records, as a stream on standard output
     #[arg(long)]
@@ -50,6 +52,9 @@ pub(crate) struct Demo {
     /// How long it goes on
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) seconds: f64,
+    /// What runs the simulation: `isoform` as a program of another machine, behind its emulator
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "simulation")]
+    pub(crate) program: Vec<OsString>,
 }
 
 /// Show the records of a stream

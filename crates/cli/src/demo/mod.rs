@@ -1,5 +1,6 @@
-//! The demonstration: a simulation and a reader, two processes with different structs and, as far as the bytes can tell,
-//! different machines. `river` is what is simulated, `simulation` publishes it, `watch` receives and shows it.
+//! The demonstration: a simulation and a reader, two processes with different structs and different machines: a program
+//! of another machine behind its emulator, if one is named, else this one in the guise of another. `river` is what is
+//! simulated, `simulation` publishes it, `watch` receives and shows it.
 
 mod river;
 mod simulation;
@@ -20,6 +21,6 @@ pub(crate) fn run(arguments: &Demo, output: &mut Output) -> Result<(), Failure> 
     let whole = Duration::from_secs_f64(seconds);
     match arguments.simulation {
         true => simulation::run(whole),
-        false => watch::run(whole, output),
+        false => watch::run(whole, &arguments.program, output),
     }
 }

@@ -39,8 +39,9 @@ impl River {
         self.step += 1;
         let phase = f64::from(self.step % STORM) / f64::from(STORM);
         // The storm lasts a third of its period, and its centre moves down the reach.
-        let intensity = (std::f64::consts::PI * phase * 3.0).sin().max(0.0) * if phase < 1.0 / 3.0 { 1.0 } else { 0.0 };
-        let centre = phase * 3.0 * CELLS as f64;
+        let passed = phase * 3.0;
+        let intensity = (4.0 * passed * (1.0 - passed)).max(0.0);
+        let centre = passed * CELLS as f64;
         self.rain = (intensity * 40.0) as f32;
         let mut above = INFLOW;
         let mut gained = 0.0;

@@ -1,15 +1,19 @@
-//! The simulation's side: it publishes its own struct, as a 32-bit big-endian machine would have it in memory.
+//! The simulation's side: it publishes its own struct as it lies in memory. On a little-endian machine it does so in the
+//! guise of a 32-bit big-endian one.
 
 use super::river::{River, STEP};
 use super::{PACE, PACED};
 use crate::failure::Failure;
 use isoform::stream::Writer;
-use isoform::{Code, Encoder, Enumeration, Error, Faults, Layout, Plan, Record, Rules, Slice, Str, Verifier, interp};
+use isoform::{
+    ByteOrder, Code, Encoder, Enumeration, Error, Faults, Format, Layout, Plan, Record, Rules, Slice, Str, Verifier,
+    interp,
+};
 use std::io::{BufWriter, stdout};
 use std::time::{Duration, Instant};
 
-/// The machine that the simulation pretends to run on, by the layout tables.
-const MACHINE: Layout = Layout::POWERPC;
+/// The machine that a little-endian one pretends to be, by the layout tables.
+const GUISE: Layout = Layout::POWERPC;
 /// Steps of the river between two records.
 const STEPS: u32 = 5;
 
@@ -63,14 +67,12 @@ pub(super) fn run(whole: Duration) -> Result<(), Failure> {
 
 fn publish(whole: Duration) -> Result<(), Error> {
     let mut encoder = Encoder::<Reach>::new();
-    let native = encoder.format().clone();
-    let foreign = native.on(&MACHINE)?;
-    // What a real machine of that kind has in memory, this one makes of its own record.
-    let disguise = Plan::new(&native, &foreign, &Rules::new(), Faults::Error)?;
-    let verifier = Verifier::new(&native);
+    let mut guise = match ByteOrder::NATIVE {
+        ByteOrder::Big => None,
+        ByteOrder::Little => Some(Guise::new(encoder.format())?),
+    };
     let mut stream = Writer::new(BufWriter::with_capacity(1 << 16, stdout().lock()));
     let mut river = River::new();
-    let (mut own, mut body) = (Vec::new(), Vec::new());
     let start = Instant::now();
     let paced = whole.mul_f64(PACED);
     for record in 0u32.. {
@@ -79,14 +81,13 @@ fn publish(whole: Duration) -> Result<(), Error> {
             break;
         }
         (0..STEPS).for_each(|_| river.advance());
-        own.clear();
         with_record(&river, |reach| {
-            encoder.encode(reach)?.body().for_each(|segment| own.extend_from_slice(segment));
-            Ok(())
+            let message = encoder.encode(reach)?;
+            match &mut guise {
+                None => stream.write(&message),
+                Some(guise) => guise.write(message.body(), &mut stream),
+            }
         })?;
-        body.clear();
-        interp::run(&disguise, verifier.verify(&own)?, &mut body)?;
-        stream.write_body(&foreign, &body)?;
         if now < paced {
             stream.flush()?;
             let next = Duration::from_secs_f64(f64::from(record + 1) / PACE);
@@ -94,6 +95,35 @@ fn publish(whole: Duration) -> Result<(), Error> {
         }
     }
     stream.flush()
+}
+
+/// Makes of this machine's records what [`GUISE`] would have in memory.
+struct Guise {
+    foreign: Format,
+    plan: Plan,
+    verifier: Verifier,
+    own: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Guise {
+    fn new(native: &Format) -> Result<Guise, Error> {
+        let foreign = native.on(&GUISE)?;
+        let plan = Plan::new(native, &foreign, &Rules::new(), Faults::Error)?;
+        Ok(Guise { foreign, plan, verifier: Verifier::new(native), own: Vec::new(), body: Vec::new() })
+    }
+
+    fn write<'b>(
+        &mut self,
+        body: impl Iterator<Item = &'b [u8]>,
+        stream: &mut Writer<impl std::io::Write>,
+    ) -> Result<(), Error> {
+        self.own.clear();
+        body.for_each(|segment| self.own.extend_from_slice(segment));
+        self.body.clear();
+        interp::run(&self.plan, self.verifier.verify(&self.own)?, &mut self.body)?;
+        stream.write_body(&self.foreign, &self.body)
+    }
 }
 
 /// Makes a record of the river as it is, and lends it out.

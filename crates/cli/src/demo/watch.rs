@@ -7,7 +7,9 @@ use crate::output::{Output, Tone};
 use isoform::plan::compare;
 use isoform::stream::Reader;
 use isoform::{Decoder, Enumeration, Faults, Format, Incoming, Plan, Record, Slice, Str};
+use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -62,27 +64,46 @@ struct Tally {
     decoding: Duration,
 }
 
-/// Starts the simulation, and watches it to its end.
-pub(super) fn run(whole: Duration, output: &mut Output) -> Result<(), Failure> {
+/// Starts the simulation - this program, or that of another machine, if there is a command for it - and watches it to
+/// its end.
+pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) -> Result<(), Failure> {
     writeln!(output, "A simulation and a reader: two processes, two structs, a pipe between them.")?;
-    writeln!(
-        output,
-        "The simulation's records are those of a 32-bit big-endian machine, which\nnobody has told the reader.\n"
-    )?;
+    match program.first() {
+        Some(emulator) => writeln!(
+            output,
+            "The simulation is a program of another machine, run by {}.\nOf which kind, nobody has told the reader.\n",
+            Path::new(emulator).file_name().unwrap_or(emulator).display()
+        )?,
+        None => writeln!(
+            output,
+            "The simulation lays out its records as a 32-bit big-endian machine would,\nwhich nobody has told the reader.\n"
+        )?,
+    }
     output.flush()?;
-    let mut simulation = spawn(whole)?;
+    let mut simulation = spawn(whole, program)?;
     let pipe = simulation.stdout.take().ok_or_else(|| Failure::data("the simulation has no output"))?;
     let done = watch(Reader::new(pipe), whole, output);
     // If watching failed, the pipe is closed by now, and the simulation ends at its next record.
     let status = simulation.wait()?;
-    done?;
-    if status.success() { Ok(()) } else { Err(Failure::data(format!("the simulation failed: {status}"))) }
+    // A program that cannot run says so by its status; that it published nothing is only what follows.
+    match (done, status.success()) {
+        (done, true) => done,
+        (_, false) => Err(Failure::data(format!("the simulation failed: {status}"))),
+    }
 }
 
-fn spawn(whole: Duration) -> Result<Child, Failure> {
-    let program = std::env::current_exe()?;
-    let arguments = ["demo", "--simulation", "--seconds", &whole.as_secs_f64().to_string()].map(str::to_string);
-    Ok(Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?)
+fn spawn(whole: Duration, program: &[OsString]) -> Result<Child, Failure> {
+    let mut command = match program {
+        [] => Command::new(std::env::current_exe()?),
+        [emulator, arguments @ ..] => {
+            let mut command = Command::new(emulator);
+            command.args(arguments);
+            command
+        }
+    };
+    command.args(["demo", "--simulation", "--seconds", &whole.as_secs_f64().to_string()]);
+    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    spawned.map_err(|error| Failure::data(format!("{}: {error}", command.get_program().display())))
 }
 
 fn watch(mut reader: Reader<impl std::io::Read>, whole: Duration, output: &mut Output) -> Result<(), Failure> {
@@ -142,6 +163,7 @@ fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Fa
         "\nverdict: {} - each side can read what the other writes",
         output.paint(Tone::Good, &verdict.to_string())
     )?;
+    writeln!(output, "machine: {} there, {} here", wire.machine(), native.machine())?;
     writeln!(output, "token:   {}, the hash of the simulation's layout\n", wire.token())?;
     Ok(output.flush()?)
 }

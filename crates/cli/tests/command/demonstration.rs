@@ -12,6 +12,15 @@ fn a_reader_watches_a_simulation_on_another_machine() {
 }
 
 #[test]
+fn the_simulation_may_be_another_program() {
+    let output = isoform(&["demo", "--seconds", "0.3", "--", env!("CARGO_BIN_EXE_isoform")]).good();
+    assert!(output.contains("a program of another machine, run by isoform"), "{output}");
+    assert!(output.contains("are right, 0 wrong"), "{output}");
+    let error = isoform(&["demo", "--", "no-such-emulator"]).bad(1);
+    assert!(error.contains("no-such-emulator: "), "{error}");
+}
+
+#[test]
 fn the_simulation_alone_is_a_stream_like_any_other() {
     let stream = isoform_bytes(&["demo", "--simulation", "--seconds", "0.2"]);
     let format = isoform_reading(&["format", "-"], &stream).good();
