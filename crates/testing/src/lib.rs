@@ -2,10 +2,11 @@
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
 //! them out on every kind of machine, and sometimes with more gaps than any compiler would leave. [`any_value`] makes
-//! records of a format, [`any_record`] both.
+//! records of a format, [`any_record`] both. [`mutate`] makes hostile streams of good ones.
 #![forbid(unsafe_code)]
 
 mod gaps;
+pub mod mutate;
 mod shapes;
 mod values;
 
