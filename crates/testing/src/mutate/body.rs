@@ -20,7 +20,7 @@ pub(super) fn edit(format: &Format, body: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-fn change(machine: Machine, place: &Place, places: &[Place], body: &mut Vec<u8>, random: &mut Random) {
+fn change(machine: Machine, place: &Place, places: &[Place], body: &mut [u8], random: &mut Random) {
     let length = body.len();
     let bytes = &mut body[place.bytes.clone()];
     match place.what {
