@@ -1,7 +1,5 @@
 //! Bytes of numbers moved and reversed, without asking what the numbers are.
 
-use std::array;
-
 /// From here on, copying is left to the system's `memcpy`, which takes its time to find out how.
 const LONG: usize = 65;
 
@@ -146,80 +144,9 @@ fn relocate<const WIDTH: usize>(
     }
 }
 
-/// Copies numbers of `width` bytes, reversing the bytes of each.
-pub(super) fn swap(width: usize, src: &[u8], dst: &mut [u8]) {
-    match width {
-        1 => dst.copy_from_slice(src),
-        2 => blocks(src, dst, reverse_words::<0>, |number| u16::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        4 => blocks(src, dst, reverse_words::<1>, |number| u32::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        8 => {
-            let one = |number| u64::from_ne_bytes(number).swap_bytes().to_ne_bytes();
-            blocks(src, dst, |from, to| reverse_each(from, to, one), one);
-        }
-        16 => blocks(src, dst, reverse_words::<7>, |number| u128::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
-        _ => {
-            for (from, to) in src.chunks_exact(width).zip(dst.chunks_exact_mut(width)) {
-                to.copy_from_slice(from);
-                to.reverse();
-            }
-        }
-    }
-}
-
-/// As many bytes as compilers turn into a few vector instructions without a loop around each number.
-const BLOCK: usize = 64;
-
-#[inline(always)]
-fn blocks<const WIDTH: usize>(
-    src: &[u8],
-    dst: &mut [u8],
-    block: impl Fn(&[u8; BLOCK], &mut [u8; BLOCK]),
-    one: impl Fn([u8; WIDTH]) -> [u8; WIDTH],
-) {
-    let (from, from_rest) = src.as_chunks();
-    let (to, to_rest) = dst.as_chunks_mut();
-    for (from, to) in from.iter().zip(to) {
-        block(from, to);
-    }
-    let (from, _) = from_rest.as_chunks();
-    let (to, _) = to_rest.as_chunks_mut();
-    for (from, to) in from.iter().zip(to) {
-        *to = one(*from);
-    }
-}
-
-/// Reverses the bytes of each number: first of each pair of bytes, then the pairs, where pair `i` goes to `i ^ FLIP`.
-/// Every x86 does both to 16 bytes at a time, while reversing whole numbers so came only with SSSE3.
-#[inline(always)]
-fn reverse_words<const FLIP: usize>(from: &[u8; BLOCK], to: &mut [u8; BLOCK]) {
-    let ((pairs, _), (places, _)) = (from.as_chunks(), to.as_chunks_mut());
-    let pairs: [u16; BLOCK / 2] = array::from_fn(|i| u16::from_ne_bytes(pairs[i]).swap_bytes());
-    places.iter_mut().enumerate().for_each(|(i, place)| *place = pairs[i ^ FLIP].to_ne_bytes());
-}
-
-/// Reverses the bytes of each number, one by one: for 8 bytes the fastest way without SSSE3, and as fast as any with it.
-#[inline(always)]
-fn reverse_each(from: &[u8; BLOCK], to: &mut [u8; BLOCK], one: impl Fn([u8; 8]) -> [u8; 8]) {
-    let ((from, _), (to, _)) = (from.as_chunks(), to.as_chunks_mut());
-    (0..BLOCK / 8).for_each(|i| to[i] = one(from[i]));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_every_width_are_reversed_in_blocks_and_behind_them() {
-        for width in [1, 2, 3, 4, 8, 10, 12, 16] {
-            for count in [0, 1, 2, 7, 64, 65, 100] {
-                let src: Vec<u8> = (0..width * count).map(|i| (i * 7 + i / 256) as u8).collect();
-                let mut dst = vec![0; src.len()];
-                swap(width, &src, &mut dst);
-                let expected: Vec<u8> = src.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
-                assert_eq!(dst, expected, "{count} of {width} bytes");
-            }
-        }
-    }
 
     #[test]
     fn runs_of_every_length_are_copied() {

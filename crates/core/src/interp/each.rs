@@ -81,7 +81,7 @@ impl<'a> Columns<'a> {
             Step::Fill { dst, bytes } => self.rows(|_, to| bytes.put(&mut to[*dst..])),
             Step::Elements { src, dst, count, transform: Transform::Swap { width, per }, .. } => {
                 let len = width * per * count;
-                self.rows(|from, to| bytes::swap(*width, &from[*src..][..len], &mut to[*dst..][..len]));
+                self.rows(|from, to| isoform_kernels::swap(*width, &from[*src..][..len], &mut to[*dst..][..len]));
             }
             Step::Elements { src, dst, count, transform: Transform::Convert { conversion, per }, .. } => {
                 return self.convert(conversion, count * per, *src, *dst);

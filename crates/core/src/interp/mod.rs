@@ -143,7 +143,7 @@ impl<O: Output> Run<'_, O> {
     #[inline]
     fn swap(&mut self, src: usize, dst: usize, width: usize, count: usize) {
         let length = width * count;
-        bytes::swap(width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
+        isoform_kernels::swap(width, &self.src[src..][..length], &mut self.out.bytes()[dst..][..length]);
     }
 
     /// Transforms `count` consecutive elements. `dims` are the array's dimensions, if only the record knows them.

@@ -1,0 +1,135 @@
+//! Which vector instructions there are.
+
+use std::fmt;
+
+/// A set of vector instructions that this processor has.
+///
+/// **Invariant 1:** a value of this type exists only on processors that have the instructions of its kind. Values are
+/// made in [`Level::all`] and [`Level::best`] alone, after asking the processor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Level(pub(crate) Kind);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    /// What every processor has that the program was compiled for: SSE2 on x86-64, NEON on 64-bit ARM.
+    Portable,
+    /// SSSE3 and SSE4.1.
+    #[cfg(target_arch = "x86_64")]
+    Ssse3,
+    /// AVX2 and F16C.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL and VBMI.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// What every processor has that this program runs on.
+    pub const PORTABLE: Level = Level(Kind::Portable);
+
+    /// Every level that this processor has, the best last.
+    pub fn all() -> Vec<Level> {
+        let mut all = vec![Level::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1") {
+                all.push(Level(Kind::Ssse3));
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
+                    all.push(Level(Kind::Avx2));
+                    if avx512() {
+                        all.push(Level(Kind::Avx512));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The best level of this processor. It is found out once.
+    #[inline]
+    pub fn best() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            static BEST: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
+            *BEST.get_or_init(|| Level::all().pop().unwrap_or(Level::PORTABLE))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::PORTABLE
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Ssse3 => "SSSE3",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// Defines a function that does what a portable one does, compiled once for each level: it takes the level first, and
+/// then what the portable one takes, which must be `#[inline(always)]` all the way down.
+macro_rules! for_each_level {
+    ($(#[$attribute:meta])* $visible:vis fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $portable:path) => {
+        $(#[$attribute])*
+        #[inline]
+        $visible fn $name(level: $crate::Level, $($argument: $type),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "ssse3,sse4.1")]
+                fn ssse3($($argument: $type),*) $(-> $result)? {
+                    $portable($($argument),*)
+                }
+                #[target_feature(enable = "avx2,f16c")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    $portable($($argument),*)
+                }
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,f16c")]
+                fn avx512($($argument: $type),*) $(-> $result)? {
+                    $portable($($argument),*)
+                }
+                match level.0 {
+                    $crate::level::Kind::Portable => $portable($($argument),*),
+                    // SAFETY: a level exists only where its instructions do (invariant 1 of `Level`).
+                    $crate::level::Kind::Ssse3 => unsafe { ssse3($($argument),*) },
+                    // SAFETY: the same.
+                    $crate::level::Kind::Avx2 => unsafe { avx2($($argument),*) },
+                    // SAFETY: the same.
+                    $crate::level::Kind::Avx512 => unsafe { avx512($($argument),*) },
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            {
+                let $crate::level::Kind::Portable = level.0;
+                $portable($($argument),*)
+            }
+        }
+    };
+}
+pub(crate) use for_each_level;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_level_is_one_of_this_processor() {
+        assert_eq!(Level::all().last(), Some(&Level::best()));
+        assert!(Level::all().is_sorted());
+    }
+}
