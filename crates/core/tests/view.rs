@@ -63,6 +63,8 @@ fn paths_that_lead_nowhere() {
             ("grid[3][0]", Code::NoSuchField, "grid"),
             ("grid[0][2]", Code::NoSuchField, "grid[0]"),
             ("grid[0][-1]", Code::NoSuchField, "grid[0]"),
+            ("grid[0][+1]", Code::NoSuchField, "grid[0]"),
+            ("grid[][0]", Code::NoSuchField, "grid"),
             ("grid[0].rho", Code::WrongType, "grid[0]"),
             ("grid[0][0][0]", Code::WrongType, "grid[0][0]"),
             ("grid[0][0].roh", Code::NoSuchField, "grid[0][0]"),
@@ -140,9 +142,17 @@ fn what_one_record_has_not_is_null() {
             assert!(matches!(view.find(path), Ok(Item::Null)), "{path}: {:?}", view.find(path));
         }
         assert!(matches!(view.find("grid[0][0].rho"), Ok(Item::Float(_))));
-        for path in
-            ["origin.roh", "origin.rho.x", "grid[9].rho", "grid[9][0][0]", "grid[x][0]", "flux[0][3]", "rho", ""]
-        {
+        for path in [
+            "origin.roh",
+            "origin.rho.x",
+            "grid[9].rho",
+            "grid[9][0][0]",
+            "grid[x][0]",
+            "grid[+9][0]",
+            "flux[0][3]",
+            "rho",
+            "",
+        ] {
             assert!(view.find(path).is_err(), "{path}");
         }
     });

@@ -5,7 +5,7 @@ use crate::args::Style;
 use crate::output::{Cell, Output, Tone, cell, toned, widen};
 use isoform::text::json;
 use isoform::{Error, Format, View};
-use std::fmt::Arguments;
+use std::fmt::{self, Arguments};
 use std::io::{self, Write};
 
 /// Room for a text or an array where each field has a line of its own.
@@ -44,10 +44,7 @@ impl Show {
         about: Arguments<'_>,
     ) -> io::Result<Result<(), Error>> {
         if self.style == Style::Json {
-            return match self.json(view) {
-                Ok(line) => writeln!(self.output, "{line}").map(Ok),
-                Err(error) => Ok(Err(error)),
-            };
+            return self.json(view);
         }
         let new = match &self.latest {
             Some((latest, _)) if latest == format => None,
@@ -79,10 +76,13 @@ impl Show {
         self.output.flush()
     }
 
-    fn json(&self, view: View<'_>) -> Result<String, Error> {
-        match &self.paths[..] {
-            [] => Ok(json::line(view)),
-            paths => json::fields(view, paths),
+    fn json(&mut self, view: View<'_>) -> io::Result<Result<(), Error>> {
+        if self.paths.is_empty() {
+            return writeln!(self.output, "{}", fmt::from_fn(|f| json::write(view, f))).map(Ok);
+        }
+        match json::fields(view, &self.paths) {
+            Ok(fields) => writeln!(self.output, "{fields}").map(Ok),
+            Err(error) => Ok(Err(error)),
         }
     }
 

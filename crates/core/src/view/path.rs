@@ -44,7 +44,7 @@ pub(super) fn is_possible(mut structure: &Structure, path: &str) -> bool {
         let mut rest = indices;
         while !rest.is_empty() {
             let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-            let Some((Ok(index), behind)) = index.map(|(index, behind)| (index.parse::<usize>(), behind)) else {
+            let Some((Some(index), behind)) = index.map(|(index, behind)| (number(index), behind)) else {
                 return false;
             };
             match dims.next() {
@@ -64,11 +64,16 @@ pub(super) fn is_possible(mut structure: &Structure, path: &str) -> bool {
 }
 
 fn element<'a>(array: super::Array<'a>, index: &str) -> Result<Item<'a>> {
-    let item = index.parse().ok().and_then(|index| array.get(index));
+    let item = number(index).and_then(|index| array.get(index));
     item.ok_or_else(|| {
         let error = Error::new(Code::NoSuchField).expected(format_args!("an index below {}", array.len()));
         error.came(format_args!("[{index}]"))
     })
+}
+
+/// An index as digits; `parse` alone would take a sign.
+fn number(index: &str) -> Option<usize> {
+    index.bytes().all(|byte| byte.is_ascii_digit()).then(|| index.parse().ok())?
 }
 
 fn no_parts(item: Item<'_>, expected: &str, path: &str) -> Error {

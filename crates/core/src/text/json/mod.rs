@@ -24,8 +24,10 @@ use crate::error::Result;
 use crate::format::Format;
 use crate::value::Value;
 use crate::view::View;
+use std::fmt;
 
-/// A record as one line of JSON, without the line's end.
+/// A record as one line of JSON, without the line's end, written piece by piece as it is read: a body of a few bytes can
+/// be a line of many, since its names stand there once for each record.
 ///
 /// ```
 /// use isoform_core::text::json;
@@ -35,13 +37,22 @@ use crate::view::View;
 /// let line = r#"{"name":"K2","n":2,"height":[5150.0,0.1]}"#;
 /// let body = value::body(&format, &json::parse(&format, line)?)?;
 /// let verifier = Verifier::new(&format);
-/// assert_eq!(json::line(View::new(verifier.verify(&body)?)), line);
+///
+/// let view = View::new(verifier.verify(&body)?);
+/// let display = std::fmt::from_fn(|f| json::write(view, f)); // for whatever `write!` writes to
+/// assert_eq!(format!("{display}"), line);
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
+///
+/// # Errors
+/// None but those of `out`.
+pub fn write(view: View<'_>, out: &mut impl fmt::Write) -> fmt::Result {
+    write::record(view, out)
+}
+
+/// What [`write()`] writes, as a whole.
 pub fn line(view: View<'_>) -> String {
-    let mut line = String::new();
-    write::record(view, &mut line);
-    line
+    fmt::from_fn(|f| write(view, f)).to_string()
 }
 
 /// Some fields of a record as one line of JSON: an object with what is at each of these paths, under the path;
@@ -55,21 +66,34 @@ pub fn line(view: View<'_>) -> String {
 /// # let body = value::body(&format, &json::parse(&format, r#"{"grid":[{"rho":0.5},{"rho":1.5}]}"#)?)?;
 /// # let verifier = Verifier::new(&format);
 /// # let view = View::new(verifier.verify(&body)?);
-/// assert_eq!(json::fields(view, &["step", "grid[1].rho"])?, r#"{"step":0,"grid[1].rho":1.5}"#);
+/// assert_eq!(json::fields(view, &["step", "grid[1].rho"])?.to_string(), r#"{"step":0,"grid[1].rho":1.5}"#);
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`View::find`].
-pub fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P]) -> Result<String> {
-    let mut line = String::new();
-    write::fields(view, paths, &mut line)?;
-    Ok(line)
+/// As [`View::find`], before anything is written.
+pub fn fields<'a, P: AsRef<str>>(view: View<'a>, paths: &'a [P]) -> Result<impl fmt::Display + 'a> {
+    let found = paths.iter().map(|path| match view.typed(path.as_ref()) {
+        Ok((item, element)) => Ok(Some((item, element))),
+        Err(_) => view.find(path.as_ref()).map(|_| None),
+    });
+    let found = found.collect::<Result<Vec<_>>>()?;
+    Ok(fmt::from_fn(move |f| {
+        f.write_str("{")?;
+        for (i, (path, found)) in paths.iter().zip(&found).enumerate() {
+            write::entry(i, path.as_ref(), f)?;
+            match found {
+                Some((item, element)) => write::item(*item, element, f)?,
+                None => f.write_str("null")?,
+            }
+        }
+        f.write_str("}")
+    }))
 }
 
 /// A record from JSON. What is not there is left out of the value, and will be zero or null in a body.
 ///
-/// Besides what [`line()`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
+/// Besides what [`write()`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
 /// be nested 128 deep.
 ///
 /// # Errors

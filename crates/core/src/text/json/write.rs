@@ -1,60 +1,43 @@
-//! JSON from views.
+//! JSON from views, written piece by piece.
 
-use crate::error::Result;
 use crate::format::Element;
 use crate::scalar::{Float, Real};
 use crate::text::base64;
 use crate::view::{Array, Item, View};
-use std::fmt::Write;
+use std::fmt::{Result, Write};
 
-pub(super) fn record(view: View<'_>, out: &mut String) {
-    out.push('{');
+pub(super) fn record(view: View<'_>, out: &mut impl Write) -> Result {
+    out.write_char('{')?;
     for (i, (field, item)) in view.fields().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        string(&field.name, out);
-        out.push(':');
-        self::item(item, &field.element, out);
+        entry(i, &field.name, out)?;
+        self::item(item, &field.element, out)?;
     }
-    out.push('}');
+    out.write_char('}')
 }
 
-pub(super) fn fields<P: AsRef<str>>(view: View<'_>, paths: &[P], out: &mut String) -> Result<()> {
-    out.push('{');
-    for (i, path) in paths.iter().map(AsRef::as_ref).enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        string(path, out);
-        out.push(':');
-        match view.typed(path) {
-            Ok((item, element)) => self::item(item, element, out),
-            Err(_) => view.find(path).map(|_| out.push_str("null"))?,
-        }
-    }
-    out.push('}');
-    Ok(())
+/// The comma, name and colon of entry `i` of an object.
+pub(super) fn entry(i: usize, name: &str, out: &mut impl Write) -> Result {
+    out.write_str(if i > 0 { "," } else { "" })?;
+    string(name, out)?;
+    out.write_char(':')
 }
 
-fn item(item: Item<'_>, element: &Element, out: &mut String) {
+pub(super) fn item(item: Item<'_>, element: &Element, out: &mut impl Write) -> Result {
     match item {
-        Item::Null => out.push_str("null"),
-        Item::Boolean(truth) => out.push_str(if truth { "true" } else { "false" }),
-        Item::Integer(number) if matches!(element, Element::Integer { size: 16, .. }) => {
-            push(out, format_args!("\"{number}\""))
-        }
-        Item::Integer(number) => push(out, format_args!("{number}")),
-        Item::Unsigned(number) => push(out, format_args!("\"{number}\"")),
+        Item::Null => out.write_str("null"),
+        Item::Boolean(truth) => out.write_str(if truth { "true" } else { "false" }),
+        Item::Integer(number) if matches!(element, Element::Integer { size: 16, .. }) => write!(out, "\"{number}\""),
+        Item::Integer(number) => write!(out, "{number}"),
+        Item::Unsigned(number) => write!(out, "\"{number}\""),
         Item::Float(number) => float(number, out),
         Item::Complex([real, imaginary]) => {
-            out.push('[');
-            float(real, out);
-            out.push(',');
-            float(imaginary, out);
-            out.push(']');
+            out.write_char('[')?;
+            float(real, out)?;
+            out.write_char(',')?;
+            float(imaginary, out)?;
+            out.write_char(']')
         }
-        Item::Char(0) => out.push_str("\"\""),
+        Item::Char(0) => out.write_str("\"\""),
         Item::Char(byte) => text(&[byte], out),
         Item::Symbol(symbol) => string(&symbol.name, out),
         Item::String(bytes) => text(bytes, out),
@@ -63,53 +46,51 @@ fn item(item: Item<'_>, element: &Element, out: &mut String) {
     }
 }
 
-fn array(array: Array<'_>, out: &mut String) {
+fn array(array: Array<'_>, out: &mut impl Write) -> Result {
     if let Some(bytes) = array.text() {
         return text(bytes, out);
     }
-    out.push('[');
+    out.write_char('[')?;
     for (i, element) in array.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        item(element, array.element_type(), out);
+        out.write_str(if i > 0 { "," } else { "" })?;
+        item(element, array.element_type(), out)?;
     }
-    out.push(']');
+    out.write_char(']')
 }
 
-fn float(number: Float, out: &mut String) {
+fn float(number: Float, out: &mut impl Write) -> Result {
     match number.value() {
-        Real::Double(value) if !value.is_finite() => push(out, format_args!("\"{number}\"")),
-        _ => push(out, format_args!("{number}")),
+        Real::Double(value) if !value.is_finite() => write!(out, "\"{number}\""),
+        _ => write!(out, "{number}"),
     }
 }
 
-fn text(bytes: &[u8], out: &mut String) {
+fn text(bytes: &[u8], out: &mut impl Write) -> Result {
     match std::str::from_utf8(bytes) {
         Ok(text) => string(text, out),
         Err(_) => {
-            out.push_str("{\"base64\":\"");
-            base64::encode(bytes, out);
-            out.push_str("\"}");
+            out.write_str("{\"base64\":\"")?;
+            base64::encode(bytes, out)?;
+            out.write_str("\"}")
         }
     }
 }
 
-fn string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => push(out, format_args!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
+fn string(text: &str, out: &mut impl Write) -> Result {
+    out.write_char('"')?;
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c.is_control()) {
+        out.write_str(&rest[..at])?;
+        let escaped = rest[at..].chars().next().unwrap_or_default();
+        match escaped {
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\t' => out.write_str("\\t")?,
+            control => write!(out, "\\u{:04x}", u32::from(control))?,
         }
+        rest = &rest[at + escaped.len_utf8()..];
     }
-    out.push('"');
-}
-
-fn push(out: &mut String, what: std::fmt::Arguments<'_>) {
-    out.write_fmt(what).expect("a String takes everything");
+    out.write_str(rest)?;
+    out.write_char('"')
 }
