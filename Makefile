@@ -3,12 +3,18 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak install rust python-reader vectors miri format clippy documents dependencies
+.PHONY: help demo test check bench soak fuzz install rust python-reader vectors miri fuzz-seeds format clippy documents \
+  dependencies
 
 CARGO_DENY_VERSION := 0.20.2
+CARGO_FUZZ_VERSION := 0.13.2
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 TOOLS := $(CURDIR)/target/tools
+CARGO_FUZZ := $(TOOLS)/bin/cargo-fuzz
+MINUTES := 20
+# Not `--locked`: its lockfile follows whatever the crates of this repository come to depend on.
+FUZZ := --manifest-path fuzz/Cargo.toml --target-dir $(BUILT)
 # The machine on which the simulation of the demonstration runs, under an emulator.
 FOREIGN := powerpc-unknown-linux-gnu
 FOREIGN_LINKER := CARGO_TARGET_POWERPC_UNKNOWN_LINUX_GNU_LINKER=powerpc-linux-gnu-gcc
@@ -38,6 +44,7 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 
 test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, Miri
 	cargo test --workspace --locked --no-fail-fast
+	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
 	@$(MAKE) --no-print-directory miri
 
@@ -50,6 +57,17 @@ bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C comp
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TARGETS="message stream" for some of them
+	@if ! cargo +nightly --version >/dev/null 2>&1; then \
+	  echo '*** SKIPPED: fuzzing. It needs the nightly toolchain: rustup toolchain install nightly ***'; \
+	elif ! command -v c++ >/dev/null; then \
+	  echo '*** SKIPPED: fuzzing. libFuzzer needs a C++ compiler ***'; \
+	else \
+	  $(MAKE) --no-print-directory $(CARGO_FUZZ) && \
+	  PATH="$(TOOLS)/bin:$$PATH" sh fuzz/run.sh $(MINUTES) $(TARGETS); \
+	fi
 
 install: rust ## install the command `isoform`: in cargo's directory, or under PREFIX=... if given
 	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
@@ -64,9 +82,12 @@ rust:
 
 format: rust
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 clippy: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@if command -v c++ >/dev/null; then cargo clippy $(FUZZ) --all-targets -- -D warnings; else \
+	  echo '*** SKIPPED: clippy of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 
 documents: rust
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
@@ -77,6 +98,12 @@ $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION):
 	  --locked --debug --quiet --root $(TOOLS) --force
 	@rm -rf $(TOOLS)/build && mv $(TOOLS)/bin/cargo-deny $@
 
+# The same for what fuzzing needs.
+$(CARGO_FUZZ):
+	CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$(TOOLS)/build cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) \
+	  --locked --debug --quiet --root $(TOOLS) --force
+	@rm -rf $(TOOLS)/build
+
 dependencies: rust $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION)
 	$(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION) --all-features --locked check licenses bans sources
 	@echo 'The advisory database was not asked: cargo deny check advisories does, where it can be fetched.'
@@ -86,6 +113,11 @@ python-reader:
 	python3 tests/reader/run.py
 	cargo build --quiet --locked -p isoform-cli
 	python3 tests/reader/against.py $(BUILT)/debug/isoform $(SEED)
+
+# The seeds of all targets, and a mutant of each, without a fuzzer.
+fuzz-seeds: rust
+	@if command -v c++ >/dev/null; then cargo test $(FUZZ) --lib; else \
+	  echo '*** SKIPPED: the seeds of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \

@@ -1,0 +1,3 @@
+#![no_main]
+
+isoform_fuzz::target!(description);

@@ -1,0 +1,138 @@
+//! Conversions: whatever the two formats, a plan is made or refused, says what it does, and makes valid records.
+
+use crate::parts::Parts;
+use crate::{refusal, typed, values};
+use isoform::plan::{Faults, Plan, Rules, compare};
+use isoform::{Body, Dimension, Element, Field, Format, Structure, Value, View, interp};
+
+/// Every choice.
+pub const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
+
+/// Larger fixed arrays and structures are not asked for: how much memory a record takes is the receiver's wish.
+const LARGEST: usize = 1024;
+
+/// The input is a byte that chooses rules, the descriptions of the wire and the native format, and a body.
+pub fn check(input: &[u8]) {
+    let mut parts = Parts::of(input);
+    let choice = parts.byte();
+    let (wire, native) = (Format::parse(parts.part()), Format::parse(parts.part()));
+    let Ok(wire) = wire else { return };
+    typed::check(&wire, parts.rest());
+    let Ok(native) = native else { return };
+    if largest(native.structure()) > LARGEST {
+        return;
+    }
+    let rules = rules(choice, &wire, &native);
+    let body = wire.verify(parts.rest());
+    let plans = FAULTS.map(|faults| plan(&wire, &native, &rules, faults));
+    if let Ok(body) = body {
+        let records: Vec<_> = plans.iter().flatten().map(|plan| convert(plan, body)).collect();
+        // What no fault has stopped is the same under every choice.
+        if let [Some(strict), saturated, wrapped] = &records[..] {
+            assert_eq!((Some(strict), Some(strict)), (saturated.as_ref(), wrapped.as_ref()));
+        }
+    }
+}
+
+/// Makes a plan, and has it explained.
+fn plan(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Option<Plan> {
+    let explained = Plan::explained(wire, native, rules, faults);
+    assert_eq!(compare(wire, native, rules, faults).is_readable(), explained.is_ok() || wire == native);
+    match (Plan::new(wire, native, rules, faults), explained) {
+        (Ok(plan), Ok((again, reports))) => {
+            assert_eq!(plan.to_string(), again.to_string());
+            for report in &reports {
+                assert!(report.wire.is_some() || report.native.is_some(), "{report:?}");
+                _ = (report.loss(), report.action.to_string(), report.action.cost());
+            }
+            Some(plan)
+        }
+        (Err(error), Err(again)) => {
+            refusal(&error);
+            assert_eq!(error, again);
+            None
+        }
+        (plan, explained) => panic!("{plan:?} and explained {explained:?}"),
+    }
+}
+
+/// The record that a body becomes, which is valid.
+fn convert(plan: &Plan, body: Body<'_>) -> Option<Vec<u8>> {
+    let mut record = Vec::new();
+    let run = interp::run(plan, body, &mut record);
+    let native = plan.native();
+    if !native.structure().has_slots() {
+        let mut fixed = vec![0; native.size()];
+        assert_eq!(interp::run_fixed(plan, body, &mut fixed), run);
+        assert!(run.is_err() || fixed == record);
+    }
+    if let Err(error) = run {
+        refusal(&error);
+        return None;
+    }
+    let converted = View::new(native.verify(&record).expect("what was converted is valid"));
+    if plan.is_direct() {
+        in_place(plan, body, converted);
+    }
+    Some(record)
+}
+
+/// What needs no conversion is what conversion makes.
+fn in_place(plan: &Plan, body: Body<'_>, converted: View<'_>) {
+    let (native, flat) = (plan.native(), !plan.native().structure().has_slots());
+    let record = if flat { &body.bytes()[..native.size()] } else { body.bytes() };
+    // Behind a longer record, blocks are not where a shorter one has them, though all slots point at them.
+    if flat || plan.wire().size() == native.size() {
+        let there = native.verify(record).expect("what is used in place is valid");
+        assert_eq!(values(View::new(there)), values(converted));
+    }
+}
+
+/// Rules for fields of the native record: aliases from the wire record, defaults, and what is required.
+fn rules(choice: u8, wire: &Format, native: &Format) -> Rules {
+    let (aliases, defaults, required) = (choice & 1 > 0, choice & 2 > 0, choice & 4 > 0);
+    let wire = wire.structure().fields();
+    let record = native.structure();
+    let mut rules = Rules::new();
+    for (i, field) in record.fields().iter().enumerate().take(16) {
+        if aliases {
+            let other = &wire[(i + usize::from(choice >> 3)) % wire.len()];
+            let inner = match &other.element {
+                Element::Structure(inner) => format!(".{}", inner.fields()[i % inner.fields().len()].name),
+                _ => String::new(),
+            };
+            rules = rules.alias(record.name(), &field.name, &format!("{}{inner}", other.name));
+        }
+        if defaults && let Some(value) = default(field) {
+            rules = rules.default(record.name(), &field.name, value);
+        }
+        if required && i % 4 == 3 {
+            rules = rules.required(record.name(), &field.name);
+        }
+    }
+    rules
+}
+
+fn default(field: &Field) -> Option<Value> {
+    Some(match &field.element {
+        _ if field.indirect => return None,
+        Element::Integer { .. } => Value::Integer(1),
+        Element::Float { .. } => Value::Float(-0.1),
+        Element::Boolean { .. } => Value::Boolean(true),
+        Element::Char | Element::String => Value::String(b"?".to_vec()),
+        Element::Enumeration(enumeration) => Value::Symbol(enumeration.symbols()[0].name.clone()),
+        Element::Complex { .. } | Element::Structure(_) => return None,
+    })
+}
+
+/// The bytes of the largest structure or fixed array, of those that are nested as well.
+fn largest(structure: &Structure) -> usize {
+    let pointer = structure.machine().pointer;
+    let of = |field: &Field| {
+        let fixed = |dim: &Dimension| if let Dimension::Fixed(n) = *dim { n } else { 1 };
+        let array = field.dims.iter().map(fixed).fold(field.element_size(pointer), usize::saturating_mul);
+        let inner = if let Element::Structure(inner) = &field.element { largest(inner) } else { 0 };
+        array.max(inner)
+    };
+    structure.fields().iter().map(of).max().unwrap_or(0).max(structure.size())
+}

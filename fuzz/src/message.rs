@@ -1,0 +1,118 @@
+//! Bodies: what the verifier accepts can be read wholly, in every way, and is what a writer would have written.
+
+use crate::parts::Parts;
+use crate::{refusal, values};
+use isoform::text::{json, table::Table};
+use isoform::view::Item;
+use isoform::{Element, Format, Structure, View, value};
+
+/// The input is a description, then a body.
+pub fn check(input: &[u8]) {
+    let mut parts = Parts::of(input);
+    let Ok(format) = Format::parse(parts.part()) else { return };
+    match format.verify(parts.rest()) {
+        Err(error) => refusal(&error),
+        Ok(body) => {
+            let view = View::new(body);
+            written_again(&format, view, body.bytes());
+            through_json(&format, view);
+            in_cells(&format, view);
+            found_by_path(view);
+        }
+    }
+}
+
+/// The body is what its values are written as, but for what lies in gaps.
+fn written_again(format: &Format, view: View<'_>, bytes: &[u8]) {
+    let again = value::body(format, &view.to_value()).expect("what was read can be written");
+    assert_eq!(again.len(), bytes.len());
+    let view_again = View::new(format.verify(&again).expect("what was written is valid"));
+    assert_eq!(values(view_again), values(view));
+    if !has_floats(format.structure()) {
+        let in_gap = |(&written, &came): (&u8, &u8)| written == came || written == 0;
+        assert!(again.iter().zip(bytes).all(in_gap), "written as {again:02x?}");
+    }
+}
+
+/// Floats have several spellings of one value: NaN, and what is not normal of the x87 and of double-doubles.
+fn has_floats(structure: &Structure) -> bool {
+    structure.fields().iter().any(|field| match &field.element {
+        Element::Float { .. } | Element::Complex { .. } => true,
+        Element::Structure(inner) => has_floats(inner),
+        _ => false,
+    })
+}
+
+/// JSON loses nothing.
+fn through_json(format: &Format, view: View<'_>) {
+    let line = json::line(view);
+    assert!(!line.contains(char::is_control), "one line, harmless to a terminal: {line}");
+    let value = json::parse(format, &line).expect("what was written can be read");
+    let body = value::body(format, &value).expect("what was read can be written");
+    let again = View::new(format.verify(&body).expect("what was written is valid"));
+    assert_eq!(values(again), values(view), "{line}");
+    let names: Vec<&str> = view.structure().fields().iter().map(|field| &*field.name).collect();
+    let fields = json::fields(view, &names).map(|fields| fields.to_string());
+    assert_eq!(fields.as_ref(), Ok(&line));
+}
+
+fn in_cells(format: &Format, view: View<'_>) {
+    for width in [0, 1, 9, 80] {
+        let table = Table::new(format, width);
+        assert_eq!(table.cells(view).len(), table.columns().len());
+    }
+}
+
+/// Whatever is found by walking is found by its path.
+fn found_by_path(view: View<'_>) {
+    let mut walk = Walk { root: view, left: 2000 };
+    walk.record(view, "");
+}
+
+struct Walk<'a> {
+    root: View<'a>,
+    /// So many items are looked up at most.
+    left: usize,
+}
+
+impl Walk<'_> {
+    fn record(&mut self, view: View<'_>, path: &str) {
+        let dot = if path.is_empty() { "" } else { "." };
+        for (field, item) in view.fields() {
+            self.item(item, &format!("{path}{dot}{}", field.name));
+        }
+    }
+
+    fn item(&mut self, item: Item<'_>, path: &str) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        let found = self.root.get(path).expect("what is there can be found");
+        assert_eq!(kind(found), kind(item), "{path}");
+        match item {
+            Item::Record(view) => self.record(view, path),
+            Item::Array(array) => {
+                assert_eq!(array.iter().len(), array.len());
+                assert_eq!(array.elements().len(), array.dims().iter().product::<usize>());
+                assert!(array.get(array.len()).is_none());
+                for (i, element) in array.iter().enumerate().take(self.left) {
+                    self.item(element, &format!("{path}[{i}]"));
+                }
+            }
+            _ => assert_eq!(format!("{found:?}"), format!("{item:?}"), "{path}"),
+        }
+        let (f64, i64, str) = (self.root.f64(path), self.root.i64(path), self.root.str(path));
+        [f64.err(), i64.err(), str.err()].iter().flatten().for_each(refusal);
+    }
+}
+
+/// What an item is, and how many parts it has.
+fn kind(item: Item<'_>) -> (std::mem::Discriminant<Item<'_>>, usize) {
+    let parts = match item {
+        Item::Record(view) => view.fields().len(),
+        Item::Array(array) => array.len(),
+        _ => 0,
+    };
+    (std::mem::discriminant(&item), parts)
+}
