@@ -13,6 +13,9 @@ pub struct Level(pub(crate) Kind);
 pub(crate) enum Kind {
     /// What every processor has that the program was compiled for: SSE2 on x86-64, NEON on 64-bit ARM.
     Portable,
+    /// NEON, by name: for what compilers do not find by themselves.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// SSSE3 and SSE4.1.
     #[cfg(target_arch = "x86_64")]
     Ssse3,
@@ -43,18 +46,22 @@ impl Level {
                 }
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Level(Kind::Neon));
+        }
         all
     }
 
     /// The best level of this processor. It is found out once.
     #[inline]
     pub fn best() -> Level {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         {
             static BEST: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
             *BEST.get_or_init(|| Level::all().pop().unwrap_or(Level::PORTABLE))
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         Level::PORTABLE
     }
 }
@@ -72,6 +79,8 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Kind::Portable => "portable",
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => "NEON",
             #[cfg(target_arch = "x86_64")]
             Kind::Ssse3 => "SSSE3",
             #[cfg(target_arch = "x86_64")]
@@ -115,7 +124,7 @@ macro_rules! for_each_level {
             }
             #[cfg(not(target_arch = "x86_64"))]
             {
-                let $crate::level::Kind::Portable = level.0;
+                let _ = level;
                 $portable($($argument),*)
             }
         }

@@ -10,10 +10,12 @@
 
 mod convert;
 mod level;
+mod shuffle;
 
 mod swap;
 
 pub use convert::{Kind, Number, convert, convert_at};
 pub use level::Level;
+pub use shuffle::{Run, Shuffle};
 
 pub use swap::{swap, swap_at};

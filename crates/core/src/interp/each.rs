@@ -1,11 +1,11 @@
-//! Arrays of structures. Steps that write only the element itself run column by column - one step on many elements, then
-//! the next - so that what there is to find out about a step is found out once. Steps that lay down blocks run element
-//! by element, since that is the order of blocks.
+//! Arrays of structures. What is done by moving single bytes is done to each element at once; other steps that write only
+//! the element itself run column by column - one step on many elements, then the next - so that what there is to find out
+//! about a step is found out once. Steps that lay down blocks run element by element, since that is the order of blocks.
 
 use super::bytes::{self, Column};
 use super::{Output, Run, convert};
 use crate::error::Result;
-use crate::plan::{Conversion, Step, Transform};
+use crate::plan::{Conversion, Step, Steps, Transform};
 
 /// On so many elements one step runs before the next: enough to forget what a step costs, and few enough to stay in the
 /// fastest cache.
@@ -20,7 +20,7 @@ impl<O: Output> Run<'_, O> {
         dst: usize,
         count: usize,
         sizes: (usize, usize),
-        steps: &[Step],
+        steps: &Steps,
         field: usize,
         dims: &[usize],
     ) -> Result<()> {
@@ -47,11 +47,24 @@ impl<O: Output> Run<'_, O> {
     }
 
     /// Runs those steps that are columns. Returns whether every number fitted.
-    fn columns(&mut self, steps: &[Step], at: (usize, usize), rows: usize, sizes: (usize, usize)) -> bool {
+    fn columns(&mut self, steps: &Steps, at: (usize, usize), rows: usize, sizes: (usize, usize)) -> bool {
         let src = &self.src[at.0..][..rows * sizes.0];
         let dst = &mut self.out.bytes()[at.1..][..rows * sizes.1];
+        let schedule = steps.schedule().and_then(|schedule| Some((schedule, schedule.shuffle.as_ref()?)));
+        if let Some((schedule, shuffle)) = schedule {
+            let mut done = 0;
+            if let Some((count, many)) = &schedule.many {
+                many.each(rows / count, (src, sizes.0 * count), (dst, sizes.1 * count));
+                done = rows - rows % count;
+            }
+            shuffle.each(rows - done, (&src[done * sizes.0..], sizes.0), (&mut dst[done * sizes.1..], sizes.1));
+        }
         let mut columns = Columns { src: (src, sizes.0), dst: (dst, sizes.1), rows };
-        steps.iter().filter(|step| is_column(step)).all(|step| columns.step(step))
+        let mut run = |step: &Step| !is_column(step) || columns.step(step);
+        match schedule {
+            Some((schedule, _)) => schedule.unshuffled.iter().all(|&index| run(&steps[index])),
+            None => steps.iter().all(run),
+        }
     }
 }
 

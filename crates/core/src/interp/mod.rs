@@ -10,7 +10,7 @@ mod bytes;
 mod convert;
 mod each;
 mod fast;
-mod gathered;
+mod schedule;
 mod wide;
 
 use crate::error::{Code, Error, Result};
@@ -78,8 +78,8 @@ pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
     out.grow(plan.native().size())?;
     let mut run = Run { plan, src: body.bytes(), out };
-    match plan.gathered() {
-        Some(gathered) => run.gathered(gathered),
+    match plan.steps().schedule() {
+        Some(schedule) => run.scheduled(schedule),
         None => run.steps(plan.steps(), 0, 0),
     }
 }

@@ -4,6 +4,7 @@ use super::block::Block;
 use super::find::At;
 use super::make::Maker;
 use super::rules::Rule;
+use super::schedule::Steps;
 use super::step::{Conversion, Number, NumberClass, Step, Symbols, Transform};
 use crate::error::{Code, Error, Result};
 use crate::format::{Element, Enumeration, FloatKind, Machine, Structure, Symbol};
@@ -77,8 +78,15 @@ impl Maker<'_> {
         self.structure(At::start(w), At::start(n), path, &mut block)?;
         let moved = block.relocated || w.size() != n.size();
         let steps = block.finish();
-        let each = || Transform::Each { src: w.size(), dst: n.size(), steps: steps.as_slice().into() };
-        Ok(Change { transform: whole(&steps, w, n).unwrap_or_else(each), moved })
+        let transform = match whole(&steps, w, n) {
+            Some(whole) => whole,
+            None => Transform::Each {
+                src: w.size(),
+                dst: n.size(),
+                steps: Arc::new(Steps::on_elements(steps, (w.size(), n.size()))),
+            },
+        };
+        Ok(Change { transform, moved })
     }
 
     fn number(&self, from: Number, to: Number, per: usize) -> Transform {

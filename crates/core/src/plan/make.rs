@@ -8,10 +8,10 @@
 use super::block::Block;
 use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
-use super::gathered::Gathered;
 use super::lengths::Lengths;
 use super::report::{Action, FieldReport, checks};
 use super::rules::{Faults, Rule, Rules};
+use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
 use super::{FieldPath, Plan};
 use crate::error::{Code, Error, Result};
@@ -47,9 +47,8 @@ pub(super) fn plan(
     }
     // A native record that ends in gaps may be longer than what is moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
-    let steps: Box<[Step]> = block.finish().into();
-    let (gathered, paths) = (Gathered::of(&steps), maker.paths.into());
-    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, gathered, paths, direct })
+    let (steps, paths) = (block.finish().into(), maker.paths.into());
+    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, paths, direct })
 }
 
 pub(super) struct Maker<'r> {
@@ -210,14 +209,14 @@ impl Maker<'_> {
     }
 
     /// The steps that fill an element for which none came, if that can be; none if it becomes zeros.
-    fn rest(&mut self, w: &Field, n: &Field, path: &str) -> Result<Arc<[Step]>> {
+    fn rest(&mut self, w: &Field, n: &Field, path: &str) -> Result<Arc<Steps>> {
         let mut rest = Block::default();
         if self.may_lack_elements(w, n) {
             self.blank(&n.element, 0, 1, &element_path(n, path), &mut rest)?;
         }
         Ok(match rest.finish() {
-            steps if matches!(steps[..], [Step::Fill { bytes: Bytes::Zero(_), .. }]) => Arc::new([]),
-            steps => steps.into(),
+            steps if matches!(steps[..], [Step::Fill { bytes: Bytes::Zero(_), .. }]) => Arc::new(Steps::default()),
+            steps => Arc::new(steps.into()),
         })
     }
 

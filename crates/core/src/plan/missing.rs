@@ -9,6 +9,7 @@ use super::step::{Bytes, Step, Transform};
 use crate::error::{Code, Error, Result};
 use crate::format::{Element, Field, Structure};
 use crate::value::Value;
+use std::sync::Arc;
 
 impl Maker<'_> {
     /// A field for which nothing comes.
@@ -74,7 +75,7 @@ impl Maker<'_> {
                 if steps.iter().all(|step| matches!(step, Step::Fill { bytes: Bytes::Zero(_), .. })) {
                     block.fill(dst, Bytes::Zero(size * count));
                 } else {
-                    let transform = Transform::Each { src: 0, dst: size, steps: steps.into() };
+                    let transform = Transform::Each { src: 0, dst: size, steps: Arc::new(steps.into()) };
                     block.push(Step::Elements { src: 0, dst, count, transform, field: usize::MAX }, true);
                 }
                 Ok(())

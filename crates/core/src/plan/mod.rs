@@ -9,18 +9,19 @@ mod block;
 mod default;
 mod element;
 mod find;
-mod gathered;
 mod lengths;
 mod make;
 mod missing;
 mod report;
 mod rules;
+mod schedule;
 mod step;
 mod text;
 
-pub(crate) use gathered::{Gathered, Singles};
 pub use report::{Action, FieldReport, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
+pub use schedule::Steps;
+pub(crate) use schedule::{Schedule, Singles};
 pub use step::{
     Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, SymbolEntry, Symbols, Transform,
 };
@@ -50,8 +51,7 @@ pub struct Plan {
     wire: Format,
     native: Format,
     faults: Faults,
-    steps: Box<[Step]>,
-    gathered: Option<Box<Gathered>>,
+    steps: Steps,
     pub(crate) paths: Box<[FieldPath]>,
     direct: bool,
 }
@@ -109,14 +109,8 @@ impl Plan {
     }
 
     /// The steps, in the order in which they run.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &Steps {
         &self.steps
-    }
-
-    /// The steps in an order that suits an interpreter better, if there is one.
-    #[inline]
-    pub(crate) fn gathered(&self) -> Option<&Gathered> {
-        self.gathered.as_deref()
     }
 
     /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are

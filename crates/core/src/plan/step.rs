@@ -4,6 +4,7 @@
 //! array of structures. They are proven in bounds where the plan is made.
 
 use super::rules::Faults;
+use super::schedule::Steps;
 use crate::format::{ByteOrder, FloatKind};
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ pub enum Transform {
         /// Bytes from one element to the next in the destination.
         dst: usize,
         /// What is done to one element.
-        steps: Arc<[Step]>,
+        steps: Arc<Steps>,
     },
 }
 
@@ -167,7 +168,7 @@ pub struct Array {
     pub transform: Transform,
     /// What fills an element for which none came, where the destination has room for a fixed number. All zeros if there
     /// are no steps.
-    pub rest: Arc<[Step]>,
+    pub rest: Arc<Steps>,
     /// Whether elements for which there is no room are dropped, and a null pointer is taken for zeros.
     pub lenient: bool,
     /// Which field it is, for errors.

@@ -1,25 +1,32 @@
-//! Records of many single numbers of other types: all that are converted alike are brought together, converted in one
-//! go, and put in their places.
+//! Records of many single bytes and numbers: they are moved all at once, and all that are converted alike are brought
+//! together, converted in one go, and put in their places.
 
 use super::{Output, Run, bytes, convert};
 use crate::error::Result;
-use crate::plan::{Gathered, Singles};
+use crate::plan::{Schedule, Singles};
 
 /// So many numbers are converted at a time.
 const MANY: usize = 64;
 
 impl<O: Output> Run<'_, O> {
-    /// Runs all steps of the plan, of which `gathered` is another order.
-    #[inline(never)]
-    pub(super) fn gathered(&mut self, gathered: &Gathered) -> Result<()> {
-        let (mut from, mut to) = ([0; 8 * MANY], [0; 8 * MANY]);
-        let steps = self.plan.steps();
-        if gathered.singles.iter().all(|singles| self.singles(singles, &mut from, &mut to)) {
-            gathered.others.iter().try_for_each(|&index| self.step(&steps[index], 0, 0))
-        } else {
-            // The number that does not fit is found again, in the order of the fields.
-            self.steps(steps, 0, 0)
+    /// Runs all steps of the plan, of which `schedule` is another order.
+    #[inline]
+    pub(super) fn scheduled(&mut self, schedule: &Schedule) -> Result<()> {
+        if let Some(shuffle) = &schedule.shuffle {
+            shuffle.run(self.src, self.out.bytes());
         }
+        if !schedule.singles.is_empty() && !self.all_singles(&schedule.singles) {
+            // The number that does not fit is found again, in the order of the fields.
+            return self.steps(self.plan.steps(), 0, 0);
+        }
+        schedule.others.iter().try_for_each(|&index| self.step(&self.plan.steps()[index], 0, 0))
+    }
+
+    /// Converts numbers of every kind. Returns whether all fitted.
+    #[inline(never)]
+    fn all_singles(&mut self, singles: &[Singles]) -> bool {
+        let (mut from, mut to) = ([0; 8 * MANY], [0; 8 * MANY]);
+        singles.iter().all(|singles| self.singles(singles, &mut from, &mut to))
     }
 
     /// Converts numbers of one kind. Returns whether all fitted.
@@ -60,7 +67,7 @@ mod tests {
         body.extend(b"depth\0");
         let run = |body: &[u8], faults| {
             let plan = Plan::new(&wire, &native, &Rules::new(), faults).unwrap();
-            assert_eq!(plan.gathered().map(|gathered| gathered.singles.len()), Some(2));
+            assert_eq!(plan.steps().schedule().map(|schedule| schedule.singles.len()), Some(2));
             let mut out = Vec::new();
             interp::run(&plan, verifier.verify(body).unwrap(), &mut out).map(|()| out)
         };
