@@ -295,7 +295,9 @@ impl Reader<'_> {
                 return Err(error.within(&name));
             }
             let extent = field.extent(machine.pointer);
-            end = extent.and_then(|extent| field.offset.checked_add(extent)).ok_or_else(|| Error::new(Code::Size))?;
+            end = extent.and_then(|extent| field.offset.checked_add(extent)).ok_or_else(|| {
+                Error::new(Code::Size).at(&*field.name).within(&name).expected(format_args!("less than {MAX_RECORD}"))
+            })?;
             fields.push(field);
         }
         Structure::new(name, machine, size, align, fields)
