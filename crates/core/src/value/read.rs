@@ -5,7 +5,8 @@ use crate::scalar::{Float, Real};
 use crate::view::{Array, Item, View};
 
 impl View<'_> {
-    /// The whole record, as a tree of owned values. [`value::body`](crate::value::body) makes the same body of it again.
+    /// The whole record, as a tree of owned values. [`value::body`](crate::value::body) makes the same body of it again, but
+    /// that a pointer to a single string that is null becomes a null pointer.
     pub fn to_value(&self) -> Value {
         Value::Record(self.fields().map(|(field, item)| (field.name.clone(), item.to_value())).collect())
     }
