@@ -1,0 +1,50 @@
+//! The command that makes mutants, and gives them to everything that a receiver does.
+//!
+//! ```text
+//! isoform-hostile mutants [SEED [COUNT]]    so many mutants; exit status 1 if one of them found a defect
+//! isoform-hostile mutant SEED NUMBER        one of them again; --write puts its bytes on standard output instead
+//! isoform-hostile bits                      bits and ends of a description and a record, each changed once
+//! ```
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
+
+mod bits;
+mod mutants;
+
+use isoform_hostile::memory::Counting;
+use std::io::Write;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Some(code) => code,
+        None => {
+            eprintln!("usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Option<ExitCode> {
+    match *words {
+        ["mutants"] => Some(mutants::run(1, 200_000)),
+        ["mutants", seed] => Some(mutants::run(seed.parse().ok()?, 200_000)),
+        ["mutants", seed, count] => Some(mutants::run(seed.parse().ok()?, count.parse().ok()?)),
+        ["mutant", seed, number] => {
+            let mutant = mutants::Source::new(seed.parse().ok()?).mutant(number.parse().ok()?);
+            println!("{} bytes: {:?}", mutant.len(), isoform_hostile::receive(&mutant));
+            Some(ExitCode::SUCCESS)
+        }
+        ["mutant", seed, number, "--write"] => {
+            let mutant = mutants::Source::new(seed.parse().ok()?).mutant(number.parse().ok()?);
+            std::io::stdout().write_all(&mutant).ok()?;
+            Some(ExitCode::SUCCESS)
+        }
+        ["bits"] => Some(bits::run()),
+        _ => None,
+    }
+}
