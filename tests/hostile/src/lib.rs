@@ -1,13 +1,13 @@
 //! Hostile input, and everything that a receiver does with it.
 //!
-//! [`receive`] takes any bytes for a stream and does with them all that a program of this library can do: reads them in
+//! [`receive()`] takes any bytes for a stream and does with them all that a program of this library can do: reads them in
 //! several ways, verifies, views, converts into other formats and into structs with pointers, writes text and reads it.
 //! What it is given may be refused; what is accepted must be the same by every way. It panics where anything is otherwise, so
 //! that whoever calls it - the command of this crate with its mutants, a fuzzer - has found a defect.
 //!
 //! | | |
 //! |---|---|
-//! | [`receive`], [`receive_text`] | everything that is done with a stream, and with JSON |
+//! | [`receive()`], [`receive_text`] | everything that is done with a stream, and with JSON |
 //! | [`seeds`] | good streams, of which [`isoform_testing::mutate`](mod@isoform_testing::mutate) makes bad ones |
 //! | [`memory`] | how much memory that took |
 #![deny(unsafe_op_in_unsafe_fn)]
