@@ -3,7 +3,7 @@
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use isoform::plan;
+use isoform::{Limits, plan};
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -87,6 +87,9 @@ pub(crate) struct Dump {
     /// Only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+    /// Pass over records of more than so many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
+    pub(crate) max_message: u64,
 }
 
 /// How records are shown.
@@ -98,6 +101,10 @@ pub(crate) enum Style {
 }
 
 impl Dump {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { message: self.max_message, ..Limits::default() }
+    }
+
     pub(crate) fn style(&self) -> Style {
         match (self.json, self.table) {
             (true, _) => Style::Json,

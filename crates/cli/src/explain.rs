@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::failure::Failure;
-use crate::open::open;
+use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
 use isoform::plan::{FieldReport, Plan, Rules, Verdict, compare};
@@ -150,7 +150,7 @@ fn print_json(
 /// The one format of each source that is meant: the only one, or the one whose name is in the other source too.
 fn formats(wire: &str, native: &str, output: &Output) -> Result<(Format, Format), Failure> {
     let all = |source: &str| -> Result<Vec<Format>, Failure> {
-        let mut formats = open(source, output)?.formats()?;
+        let mut formats = open(source, no_messages(), output)?.formats()?;
         let all = formats.by_ref().collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() { Err(formats.none()) } else { Ok(all) }
     };

@@ -121,6 +121,7 @@ fn hint(code: Code) -> Option<&'static str> {
         Code::UnknownFormat => {
             "put a stream that describes it in front, as in `cat described.iso this.iso | isoform dump -`"
         }
+        Code::MessageSize => "`dump --max-message BYTES` shows larger ones too",
         Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message at a multiple of 16",
         Code::Version | Code::Flags => "it was written by a newer version: update this command",
         Code::NoSuchField | Code::WrongType => {

@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::failure::Failure;
-use crate::open::open;
+use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned};
 use isoform::format::Type;
 use isoform::{ByteOrder, Element, Enumeration, Field, Format, Structure};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const SHORT: usize = 28;
 
 pub(crate) fn run(arguments: &args::Format, output: &mut Output) -> Result<(), Failure> {
-    let mut formats = open(&arguments.source, output)?.formats()?;
+    let mut formats = open(&arguments.source, no_messages(), output)?.formats()?;
     let (mut shown, mut failed) = (0, None);
     for format in formats.by_ref() {
         match format {

@@ -3,7 +3,7 @@
 use crate::args;
 use crate::failure::Failure;
 use crate::format;
-use crate::open::open;
+use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned};
 use crate::source::named_layout;
 use isoform::{ByteOrder, FloatKind, Format, Layout, Structure};
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &args::Layout, output: &mut Output) -> Result<(), F
             false => Ok(show(&layouts, output)?),
         };
     };
-    for (i, formats) in open(source, output)?.formats_on(&layouts)?.iter().enumerate() {
+    for (i, formats) in open(source, no_messages(), output)?.formats_on(&layouts)?.iter().enumerate() {
         if arguments.json {
             for (layout, format) in layouts.iter().zip(formats) {
                 let mut object = format::to_json(format);

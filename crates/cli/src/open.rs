@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::source::{Bytes, Source};
 use isoform::format::Shape;
 use isoform::stream::Reader;
-use isoform::{Element, Format, Layout, Structure, Token};
+use isoform::{Element, Format, Layout, Limits, Structure, Token};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,6 +15,11 @@ use std::path::Path;
 const MAGIC: u8 = 0x89;
 /// Text of shapes is read as a whole, and nobody writes more than this.
 const MAX_TEXT: u64 = 1 << 20;
+
+/// For who wants formats only: messages are passed over, however long they are.
+pub(crate) fn no_messages() -> Limits {
+    Limits { message: u64::MAX, ..Limits::default() }
+}
 
 /// A source that has been opened.
 pub(crate) struct Opened {
@@ -34,7 +39,7 @@ pub(crate) enum Content {
 }
 
 /// Opens a source. Output that was written before is shown before waiting for more input.
-pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
+pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened, Failure> {
     let bytes = match Source::parse(text, Path::exists)? {
         Source::Bytes(bytes) => bytes,
         Source::Later(kind) => {
@@ -54,7 +59,7 @@ pub(crate) fn open(text: &str, output: &Output) -> Result<Opened, Failure> {
             });
             Content::Shape(shape.map_err(|failure| failure.about(&name))?)
         }
-        _ => Content::Stream(Box::new(Reader::new(input))),
+        _ => Content::Stream(Box::new(Reader::within(input, limits))),
     };
     Ok(Opened { name, content, choice: Choice(choice), layout })
 }
@@ -258,7 +263,10 @@ impl Input {
     /// All of it, as text.
     fn text(&mut self) -> Result<String, Failure> {
         let mut bytes = Vec::new();
-        self.take(MAX_TEXT).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
+        self.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
+        if bytes.len() as u64 > MAX_TEXT {
+            return Err(Failure::usage(format!("a text of more than {MAX_TEXT} bytes (limit: text), or no stream")));
+        }
         match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Ok(text),
             _ => Err(neither()),

@@ -90,11 +90,11 @@ codes! {
 
     /// A message is larger than this receiver accepts.
     MessageSize = 200 Limit "message too large";
-    /// A description is larger than 64 KiB.
+    /// A description is larger than 64 KiB, or than this receiver accepts.
     DescriptionSize = 201 Limit "description too large";
-    /// Structures are nested deeper than 32 levels.
+    /// Structures are nested deeper than 32 levels, or than this receiver accepts.
     Depth = 202 Limit "nested too deeply";
-    /// A format has more than 4,096 fields in all.
+    /// A format has more than 4,096 fields in all, or than this receiver accepts.
     Fields = 203 Limit "too many fields";
     /// A record, an array or an offset is larger than this machine or its format can address.
     Size = 204 Limit "too large to address";

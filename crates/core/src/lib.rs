@@ -20,6 +20,7 @@
 pub mod error;
 pub mod format;
 pub mod interp;
+mod limits;
 pub mod message;
 pub mod plan;
 pub mod scalar;
@@ -33,6 +34,7 @@ pub use format::{
     ByteOrder, Description, Dimension, Element, Enumeration, Field, FieldList, FloatKind, Format, Layout, Machine,
     Shape, Structure, Symbol, Token,
 };
+pub use limits::Limits;
 pub use plan::{Faults, Plan, Rules};
 pub use value::Value;
 pub use verify::{Body, Verifier};

@@ -1,6 +1,8 @@
 //! The limits of `spec/format.md`, and descriptions made to hurt.
 
-use isoform_core::{Code, Element, Enumeration, Field, Format, Layout, Machine, Shape, Structure};
+use isoform_core::{
+    Code, Element, Enumeration, Field, Format, Layout, Limits, Machine, Shape, Structure, Value, value,
+};
 use std::sync::Arc;
 
 const MACHINE: Machine = Layout::X86_64.machine();
@@ -26,14 +28,16 @@ fn records_are_nested_32_levels_and_no_deeper() {
     }
     let format = Format::new(Arc::new(structure.clone())).unwrap();
     assert_eq!(Format::parse(format.description().as_bytes()).unwrap(), format);
-    assert_eq!(nest("level33", structure).unwrap_err().code(), Code::Depth);
+    let error = nest("level33", structure).unwrap_err();
+    assert_eq!(error.to_string(), "nested too deeply at level33: expected at most 32 levels (limit: depth), came 33");
 }
 
 #[test]
 fn a_format_has_4096_fields_and_no_more() {
     let bytes = |count: usize| (0..count).map(|i| byte(&format!("f{i}"), i)).collect::<Vec<_>>();
     let flat = |count: usize| Structure::new("flat", MACHINE, count, 1, bytes(count));
-    assert_eq!(flat(4097).unwrap_err().code(), Code::Fields);
+    let error = flat(4097).unwrap_err();
+    assert_eq!(error.to_string(), "too many fields at flat: expected at most 4096 (limit: fields), came 4097");
     let format = Format::new(Arc::new(flat(4096).unwrap())).unwrap();
     assert_eq!(Format::parse(format.description().as_bytes()).unwrap(), format);
     assert_eq!(nest("one_more", flat(4096).unwrap()).unwrap_err().code(), Code::Fields);
@@ -63,7 +67,59 @@ fn descriptions_have_64_kib_and_no_more() {
     assert!(largest.description().as_bytes().len() > 65_000);
     assert_eq!(Format::parse(largest.description().as_bytes()).unwrap(), largest);
     assert_eq!(format(4400).unwrap_err().code(), Code::DescriptionSize);
-    assert_eq!(Format::parse(&[0; (64 << 10) + 1]).unwrap_err().code(), Code::DescriptionSize);
+    let error = Format::parse(&[0; (64 << 10) + 1]).unwrap_err();
+    let text = "description too large: expected at most 65536 bytes (limit: description), came 65537";
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn a_receiver_may_have_lower_limits() {
+    let inner = Structure::new("inner", MACHINE, 2, 1, vec![byte("x", 0), byte("y", 1)]).unwrap();
+    let format = Format::new(Arc::new(nest("outer", inner).unwrap())).unwrap();
+    let description = format.description().as_bytes();
+    let exact = Limits { depth: 2, fields: 3, description: description.len(), ..Limits::default() };
+    assert_eq!(Format::parse_within(description, &exact).unwrap(), format);
+    let length = description.len();
+    for (limits, text) in [
+        (
+            Limits { depth: 1, ..exact },
+            "nested too deeply at outer: expected at most 1 levels (limit: depth), came 2".to_string(),
+        ),
+        (
+            Limits { fields: 2, ..exact },
+            "too many fields at outer: expected at most 2 (limit: fields), came 3".to_string(),
+        ),
+        (
+            Limits { description: length - 1, ..exact },
+            format!("description too large: expected at most {} bytes (limit: description), came {length}", length - 1),
+        ),
+    ] {
+        assert_eq!(Format::parse_within(description, &limits).unwrap_err().to_string(), text);
+    }
+}
+
+/// More than the specification allows cannot be had.
+#[test]
+fn no_limit_of_the_specification_can_be_raised() {
+    let wide = Limits { depth: 100, fields: 100_000, description: 1 << 20, ..Limits::default() };
+    let error = Format::parse_within(&[0; (64 << 10) + 1], &wide).unwrap_err();
+    assert_eq!(error.code(), Code::DescriptionSize);
+    assert!(wide.admit_description(64 << 10).is_ok());
+    // A structure of 4,097 bytes in 4,097 fields, none of which has a name of more than two letters.
+    let name = |i: u16| [b'a' + (i % 26) as u8, b'A' + (i / 26 % 26) as u8, b'a' + (i / 676) as u8];
+    let fields = (0..4097u16).flat_map(|i| [&[3][..], &name(i), &[0, 2, 1]].concat());
+    let description: Vec<u8> = [1, 0, 1, 1, b'r', 0x81, 0x20, 0, 0x81, 0x20].into_iter().chain(fields).collect();
+    assert_eq!(Format::parse_within(&description, &wide).unwrap_err().code(), Code::Fields);
+}
+
+/// A record that nobody would accept is not made, however small the text of it is.
+#[test]
+fn a_body_is_made_no_larger_than_a_message() {
+    let format = |size: usize| Shape::new("r").field("x", &format!("u8[{size}]")).on(&Layout::X86_64).unwrap();
+    let error = value::body(&format(1 << 39), &Value::Record(vec![])).unwrap_err();
+    assert_eq!(error.code(), Code::MessageSize);
+    assert!(error.to_string().contains("at most 1073741824 bytes (limit: message)"), "{error}");
+    assert_eq!(value::body(&format(1 << 20), &Value::Record(vec![])).unwrap().len(), 1 << 20);
 }
 
 /// A large enumeration in a structure that is nested some thousand times is read, and written again, once.

@@ -1,7 +1,7 @@
 //! Holds the text in `spec/` to the code: what stands there in tables and examples is what the code does.
 
 use isoform_core::message::{Split, split};
-use isoform_core::{Class, Code, Element, FloatKind, Format, Layout};
+use isoform_core::{Class, Code, Element, FloatKind, Format, Layout, Limits};
 
 fn spec(file: &str) -> String {
     let path = format!("{}/../../spec/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -34,6 +34,25 @@ fn errors_are_listed_as_they_are() {
         .collect();
     assert_eq!(listed, expected, "spec/errors.md and Code differ; the table should read\n{}", expected.join("\n"));
     assert!(Code::ALL.windows(2).all(|pair| (pair[0] as u16) < pair[1] as u16), "by ascending number");
+}
+
+#[test]
+fn limits_are_listed_as_they_are() {
+    let Limits { depth, fields, description, message, formats, registry } = Limits::default();
+    let expected = [
+        ("`depth`", depth as u64, "Depth"),
+        ("`fields`", fields as u64, "Fields"),
+        ("`description`", description as u64, "DescriptionSize"),
+        ("`message`", message, "MessageSize"),
+        ("`formats`", formats as u64, "-"),
+        ("`registry`", registry as u64, "-"),
+    ];
+    let rows = rows(&spec("../docs/limits.md"));
+    let listed: Vec<(&str, u64, &str)> = (rows.iter())
+        .filter(|row| row.len() == 5 && row[0].starts_with('`'))
+        .map(|row| (&*row[0], row[1].parse().unwrap(), &*row[4]))
+        .collect();
+    assert_eq!(listed, expected);
 }
 
 /// The bytes of the block that begins with this line, each line of it being bytes, two spaces, and a remark.

@@ -75,7 +75,8 @@ pub mod derive {
     pub use std::sync::OnceLock;
 }
 
-/// The programs of the README compile.
+/// The programs of the README and of other documents compile.
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/limits.md")]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -4,15 +4,12 @@
 //! [`Resolver`] finds. What the program itself declares is [registered](Registry::register) and stays; what was learned
 //! from others is bounded, so that no peer can fill the memory with descriptions.
 
-use isoform_core::{Code, Error, Format, Result, Token};
+use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use portable_atomic::{AtomicU64, Ordering};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, hash_map};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
-
-/// How many learned formats a registry keeps unless told otherwise.
-pub const LEARNED_FORMATS: usize = 1024;
 
 /// Somewhere to ask for the description of a format that is not known here: a format service, a folder, a table.
 pub trait Resolver: Send + Sync {
@@ -46,17 +43,20 @@ pub struct Registry(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    limits: Limits,
     table: RwLock<Table>,
     /// Counts uses, so that the format whose last use is longest ago can be told.
     clock: AtomicU64,
     resolver: RwLock<Option<Arc<dyn Resolver>>>,
 }
 
+#[derive(Default)]
 struct Table {
     entries: HashMap<Token, Entry>,
     /// Every learned format, under a count of uses that is not later than its last use.
     oldest: BinaryHeap<Reverse<(u64, Token)>>,
-    bound: usize,
+    /// What their descriptions have together.
+    bytes: usize,
 }
 
 struct Entry {
@@ -64,24 +64,22 @@ struct Entry {
     used: AtomicU64,
 }
 
-impl Default for Table {
-    fn default() -> Self {
-        Table { entries: HashMap::new(), oldest: BinaryHeap::new(), bound: LEARNED_FORMATS }
-    }
-}
-
 impl Registry {
-    /// A registry that knows nothing yet, and keeps up to [`LEARNED_FORMATS`].
+    /// A registry that knows nothing yet.
     pub fn new() -> Registry {
         Registry::default()
     }
 
-    /// Keeps at most so many learned formats from now on; those whose last use is longest ago go first.
-    /// Registered formats do not count.
-    pub fn set_bound(&self, bound: usize) {
-        let mut table = self.write();
-        table.bound = bound;
-        table.evict();
+    /// The same, with limits for what is learned, and for the streams that are read with it. Registered formats have
+    /// none. A registry that keeps less than the default may forget a format that a writer takes to be known, whose
+    /// messages are then refused.
+    pub fn within(limits: Limits) -> Registry {
+        Registry(Arc::new(Shared { limits, ..Shared::default() }))
+    }
+
+    /// What is put up with.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     /// Asks `resolver` from now on for formats that are not known here.
@@ -98,7 +96,9 @@ impl Registry {
         if let Some(known) = table.entries.get(&format.token()) {
             same(known, format.description().as_bytes())?;
         }
+        let learned = table.oldest.len();
         table.oldest.retain(|Reverse((_, token))| *token != format.token());
+        table.bytes -= (learned - table.oldest.len()) * length(format);
         table.entries.insert(format.token(), Entry { format: format.clone(), used: self.now().into() });
         Ok(())
     }
@@ -106,18 +106,16 @@ impl Registry {
     /// The format of these description bytes, known from now on. A format that is known already is not parsed again.
     ///
     /// # Errors
-    /// As [`Format::parse`]; [`Code::TokenMismatch`] if another description is known under its token.
+    /// As [`Format::parse_within`]; [`Code::TokenMismatch`] if another description is known under its token.
     pub fn learn(&self, description: &[u8]) -> Result<Format> {
-        if description.len() > isoform_core::format::MAX_DESCRIPTION {
-            return Format::parse(description); // refused before anything is hashed
-        }
+        self.limits().admit_description(description.len() as u64)?;
         let token = Token::of(description);
         if let Some(known) = self.read().entries.get(&token) {
             same(known, description)?;
             return Ok(self.used(known));
         }
-        let format = Format::parse(description)?;
-        self.write().learned(&format, self.now());
+        let format = Format::parse_within(description, self.limits())?;
+        self.write().learned(&format, self.now(), self.limits());
         Ok(format)
     }
 
@@ -177,26 +175,31 @@ impl fmt::Debug for Registry {
 }
 
 impl Table {
-    /// Adds a format under the bound, unless another thread was faster.
-    fn learned(&mut self, format: &Format, used: u64) {
+    /// Adds a format within the limits, unless another thread was faster.
+    fn learned(&mut self, format: &Format, used: u64, limits: &Limits) {
         if let hash_map::Entry::Vacant(place) = self.entries.entry(format.token()) {
             place.insert(Entry { format: format.clone(), used: used.into() });
             self.oldest.push(Reverse((used, format.token())));
-            self.evict();
+            self.bytes += length(format);
+            self.evict(limits);
         }
     }
 
-    /// Forgets the learned formats whose last use is longest ago, until the bound holds. An entry of the heap that has
+    /// Forgets the learned formats whose last use is longest ago, until the limits hold. An entry of the heap that has
     /// been used since it was put there goes back under its last use; each use causes that at most once.
-    fn evict(&mut self) {
-        while self.oldest.len() > self.bound {
+    fn evict(&mut self, limits: &Limits) {
+        while self.oldest.len() > limits.formats || self.bytes > limits.registry {
             let Some(Reverse((then, token))) = self.oldest.pop() else { return };
             match self.entries.get(&token).map(|entry| entry.used.load(Ordering::Relaxed)) {
                 Some(used) if used > then => self.oldest.push(Reverse((used, token))),
-                _ => drop(self.entries.remove(&token)),
+                _ => self.bytes -= self.entries.remove(&token).map_or(0, |entry| length(&entry.format)),
             }
         }
     }
+}
+
+fn length(format: &Format) -> usize {
+    format.description().as_bytes().len()
 }
 
 /// A token is half of a hash: should two descriptions ever share one, the second is refused.
@@ -220,14 +223,17 @@ mod tests {
         Format::new(structure.into()).unwrap()
     }
 
+    fn keeping(formats: usize) -> Registry {
+        Registry::within(Limits { formats, ..Limits::default() })
+    }
+
     fn learn(registry: &Registry, name: &str) -> Token {
         registry.learn(format(name).description().as_bytes()).unwrap().token()
     }
 
     #[test]
     fn the_oldest_use_is_forgotten_first() {
-        let registry = Registry::new();
-        registry.set_bound(3);
+        let registry = keeping(3);
         let [a, b, c] = ["a", "b", "c"].map(|name| learn(&registry, name));
         registry.lookup(a).unwrap();
         learn(&registry, "b");
@@ -235,14 +241,11 @@ mod tests {
         assert!(registry.known(c).is_none());
         assert!(registry.known(a).is_some() && registry.known(b).is_some());
         assert_eq!(registry.lookup(c).unwrap_err().token(), Some(c));
-        registry.set_bound(1);
-        assert_eq!(registry.formats(), [format("b")]);
     }
 
     #[test]
     fn registered_formats_stay() {
-        let registry = Registry::new();
-        registry.set_bound(2);
+        let registry = keeping(2);
         learn(&registry, "own");
         registry.register(&format("own")).unwrap();
         registry.register(&format("own")).unwrap();
@@ -251,9 +254,50 @@ mod tests {
         }
         assert_eq!(registry.formats().len(), 3);
         assert!(registry.known(format("own").token()).is_some());
-        registry.set_bound(0);
+        let registry = keeping(0);
+        registry.register(&format("own")).unwrap();
         learn(&registry, "own");
+        learn(&registry, "other");
         assert_eq!(registry.formats(), [format("own")]);
+    }
+
+    #[test]
+    fn descriptions_take_no_more_than_they_may_together() {
+        let length = length(&format("a"));
+        let registry = Registry::within(Limits { registry: 3 * length, ..Limits::default() });
+        let [a, b, c] = ["a", "b", "c"].map(|name| learn(&registry, name));
+        assert_eq!(registry.formats().len(), 3);
+        // Registered, a format does not count, and leaves its room to another.
+        registry.register(&format("b")).unwrap();
+        learn(&registry, "d");
+        assert_eq!(registry.formats().len(), 4);
+        registry.lookup(a).unwrap();
+        learn(&registry, "ee");
+        assert!(registry.known(c).is_none(), "one byte more than may be");
+        assert!(registry.known(a).is_some() && registry.known(b).is_some());
+        assert_eq!(registry.0.table.read().unwrap().bytes, 2 * length + 1);
+    }
+
+    #[test]
+    fn what_is_beyond_a_limit_is_not_learned() {
+        let description = format("a");
+        let description = description.description().as_bytes();
+        let exact = Limits { depth: 1, fields: 1, description: description.len(), ..Limits::default() };
+        Registry::within(exact).learn(description).unwrap();
+        let refused = |limits| {
+            let registry = Registry::within(limits);
+            let error = registry.learn(description).unwrap_err();
+            assert!(registry.formats().is_empty());
+            (error.code(), error.to_string())
+        };
+        for (limits, code, name) in [
+            (Limits { depth: 0, ..exact }, Code::Depth, "(limit: depth), came 1"),
+            (Limits { fields: 0, ..exact }, Code::Fields, "(limit: fields), came 1"),
+            (Limits { description: 11, ..exact }, Code::DescriptionSize, "at most 11 bytes (limit: description)"),
+        ] {
+            let (came, text) = refused(limits);
+            assert!(came == code && text.contains(name), "{text}");
+        }
     }
 
     #[test]
@@ -288,8 +332,7 @@ mod tests {
 
     #[test]
     fn threads_share_it() {
-        let registry = Registry::new();
-        registry.set_bound(8);
+        let registry = keeping(8);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let registry = &registry;

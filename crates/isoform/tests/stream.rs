@@ -1,13 +1,13 @@
 //! Streams as their users meet them: whole, arriving in drops, cut anywhere, joined, and hostile.
 
-use isoform::registry::LEARNED_FORMATS;
 use isoform::stream::{Reader, Writer};
-use isoform::{ByteOrder, Code, Element, Field, Format, Machine, Registry, Structure, Token};
+use isoform::{ByteOrder, Code, Element, Enumeration, Field, Format, Limits, Machine, Registry, Structure, Token};
 use isoform_core::message::Header;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::rc::Rc;
+use std::sync::Arc;
 
 const MACHINE: Machine = Machine { order: ByteOrder::Big, pointer: 4 };
 
@@ -259,8 +259,7 @@ fn a_claim_to_be_huge_costs_nothing() {
         assert!(reader.next().unwrap().is_some());
         assert_eq!(reader.next().unwrap_err().code(), Code::MessageSize);
         assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
-        let mut reader = Reader::new(&bytes[..]);
-        reader.set_limit(u64::MAX);
+        let mut reader = Reader::within(&bytes[..], Limits { message: u64::MAX, ..Limits::default() });
         assert!(reader.next().unwrap().is_some());
         assert!(reader.peek().unwrap().is_some());
         assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
@@ -272,12 +271,14 @@ fn a_claim_to_be_huge_costs_nothing() {
 #[test]
 fn a_message_beyond_the_limit_is_passed_over() {
     let (messages, bytes, _) = sample();
-    let mut reader = Reader::new(&bytes[..]);
-    reader.set_limit(16);
+    let within = |message| Reader::within(&bytes[..], Limits { message, ..Limits::default() });
+    let mut reader = within(16);
     assert!(reader.next().unwrap().is_some());
     let error = reader.next().unwrap_err();
-    assert_eq!((error.code(), error.actual()), (Code::MessageSize, "48"));
+    assert_eq!(error.code(), Code::MessageSize);
+    assert_eq!(error.to_string(), "message too large: expected at most 16 bytes (limit: message), came 48");
     assert_eq!(read_all(&mut reader), (messages[2..].to_vec(), None));
+    assert_eq!(read_all(&mut within(48)), (messages, None));
 }
 
 #[test]
@@ -414,7 +415,27 @@ fn a_writer_goes_on_until_all_is_written_and_stops_after_a_failure() {
 
 #[test]
 fn more_formats_than_a_reader_keeps() {
-    let formats: Vec<Format> = (0..LEARNED_FORMATS + 300).map(|i| format(&format!("F{i}"), 1 + i % 7)).collect();
+    for formats in [many_formats(), large_formats()] {
+        more_than_a_reader_keeps(&formats);
+    }
+}
+
+fn many_formats() -> Vec<Format> {
+    (0..Limits::default().formats + 300).map(|i| format(&format!("F{i}"), 1 + i % 7)).collect()
+}
+
+/// Formats whose descriptions have 60,000 bytes, more of them than a reader keeps.
+fn large_formats() -> Vec<Format> {
+    let format = |i: usize| {
+        let symbols = (0..600).map(|n| (format!("{n:x>98}"), n));
+        let element = Element::Enumeration(Arc::new(Enumeration::new(true, 4, symbols).unwrap()));
+        let field = Field { name: "e".into(), element, dims: [].into(), indirect: false, offset: 0, unit: None };
+        Format::new(Structure::new(format!("L{i}"), MACHINE, 4, 4, vec![field]).unwrap().into()).unwrap()
+    };
+    (0..Limits::default().registry / 60_000 + 20).map(format).collect()
+}
+
+fn more_than_a_reader_keeps(formats: &[Format]) {
     let mut writer = Writer::new(Vec::new());
     let mut count = 0;
     for i in 0..3 * formats.len() {
@@ -424,6 +445,8 @@ fn more_formats_than_a_reader_keeps() {
         }
     }
     let bytes = writer.into_inner();
-    let (came, stopped) = read_all(&mut Reader::new(&bytes[..]));
+    let mut reader = Reader::new(&bytes[..]);
+    let (came, stopped) = read_all(&mut reader);
     assert_eq!((came.len(), stopped), (count, None));
+    assert!(reader.registry().formats().len() < formats.len(), "some are forgotten");
 }

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const TOLD: u64 = 10;
 
 pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Failure> {
-    let opened = open(&arguments.source, output)?;
+    let opened = open(&arguments.source, arguments.limits(), output)?;
     let Content::Stream(mut reader) = opened.content else {
         let failure = Failure::usage(format!("{} holds shapes, not records", opened.name));
         return Err(failure.hint("`isoform format` shows shapes"));

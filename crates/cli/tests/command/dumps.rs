@@ -107,6 +107,16 @@ fn fields_that_one_record_has_not() {
 }
 
 #[test]
+fn large_messages_are_passed_over() {
+    let run = isoform_reading(&["dump", "--json", "--max-message", "16", "-"], &stream());
+    assert_eq!(run.output, JSON.split_inclusive('\n').take(3).collect::<String>());
+    let errors = run.bad(1);
+    assert!(errors.contains("message too large: expected at most 16 bytes (limit: message), came 56"), "{errors}");
+    assert!(errors.contains("hint: `dump --max-message BYTES`"), "{errors}");
+    assert_eq!(isoform_reading(&["dump", "--json", "--max-message", "56", "-"], &stream()).good(), JSON);
+}
+
+#[test]
 fn a_format_that_is_not_there() {
     let run = isoform_reading(&["dump", "-#Trek"], &stream());
     assert_eq!(run.output, "");

@@ -7,6 +7,7 @@ use super::element::{Element, Enumeration, FloatKind};
 use super::structure::{Dimension, Field, Structure, check_name};
 use super::{ByteOrder, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
+use crate::limits::too_long_a_description;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl Description {
         varint(&mut bytes, writer.structures.len() as u64);
         writer.structures.iter().for_each(|structure| bytes.extend_from_slice(structure));
         if bytes.len() > MAX_DESCRIPTION {
-            return Err(too_large(bytes.len()).at(root.name()));
+            return Err(too_long_a_description(MAX_DESCRIPTION, bytes.len()).at(root.name()));
         }
         Ok(Description(bytes.into()))
     }
@@ -63,10 +64,6 @@ impl fmt::Debug for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Description({} bytes)", self.0.len())
     }
-}
-
-fn too_large(length: usize) -> Error {
-    Error::new(Code::DescriptionSize).expected(format_args!("at most {MAX_DESCRIPTION} bytes")).came(length)
 }
 
 /// Collects the definitions of structures, each after those that it nests.
@@ -187,11 +184,8 @@ fn unzigzag(value: u64) -> i64 {
 }
 
 /// Reads a description. What it accepts need not be canonical yet: [`Format::parse`](super::Format::parse) writes it
-/// again and compares.
+/// again and compares; nor short.
 pub(super) fn parse(bytes: &[u8]) -> Result<Arc<Structure>> {
-    if bytes.len() > MAX_DESCRIPTION {
-        return Err(too_large(bytes.len()));
-    }
     let mut reader = Reader { bytes, at: 0 };
     let version = reader.byte()?;
     if version != VERSION {

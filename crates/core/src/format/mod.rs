@@ -31,6 +31,7 @@ pub use token::Token;
 pub use types::{Kind, Length, Type, Width};
 
 use crate::error::{Code, Error, Result};
+use crate::limits::Limits;
 use crate::verify::Checks;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -173,11 +174,21 @@ impl Format {
     /// [`Code::Description`] and [`Code::NotCanonical`] for bytes that no writer makes, a limit's code for what is too
     /// large, [`Code::Declaration`] for fields that contradict each other.
     pub fn parse(description: &[u8]) -> Result<Format> {
+        Format::parse_within(description, &Limits::default())
+    }
+
+    /// The same, for who puts up with less than the specification allows.
+    ///
+    /// # Errors
+    /// As [`Format::parse`].
+    pub fn parse_within(description: &[u8], limits: &Limits) -> Result<Format> {
+        limits.admit_description(description.len() as u64)?;
         let root = description::parse(description)?;
         let format = Format::new(root)?;
         if format.0.description.as_bytes() != description {
             return Err(Error::new(Code::NotCanonical));
         }
+        limits.admit_format(&format)?;
         Ok(format)
     }
 

@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
+use crate::limits::{too_deep, too_many_fields};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::OnceLock;
@@ -115,7 +116,7 @@ impl Structure {
             return Err(fault(Code::Declaration).expected("at least one field"));
         }
         if fields.len() > MAX_FIELDS {
-            return Err(fault(Code::Fields).expected(format_args!("at most {MAX_FIELDS}")).came(fields.len()));
+            return Err(too_many_fields(MAX_FIELDS, fields.len()).at(&*name));
         }
         let fields = in_order(fields);
         let mut names = HashSet::with_capacity(fields.len());
@@ -149,10 +150,10 @@ impl Structure {
                 .came(format_args!("size {size}, alignment {align}")));
         }
         if depth > MAX_DEPTH {
-            return Err(fault(Code::Depth).expected(format_args!("at most {MAX_DEPTH} levels")).came(depth));
+            return Err(too_deep(MAX_DEPTH, depth).at(&*name));
         }
         if total_fields > MAX_FIELDS {
-            return Err(fault(Code::Fields).expected(format_args!("at most {MAX_FIELDS}")).came(total_fields));
+            return Err(too_many_fields(MAX_FIELDS, total_fields).at(&*name));
         }
         gaps |= end < size;
         let slots = fields.iter().any(Field::has_slots);

@@ -4,6 +4,7 @@ use super::lengths::Entries;
 use super::{Value, one_of};
 use crate::error::{Code, Error, Result};
 use crate::format::{ByteOrder, Element, Enumeration, Field, FloatKind, Format, Machine, Structure, integer_range};
+use crate::limits::Limits;
 use crate::scalar::{self, Real, Rounding};
 
 pub(super) fn body(format: &Format, record: &Value) -> Result<Vec<u8>> {
@@ -111,6 +112,7 @@ impl Writer {
     fn block(&mut self, align: usize, length: usize) -> Result<usize> {
         let at = self.bytes.len().next_multiple_of(align);
         let end = at.saturating_add(length);
+        Limits::default().admit_message(end as u64)?;
         let too_large = || Error::new(Code::Size).came(format_args!("a body of {end} bytes"));
         self.bytes.try_reserve(end.saturating_sub(self.bytes.len())).map_err(|_| too_large())?;
         self.bytes.resize(end, 0);

@@ -36,7 +36,7 @@ mod reader;
 mod recent;
 mod writer;
 
-pub use reader::{MESSAGE_SIZE, Reader};
+pub use reader::Reader;
 pub use writer::Writer;
 pub(crate) use writer::write_pieces;
 

@@ -4,14 +4,10 @@ use super::buffer::{Buffer, retry};
 use super::io_error;
 use super::recent::Recent;
 use crate::{Incoming, Registry};
-use isoform_core::format::MAX_DESCRIPTION;
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
-use isoform_core::{Code, Error, Format, Result};
+use isoform_core::{Code, Error, Format, Limits, Result};
 use std::fmt;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
-
-/// The largest body that a reader accepts unless told otherwise: 1 GiB.
-pub const MESSAGE_SIZE: u64 = 1 << 30;
 
 /// Reads messages, and learns formats from the descriptions between them.
 ///
@@ -28,7 +24,8 @@ pub struct Reader<R> {
     inner: R,
     buffer: Buffer,
     registry: Registry,
-    limit: u64,
+    /// Those of the registry.
+    limits: Limits,
     state: State,
     recent: Recent,
     ended: bool,
@@ -58,16 +55,24 @@ impl<R: Read> Reader<R> {
         Reader::with_registry(inner, Registry::new())
     }
 
-    /// Reads a stream whose messages may also be of formats that `registry` knows or finds. What the stream describes
-    /// becomes known there: share a registry only among streams that may crowd out each other's formats.
-    pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
-        let (buffer, state) = (Buffer::default(), State::Between);
-        Reader { inner, buffer, registry, limit: MESSAGE_SIZE, state, recent: Recent::default(), ended: false }
+    /// The same, with limits for what the stream may ask of this receiver.
+    ///
+    /// ```
+    /// use isoform::{Limits, stream::Reader};
+    /// let limits = Limits { message: 1 << 20, fields: 100, ..Limits::default() };
+    /// let reader = Reader::within(std::io::stdin(), limits);
+    /// ```
+    pub fn within(inner: R, limits: Limits) -> Reader<R> {
+        Reader::with_registry(inner, Registry::within(limits))
     }
 
-    /// Refuses messages with bodies of more than so many bytes.
-    pub fn set_limit(&mut self, bytes: u64) {
-        self.limit = bytes;
+    /// Reads a stream whose messages may also be of formats that `registry` knows or finds. What the stream describes
+    /// becomes known there: share a registry only among streams that may crowd out each other's formats. The limits of
+    /// the registry are those of the stream.
+    pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
+        let (buffer, state) = (Buffer::default(), State::Between);
+        let limits = *registry.limits();
+        Reader { inner, buffer, registry, limits, state, recent: Recent::default(), ended: false }
     }
 
     /// The next message, or `None` if no more has come.
@@ -98,7 +103,7 @@ impl<R: Read> Reader<R> {
         let State::Between = self.state else { return None };
         let padding = self.padding();
         match split(self.buffer.bytes().get(padding..)?) {
-            Ok(Split::Whole { header, body, .. }) if header.length <= self.limit => {
+            Ok(Split::Whole { header, body, .. }) if header.length <= self.limits.message => {
                 Some((self.recent.find(header.token)?, header, body.len(), padding + HEADER))
             }
             _ => None,
@@ -294,16 +299,15 @@ impl<R: Read> Reader<R> {
 
     /// Decides what to do with a message, from its header.
     fn admit(&mut self, header: Header) -> Result<()> {
-        let limit = if header.is_description() { MAX_DESCRIPTION as u64 } else { self.limit };
         self.state = State::Body { kind: Kind::Refused, header, done: 0 };
-        if header.length > limit {
-            let code = if header.is_description() { Code::DescriptionSize } else { Code::MessageSize };
-            return Err(Error::new(code).expected(format_args!("at most {limit} bytes")).came(header.length));
+        match header.is_description() {
+            true => self.limits.admit_description(header.length)?,
+            false => self.limits.admit_message(header.length)?,
         }
         let kind = match self.recent.find(header.token) {
             _ if header.is_description() => Kind::Description,
             Some(place) => Kind::Record(place),
-            None => Kind::Record(self.recent.insert(self.registry.lookup(header.token)?)),
+            None => Kind::Record(self.recent.insert(self.registry.lookup(header.token)?, &self.limits)),
         };
         self.state = State::Body { kind, header, done: 0 };
         Ok(())

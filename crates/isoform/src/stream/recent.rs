@@ -1,15 +1,16 @@
 //! The formats of recent messages, found without a lock.
 
-use crate::registry::LEARNED_FORMATS;
-use isoform_core::{Format, Token};
+use isoform_core::{Format, Limits, Token};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Formats by their place, which is found by token. Never more than a registry keeps.
+/// Formats by their place, which is found by token. Never more than a registry keeps, but for the last one.
 #[derive(Default)]
 pub(super) struct Recent {
     formats: Vec<Format>,
     places: HashMap<Token, usize, Key>,
+    /// What their descriptions have together.
+    bytes: usize,
     /// The place that was found last: most often also the next.
     last: usize,
 }
@@ -32,11 +33,14 @@ impl Recent {
     }
 
     /// The place of a format that was not there.
-    pub(super) fn insert(&mut self, format: Format) -> usize {
-        if self.formats.len() >= LEARNED_FORMATS {
+    pub(super) fn insert(&mut self, format: Format, limits: &Limits) -> usize {
+        let length = format.description().as_bytes().len();
+        if self.formats.len() >= limits.formats || self.bytes + length > limits.registry {
             self.formats.clear();
             self.places.clear();
+            self.bytes = 0;
         }
+        self.bytes += length;
         self.places.insert(format.token(), self.formats.len());
         self.formats.push(format);
         self.formats.len() - 1

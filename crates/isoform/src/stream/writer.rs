@@ -3,14 +3,10 @@
 use super::io_error;
 use crate::Message;
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
-use isoform_core::{Code, Error, Format, Result, Token};
+use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{ErrorKind, IoSlice, Write};
-
-/// After so many formats a writer describes them anew, so that a reader that keeps no more than that knows each one when
-/// its messages come (`spec/message.md`, "Streams").
-const DESCRIBED_FORMATS: usize = crate::registry::LEARNED_FORMATS;
 
 /// Fewer pieces than this are written without an allocation.
 const FEW: usize = 8;
@@ -21,7 +17,11 @@ const FEW: usize = 8;
 /// [`BufWriter`](std::io::BufWriter) only if there are many small messages.
 pub struct Writer<W> {
     inner: W,
+    /// Formats that a reader may be taken to know. When they are more than it must keep, all are described anew
+    /// (`spec/message.md`, "Streams").
     described: HashSet<Token>,
+    /// What their descriptions have together.
+    bytes: usize,
     /// One of them: the latest that was asked for.
     latest: Option<Token>,
     /// A message was written in part: what would follow could not be read.
@@ -31,7 +31,7 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Writes a stream to `inner`, from where it is.
     pub fn new(inner: W) -> Writer<W> {
-        Writer { inner, described: HashSet::new(), latest: None, broken: false }
+        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false }
     }
 
     /// Writes a message, as an [`Encoder`](crate::Encoder) makes it of a record.
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
         if self.is_new(format) {
             let (header, body, padding) = description(format);
             self.write_pieces([&header[..], body, padding].into_iter())?;
-            self.described.insert(format.token());
+            self.described(format);
         }
         Ok(())
     }
@@ -102,11 +102,19 @@ impl<W: Write> Writer<W> {
             self.latest = Some(format.token());
             return false;
         }
-        if self.described.len() >= DESCRIBED_FORMATS {
+        true
+    }
+
+    /// Notes that a format has been described.
+    fn described(&mut self, format: &Format) {
+        let (limits, length) = (Limits::default(), format.description().as_bytes().len());
+        if self.described.len() >= limits.formats || self.bytes + length > limits.registry {
             self.described.clear();
             self.latest = None;
+            self.bytes = 0;
         }
-        true
+        self.bytes += length;
+        self.described.insert(format.token());
     }
 
     /// Writes header and body, and before them the description if it is new: in one call, if there are few pieces.
@@ -123,7 +131,7 @@ impl<W: Write> Writer<W> {
         let (header, body, padding) = description(format);
         let shorter = |piece| -> &[u8] { piece }; // in lifetime: as long as the header's
         self.write_pieces([&header[..], body, padding].into_iter().chain(message.map(shorter)))?;
-        self.described.insert(format.token());
+        self.described(format);
         Ok(())
     }
 
