@@ -5,6 +5,8 @@
 //! meaningless for how long it takes. `install.sh` fetches what a Debian system needs for it.
 #![forbid(unsafe_code)]
 
+pub mod writer;
+
 use isoform::Layout;
 use std::ffi::OsStr;
 use std::path::Path;
