@@ -1,21 +1,23 @@
 //! Loops over arrays of numbers, and moves of single bytes, in the widest vector instructions that this processor has.
 //!
-//! Every kernel is a safe function on slices, and does the same at every [`Level`]; only the time differs. What the
-//! numbers mean, and what is done about one that does not fit, is the business of those who call.
+//! Every kernel does the same at every [`Level`]; only the time differs. All but [`Mask`] work on slices, and are safe.
+//! What the numbers mean, and what is done about one that does not fit, is the business of those who call.
 //!
 //! | kernel | what it does |
 //! |---|---|
 //! | [`swap`] | reverses the bytes of each number |
 //! | [`convert`] | turns numbers of one type into numbers of another, and says whether all fitted |
+//! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
+//! | [`Mask`] | copies records, and leaves their gaps behind |
 
 mod convert;
 mod level;
+mod mask;
 mod shuffle;
-
 mod swap;
 
 pub use convert::{Kind, Number, convert, convert_at};
 pub use level::Level;
+pub use mask::Mask;
 pub use shuffle::{Run, Shuffle};
-
 pub use swap::{swap, swap_at};

@@ -8,12 +8,13 @@
 //!    whose slots are 0 or exposed addresses of as many elements as the length fields say, or of a NUL-terminated string,
 //!    and so on within those. All that stays unchanged while the result is borrowed. The caller of [`Gather::gather`]
 //!    promises it.
-//! 2. An [`Outline`] made from a structure has its sizes and offsets: the slots and gaps that it lists are inside.
+//! 2. An [`Outline`] made from a structure has its sizes and offsets: the slots and gaps that it lists are inside, and a
+//!    mask is that of the gaps beside it.
 //! 3. `segments` and `pieces` are emptied before every use, and what they refer to leaves only within a [`Message`],
 //!    whose lifetime is that of the borrow of (1).
 
 use super::gaps::clear;
-use super::outline::{Block, Elements, Gap, Length, Outline, SlotKind};
+use super::outline::{Block, Elements, Gap, Gaps, Length, Outline, SlotKind};
 use crate::message::Message;
 use isoform_core::message::{HEADER, Header};
 use isoform_core::{Code, Error, Format, Machine, Result};
@@ -45,12 +46,21 @@ pub(crate) struct Gather {
 enum Way {
     /// Without slots and gaps: from where they lie.
     Whole,
-    /// With few gaps: the runs between them (offset, length) from where they lie.
-    Runs(Box<[(usize, usize)]>),
+    /// With few gaps: the runs between them from where they lie, and zeros in between.
+    Runs(Box<[Run]>),
     /// Copied, gaps cleared.
     Copied,
     /// With slots.
     Walked,
+}
+
+/// A part of a record that is sent in runs.
+#[derive(Debug, PartialEq)]
+enum Run {
+    /// A gap of so many bytes.
+    Zeros(usize),
+    /// Fields at this offset, of so many bytes.
+    Fields(usize, usize),
 }
 
 /// A part of the message.
@@ -71,10 +81,10 @@ impl Way {
             }
             Some(runs) => {
                 let longest =
-                    outline.gaps.iter().map(|gap| if let Gap::Bytes { len, .. } = gap { *len } else { 0 }).max();
-                let few = outline.size >= BY_REFERENCE * (runs.len() + outline.gaps.len());
+                    outline.gaps.list.iter().map(|gap| if let Gap::Bytes { len, .. } = gap { *len } else { 0 }).max();
+                let few = outline.size >= BY_REFERENCE * (runs.len() + outline.gaps.list.len());
                 let short = longest.is_none_or(|len| len <= ZEROS.len());
-                if few && short { Way::Runs(runs.into()) } else { Way::Copied }
+                if few && short { Way::Runs(parts(&runs, outline.size)) } else { Way::Copied }
             }
             None => Way::Copied,
         }
@@ -124,20 +134,17 @@ impl Gather {
             }
             Way::Runs(runs) => {
                 self.segments.push(header(&self.copied));
-                let mut end = 0;
-                for &(offset, len) in runs {
-                    self.segments.extend(zeros(offset - end));
+                self.segments.extend(runs.iter().map(|run| match *run {
+                    Run::Zeros(len) => IoSlice::new(&ZEROS[..len]),
                     // SAFETY: by (2) the run lies in the record and touches no gap; by (1) it is initialised and stays.
-                    self.segments.push(unsafe { lend(record.add(offset), len) });
-                    end = offset + len;
-                }
-                self.segments.extend(zeros(size - end));
+                    Run::Fields(offset, len) => unsafe { lend(record.add(offset), len) },
+                }));
                 size
             }
             Way::Copied => {
                 self.copied.truncate(HEADER);
                 // SAFETY: by (1) it is a record of this outline.
-                unsafe { append(&mut self.copied, record, 1, size, &self.outline.gaps)? };
+                unsafe { append(&mut self.copied, record, 1, size, Some(&self.outline.gaps))? };
                 // SAFETY: (3): the buffer is not touched while the message lives, since that borrows `self`.
                 self.segments.push(unsafe { lend(self.copied.as_ptr(), self.copied.len()) });
                 size
@@ -155,7 +162,7 @@ impl Gather {
         let mut walk = Walk { clean, body: size, open: 0, copied: &mut self.copied, pieces: &mut self.pieces };
         // SAFETY: (1), and the bytes that are walked have just been copied to the end of the header.
         unsafe {
-            walk.append(record, 1, size, &self.outline.gaps)?;
+            walk.append(record, 1, size, Some(&self.outline.gaps))?;
             walk.structure(&self.outline, record, HEADER)?;
         }
         walk.close();
@@ -233,7 +240,7 @@ impl Walk<'_> {
                     // SAFETY: by (1) it is the exposed address of a string that ends with a NUL.
                     let length = unsafe { std::ffi::CStr::from_ptr(text) }.count_bytes() + 1;
                     // SAFETY: so many bytes are there.
-                    unsafe { self.leaves(text.cast(), 1, length, 8, &[])? }
+                    unsafe { self.leaves(text.cast(), 1, length, 8, None)? }
                 }
             };
             self.put(at + i * POINTER, place);
@@ -259,17 +266,17 @@ impl Walk<'_> {
         // SAFETY: by (1) it is the exposed address of so many elements.
         let place = unsafe {
             match &block.elements {
-                Elements::Leaves(gaps) => self.leaves(source, count, block.stride, block.align, gaps)?,
+                Elements::Leaves(gaps) => self.leaves(source, count, block.stride, block.align, Some(gaps))?,
                 Elements::Strings => {
                     let place = self.begin(block.align)?;
-                    let at = self.append(source, count, block.stride, &[])?;
+                    let at = self.append(source, count, block.stride, None)?;
                     self.grow(count * block.stride)?;
                     self.strings(source, count, at)?;
                     place
                 }
                 Elements::Structures(outline) => {
                     let place = self.begin(block.align)?;
-                    let at = self.append(source, count, block.stride, &outline.gaps)?;
+                    let at = self.append(source, count, block.stride, Some(&outline.gaps))?;
                     self.grow(count * block.stride)?;
                     self.structures(outline, source, count, at)?;
                     place
@@ -290,11 +297,11 @@ impl Walk<'_> {
         count: usize,
         stride: usize,
         align: usize,
-        gaps: &[Gap],
+        gaps: Option<&Gaps>,
     ) -> Result<usize> {
         let place = self.begin(align)?;
         let length = count * stride;
-        if length >= BY_REFERENCE && (gaps.is_empty() || self.clean) {
+        if length >= BY_REFERENCE && (gaps.is_none_or(Gaps::is_empty) || self.clean) {
             self.close();
             // SAFETY: promised; without gaps, or with clean ones, every byte is initialised.
             self.pieces.push(Piece::Lent(unsafe { lend(source, length) }));
@@ -332,10 +339,10 @@ impl Walk<'_> {
     ///
     /// # Safety
     /// (1) for `count` elements of `stride` bytes with these gaps.
-    unsafe fn append(&mut self, source: *const u8, count: usize, stride: usize, gaps: &[Gap]) -> Result<usize> {
+    unsafe fn append(&mut self, source: *const u8, count: usize, stride: usize, gaps: Option<&Gaps>) -> Result<usize> {
         let at = self.copied.len();
         // SAFETY: promised; clean gaps need not be cleared.
-        unsafe { append(self.copied, source, count, stride, if self.clean { &[] } else { gaps })? };
+        unsafe { append(self.copied, source, count, stride, gaps.filter(|_| !self.clean))? };
         Ok(at)
     }
 
@@ -377,15 +384,22 @@ pub(super) unsafe fn count(block: &Block, record: *const u8) -> Result<usize> {
 ///
 /// # Safety
 /// `source` points at `count` elements of `stride` bytes, initialised except in these gaps, which are inside.
-unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usize, gaps: &[Gap]) -> Result<()> {
+#[inline]
+unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usize, gaps: Option<&Gaps>) -> Result<()> {
     let length = count * stride;
     to.try_reserve(length).map_err(|_| Error::new(Code::Size).came(format_args!("{length} bytes")))?;
-    // SAFETY: there is room for `length` bytes; the source is there and elsewhere. This copies whatever is in the gaps
-    // without looking at it; then they are overwritten, so that all of the new length is initialised.
+    // SAFETY: there is room for `length` bytes; the source is there and elsewhere. By (2) the mask is that of these gaps:
+    // it copies what is initialised, and zeros for the rest. Without one, this copies whatever is in the gaps without
+    // looking at it, and overwrites it then. So all of the new length is initialised.
     unsafe {
         let start = to.as_mut_ptr().add(to.len());
-        source.copy_to_nonoverlapping(start, length);
-        clear(start, count, stride, gaps);
+        match gaps.and_then(|gaps| gaps.mask.as_deref()) {
+            Some(mask) => mask.copy(count, source, start),
+            None => {
+                source.copy_to_nonoverlapping(start, length);
+                clear(start, count, stride, gaps.map_or(&[], |gaps| &gaps.list));
+            }
+        }
         to.set_len(to.len() + length);
     }
     Ok(())
@@ -405,6 +419,15 @@ fn header(copied: &[u8]) -> IoSlice<'static> {
     unsafe { lend(copied.as_ptr(), HEADER) }
 }
 
-fn zeros(len: usize) -> Option<IoSlice<'static>> {
-    (len > 0).then(|| IoSlice::new(&ZEROS[..len]))
+/// The whole of a record of `size` bytes, of which these runs are fields.
+fn parts(runs: &[(usize, usize)], size: usize) -> Box<[Run]> {
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for &(offset, len) in runs {
+        parts.extend([Run::Zeros(offset - end), Run::Fields(offset, len)]);
+        end = offset + len;
+    }
+    parts.push(Run::Zeros(size - end));
+    parts.retain(|part| *part != Run::Zeros(0));
+    parts.into()
 }

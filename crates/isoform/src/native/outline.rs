@@ -1,14 +1,25 @@
 //! What of a format matters to whoever handles its records as memory: where gaps and slots are. Worked out once.
 
 use isoform_core::{Dimension, Element, Field, FloatKind, Structure};
+use isoform_kernels::Mask;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The gaps and slots of a structure, by ascending offset.
 #[derive(Debug)]
 pub(crate) struct Outline {
     pub(super) size: usize,
-    pub(super) gaps: Arc<[Gap]>,
+    pub(super) gaps: Gaps,
     pub(super) slots: Box<[Slot]>,
+}
+
+/// The gaps of a structure or a number.
+#[derive(Clone, Debug)]
+pub(super) struct Gaps {
+    /// Each of them, by ascending offset.
+    pub(super) list: Arc<[Gap]>,
+    /// What copies all but them, where there is such a thing.
+    pub(super) mask: Option<Arc<Mask>>,
 }
 
 /// Bytes that belong to no field.
@@ -55,7 +66,7 @@ pub(super) struct Block {
 #[derive(Debug)]
 pub(super) enum Elements {
     /// Without slots. They may have gaps.
-    Leaves(Arc<[Gap]>),
+    Leaves(Gaps),
     /// Pointers to strings.
     Strings,
     /// Structures that hold slots.
@@ -81,12 +92,14 @@ impl Outline {
                 Element::Structure(inner) => Some(Arc::new(Outline::new(inner))),
                 _ => None,
             };
+            let element_size = field.element_size(pointer);
             push_gap(&mut gaps, end, field.offset - end);
             end = field.offset + field.extent(pointer).unwrap_or(0);
-            let each = inner.as_ref().map_or_else(|| element_gaps(&field.element), |inner| inner.gaps.clone());
+            let own_gaps = || Gaps::of(element_size, element_gaps(&field.element));
+            let each = inner.as_ref().map_or_else(own_gaps, |inner| inner.gaps.clone());
             let count = field.fixed_count().unwrap_or(0);
             if !field.indirect {
-                push_each(&mut gaps, field.offset, count, field.element_size(pointer), &each);
+                push_each(&mut gaps, field.offset, count, element_size, &each.list);
             }
             if !field.has_slots() {
                 continue;
@@ -99,7 +112,7 @@ impl Outline {
             slots.push(Slot { name: field.name.clone(), offset: field.offset, kind });
         }
         push_gap(&mut gaps, end, structure.size() - end);
-        Outline { size: structure.size(), gaps: gaps.into(), slots: slots.into() }
+        Outline { size: structure.size(), gaps: Gaps::of(structure.size(), gaps.into()), slots: slots.into() }
     }
 
     /// What every block is aligned to at most.
@@ -119,7 +132,7 @@ impl Outline {
     pub(super) fn runs(&self) -> Option<Vec<(usize, usize)>> {
         let mut runs = Vec::new();
         let mut begin = 0;
-        for gap in self.gaps.iter() {
+        for gap in self.gaps.list.iter() {
             let Gap::Bytes { offset, len } = *gap else { return None };
             runs.push((begin, offset - begin));
             begin = offset + len;
@@ -130,8 +143,40 @@ impl Outline {
     }
 }
 
+impl Gaps {
+    /// The gaps in `size` bytes.
+    fn of(size: usize, list: Arc<[Gap]>) -> Gaps {
+        let mut bytes = Vec::new();
+        let few = !list.is_empty() && list.iter().all(|gap| gap.places(0, &mut bytes));
+        let mask = if few { Mask::new(size, bytes) } else { None };
+        Gaps { list, mask: mask.map(Arc::new) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// So many gaps are told apart for a mask.
+const PLACES: usize = 1 << 13;
+
+impl Gap {
+    /// Adds where it is, counted from `base`, unless there are too many places.
+    fn places(&self, base: usize, all: &mut Vec<Range<usize>>) -> bool {
+        match self {
+            Gap::Bytes { offset, len } => {
+                all.push(base + offset..base + offset + len);
+                all.len() <= PLACES
+            }
+            Gap::Each { offset, count, stride, gaps } => {
+                (0..*count).all(|i| gaps.iter().all(|gap| gap.places(base + offset + i * stride, all)))
+            }
+        }
+    }
+}
+
 impl Block {
-    fn of(field: &Field, structure: &Structure, inner: Option<Arc<Outline>>, each: Arc<[Gap]>) -> Block {
+    fn of(field: &Field, structure: &Structure, inner: Option<Arc<Outline>>, each: Gaps) -> Block {
         let mut lengths = Vec::new();
         let mut fixed = 1;
         for dim in &field.dims {
@@ -222,7 +267,7 @@ mod tests {
         let outline = Outline::new(&outer);
         let each = vec![Gap::Bytes { offset: 1, len: 3 }];
         assert_eq!(
-            *outline.gaps,
+            *outline.gaps.list,
             [
                 Gap::Bytes { offset: 1, len: 3 },
                 Gap::Bytes { offset: 5, len: 3 },

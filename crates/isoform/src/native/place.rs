@@ -32,7 +32,7 @@ pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> R
 /// `record` points at writable memory of the outline's size.
 pub(crate) unsafe fn clear_gaps(outline: &Outline, record: *mut u8) {
     // SAFETY: promised, and (2).
-    unsafe { clear(record, 1, 0, &outline.gaps) }
+    unsafe { clear(record, 1, 0, &outline.gaps.list) }
 }
 
 struct Place {

@@ -86,7 +86,7 @@ fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
 unsafe fn spoil(outline: &Outline, record: *mut u8, filler: u8) {
     // SAFETY: promised.
     unsafe {
-        fill(&outline.gaps, record, filler);
+        fill(&outline.gaps.list, record, filler);
         for slot in &outline.slots {
             let at = record.add(slot.offset);
             match &slot.kind {
@@ -99,7 +99,7 @@ unsafe fn spoil(outline: &Outline, record: *mut u8, filler: u8) {
                     let elements = with_exposed_provenance_mut::<u8>(address);
                     let count = if address == 0 { 0 } else { count(block, record).unwrap() };
                     (0..count).map(|i| elements.add(i * block.stride)).for_each(|element| match &block.elements {
-                        Elements::Leaves(gaps) => fill(gaps, element, filler),
+                        Elements::Leaves(gaps) => fill(&gaps.list, element, filler),
                         Elements::Strings => {}
                         Elements::Structures(outline) => spoil(outline, element, filler),
                     });
