@@ -74,8 +74,27 @@ fn is_zero(text: &str) -> bool {
 }
 
 fn parse<F: rustc_apfloat::FloatConvert<Quad>>(text: &str) -> Option<Real> {
-    let value: F = text.parse().ok()?;
+    let value: F = if text.len() > SIGNIFICANT { shortened(text)?.parse().ok()? } else { text.parse().ok()? };
     Some(Real::of(value.convert(&mut false).value))
+}
+
+/// No number that lies halfway between two of any kind has more digits than this. Those next to the smallest of binary128
+/// have 11,564.
+const SIGNIFICANT: usize = 11_600;
+
+/// A number that rounds as this one does, with at most so many digits and one more, which stands for all behind it:
+/// parsing takes time in proportion to the square of the digits. `None` if it is none.
+fn shortened(text: &str) -> Option<String> {
+    let (mantissa, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));
+    let mut digits = mantissa.match_indices(|c: char| c.is_ascii_digit()).skip_while(|(_, digit)| *digit == "0");
+    let Some((cut, _)) = digits.nth(SIGNIFICANT) else { return Some(text.into()) };
+    let (head, tail) = mantissa.split_at(cut);
+    if !tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || mantissa.matches('.').count() > 1 {
+        return None;
+    }
+    let last = if is_zero(tail) { '0' } else { '1' };
+    let whole = if head.contains('.') { 1 } else { tail.find('.').unwrap_or(tail.len()) };
+    Some(format!("{head}{last}{}{exponent}", "0".repeat(whole - 1)))
 }
 
 /// A finite number other than zero.
@@ -190,6 +209,34 @@ mod tests {
         let value = Real::read(Ieee, ByteOrder::Big, &0x1c8e220fc25db8817d2314089126c81a_u128.to_be_bytes());
         assert_eq!(value.to_text(Ieee, 16), "6.443169449563344717361758890114993e-2732");
         assert_eq!(Real::Double(65504.0).to_text(Ieee, 2), "65500.0");
+    }
+
+    /// A number with very many digits is read by the first of them, and by whether all others are zeros.
+    #[test]
+    fn digits_without_end() {
+        // Exactly between 1 and the next number of the kind; 1, which is even, is nearer to what is smaller.
+        let (halfway, digits) = ("1.00048828125", "100048828125");
+        let next = Real::Double(1.0009765625);
+        for zeros in [11_588, 30_000] {
+            let (point, zeros) = (11 + zeros, "0".repeat(zeros));
+            for (text, expected) in [
+                (format!("{halfway}{zeros}"), Real::Double(1.0)),
+                (format!("{halfway}{zeros}1e-0"), next),
+                (format!("{digits}{zeros}.0e-{point}"), Real::Double(1.0)),
+                (format!("{digits}{zeros}.1e-{point}"), next),
+                (format!("0.{zeros}{digits}1e{}", 1 + zeros.len()), next),
+            ] {
+                assert_eq!(Real::parse(&text, Ieee, 2).unwrap().0, expected, "{} bytes", text.len());
+            }
+        }
+        let nines = "9".repeat(50_000);
+        for (kind, size) in [(X87, 10), (Ieee, 16)] {
+            assert_eq!(Real::parse(&format!("{nines}e-50000"), kind, size).unwrap().0, Real::Double(1.0));
+            assert_eq!(Real::parse(&nines, kind, size).unwrap().1, Rounding::Overflow);
+            for text in [format!("1.{nines}.1"), format!("{nines}1-2"), format!("{nines}.1.1e2"), format!("{nines}e")] {
+                assert_eq!(Real::parse(&text, kind, size), None);
+            }
+        }
     }
 
     #[test]
