@@ -195,15 +195,15 @@ impl Error {
         self
     }
 
-    /// The same failure, with what was expected.
+    /// The same failure, with what was expected: its first kilobyte, if that is longer.
     pub fn expected(mut self, expected: impl fmt::Display) -> Self {
-        self.0.expected = expected.to_string();
+        self.0.expected = brief(expected);
         self
     }
 
-    /// The same failure, with what came instead.
+    /// The same failure, with what came instead: its first kilobyte, if that is longer.
     pub fn came(mut self, came: impl fmt::Display) -> Self {
-        self.0.came = came.to_string();
+        self.0.came = brief(came);
         self
     }
 
@@ -238,6 +238,26 @@ impl Error {
     }
 }
 
+/// What came may be of any length; what is said about it is not, nor is more of it looked at.
+fn brief(what: impl fmt::Display) -> String {
+    let mut brief = Brief(String::new());
+    if fmt::Write::write_fmt(&mut brief, format_args!("{what}")).is_err() {
+        brief.0.push('…');
+    }
+    brief.0
+}
+
+/// Text of at most a kilobyte, which fails where more is written.
+struct Brief(String);
+
+impl fmt::Write for Brief {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = 1024 - self.0.len();
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        if text.len() > room { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Detail { code, path, expected, came, .. } = &*self.0;
@@ -261,3 +281,17 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_short() {
+        let long = "ü".repeat(1 << 20);
+        let error = Error::new(Code::Text).expected(&long).came(format_args!("{long:?}, {long:?}"));
+        assert_eq!(error.expectation(), format!("{}…", "ü".repeat(512)));
+        assert_eq!(error.actual(), format!("\"{}…", "ü".repeat(511)));
+        assert_eq!(Error::new(Code::Text).came(&long[..1024]).actual(), &long[..1024]);
+    }
+}

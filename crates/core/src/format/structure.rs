@@ -125,6 +125,8 @@ impl Structure {
         let mut depth = 1;
         let mut total_fields = fields.len();
         for field in &fields {
+            // A name that is none, and may be of any length, is no path.
+            check_name(&field.name).map_err(|error| error.at(&*name))?;
             check_field(field, &fields, machine).map_err(|error| error.within(&field.name).within(&name))?;
             let fault = |code| Error::new(code).at(&*field.name).within(&name);
             if !names.insert(&field.name) {
@@ -267,7 +269,6 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 
 fn check_field(field: &Field, all: &[Field], machine: Machine) -> Result<()> {
     let bad = |what: &str| Err(Error::new(Code::Declaration).came(what));
-    check_name(&field.name)?;
     field.element.check()?;
     if let Some(unit) = &field.unit
         && (unit.is_empty() || unit.len() > 255 || unit.chars().any(char::is_control))
