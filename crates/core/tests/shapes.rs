@@ -68,6 +68,15 @@ fn the_text_of_a_format_declares_it_again() {
 }
 
 #[test]
+fn a_long_name_moves_no_other() {
+    let long = "x".repeat(70_000);
+    let text = format!("record r\n  {long}  i32\n  y{:39}  f64\n", "");
+    let shape = Shape::parse(&text).unwrap();
+    assert_eq!(shape.to_string(), text);
+    assert!(shape.on(&Layout::NATIVE).unwrap_err().to_string().len() < 2000);
+}
+
+#[test]
 fn errors_point_at_line_and_column() {
     for (text, message) in [
         ("", "expected `record NAME`, came a text without records"),

@@ -118,6 +118,10 @@ fn at_end(cursor: &mut Cursor) -> bool {
     cursor.rest().is_empty() || cursor.rest().starts_with('#')
 }
 
+/// Types stand in a column behind the names, but one long name moves only its own: names that nobody has checked yet
+/// may be of any length.
+const WIDEST: usize = 40;
+
 impl fmt::Display for Shape {
     /// The text of the shape, as [`Shape::parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,7 +131,7 @@ impl fmt::Display for Shape {
             let reserved = |name: &str| matches!(name, "record" | "packed");
             let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
             let names: Vec<String> = record.fields.iter().map(|field| name(&field.name)).collect();
-            let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+            let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
             for (name, field) in names.iter().zip(&record.fields) {
                 write!(f, "  {name:width$}  {}", field.words)?;
                 if let Some(unit) = &field.unit {
