@@ -8,7 +8,7 @@ use isoform::{Body, Dimension, Element, Field, Format, Structure, Value, View, i
 /// Every choice.
 pub const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
 
-/// Larger fixed arrays and structures are not asked for: how much memory a record takes is the receiver's wish.
+/// Larger fixed arrays and structures are planned for and not made: how much memory a record takes is the receiver's wish.
 const LARGEST: usize = 1024;
 
 /// The input is a byte that chooses rules, the descriptions of the wire and the native format, and a body.
@@ -19,13 +19,13 @@ pub fn check(input: &[u8]) {
     let Ok(wire) = wire else { return };
     typed::check(&wire, parts.rest());
     let Ok(native) = native else { return };
-    if largest(native.structure()) > LARGEST {
-        return;
-    }
-    let rules = rules(choice, &wire, &native);
+    let small = largest(native.structure()) <= LARGEST;
+    let rules = rules(choice, &wire, &native, small);
     let body = wire.verify(parts.rest());
     let plans = FAULTS.map(|faults| plan(&wire, &native, &rules, faults));
-    if let Ok(body) = body {
+    if let Ok(body) = body
+        && small
+    {
         let records: Vec<_> = plans.iter().flatten().map(|plan| convert(plan, body)).collect();
         // What no fault has stopped is the same under every choice.
         if let [Some(strict), saturated, wrapped] = &records[..] {
@@ -89,8 +89,8 @@ fn in_place(plan: &Plan, body: Body<'_>, converted: View<'_>) {
 }
 
 /// Rules for fields of the native record: aliases from the wire record, defaults, and what is required.
-fn rules(choice: u8, wire: &Format, native: &Format) -> Rules {
-    let (aliases, defaults, required) = (choice & 1 > 0, choice & 2 > 0, choice & 4 > 0);
+fn rules(choice: u8, wire: &Format, native: &Format, small: bool) -> Rules {
+    let (aliases, defaults, required) = (choice & 1 > 0, small && choice & 2 > 0, choice & 4 > 0);
     let wire = wire.structure().fields();
     let record = native.structure();
     let mut rules = Rules::new();

@@ -33,7 +33,7 @@ pub const TARGETS: [Target; 6] = [
 /// What holds of every refusal: it is not our own defect, and it can be shown to a person.
 fn refusal(error: &Error) {
     assert_ne!(error.class(), Class::Internal, "{error}");
-    assert!(error.to_string().len() < 32 << 10, "an error of {} bytes", error.to_string().len());
+    assert!(error.to_string().len() < 16 << 10, "an error of {} bytes", error.to_string().len());
 }
 
 /// All that a record holds, as text: NaN equals NaN whatever its payload.
