@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "../examples/write-vectors/format.rs"]
 mod format;
+#[path = "../../../tests/machines/src/same.rs"]
+mod same;
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name)
@@ -83,45 +85,13 @@ fn vector(bin: &Path, expected: &Json) {
         let verifier = Verifier::new(&format);
         let body = verifier.verify(message.body()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let came = serde_json::from_str(&line(View::new(body))).unwrap();
-        same(&came, &expected["record"], &format!("{name}: "));
+        same::check(&came, &expected["record"], "").unwrap_or_else(|difference| panic!("{name}: {difference}"));
         if !formats.contains(&format) {
             formats.push(format);
         }
     }
     assert!(messages.next().is_none(), "{name}: a message is missing");
     assert_eq!(Json::from_iter(formats.iter().map(format::json)), expected["formats"], "{name}");
-}
-
-/// Numbers are compared as numbers, in all their digits.
-fn same(came: &Json, expected: &Json, path: &str) {
-    match (came, expected) {
-        (Json::Object(came), Json::Object(expected)) => {
-            assert!(came.keys().all(|key| expected.contains_key(key)) && came.len() == expected.len(), "{path}");
-            came.iter().for_each(|(key, came)| same(came, &expected[key], &format!("{path}.{key}")));
-        }
-        (Json::Array(came), Json::Array(expected)) => {
-            assert_eq!(came.len(), expected.len(), "{path}");
-            let pairs = came.iter().zip(expected).enumerate();
-            pairs.for_each(|(i, (came, expected))| same(came, expected, &format!("{path}[{i}]")));
-        }
-        (Json::Number(came), Json::Number(expected)) => {
-            assert_eq!(digits(came.as_str()), digits(expected.as_str()), "{path}: {came} and {expected}");
-        }
-        _ => assert_eq!(came, expected, "{path}"),
-    }
-}
-
-/// Whether it is negative, whether it is a float, its digits without zeros around them, and the power of ten of the last.
-fn digits(number: &str) -> (bool, bool, String, i64) {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (whole, fraction) =
-        mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
-    let digits = format!("{whole}{fraction}");
-    let kept = digits.trim_end_matches('0');
-    let power = exponent.parse::<i64>().unwrap() - fraction.len() as i64 + (digits.len() - kept.len()) as i64;
-    let kept = kept.trim_start_matches('0');
-    let float = number.contains(['.', 'e', 'E']);
-    (number.starts_with('-'), float, kept.into(), if kept.is_empty() { 0 } else { power })
 }
 
 #[test]

@@ -77,23 +77,23 @@ record Scalars
   yes4    boolean(4)
   last    signed char
 "#;
-const ORDINARY_SCALARS: &str = r#"{
+pub(crate) const ORDINARY_SCALARS: &str = r#"{
   "tiny": -1, "byte": 2, "small": -300, "usmall": 40000, "plain": -70000, "uplain": 3000000000, "far": -5, "ufar": 6,
   "large": -5000000000, "ularge": 10000000000000000000, "size": 4096, "single": 0.1, "real": 0.1, "letter": "x",
   "yes": true, "yes4": false, "last": 127
 }"#;
-const LARGE_SCALARS: &str = r#"{
+pub(crate) const LARGE_SCALARS: &str = r#"{
   "tiny": 127, "byte": 255, "small": 32767, "usmall": 65535, "plain": 2147483647, "uplain": 4294967295,
   "far": 2147483647, "ufar": 4294967295, "large": 9223372036854775807, "ularge": 18446744073709551615,
   "size": 4294967295, "single": 3.4028235e38, "real": 1.7976931348623157e308, "letter": "~", "yes": true, "yes4": true,
   "last": 1
 }"#;
-const SMALL_SCALARS: &str = r#"{
+pub(crate) const SMALL_SCALARS: &str = r#"{
   "tiny": -128, "byte": 0, "small": -32768, "usmall": 0, "plain": -2147483648, "uplain": 0, "far": -2147483648,
   "ufar": 0, "large": -9223372036854775808, "ularge": 0, "size": 0, "single": 1e-45, "real": 5e-324, "letter": " ",
   "yes": false, "yes4": false, "last": -1
 }"#;
-const SPECIAL_SCALARS: &str = r#"{
+pub(crate) const SPECIAL_SCALARS: &str = r#"{
   "tiny": 0, "byte": 128, "small": 256, "usmall": 1, "plain": 16777216, "uplain": 65536, "far": 1, "ufar": 2147483648,
   "large": 1, "ularge": 9223372036854775808, "size": 1, "single": "Infinity", "real": "NaN", "letter": "0", "yes": true,
   "yes4": false, "last": -2
@@ -113,11 +113,11 @@ record Strings
   m      unsigned char
   text   char[m]
 "#;
-const SOME_STRINGS: &str = r#"{
+pub(crate) const SOME_STRINGS: &str = r#"{
   "name": "Isoform", "n": 3, "empty": "", "none": null, "bytes": {"base64": "gP/+AQ=="}, "pair": ["exactly 15 here", "16 bytes long ok"],
   "list": ["Zürich", null, "東京"], "code": "LSZH", "full": "ABCD", "m": 5, "text": "hello"
 }"#;
-const NO_STRINGS: &str = r#"{
+pub(crate) const NO_STRINGS: &str = r#"{
   "name": null, "n": 0, "empty": "", "none": null, "bytes": null, "pair": [null, "only one"], "list": [], "code": "",
   "full": "A", "m": 0, "text": ""
 }"#;
@@ -213,11 +213,11 @@ record Enumerations
   path   enumeration{north=10,east=20,south=30,west=40}[n]
   pair   enumeration(1){off=0,on=1}[2]
 "#;
-const FIRST_SYMBOLS: &str = r#"{
+pub(crate) const FIRST_SYMBOLS: &str = r#"{
   "color": "red", "sign": "minus", "mask": "none", "wide": "lowest", "uwide": "low", "n": 3,
   "path": ["north", "west", "east"], "pair": ["off", "on"]
 }"#;
-const LAST_SYMBOLS: &str = r#"{
+pub(crate) const LAST_SYMBOLS: &str = r#"{
   "color": "blue", "sign": "plus", "mask": "all", "wide": "highest", "uwide": "high", "n": 0, "path": [],
   "pair": ["on", "on"]
 }"#;
@@ -279,7 +279,7 @@ record Pointers
   list    Pair[n]
   tail    int*
 "#;
-const ALL_POINTERS: &str = r#"{
+pub(crate) const ALL_POINTERS: &str = r#"{
   "leaf": {"k": 1, "name": "one"}, "number": 2.5, "three": [1.0, 2.0, 3.0], "text": "pointed at twice",
   "texts": ["a", null], "pair": {"left": {"k": 2, "name": "two"}, "right": {"k": 3, "name": null}},
   "pairs": [{"left": {"k": 4, "name": "four"}, "right": null}, {"left": null, "right": {"k": 5, "name": ""}}],
@@ -290,12 +290,12 @@ const ALL_POINTERS: &str = r#"{
   ],
   "tail": 10
 }"#;
-const SOME_POINTERS: &str = r#"{
+pub(crate) const SOME_POINTERS: &str = r#"{
   "leaf": null, "number": -0.5, "three": null, "text": null, "texts": [null, null], "pair": {"left": null, "right": null},
   "pairs": [{"left": null, "right": null}, {"left": {"k": -1, "name": "x"}, "right": null}], "big": null, "n": 1,
   "list": [{"left": null, "right": null}], "tail": null
 }"#;
-const NULL_POINTERS: &str = r#"{
+pub(crate) const NULL_POINTERS: &str = r#"{
   "leaf": null, "number": null, "three": null, "text": null, "texts": null, "pair": null,
   "pairs": [{"left": null, "right": null}, {"left": null, "right": null}], "big": null, "n": 0, "list": [], "tail": null
 }"#;
@@ -317,14 +317,14 @@ const PACKED_RECORD: &str = r#"{
   "big": "18446744073709551616", "d": -2
 }"#;
 
-const SAMPLE_1: &str = r#"
+pub(crate) const SAMPLE_1: &str = r#"
 record Sample
   step   int
   temp   float  unit="K"
   state  enumeration{cold=0,hot=1}
 "#;
-const FIRST_SAMPLE: &str = r#"{"step": 1, "temp": 273.15, "state": "cold"}"#;
-const SAMPLE_2: &str = r#"
+pub(crate) const FIRST_SAMPLE: &str = r#"{"step": 1, "temp": 273.15, "state": "cold"}"#;
+pub(crate) const SAMPLE_2: &str = r#"
 record Sample
   station  string
   step     long long
@@ -332,7 +332,7 @@ record Sample
   state    enumeration{frozen=0,cold=1,hot=2}
   flow     float[4]
 "#;
-const SECOND_SAMPLE: &str =
+pub(crate) const SECOND_SAMPLE: &str =
     r#"{"station": "Aare", "step": 5000000000, "temp": 280.25, "state": "hot", "flow": [1.0, 2.0, 3.0, 4.5]}"#;
 const SAMPLE_3: &str = r#"
 record Position
@@ -344,4 +344,5 @@ record Sample
   n      int
   flow   double[n]
 "#;
-const THIRD_SAMPLE: &str = r#"{"where": {"lat": 46.5, "lon": 7.5}, "step": 65535, "n": 3, "flow": [0.1, 0.2, 0.3]}"#;
+pub(crate) const THIRD_SAMPLE: &str =
+    r#"{"where": {"lat": 46.5, "lon": 7.5}, "step": 65535, "n": 3, "flow": [0.1, 0.2, 0.3]}"#;

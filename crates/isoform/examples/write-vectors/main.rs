@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a command says what it did")]
 
 mod conversions;
+mod declared;
 mod features;
 mod format;
 mod invalid;
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
     println!("streams: {}", write_streams(&top.join("streams"))?);
     println!("conversion: {}", write_conversions(&top.join("conversion"))?);
-    for feature in features::FEATURES {
+    for feature in features::FEATURES.iter().chain(declared::DECLARED) {
         println!("{}: {}", feature.name, write_feature(&top.join(feature.name), feature)?);
     }
     Ok(())

@@ -1,0 +1,40 @@
+//! Whether two records, as JSON, are the same: numbers are compared as numbers, in all their digits.
+
+use serde_json::Value;
+
+/// That `came` is `expected`; else the path of the first difference, and what stands there in each.
+pub(crate) fn check(came: &Value, expected: &Value, path: &str) -> Result<(), String> {
+    match (came, expected) {
+        (Value::Object(came), Value::Object(expected)) => {
+            if let Some(name) = came.keys().find(|name| !expected.contains_key(*name)) {
+                return Err(format!("{path}: expected no field {name}, came one"));
+            }
+            expected.iter().try_for_each(|(name, expected)| {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let came = came.get(name).ok_or_else(|| format!("{path}: expected {expected}, came no such field"))?;
+                check(came, expected, &path)
+            })
+        }
+        (Value::Array(came), Value::Array(expected)) if came.len() == expected.len() => {
+            let mut pairs = came.iter().zip(expected).enumerate();
+            pairs.try_for_each(|(i, (came, expected))| check(came, expected, &format!("{path}[{i}]")))
+        }
+        (Value::Number(number), Value::Number(other)) if digits(number.as_str()) == digits(other.as_str()) => Ok(()),
+        (came, expected) if came == expected => Ok(()),
+        (came, expected) => Err(format!("{path}: expected {expected}, came {came}")),
+    }
+}
+
+/// Whether it is negative, whether it is a float, its digits without zeros around them, and the power of ten of the last.
+fn digits(number: &str) -> (bool, bool, String, i64) {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) =
+        mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
+    let digits = format!("{whole}{fraction}");
+    let kept = digits.trim_end_matches('0');
+    let power =
+        exponent.parse::<i64>().unwrap_or_default() - fraction.len() as i64 + (digits.len() - kept.len()) as i64;
+    let kept = kept.trim_start_matches('0');
+    let float = number.contains(['.', 'e', 'E']);
+    (number.starts_with('-'), float, kept.into(), if kept.is_empty() { 0 } else { power })
+}
