@@ -47,6 +47,7 @@ extern crate self as isoform;
 mod decoder;
 mod default;
 mod encoder;
+mod keyed;
 pub mod message;
 mod native;
 mod record;

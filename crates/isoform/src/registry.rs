@@ -4,6 +4,7 @@
 //! [`Resolver`] finds. What the program itself declares is [registered](Registry::register) and stays; what was learned
 //! from others is bounded, so that no peer can fill the memory with descriptions.
 
+use crate::keyed::Key;
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use portable_atomic::{AtomicU64, Ordering};
 use std::cmp::Reverse;
@@ -52,7 +53,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<Token, Entry>,
+    entries: HashMap<Token, Entry, Key>,
     /// Every learned format, under a count of uses that is not later than its last use.
     oldest: BinaryHeap<Reverse<(u64, Token)>>,
     /// What their descriptions have together.
@@ -155,7 +156,10 @@ impl Registry {
     }
 
     fn used(&self, entry: &Entry) -> Format {
-        entry.used.store(self.now(), Ordering::Relaxed);
+        // Most often it is the one that was used last, and nothing needs to be written.
+        if entry.used.load(Ordering::Relaxed) + 1 != self.0.clock.load(Ordering::Relaxed) {
+            entry.used.store(self.now(), Ordering::Relaxed);
+        }
         entry.format.clone()
     }
 
