@@ -38,23 +38,21 @@ pub(super) fn integer(number: Number, src: &[u8]) -> i128 {
 }
 
 fn real(value: &Value, kind: FloatKind, to: Number, faults: Faults, dst: &mut [u8]) -> Result<(), (Code, String)> {
-    let (real, before) = match *value {
+    let real = match *value {
         Value::Integer(value) => Real::from_signed(value),
         Value::Huge(value) => Real::from_unsigned(value),
-        Value::Real(real) => (real, Rounding::Exact),
+        Value::Real(real) => real,
     };
-    let is_real = matches!(value, Value::Real(_));
-    let rounding = real.write(kind, to.order, dst);
-    let fault = match (before, rounding) {
-        (_, Rounding::Overflow) => Some(Code::Overflow),
-        (_, Rounding::Underflow) => Some(Code::Underflow),
-        (Rounding::Exact, Rounding::Exact) => None,
-        _ => (!is_real).then_some(Code::Inexact),
+    let fault = match real.write(kind, to.order, dst) {
+        Rounding::Overflow => Some(Code::Overflow),
+        Rounding::Underflow => Some(Code::Underflow),
+        Rounding::Nearest if !matches!(value, Value::Real(_)) => Some(Code::Inexact),
+        Rounding::Nearest | Rounding::Exact => None,
     };
     match (fault, faults) {
         (Some(code), Faults::Error) => Err((code, text(value))),
         (Some(Code::Overflow), Faults::Saturate) => {
-            real.write_towards_zero(kind, to.order, dst);
+            real.write_largest(kind, to.order, dst);
             Ok(())
         }
         _ => Ok(()),

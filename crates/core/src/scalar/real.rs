@@ -3,13 +3,13 @@
 use super::{read_bits, write_bits};
 use crate::format::{ByteOrder, FloatKind};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single, X87DoubleExtended};
-use rustc_apfloat::{Float as SoftFloat, FloatConvert, Round, Status};
+use rustc_apfloat::{Float as SoftFloat, FloatConvert, Round};
 use std::fmt;
 
 /// A floating-point number of any kind: as an `f64` if that is exact, else [`Wide`].
 ///
-/// What is read from any kind and written as the same kind is the same number, with one exception: a double-double whose
-/// two parts lie so far apart that 113 bits do not span both is read as the nearest number that they do.
+/// It is the number itself, without any rounding: what is read from any kind and written as the same kind is the same,
+/// and what is written as another is rounded once.
 ///
 /// ```
 /// use isoform_core::scalar::{Real, Rounding};
@@ -29,19 +29,24 @@ pub enum Real {
     Wide(Wide),
 }
 
-/// A finite number that no `f64` holds, as an IEEE binary128 holds it. Reading makes it, in a [`Real`].
+/// A finite number that no `f64` holds: an IEEE binary128, but for a double-double or an integer that has too many digits
+/// even for that. Reading makes it, in a [`Real`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wide(u128);
+pub struct Wide {
+    bits: u128,
+    /// What has to be added to the nearest binary128, which is 0 for all that fit into one.
+    rest: f64,
+}
 
 impl Wide {
-    /// The bits of the IEEE binary128.
+    /// The bits of the nearest IEEE binary128.
     pub fn bits(self) -> u128 {
-        self.0
+        self.bits
     }
 }
 
 /// A floating-point number as it was read, with the kind that it had there: printed, it has the digits that tell it from
-/// its neighbours of that kind.
+/// its neighbours of that kind. A double-double is rounded to binary128, as its text is.
 ///
 /// ```
 /// use isoform_core::scalar::Float;
@@ -61,7 +66,9 @@ impl Float {
     /// As [`Real::read`].
     #[inline]
     pub fn read(kind: FloatKind, order: ByteOrder, bytes: &[u8]) -> Float {
-        Float { value: Real::read(kind, order, bytes), kind, size: bytes.len() as u8 }
+        let value = Real::read(kind, order, bytes);
+        let value = if kind == FloatKind::Double2 { Real::of(value.quad()) } else { value };
+        Float { value, kind, size: bytes.len() as u8 }
     }
 
     /// The number.
@@ -134,7 +141,7 @@ impl Real {
             FloatKind::Double2 => {
                 let [large, small] = [&bytes[..8], &bytes[8..]].map(|part| f64::from_bits(bits(part) as u64));
                 match large.is_finite() && small != 0.0 {
-                    true => Real::of((quad(large) + quad(small)).value),
+                    true => Real::sum(quad(large), quad(small)),
                     false => Real::Double(large),
                 }
             }
@@ -163,79 +170,81 @@ impl Real {
 
     fn write_rare(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) -> Rounding {
         assert!(kind.sizes().contains(&(bytes.len() as u8)), "no {kind:?} has {} bytes", bytes.len());
-        let value = self.quad();
+        let value = self.odd();
         let (bits, rounding) = match (kind, bytes.len()) {
             (FloatKind::Brain, _) => narrow::<BFloat>(value),
             (FloatKind::Ieee, 2) => narrow::<Half>(value),
             (FloatKind::Ieee, 4) => narrow::<Single>(value),
             (FloatKind::Ieee, 8) => narrow::<Double>(value),
-            (FloatKind::Ieee, _) => (value.to_bits(), Rounding::Exact),
+            (FloatKind::Ieee, _) => {
+                (self.quad().to_bits(), if self.rest() == 0.0 { Rounding::Exact } else { Rounding::Nearest })
+            }
             (FloatKind::X87, _) => narrow::<X87DoubleExtended>(value),
-            (FloatKind::Double2, _) => return write_double2(value, order, bytes),
+            (FloatKind::Double2, _) => return self.write_double2(order, bytes),
         };
-        if kind == FloatKind::X87 {
-            bytes.fill(0);
-            let place = x87_place(order, bytes.len());
-            write_bits(order, &mut bytes[place], bits);
-        } else {
-            write_bits(order, bytes, bits);
-        }
+        write_slot(kind, order, bytes, bits);
         rounding
     }
 
-    /// Writes the number as this kind, rounded towards zero: one that is too large becomes the largest there is.
+    fn write_double2(self, order: ByteOrder, bytes: &mut [u8]) -> Rounding {
+        let (large, rounding) = narrow::<Double>(self.odd());
+        let left = match rounding {
+            Rounding::Nearest => Real::sum((self.quad() - quad(f64::from_bits(large as u64))).value, quad(self.rest())),
+            _ => Real::Double(0.0),
+        };
+        let (small, left) = narrow::<Double>(left.odd());
+        write_bits(order, &mut bytes[..8], large);
+        write_bits(order, &mut bytes[8..], small);
+        if rounding == Rounding::Nearest && left == Rounding::Exact { Rounding::Exact } else { rounding }
+    }
+
+    /// Writes the largest finite number of this kind that has the sign of this one.
     ///
     /// # Panics
     /// As [`Real::write`].
-    pub fn write_towards_zero(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) {
-        fn cut<F: SoftFloat>(value: Quad) -> u128
-        where
-            Quad: FloatConvert<F>,
-        {
-            let narrow: F = value.convert_r(Round::TowardZero, &mut false).value;
-            narrow.to_bits()
+    pub fn write_largest(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) {
+        fn largest<F: SoftFloat>(negative: bool) -> u128 {
+            F::largest().copy_sign(if negative { -F::ZERO } else { F::ZERO }).to_bits()
         }
-        let value = self.quad();
+        let negative = self.quad().is_negative();
         let bits = match (kind, bytes.len()) {
-            (FloatKind::Brain, _) => cut::<BFloat>(value),
-            (FloatKind::Ieee, 2) => cut::<Half>(value),
-            (FloatKind::Ieee, 4) => cut::<Single>(value),
-            (FloatKind::Ieee, 8) => cut::<Double>(value),
-            (FloatKind::Ieee, _) => value.to_bits(),
-            (FloatKind::X87, size) => {
-                bytes.fill(0);
-                return write_bits(order, &mut bytes[x87_place(order, size)], cut::<X87DoubleExtended>(value));
-            }
+            (FloatKind::Brain, _) => largest::<BFloat>(negative),
+            (FloatKind::Ieee, 2) => largest::<Half>(negative),
+            (FloatKind::Ieee, 4) => largest::<Single>(negative),
+            (FloatKind::Ieee, 8) => largest::<Double>(negative),
+            (FloatKind::Ieee, _) => largest::<Quad>(negative),
+            (FloatKind::X87, _) => largest::<X87DoubleExtended>(negative),
             (FloatKind::Double2, _) => {
-                // The larger part, cut off, and as much of the rest as a double holds.
-                let large = f64::from_bits(cut::<Double>(value) as u64);
-                let small = f64::from_bits(cut::<Double>((value - quad(large)).value) as u64);
-                // Beyond half a unit in the last place of the larger, the sum would no longer be normalised.
-                let half_unit = large.abs() * f64::EPSILON / 4.0;
-                write_bits(order, &mut bytes[..8], large.to_bits().into());
-                return write_bits(order, &mut bytes[8..], small.clamp(-half_unit, half_unit).to_bits().into());
+                // Half a unit in the last place of the larger part more, and that would no longer be the nearest.
+                let parts = [f64::MAX, 2f64.powi(970).next_down()];
+                for (part, bytes) in parts.into_iter().zip(bytes.chunks_exact_mut(8)) {
+                    write_bits(order, bytes, if negative { -part } else { part }.to_bits().into());
+                }
+                return;
             }
         };
-        write_bits(order, bytes, bits);
+        write_slot(kind, order, bytes, bits);
     }
 
     /// The number without its fraction.
     pub fn to_integer(self) -> Integral {
         let value = self.quad();
         let negative = value.is_negative();
-        let magnitude = if negative { -value } else { value };
-        let mut exact = false;
-        let whole = magnitude.to_u128_r(128, Round::TowardZero, &mut exact);
-        if value.is_nan() {
-            return Integral { negative: false, magnitude: 0, inexact: true, beyond: None };
+        let magnitude = value.abs();
+        if !value.is_finite() {
+            let beyond = value.is_infinite().then_some(negative);
+            return Integral { negative, magnitude: 0, inexact: value.is_nan(), beyond };
         }
-        if whole.status.contains(Status::INVALID_OP) {
-            let modulo = magnitude.c_fmod(quad(2f64.powi(128))).value;
-            let magnitude = if value.is_finite() { modulo.to_u128(128).value } else { 0 };
-            return Integral { negative, magnitude, inexact: false, beyond: Some(negative) };
-        }
-        let beyond = (negative && whole.value > 1 << 127).then_some(true);
-        Integral { negative, magnitude: whole.value, inexact: !exact, beyond }
+        let limit = quad(2f64.powi(128));
+        let whole = magnitude.round_to_integral(Round::TowardZero).value;
+        let low = if whole < limit { whole } else { whole.c_fmod(limit).value }.to_u128(128).value;
+        // Where there is a fraction, the rest is too small to have a say in the integer.
+        let rest = if whole == magnitude { self.rest() * if negative { -1.0 } else { 1.0 } } else { 0.0 };
+        let rest_low = (rest.floor().abs() % 2f64.powi(128)) as u128;
+        let magnitude = if rest < 0.0 { low.wrapping_sub(rest_low) } else { low.wrapping_add(rest_low) };
+        let beyond = whole > limit || whole == limit && rest >= 0.0 || negative && magnitude > 1 << 127;
+        let inexact = whole != value.abs() || rest.fract() != 0.0;
+        Integral { negative, magnitude, inexact, beyond: beyond.then_some(negative) }
     }
 
     /// The nearest `f64`, ties to even.
@@ -243,33 +252,61 @@ impl Real {
     pub fn to_f64(self) -> f64 {
         match self {
             Real::Double(value) => value,
-            Real::Wide(Wide(bits)) => f64::from_bits(narrow::<Double>(Quad::from_bits(bits)).0 as u64),
+            Real::Wide(_) => f64::from_bits(narrow::<Double>(self.odd()).0 as u64),
         }
     }
 
-    /// The number nearest to an integer, and whether it is that integer.
-    pub fn from_signed(value: i128) -> (Real, Rounding) {
-        let quad = Quad::from_i128(value);
-        (Real::of(quad.value), if quad.status.is_empty() { Rounding::Exact } else { Rounding::Nearest })
+    /// An integer as a number.
+    pub fn from_signed(value: i128) -> Real {
+        Real::sum(Quad::from_i128(value >> 64 << 64).value, Quad::from_u128(value as u64 as u128).value)
     }
 
     /// As [`Real::from_signed`].
-    pub fn from_unsigned(value: u128) -> (Real, Rounding) {
-        let quad = Quad::from_u128(value);
-        (Real::of(quad.value), if quad.status.is_empty() { Rounding::Exact } else { Rounding::Nearest })
+    pub fn from_unsigned(value: u128) -> Real {
+        Real::sum(Quad::from_u128(value >> 64 << 64).value, Quad::from_u128(value as u64 as u128).value)
     }
 
     pub(super) fn of(value: Quad) -> Real {
+        Real::of_parts(value, 0.0)
+    }
+
+    fn of_parts(value: Quad, rest: f64) -> Real {
         match narrow::<Double>(value) {
-            (bits, Rounding::Exact) => Real::Double(f64::from_bits(bits as u64)),
-            _ => Real::Wide(Wide(value.to_bits())),
+            (bits, Rounding::Exact) if rest == 0.0 => Real::Double(f64::from_bits(bits as u64)),
+            _ => Real::Wide(Wide { bits: value.to_bits(), rest }),
         }
     }
 
+    /// The sum of two numbers of which one is an `f64`, so that what does not fit into a binary128 fits into another.
+    fn sum(a: Quad, b: Quad) -> Real {
+        let (large, small) = if a.abs() < b.abs() { (b, a) } else { (a, b) };
+        let sum = (large + small).value;
+        // Exact, as `large` is not smaller than `small`.
+        let rest = if sum.is_finite() { (small - (sum - large).value).value } else { Quad::ZERO };
+        Real::of_parts(sum, f64::from_bits(narrow::<Double>(rest).0 as u64))
+    }
+
+    /// The nearest binary128.
     pub(super) fn quad(self) -> Quad {
         match self {
             Real::Double(value) => quad(value),
-            Real::Wide(Wide(bits)) => Quad::from_bits(bits),
+            Real::Wide(wide) => Quad::from_bits(wide.bits),
+        }
+    }
+
+    fn rest(self) -> f64 {
+        if let Real::Wide(wide) = self { wide.rest } else { 0.0 }
+    }
+
+    /// The number if a binary128 holds it, else that one of its two neighbours whose last bit is 1: rounding this to fewer
+    /// digits gives what rounding the number itself would.
+    fn odd(self) -> Quad {
+        match self {
+            Real::Wide(Wide { bits, rest }) if rest != 0.0 && bits & 1 == 0 => {
+                let outwards = rest.is_sign_negative() == self.quad().is_negative();
+                Quad::from_bits(if outwards { bits + 1 } else { bits - 1 })
+            }
+            _ => self.quad(),
         }
     }
 }
@@ -288,19 +325,14 @@ fn x87_place(order: ByteOrder, size: usize) -> std::ops::Range<usize> {
     }
 }
 
-fn write_double2(value: Quad, order: ByteOrder, bytes: &mut [u8]) -> Rounding {
-    let (large, rounded) = narrow::<Double>(value);
-    let rest = match rounded {
-        Rounding::Nearest => (value - quad(f64::from_bits(large as u64))).value,
-        _ => Quad::ZERO,
-    };
-    let (small, rounding) = narrow::<Double>(rest);
-    write_bits(order, &mut bytes[..8], large);
-    write_bits(order, &mut bytes[8..], small);
-    match rounded {
-        Rounding::Nearest if rounding == Rounding::Exact => Rounding::Exact,
-        _ => rounded,
+/// Writes the bits of a number that is not a double-double.
+fn write_slot(kind: FloatKind, order: ByteOrder, bytes: &mut [u8], bits: u128) {
+    if kind != FloatKind::X87 {
+        return write_bits(order, bytes, bits);
     }
+    bytes.fill(0);
+    let place = x87_place(order, bytes.len());
+    write_bits(order, &mut bytes[place], bits);
 }
 
 pub(super) fn quad(value: f64) -> Quad {
@@ -418,8 +450,84 @@ mod tests {
 
     #[test]
     fn integers_become_reals() {
-        assert_eq!(Real::from_signed(-3), (Real::Double(-3.0), Rounding::Exact));
-        assert!(matches!(Real::from_unsigned((1 << 60) + 1), (Real::Wide(_), Rounding::Exact)));
-        assert!(matches!(Real::from_unsigned(u128::MAX), (Real::Double(_), Rounding::Nearest)));
+        assert_eq!(Real::from_signed(-3), Real::Double(-3.0));
+        assert_eq!(Real::from_signed(i128::MIN), Real::Double(-2f64.powi(127)));
+        for integer in [(1 << 60) + 1, (1 << 113) + 1, u128::MAX, u128::MAX - 1, (1 << 127) + (1 << 14)] {
+            let real = Real::from_unsigned(integer);
+            assert!(matches!(real, Real::Wide(_)));
+            let whole = real.to_integer();
+            assert_eq!((whole.magnitude, whole.inexact, whole.beyond), (integer, false, None));
+        }
+        let whole = Real::from_signed(i128::MIN + 1).to_integer();
+        assert_eq!((whole.negative, whole.magnitude, whole.beyond), (true, i128::MAX as u128, None));
+    }
+
+    fn double2(large: f64, small: f64) -> Real {
+        let bytes = [large, small].map(f64::to_be_bytes).concat();
+        let real = Real::read(Double2, Big, &bytes);
+        let mut again = [0; 16];
+        assert_eq!(real.write(Double2, Big, &mut again), Rounding::Exact);
+        assert_eq!(again, *bytes, "{large} + {small}");
+        real
+    }
+
+    #[test]
+    fn the_smaller_part_decides_however_small() {
+        let tiny = 2f64.powi(-1000);
+        let tie = 1.0 + 2f64.powi(-24);
+        let bits = |real: Real, kind, size| {
+            let mut bytes = vec![0; size];
+            assert_eq!(real.write(kind, Big, &mut bytes), Rounding::Nearest);
+            read_bits(Big, &bytes)
+        };
+        assert_eq!(bits(double2(tie, 0.0), Ieee, 4), 0x3f80_0000);
+        assert_eq!(bits(double2(tie, -tiny), Ieee, 4), 0x3f80_0000);
+        assert_eq!(bits(double2(tie, tiny), Ieee, 4), 0x3f80_0001);
+        let tie = 1.0 + 2f64.powi(-11);
+        assert_eq!(bits(double2(-tie, -tiny), Ieee, 2), 0xbc01);
+        assert_eq!(bits(double2(-tie, tiny), Ieee, 2), 0xbc00);
+        assert_eq!(bits(double2(1.0, tiny), Ieee, 16), 0x3fff << 112);
+        let above = 2f64.powi(-64) * (1.0 + f64::EPSILON);
+        assert_eq!(bits(double2(1.0, above), X87, 10), 0x3fff_8000_0000_0000_0001);
+        assert_eq!(double2(1.0, -tiny).to_f64(), 1.0);
+        assert_ne!(double2(1.0, -tiny), Real::Double(1.0));
+    }
+
+    #[test]
+    fn integers_in_two_parts() {
+        let tiny = 2f64.powi(-1000);
+        let whole = |large, small| {
+            let whole = double2(large, small).to_integer();
+            (whole.magnitude, whole.inexact, whole.beyond)
+        };
+        assert_eq!(whole(5.0, -tiny), (4, true, None));
+        assert_eq!(whole(-5.0, tiny), (4, true, None));
+        assert_eq!(whole(5.5, -tiny), (5, true, None));
+        assert_eq!(whole(-5.0, -tiny), (5, true, None));
+        assert_eq!(whole(2f64.powi(128), -1.0), (u128::MAX, false, None));
+        assert_eq!(whole(2f64.powi(128), -tiny), (u128::MAX, true, None));
+        assert_eq!(whole(2f64.powi(128), tiny), (0, true, Some(false)));
+        assert_eq!(whole(-2f64.powi(128), 3.0), (u128::MAX - 2, false, Some(true)));
+        assert_eq!(whole(-2f64.powi(127), 0.5), ((1 << 127) - 1, true, None));
+        assert_eq!(whole(2f64.powi(300), 3.0), (3, false, Some(false)));
+        let modulo = 0u128.wrapping_sub(1 << 100);
+        assert_eq!(whole(2f64.powi(300), -2f64.powi(130) - 2f64.powi(100)), (modulo, false, Some(false)));
+    }
+
+    #[test]
+    fn the_largest_numbers() {
+        let largest = |kind, size| {
+            let mut bytes = vec![0; size];
+            Real::Double(-1.0).write_largest(kind, Big, &mut bytes);
+            Real::read(kind, Big, &bytes)
+        };
+        assert_eq!(largest(Ieee, 2), Real::Double(-65504.0));
+        assert_eq!(largest(Ieee, 4), Real::Double(f32::MIN.into()));
+        assert_eq!(largest(Ieee, 8), Real::Double(f64::MIN));
+        assert_eq!(largest(Brain, 2), Real::Double(f32::from_bits(0xff7f_0000).into()));
+        assert_eq!(largest(Double2, 16), double2(f64::MIN, -(2f64.powi(970) - 2f64.powi(917))));
+        for (kind, digits) in [(X87, u128::MAX << 49), (Ieee, u128::MAX)] {
+            assert!(matches!(largest(kind, 16), Real::Wide(wide) if wide.bits() == digits ^ 1 << 112), "{kind:?}");
+        }
     }
 }

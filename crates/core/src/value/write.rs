@@ -180,8 +180,8 @@ impl Value {
         let (real, rounding) = match self {
             Value::Float(number) => (Real::Double(*number), Rounding::Exact),
             Value::Decimal(text) => Real::parse(text, kind, size).ok_or_else(wrong_type)?,
-            Value::Integer(number) => Real::from_signed(*number),
-            Value::Unsigned(number) => Real::from_unsigned(*number),
+            Value::Integer(number) => (Real::from_signed(*number), Rounding::Exact),
+            Value::Unsigned(number) => (Real::from_unsigned(*number), Rounding::Exact),
             _ => return Err(wrong_type()),
         };
         let digits_matter = matches!(self, Value::Integer(_) | Value::Unsigned(_));
