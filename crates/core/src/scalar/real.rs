@@ -237,7 +237,14 @@ impl Real {
         }
         let limit = quad(2f64.powi(128));
         let whole = magnitude.round_to_integral(Round::TowardZero).value;
-        let low = if whole < limit { whole } else { whole.c_fmod(limit).value }.to_u128(128).value;
+        let low = match whole < limit {
+            true => whole.to_u128(128).value,
+            // All 113 digits, moved to their place; not by `c_fmod`, which takes a step for each bit of the exponent.
+            false => {
+                let digits = whole.to_bits() & ((1 << 112) - 1) | 1 << 112;
+                digits.checked_shl((whole.ilogb() - 112) as u32).unwrap_or(0)
+            }
+        };
         // Where there is a fraction, the rest is too small to have a say in the integer.
         let rest = if whole == magnitude { self.rest() * if negative { -1.0 } else { 1.0 } } else { 0.0 };
         let rest_low = (rest.floor().abs() % 2f64.powi(128)) as u128;
@@ -457,6 +464,11 @@ mod tests {
             assert!(matches!(real, Real::Wide(_)));
             let whole = real.to_integer();
             assert_eq!((whole.magnitude, whole.inexact, whole.beyond), (integer, false, None));
+        }
+        let digits = Real::from_unsigned((1 << 112) + 5).quad();
+        for (power, modulo) in [(16, 5 << 16), (60, 5 << 60), (127, 1 << 127), (128, 0), (16000, 0)] {
+            let whole = Real::of(digits.scalbn(power)).to_integer();
+            assert_eq!((whole.magnitude, whole.inexact, whole.beyond), (modulo, false, Some(false)), "2^{power}");
         }
         let whole = Real::from_signed(i128::MIN + 1).to_integer();
         assert_eq!((whole.negative, whole.magnitude, whole.beyond), (true, i128::MAX as u128, None));
