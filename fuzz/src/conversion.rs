@@ -6,18 +6,18 @@ use isoform::plan::{Faults, Plan, Rules, compare};
 use isoform::{Body, Dimension, Element, Field, Format, Structure, Value, View, interp};
 
 /// Every choice.
-pub const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
+const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
 
 /// Larger fixed arrays and structures are planned for and not made: how much memory a record takes is the receiver's wish.
 const LARGEST: usize = 1024;
 
-/// The input is a byte that chooses rules, the descriptions of the wire and the native format, and a body.
+/// The input is a byte that chooses rules, and faults for decoders; the descriptions of the wire and the native format, and a body.
 pub fn check(input: &[u8]) {
     let mut parts = Parts::of(input);
     let choice = parts.byte();
     let (wire, native) = (Format::parse(parts.part()), Format::parse(parts.part()));
     let Ok(wire) = wire else { return };
-    typed::check(&wire, parts.rest());
+    typed::check(&wire, parts.rest(), FAULTS[usize::from(choice) % 3]);
     let Ok(native) = native else { return };
     let small = largest(native.structure()) <= LARGEST;
     let rules = rules(choice, &wire, &native, small);
@@ -37,7 +37,9 @@ pub fn check(input: &[u8]) {
 /// Makes a plan, and has it explained.
 fn plan(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Option<Plan> {
     let explained = Plan::explained(wire, native, rules, faults);
-    assert_eq!(compare(wire, native, rules, faults).is_readable(), explained.is_ok() || wire == native);
+    if faults == Faults::Error {
+        assert_eq!(compare(wire, native, rules, faults).is_readable(), explained.is_ok() || wire == native);
+    }
     match (Plan::new(wire, native, rules, faults), explained) {
         (Ok(plan), Ok((again, reports))) => {
             assert_eq!(plan.to_string(), again.to_string());

@@ -63,7 +63,7 @@ fn through_json(format: &Format, view: View<'_>) {
 }
 
 fn in_cells(format: &Format, view: View<'_>) {
-    for width in [0, 1, 9, 80] {
+    for width in [0, 9] {
         let table = Table::new(format, width);
         assert_eq!(table.cells(view).len(), table.columns().len());
     }
@@ -71,7 +71,7 @@ fn in_cells(format: &Format, view: View<'_>) {
 
 /// Whatever is found by walking is found by its path.
 fn found_by_path(view: View<'_>) {
-    let mut walk = Walk { root: view, left: 2000 };
+    let mut walk = Walk { root: view, left: 300 };
     walk.record(view, "");
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Their fields have the names of those in the vectors, so that what is seeded from there is often close.
 
-use crate::conversion::FAULTS;
 use crate::{refusal, values};
 use isoform::{
     Array, Complex, Decoder, Encoder, Enumeration, Error, F16, F128, Faults, Format, Header, Incoming, Owned, Record,
@@ -124,15 +123,13 @@ struct Scalars {
 }
 
 /// Decodes a body, which need not be a valid one, into all of them.
-pub(crate) fn check(wire: &Format, body: &[u8]) {
-    for faults in FAULTS {
-        owned::<Sample>(wire, body, faults);
-        borrowed::<Fleet<'static>>(wire, body, faults);
-        borrowed::<Pointers<'static>>(wire, body, faults);
-        borrowed::<Arrays<'static>>(wire, body, faults);
-        borrowed::<Scalars>(wire, body, faults);
-        into_place(wire, body, faults);
-    }
+pub(crate) fn check(wire: &Format, body: &[u8], faults: Faults) {
+    owned::<Sample>(wire, body, faults);
+    borrowed::<Fleet<'static>>(wire, body, faults);
+    borrowed::<Pointers<'static>>(wire, body, faults);
+    borrowed::<Arrays<'static>>(wire, body, faults);
+    borrowed::<Scalars>(wire, body, faults);
+    into_place(wire, body, faults);
 }
 
 fn message<'a>(wire: &'a Format, body: &'a [u8]) -> Incoming<'a> {
