@@ -3,7 +3,7 @@
 use crate::refusal;
 use isoform::message::{HEADER, Header};
 use isoform::stream::Reader;
-use isoform::{Code, Error, Token, View};
+use isoform::{Code, Error, Incoming, Registry, Token, View};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
@@ -54,11 +54,25 @@ fn read(stream: &[u8]) -> VecDeque<Event> {
             Err(error) => refused(&reader, &error),
         };
         events.push_back(event.clone());
+        if events.len() == 1 {
+            alone(stream, reader.registry(), &event);
+        }
         if let Event::Ended(why) = event {
             assert!(why.is_some() || reader.position().next_multiple_of(16) >= stream.len() as u64);
             assert!(events.len() <= 1 + stream.len().div_ceil(HEADER), "more messages than there is room for");
             return events;
         }
+    }
+}
+
+/// The first message is the same outside of a stream, where a description is none.
+fn alone(stream: &[u8], registry: &Registry, first: &Event) {
+    match (Incoming::parse(stream, registry), first) {
+        (Ok(message), Event::Message(token, body)) => {
+            assert_eq!((message.token(), message.body()), (*token, &body[..]))
+        }
+        (Ok(message), first) => panic!("{message:?} instead of {first:?}"),
+        (Err(error), _) => refusal(&error),
     }
 }
 
