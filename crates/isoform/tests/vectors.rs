@@ -85,7 +85,7 @@ fn vector(bin: &Path, expected: &Json) {
         let verifier = Verifier::new(&format);
         let body = verifier.verify(message.body()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let came = serde_json::from_str(&line(View::new(body))).unwrap();
-        same::check(&came, &expected["record"], "").unwrap_or_else(|difference| panic!("{name}: {difference}"));
+        same::record(&format, &came, &expected["record"]).unwrap_or_else(|difference| panic!("{name}: {difference}"));
         if !formats.contains(&format) {
             formats.push(format);
         }

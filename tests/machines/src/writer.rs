@@ -11,7 +11,7 @@ pub const OPTIONS: &[&str] =
     &["-std=c99", "-O2", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"];
 
 /// The sources of the program that writes the features of `vectors/`.
-pub const FEATURES: &[&str] = &["main.c", "features.c", "wide.c"];
+pub const FEATURES: &[&str] = &["main.c", "features.c", "wide.c", "long_double.c"];
 
 /// Compiles sources of `writer/` by `compiler` into the program `name` of a folder.
 ///

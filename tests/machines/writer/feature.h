@@ -14,6 +14,7 @@ void write_wide(iso_writer *writer);
 void write_pointers(iso_writer *writer);
 void write_packed(iso_writer *writer);
 void write_evolve(iso_writer *writer);
+void write_long_double(iso_writer *writer);
 
 /* Writes `count` records, one behind another from `records` on. Ends the program if that fails. */
 void write_records(iso_writer *writer, const iso_structure *structures, size_t structure_count, const void *records,

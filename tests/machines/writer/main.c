@@ -12,6 +12,7 @@ static const struct {
     { "scalars", write_scalars },   { "strings", write_strings },           { "arrays", write_arrays },
     { "nested", write_nested },     { "enumerations", write_enumerations }, { "wide", write_wide },
     { "pointers", write_pointers }, { "packed", write_packed },             { "evolve", write_evolve },
+    { "long-double", write_long_double },
 };
 
 static void fail(const char *name, const char *text) {

@@ -8,8 +8,19 @@ use isoform::{Code, Error, Layout, Result, Shape, value};
 use serde_json::{Value, json};
 
 /// The layouts in which every feature is written.
-pub(crate) const LAYOUTS: [&str; 11] =
-    ["x86_64", "i386", "windows-x64", "armv7", "aarch64", "riscv64", "powerpc", "powerpc64", "s390x", "sparc64", "mips"];
+pub(crate) const LAYOUTS: [&str; 11] = [
+    "x86_64",
+    "i386",
+    "windows-x64",
+    "armv7",
+    "aarch64",
+    "riscv64",
+    "powerpc",
+    "powerpc64",
+    "s390x",
+    "sparc64",
+    "mips",
+];
 
 /// Records of one or more formats, put into one stream in this order.
 pub(crate) struct Feature {

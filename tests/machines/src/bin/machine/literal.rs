@@ -62,6 +62,9 @@ where
     }
     let [expected_line, came_line] = [line::<T>(&expected)?, line::<T>(&came)?];
     same::check(&came_line, &expected_line, "")?;
+    if came_line.to_string().contains("\"NaN\"") {
+        return Ok(()); // one of several: MIPS has others than the rest
+    }
     let at = expected.iter().zip(&came).take_while(|(expected, came)| expected == came).count();
     Err(format!("the values are the same, the bytes are not, from {at} on: expected {expected:02x?}, came {came:02x?}"))
 }

@@ -68,7 +68,7 @@ fn message_is<'r>(
     }
     let view = message.view().map_err(|error| error.to_string())?;
     let came = serde_json::from_str(&json::line(view)).map_err(|error| error.to_string())?;
-    same::check(&came, &expected["record"], "")?;
+    same::record(message.format(), &came, &expected["record"])?;
     receivers.enumerate().try_for_each(|(number, receiver)| {
         receiver.compare(message).map_err(|difference| format!("as receiver {number} wants it: {difference}"))
     })
