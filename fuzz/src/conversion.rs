@@ -43,7 +43,7 @@ fn plan(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Option
     match (Plan::new(wire, native, rules, faults), explained) {
         (Ok(plan), Ok((again, reports))) => {
             assert_eq!(plan.to_string(), again.to_string());
-            for report in &reports {
+            for report in reports.iter() {
                 assert!(report.wire.is_some() || report.native.is_some(), "{report:?}");
                 _ = (report.loss(), report.action.to_string(), report.action.cost());
             }

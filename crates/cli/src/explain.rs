@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
-use isoform::plan::{FieldReport, Plan, Rules, Verdict, compare};
+use isoform::plan::{Plan, Reports, Rules, Verdict, compare};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), 
     if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown { status: 1 }) }
 }
 
-type Explained = (Plan, Vec<FieldReport>);
+type Explained = (Plan, Reports);
 
 fn print(
     arguments: &args::Explain,
@@ -57,15 +57,15 @@ fn print(
 }
 
 /// How many fields are in both formats.
-fn matched(reports: &[FieldReport]) -> usize {
+fn matched(reports: &Reports) -> usize {
     reports.iter().filter(|report| report.wire.is_some() && report.native.is_some()).count()
 }
 
 /// A row for each field, and what may be lost.
-pub(crate) fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result<()> {
+pub(crate) fn fields(reports: &Reports, output: &mut Output) -> io::Result<()> {
     let head = ["field", "comes as", "becomes", "what is done", "cost"];
     let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
-    for report in reports {
+    for report in reports.iter() {
         let words = |words: &Option<String>| cell(words.as_deref().map_or("-".to_string(), shortened));
         let tone = if report.loss().is_some() { Tone::Warning } else { Tone::Plain };
         rows.push(vec![
@@ -77,9 +77,9 @@ pub(crate) fn fields(reports: &[FieldReport], output: &mut Output) -> io::Result
         ]);
     }
     output.columns(&[Side::Left; 5], &rows)?;
-    let losses = reports.iter().filter_map(|report| Some((report, report.loss()?)));
+    let losses = reports.iter().filter_map(|report| Some((report.loss()?, report)));
     let losses: Vec<Vec<Cell>> =
-        losses.map(|(report, loss)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
+        losses.map(|(loss, report)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
     if !losses.is_empty() {
         writeln!(output, "\n{}", output.paint(Tone::Warning, "what may be lost or refused"))?;
         output.columns(&[Side::Left; 2], &losses)?;
@@ -121,7 +121,7 @@ fn print_json(
     explained: Option<&Explained>,
     output: &mut Output,
 ) -> io::Result<()> {
-    for report in explained.iter().flat_map(|(_, reports)| reports) {
+    for report in explained.iter().flat_map(|(_, reports)| reports.iter()) {
         let object = json!({
             "field": report.path,
             "wire": report.wire,

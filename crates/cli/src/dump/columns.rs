@@ -29,12 +29,12 @@ impl Columns {
     pub(super) fn new(format: &Format, paths: &[String], room: usize) -> Columns {
         let (heads, cells): (Vec<Head>, Cells) = if paths.is_empty() {
             let table = Table::new(format, room);
-            let head = |column: &table::Column| Head {
-                name: column.name.clone(),
-                unit: column.unit.as_deref().map(String::from),
+            let head = |column: table::Column| Head {
+                name: column.name,
+                unit: column.unit.map(String::from),
                 side: side(column.number),
             };
-            (table.columns().iter().map(head).collect(), Cells::All(table))
+            (table.columns().map(head).collect(), Cells::All(table))
         } else {
             let head = |path: &String| head(format.structure(), path);
             (paths.iter().map(head).collect(), Cells::Some { paths: paths.into(), room })

@@ -4,9 +4,7 @@ use super::element::Element;
 use super::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
 use crate::limits::{too_deep, too_many_fields};
-use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::OnceLock;
 
 /// A named field: what it holds and where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,7 +84,8 @@ pub struct Structure {
     slots: bool,
     checked: bool,
     gaps: bool,
-    by_name: OnceLock<HashMap<Box<str>, usize>>,
+    /// The indices of the fields, by ascending name.
+    by_name: Box<[u16]>,
 }
 
 impl Structure {
@@ -119,7 +118,6 @@ impl Structure {
             return Err(too_many_fields(MAX_FIELDS, fields.len()).at(&*name));
         }
         let fields = in_order(fields);
-        let mut names = HashSet::with_capacity(fields.len());
         let mut end = 0;
         let mut gaps = false;
         let mut depth = 1;
@@ -129,9 +127,6 @@ impl Structure {
             check_name(&field.name).map_err(|error| error.at(&*name))?;
             check_field(field, &fields, machine).map_err(|error| error.within(&field.name).within(&name))?;
             let fault = |code| Error::new(code).at(&*field.name).within(&name);
-            if !names.insert(&field.name) {
-                return Err(fault(Code::Declaration).came("two fields of this name"));
-            }
             let extent = field.extent(machine.pointer).ok_or_else(|| fault(Code::Size))?;
             let (begin, past) = (field.offset, field.offset.checked_add(extent).ok_or_else(|| fault(Code::Size))?);
             if begin < end || past > size {
@@ -160,7 +155,7 @@ impl Structure {
         gaps |= end < size;
         let slots = fields.iter().any(Field::has_slots);
         let checked = slots || fields.iter().any(|field| needs_check(&field.element));
-        let by_name = OnceLock::new();
+        let by_name = by_name(&fields).map_err(|error| error.within(&name))?;
         Ok(Structure { name, machine, size, align, fields, depth, total_fields, slots, checked, gaps, by_name })
     }
 
@@ -194,13 +189,34 @@ impl Structure {
         if self.fields.len() <= 8 {
             return self.fields.iter().position(|field| &*field.name == name);
         }
-        let index = || self.fields.iter().enumerate().map(|(i, field)| (field.name.clone(), i)).collect();
-        self.by_name.get_or_init(index).get(name).copied()
+        let found = self.by_name.binary_search_by_key(&name, |&index| &self.fields[usize::from(index)].name);
+        found.ok().map(|at| self.by_name[at].into())
     }
 
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.index_of(name).map(|index| &self.fields[index])
+    }
+
+    /// The field of this number, and its path, in which `[]` stands for the index in an array of structures. Numbers
+    /// count through all fields from 0, those of a nested structure behind the field that nests it: kept instead of
+    /// paths, they cost nothing, where names deep within others could take a thousand times what their description does.
+    pub(crate) fn numbered(&self, mut number: usize) -> Option<(String, &Field)> {
+        let (mut structure, mut path) = (self, String::new());
+        loop {
+            let within = structure.fields.iter().find(|field| {
+                let nested = if let Element::Structure(inner) = &field.element { inner.total_fields } else { 0 };
+                let found = number <= nested;
+                number -= if found { 0 } else { 1 + nested };
+                found
+            })?;
+            path.push_str(&within.name);
+            let (Some(rest), Element::Structure(inner)) = (number.checked_sub(1), &within.element) else {
+                return Some((path, within));
+            };
+            path.push_str(if within.dims.is_empty() { "." } else { "[]." });
+            (structure, number) = (inner, rest);
+        }
     }
 
     /// How deep structures are nested: 1 without any.
@@ -316,6 +332,19 @@ fn needs_check(element: &Element) -> bool {
         Element::Boolean { .. } | Element::Enumeration(_) => true,
         Element::Structure(inner) => inner.checked,
         _ => false,
+    }
+}
+
+const _: () = assert!(MAX_FIELDS <= u16::MAX as usize);
+
+/// The indices of fields by ascending name, no two of which are the same.
+fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
+    let name = |index: u16| &fields[usize::from(index)].name;
+    let mut indices: Box<[u16]> = (0..fields.len() as u16).collect();
+    indices.sort_by_key(|&index| name(index));
+    match indices.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
+        Some(pair) => Err(Error::new(Code::Declaration).at(&**name(pair[1])).came("two fields of this name")),
+        None => Ok(indices),
     }
 }
 

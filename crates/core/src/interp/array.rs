@@ -113,7 +113,7 @@ impl<O: Output> Run<'_, O> {
     fn length(&mut self, array: &Array, extent: Extent, length: usize, dst: usize) -> Result<()> {
         let machine = self.plan.native().machine();
         let Count::Field { at, size, signed } = extent.dst else { return Ok(()) };
-        let place = &mut self.out.bytes()[dst + at..][..size];
+        let place = &mut self.out.bytes()[dst + at..][..size.into()];
         if extent.agree {
             let before = machine.read(place);
             if before != length as u64 {
@@ -122,7 +122,7 @@ impl<O: Output> Run<'_, O> {
             }
             return Ok(());
         }
-        let bits = size as u32 * 8 - u32::from(signed);
+        let bits = u32::from(size) * 8 - u32::from(signed);
         if bits < 64 && length as u64 >> bits != 0 {
             let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
             return Err(error.expected(format_args!("a length that {size} bytes hold")));
@@ -154,7 +154,7 @@ impl<O: Output> Run<'_, O> {
 fn read_count(count: Count, machine: Machine, src: &[u8]) -> usize {
     match count {
         Count::Fixed(n) => n,
-        Count::Field { at, size, .. } => machine.read(&src[at..][..size]) as usize,
+        Count::Field { at, size, .. } => machine.read(&src[at..][..size.into()]) as usize,
     }
 }
 

@@ -230,7 +230,7 @@ impl<O: Output> Run<'_, O> {
     #[cold]
     fn in_element(&self, error: Error, field: usize, index: usize, dims: &[usize]) -> Error {
         match error.path().rfind("[]") {
-            Some(at) if self.plan.paths.get(field).is_none_or(|path| path.rank > 0) => {
+            Some(at) if self.plan.field(field).is_none_or(|(_, native)| !native.dims.is_empty()) => {
                 let brackets = self.plan.index_text(field, index, dims);
                 let path = format!("{}{brackets}{}", &error.path()[..at], &error.path()[at + 2..]);
                 error.at(path)

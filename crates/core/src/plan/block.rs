@@ -92,7 +92,7 @@ impl Block {
 
     /// The steps: runs first, then permutations, then what remains in the order of the destination, so that blocks are
     /// laid down in the order of the walk.
-    pub(super) fn finish(self) -> Vec<Step> {
+    pub(super) fn finish(mut self) -> Vec<Step> {
         let mut steps = Vec::new();
         let single = |row: &Row| WIDTHS.contains(&row.len());
         let gather_moves = self.moves.iter().filter(|row| single(row)).count() > FEW;
@@ -109,8 +109,8 @@ impl Block {
         }));
         permutations(&mut steps, small.iter().map(|row| Row { width: row.len(), count: 1, ..*row }), false);
         permutations(&mut steps, short.iter().copied(), true);
-        steps.extend(self.others);
-        steps
+        self.others.splice(..0, steps);
+        self.others
     }
 }
 

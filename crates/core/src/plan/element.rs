@@ -1,7 +1,7 @@
 //! What is done to each element of a field: decided by the types of the element on both sides.
 
 use super::block::Block;
-use super::find::At;
+use super::find::{At, Found};
 use super::make::Maker;
 use super::rules::Rule;
 use super::schedule::Steps;
@@ -29,53 +29,65 @@ impl Change {
     }
 }
 
-/// What was found out about pairs of enumerations (and the default for unknown symbols), which may be nested in
-/// thousands of fields.
+/// What was found out about enumerations, which may be nested in thousands of fields.
 #[derive(Default)]
-pub(super) struct Transforms(HashMap<(*const Enumeration, *const Enumeration, Option<i128>), Change>);
+pub(super) struct Transforms(HashMap<(Source, *const Enumeration), Change>);
+
+/// What becomes an enumeration.
+#[derive(PartialEq, Eq, Hash)]
+enum Source {
+    Integer {
+        signed: bool,
+        size: u8,
+    },
+    Enumeration {
+        wire: *const Enumeration,
+        /// What unknown symbols become, if they are not refused.
+        default: Option<u64>,
+    },
+}
 
 impl Maker<'_> {
     /// What is done to each element of a field.
     pub(super) fn transform(
         &mut self,
-        wire: &Element,
+        found: Found<'_>,
         native: &Element,
-        path: &str,
+        number: usize,
         rule: Option<&Rule>,
     ) -> Result<Change> {
+        let wire = &found.field.element;
         match (wire, native) {
-            (Element::Structure(w), Element::Structure(n)) => self.nested(w, n, path),
+            (Element::Structure(w), Element::Structure(n)) => {
+                self.nested(found.nested(w, 0), At::start(n, number + 1), number)
+            }
             (Element::String, Element::String) => {
                 Ok(Change { transform: Transform::String, moved: self.wire != self.native })
             }
-            (Element::Enumeration(w), Element::Enumeration(n)) => self.enumeration(w, n, rule, path),
+            (Element::Enumeration(w), Element::Enumeration(n)) => self.enumeration(w, n, rule, number),
             (Element::Integer { signed, size }, Element::Enumeration(n)) if *size <= 8 => {
-                // Whatever number comes must be one that has a symbol here.
-                let class = if *signed { NumberClass::Signed } else { NumberClass::Unsigned };
-                let from = Number { class, size: *size, order: self.wire.order };
-                let map = n.symbols().iter().map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
-                let to = enumeration_number(n, self.native);
-                Ok(Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map }))))
+                Ok(self.known_symbols(*signed, *size, n))
             }
             (_, Element::Enumeration(_)) | (Element::Float { .. }, Element::Boolean { .. }) => {
-                Err(mismatch(wire, native, path))
+                Err(self.mismatch(wire, native, number))
             }
             (Element::Enumeration(_), to) if !matches!(to, Element::Integer { .. }) => {
-                Err(mismatch(wire, native, path))
+                Err(self.mismatch(wire, native, number))
             }
-            _ => match (number(wire, self.wire), number(native, self.native)) {
+            _ => match (numbers(wire, self.wire), numbers(native, self.native)) {
                 (Some((from, per)), Some((to, as_many))) if per == as_many => {
                     Ok(Change::of(self.number(from, to, per)))
                 }
-                _ => Err(mismatch(wire, native, path)),
+                _ => Err(self.mismatch(wire, native, number)),
             },
         }
     }
 
     /// A structure as an element of an array, or behind a pointer.
-    fn nested(&mut self, w: &Structure, n: &Structure, path: &str) -> Result<Change> {
+    fn nested(&mut self, wire: At<'_>, native: At<'_>, number: usize) -> Result<Change> {
+        let (w, n) = (wire.structure, native.structure);
         let mut block = Block::default();
-        self.structure(At::start(w), At::start(n), path, &mut block)?;
+        self.structure(wire, native, Some(number), &mut block)?;
         let moved = block.relocated || w.size() != n.size();
         let steps = block.finish();
         let transform = match whole(&steps, w, n) {
@@ -87,6 +99,10 @@ impl Maker<'_> {
             },
         };
         Ok(Change { transform, moved })
+    }
+
+    fn mismatch(&self, wire: &Element, native: &Element, number: usize) -> Error {
+        Error::new(Code::NoConversion).at(self.path(number)).expected(native).came(wire)
     }
 
     fn number(&self, from: Number, to: Number, per: usize) -> Transform {
@@ -102,24 +118,38 @@ impl Maker<'_> {
         Transform::Convert { conversion: Conversion { from, to, faults: self.faults }, per }
     }
 
+    /// An integer becomes an enumeration: whatever number comes must be one that has a symbol here.
+    fn known_symbols(&mut self, signed: bool, size: u8, native: &Arc<Enumeration>) -> Change {
+        let class = if signed { NumberClass::Signed } else { NumberClass::Unsigned };
+        let (from, to) = (Number { class, size, order: self.wire.order }, enumeration_number(native, self.native));
+        let change = || {
+            let map = native.symbols().iter().map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
+            Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map })))
+        };
+        let key = (Source::Integer { signed, size }, Arc::as_ptr(native));
+        self.transforms.0.entry(key).or_insert_with(change).clone()
+    }
+
     fn enumeration(
         &mut self,
         wire: &Arc<Enumeration>,
         native: &Arc<Enumeration>,
         rule: Option<&Rule>,
-        path: &str,
+        number: usize,
     ) -> Result<Change> {
         let default = match rule.and_then(|rule| rule.default.as_ref()) {
             // A default for each element is none for any of them, and null is no symbol.
             Some(Value::Array(_) | Value::Null) | None => None,
-            Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(path))?),
+            Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(self.element_path(number)))?),
         };
-        let key = (Arc::as_ptr(wire), Arc::as_ptr(native), default);
+        let source = Source::Enumeration { wire: Arc::as_ptr(wire), default: default.map(|value| value as u64) };
+        let key = (source, Arc::as_ptr(native));
         if let Some(known) = self.transforms.0.get(&key) {
             return Ok(known.clone());
         }
         let change = self.symbols(wire, native, default);
-        let change = change.ok_or_else(|| Error::new(Code::NoConversion).at(path).expected(native).came(wire))?;
+        let change = change
+            .ok_or_else(|| Error::new(Code::NoConversion).at(self.element_path(number)).expected(native).came(wire))?;
         self.transforms.0.insert(key, change.clone());
         Ok(change)
     }
@@ -140,7 +170,7 @@ impl Maker<'_> {
 }
 
 /// The numbers that an element consists of: their type and how many.
-fn number(element: &Element, machine: Machine) -> Option<(Number, usize)> {
+fn numbers(element: &Element, machine: Machine) -> Option<(Number, usize)> {
     let (class, size, per) = match element {
         Element::Integer { signed: true, size } => (NumberClass::Signed, *size, 1),
         Element::Integer { signed: false, size } => (NumberClass::Unsigned, *size, 1),
@@ -191,8 +221,4 @@ fn whole(steps: &[Step], wire: &Structure, native: &Structure) -> Option<Transfo
         }
         _ => None,
     }
-}
-
-fn mismatch(wire: &Element, native: &Element, path: &str) -> Error {
-    Error::new(Code::NoConversion).at(path.trim_end_matches("[]")).expected(native).came(wire)
 }

@@ -8,11 +8,20 @@ use crate::format::{Element, Field, Structure};
 pub(super) struct At<'a> {
     pub(super) structure: &'a Structure,
     pub(super) base: usize,
+    /// The number of its first field.
+    pub(super) first: usize,
 }
 
 impl<'a> At<'a> {
-    pub(super) fn start(structure: &'a Structure) -> At<'a> {
-        At { structure, base: 0 }
+    /// The structure of a record, or of an element of what a field of the number before `first` nests.
+    pub(super) fn start(structure: &'a Structure, first: usize) -> At<'a> {
+        At { structure, base: 0, first }
+    }
+
+    /// The numbers of its fields.
+    pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
+        let number = |next: &mut usize, field| Some(std::mem::replace(next, past(*next, field)));
+        self.structure.fields().iter().scan(self.first, number)
     }
 
     pub(super) fn offset(self, field: &Field) -> usize {
@@ -20,14 +29,35 @@ impl<'a> At<'a> {
     }
 }
 
+/// The number behind those of a field and of all that it nests.
+fn past(number: usize, field: &Field) -> usize {
+    number + 1 + if let Element::Structure(inner) = &field.element { inner.total_fields() } else { 0 }
+}
+
 /// A field, and the structure that it stands in.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
     pub(super) at: At<'a>,
     pub(super) field: &'a Field,
+    /// Its index in the structure.
+    index: usize,
 }
 
-impl Found<'_> {
+impl<'a> Found<'a> {
+    pub(super) fn of(at: At<'a>, index: usize) -> Found<'a> {
+        Found { at, field: &at.structure.fields()[index], index }
+    }
+
+    /// Its number; to be found out only where it is needed.
+    pub(super) fn number(self) -> usize {
+        self.at.structure.fields()[..self.index].iter().fold(self.at.first, past)
+    }
+
+    /// The structure that it nests.
+    pub(super) fn nested(self, structure: &'a Structure, base: usize) -> At<'a> {
+        At { structure, base, first: self.number() + 1 }
+    }
+
     pub(super) fn offset(self) -> usize {
         self.at.offset(self.field)
     }
@@ -44,10 +74,8 @@ pub(super) struct Match<'a> {
 }
 
 pub(super) fn find<'a>(wire: At<'a>, name: &str, rule: Option<&Rule>) -> Option<Match<'a>> {
-    let own = wire.structure.index_of(name).map(|through| {
-        let found = Found { at: wire, field: &wire.structure.fields()[through] };
-        Match { found, through, within: false }
-    });
+    let own = wire.structure.index_of(name);
+    let own = own.map(|through| Match { found: Found::of(wire, through), through, within: false });
     own.or_else(|| rule?.aliases.iter().find_map(|alias| reach(wire, alias)))
 }
 
@@ -58,7 +86,7 @@ fn reach<'a>(wire: At<'a>, path: &str) -> Option<Match<'a>> {
         None => (path, None),
     };
     let through = wire.structure.index_of(first)?;
-    let mut found = Found { at: wire, field: &wire.structure.fields()[through] };
+    let mut found = Found::of(wire, through);
     let within = rest.is_some();
     while let Some(path) = rest {
         let Element::Structure(inner) = &found.field.element else { return None };
@@ -66,7 +94,7 @@ fn reach<'a>(wire: At<'a>, path: &str) -> Option<Match<'a>> {
             return None;
         }
         let (name, behind) = path.split_once('.').map_or((path, None), |(name, behind)| (name, Some(behind)));
-        found = Found { at: At { structure: inner, base: found.offset() }, field: inner.field(name)? };
+        found = Found::of(found.nested(inner, found.offset()), inner.index_of(name)?);
         rest = behind;
     }
     Some(Match { found, through, within })

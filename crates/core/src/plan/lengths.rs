@@ -2,7 +2,6 @@
 
 use super::block::Block;
 use super::find::At;
-use super::make::join;
 use super::step::Bytes;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Field, Structure};
@@ -53,16 +52,19 @@ impl Lengths {
     }
 
     /// Zeroes the lengths of arrays that did not come.
-    pub(super) fn settle(&self, native: At<'_>, path: &str, block: &mut Block) -> Result<()> {
-        for (field, state) in native.structure.fields().iter().zip(&self.states) {
+    ///
+    /// # Errors
+    /// [`Code::Lengths`], with the number of the field.
+    pub(super) fn settle(&self, native: At<'_>, block: &mut Block) -> Result<(), (usize, Error)> {
+        for ((field, state), number) in native.structure.fields().iter().zip(&self.states).zip(native.numbers()) {
             match state {
                 Some(LengthState { filled: false, .. }) => {
                     let size = field.extent(native.structure.machine().pointer).unwrap_or(0);
                     block.fill(native.offset(field), Bytes::Zero(size));
                 }
                 Some(LengthState { filled: true, missing: true }) => {
-                    let error = Error::new(Code::Lengths).at(join(path, &field.name));
-                    return Err(error.expected("all arrays of this length").came("only some of them"));
+                    let error = Error::new(Code::Lengths).expected("all arrays of this length");
+                    return Err((number, error.came("only some of them")));
                 }
                 _ => {}
             }

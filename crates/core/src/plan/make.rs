@@ -5,17 +5,17 @@
 //! of its elements in `element`, what becomes of one for which nothing comes in `missing`, what the lengths of arrays
 //! are in `lengths`; `block` makes few steps of many fields.
 
+use super::Plan;
 use super::block::Block;
 use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
 use super::lengths::Lengths;
-use super::report::{Action, FieldReport, checks};
+use super::report::{Action, Reports};
 use super::rules::{Faults, Rule, Rules};
 use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
-use super::{FieldPath, Plan};
 use crate::error::{Code, Error, Result};
-use crate::format::{Dimension, Element, Field, Format, Kind, Machine};
+use crate::format::{Dimension, Element, Field, Format, Kind, Machine, Structure};
 use std::sync::Arc;
 
 /// Plans; says of each field what was decided if there are `reports` to say it in.
@@ -24,22 +24,14 @@ pub(super) fn plan(
     native: &Format,
     rules: &Rules,
     faults: Faults,
-    reports: Option<&mut Vec<FieldReport>>,
+    reports: Option<&mut Reports>,
 ) -> Result<Plan> {
     let machines = (wire.machine(), native.machine());
-    let transforms = Transforms::default();
-    let mut maker = Maker {
-        rules,
-        faults,
-        wire: machines.0,
-        native: machines.1,
-        paths: Vec::new(),
-        transforms,
-        matched: false,
-        reports,
-    };
+    let (root, transforms) = (native.structure(), Transforms::default());
+    let mut maker =
+        Maker { rules, faults, wire: machines.0, native: machines.1, root, transforms, matched: false, reports };
     let mut block = Block::default();
-    maker.structure(At::start(wire.structure()), At::start(native.structure()), "", &mut block)?;
+    maker.structure(At::start(wire.structure(), 0), At::start(root, 0), None, &mut block)?;
     if !maker.matched {
         // Another kind of record altogether: zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
@@ -47,8 +39,8 @@ pub(super) fn plan(
     }
     // A native record that ends in gaps may be longer than what is moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
-    let (steps, paths) = (block.finish().into(), maker.paths.into());
-    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, paths, direct })
+    let steps = block.finish().into();
+    Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, direct })
 }
 
 pub(super) struct Maker<'r> {
@@ -57,10 +49,11 @@ pub(super) struct Maker<'r> {
     pub(super) wire: Machine,
     pub(super) native: Machine,
     pub(super) transforms: Transforms,
-    paths: Vec<FieldPath>,
+    /// The native record, in which fields are found by number.
+    root: &'r Structure,
     /// Whether anything that came has become a native field.
     matched: bool,
-    reports: Option<&'r mut Vec<FieldReport>>,
+    reports: Option<&'r mut Reports>,
 }
 
 /// A native field and what comes for it.
@@ -68,61 +61,67 @@ pub(super) struct Maker<'r> {
 struct Pair<'a> {
     wire: Found<'a>,
     native: Found<'a>,
-    /// The native field's, for messages.
-    path: &'a str,
+    /// The native field's.
+    number: usize,
     rule: Option<&'a Rule>,
     /// Whether the native field before, too, is the one that came before: then there are only gaps between them.
     joined: bool,
 }
 
 impl Maker<'_> {
-    pub(super) fn structure(&mut self, wire: At<'_>, native: At<'_>, path: &str, block: &mut Block) -> Result<()> {
+    /// A record, or what the native field of this number nests.
+    pub(super) fn structure(
+        &mut self,
+        wire: At<'_>,
+        native: At<'_>,
+        nest: Option<usize>,
+        block: &mut Block,
+    ) -> Result<()> {
         let mut lengths = Lengths::of(native.structure);
         let mut used = vec![false; wire.structure.fields().len()];
         // The wire field behind the one that became the native field before.
         let mut next = None;
-        for (index, field) in native.structure.fields().iter().enumerate() {
+        for ((index, field), number) in native.structure.fields().iter().enumerate().zip(native.numbers()) {
             let expected = next.take();
-            let path = join(path, &field.name);
             if lengths.is_length(index) {
-                self.report(&path, None, Some(field), Action::Length);
+                self.report(Some(number), None, Action::Length);
                 continue;
             }
             let rule = self.rules.of(native.structure.name(), &field.name);
             let Some(found) = find(wire, &field.name, rule) else {
-                self.missing(field, native.offset(field), rule, &path, block)?;
+                self.missing(field, native.offset(field), rule, number, block)?;
                 lengths.missing(field);
                 continue;
             };
             used[found.through] = true;
             self.matched = true;
-            check_unit(found.found.field, field).map_err(|error| error.at(&*path))?;
+            check_unit(found.found.field, field).map_err(|error| error.at(self.path(number)))?;
             let joined = !found.within && expected == Some(found.through);
-            let native = Found { at: native, field };
-            self.field(Pair { wire: found.found, native, path: &path, rule, joined }, &mut lengths, block)?;
+            let native = Found::of(native, index);
+            self.field(Pair { wire: found.found, native, number, rule, joined }, &mut lengths, block)?;
             // Behind a nested structure may be fields that it has dropped.
             if !found.within && !matches!(field.element, Element::Structure(_)) {
                 next = Some(found.through + 1);
             }
         }
-        lengths.settle(native, path, block)?;
+        lengths.settle(native, block).map_err(|(number, error)| error.at(self.path(number)))?;
         if self.reports.is_some() {
-            self.report_ignored(wire, &used, path);
+            self.report_ignored(wire, &used, nest);
         }
         Ok(())
     }
 
-    fn report_ignored(&mut self, wire: At<'_>, used: &[bool], path: &str) {
+    fn report_ignored(&mut self, wire: At<'_>, used: &[bool], nest: Option<usize>) {
         let lengths = Lengths::of(wire.structure);
-        for (index, field) in wire.structure.fields().iter().enumerate() {
+        for (index, number) in wire.numbers().enumerate() {
             if !used[index] && !lengths.is_length(index) {
-                self.report(&join(path, &field.name), Some(field), None, Action::Ignored);
+                self.report(nest, Some(number), Action::Ignored);
             }
         }
     }
 
     fn field(&mut self, pair: Pair<'_>, lengths: &mut Lengths, block: &mut Block) -> Result<()> {
-        let Pair { path, rule, .. } = pair;
+        let Pair { number, rule, .. } = pair;
         let (w, n) = (pair.wire.field, pair.native.field);
         if let Some(step) = self.text(pair) {
             block.push(step, true);
@@ -134,26 +133,24 @@ impl Maker<'_> {
                 1 => "1 dimension".to_string(),
                 count => format!("{count} dimensions"),
             };
-            return Err(Error::new(Code::Shape).at(path).expected(shape(n)).came(shape(w)));
+            return Err(Error::new(Code::Shape).at(self.path(number)).expected(shape(n)).came(shape(w)));
         }
         if !w.indirect && !n.indirect && n.dims.is_empty() {
             // A single nested structure is planned with its neighbours, so that runs may span its borders.
             if let (Element::Structure(ws), Element::Structure(ns)) = (&w.element, &n.element) {
                 self.report_pair(pair, Action::Nested);
-                let wire = At { structure: ws, base: pair.wire.offset() };
-                let native = At { structure: ns, base: pair.native.offset() };
-                return self.structure(wire, native, path, block);
+                let wire = pair.wire.nested(ws, pair.wire.offset());
+                let native = At { structure: ns, base: pair.native.offset(), first: number + 1 };
+                return self.structure(wire, native, Some(number), block);
             }
         }
         // The field is reported before those within it, and what is done to it is known after them.
-        let report = self.reports.as_ref().map(|reports| reports.len());
-        let change = self.transform(&w.element, &n.element, &element_path(n, path), rule)?;
-        if let (Some(at), Some(reports)) = (report, &mut self.reports) {
-            let (wire, native) = (Some(describe(w)), Some(describe(n)));
-            let (action, checks) = (Action::of(&change.transform), checks(w, n, self.faults));
-            reports.insert(at, FieldReport { path: path.into(), wire, native, action, checks });
+        let report = self.report_pair(pair, Action::Nested);
+        let change = self.transform(pair.wire, &n.element, number, rule)?;
+        if let (Some(report), Some(reports)) = (report, &mut self.reports) {
+            reports.settle(report, Action::of(&change.transform));
         }
-        self.check_shape(w, n, path)?;
+        self.check_shape(w, n, number)?;
         match w.indirect || n.indirect {
             true => self.array(pair, change, lengths, block),
             false => self.inline(pair, change, block),
@@ -172,12 +169,11 @@ impl Maker<'_> {
             Transform::Swap { width, per } => block.swap(src, dst, width, count * per),
             transform => {
                 let relocated = change.moved || src != dst || w.element_size(self.wire.pointer) != size;
-                let field = self.path(pair.path, n);
-                block.push(Step::Elements { src, dst, count, transform, field }, relocated);
+                block.push(Step::Elements { src, dst, count, transform, field: pair.number }, relocated);
             }
         }
         if to > from {
-            self.blank(&n.element, dst + from * size, to - from, &element_path(n, pair.path), block)?;
+            self.blank(&n.element, dst + from * size, to - from, pair.number, block)?;
         }
         Ok(())
     }
@@ -198,9 +194,9 @@ impl Maker<'_> {
             dst_size: n.element_size(self.native.pointer),
             align: n.element.block_alignment(),
             transform: change.transform,
-            rest: self.rest(w, n, pair.path)?,
+            rest: self.rest(w, n, pair.number)?,
             lenient: self.faults != Faults::Error,
-            field: self.path(pair.path, n),
+            field: pair.number,
         };
         let same_slots = self.wire == self.native && array.src == array.dst && array.src_size == array.dst_size;
         let same_block = w.element.block_alignment() == array.align && array.dims.iter().all(|dim| dim.src == dim.dst);
@@ -209,10 +205,10 @@ impl Maker<'_> {
     }
 
     /// The steps that fill an element for which none came, if that can be; none if it becomes zeros.
-    fn rest(&mut self, w: &Field, n: &Field, path: &str) -> Result<Arc<Steps>> {
+    fn rest(&mut self, w: &Field, n: &Field, number: usize) -> Result<Arc<Steps>> {
         let mut rest = Block::default();
         if self.may_lack_elements(w, n) {
-            self.blank(&n.element, 0, 1, &element_path(n, path), &mut rest)?;
+            self.blank(&n.element, 0, 1, number, &mut rest)?;
         }
         Ok(match rest.finish() {
             steps if matches!(steps[..], [Step::Fill { bytes: Bytes::Zero(_), .. }]) => Arc::new(Steps::default()),
@@ -233,7 +229,7 @@ impl Maker<'_> {
     }
 
     /// A string into a `char[n]`, or the reverse.
-    fn text(&mut self, pair: Pair<'_>) -> Option<Step> {
+    fn text(&self, pair: Pair<'_>) -> Option<Step> {
         let (w, n) = (pair.wire.field, pair.native.field);
         let (src, dst) = (pair.wire.offset(), pair.native.offset());
         let single = |field: &Field| field.element == Element::String && field.dims.is_empty() && !field.indirect;
@@ -242,55 +238,53 @@ impl Maker<'_> {
             _ => None,
         };
         match (single(w), chars(w), single(n), chars(n)) {
-            (true, _, _, Some(len)) => Some(Step::Chars { src, dst, len, field: self.path(pair.path, n) }),
+            (true, _, _, Some(len)) => Some(Step::Chars { src, dst, len, field: pair.number }),
             (_, Some(len), true, _) => Some(Step::Str { src, len, dst }),
             _ => None,
         }
     }
 
-    fn check_shape(&self, w: &Field, n: &Field, path: &str) -> Result<()> {
+    fn check_shape(&self, w: &Field, n: &Field, number: usize) -> Result<()> {
         for (axis, (from, to)) in w.dims.iter().zip(&n.dims).enumerate() {
             let (Dimension::Fixed(from), Dimension::Fixed(to)) = (*from, *to) else { continue };
             if axis > 0 && from != to {
-                let fault = Error::new(Code::Shape).at(path).expected(format_args!("{to} in dimension {axis}"));
+                let fault =
+                    Error::new(Code::Shape).at(self.path(number)).expected(format_args!("{to} in dimension {axis}"));
                 return Err(fault.came(from));
             }
             if from > to && self.faults == Faults::Error {
-                return Err(Error::new(Code::TooLong).at(path).expected(format_args!("at most {to}")).came(from));
+                let fault = Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to}"));
+                return Err(fault.came(from));
             }
         }
         Ok(())
     }
 
-    pub(super) fn path(&mut self, text: &str, field: &Field) -> usize {
-        let fixed = |dim: &Dimension| match dim {
-            Dimension::Fixed(n) => *n,
-            Dimension::Field(_) => 0,
-        };
-        let inner = field.dims.iter().skip(1).map(fixed).collect();
-        self.paths.push(FieldPath { text: text.into(), rank: field.dims.len(), inner });
-        self.paths.len() - 1
+    /// The path of the native field of this number.
+    #[cold]
+    pub(super) fn path(&self, number: usize) -> String {
+        self.root.numbered(number).map_or(String::new(), |(path, _)| path)
     }
 
-    pub(super) fn report(&mut self, path: &str, wire: Option<&Field>, native: Option<&Field>, action: Action) {
-        if let Some(reports) = &mut self.reports {
-            let (wire, native) = (wire.map(describe), native.map(describe));
-            reports.push(FieldReport { path: path.into(), wire, native, action, checks: Vec::new() });
-        }
+    /// What one element of that field is called.
+    #[cold]
+    pub(super) fn element_path(&self, number: usize) -> String {
+        self.root.numbered(number).map_or(String::new(), |(path, field)| element_path(path, field))
     }
 
-    fn report_pair(&mut self, pair: Pair<'_>, action: Action) {
-        let (w, n) = (pair.wire.field, pair.native.field);
-        if let Some(reports) = &mut self.reports {
-            let (wire, native, checks) = (Some(describe(w)), Some(describe(n)), checks(w, n, self.faults));
-            reports.push(FieldReport { path: pair.path.into(), wire, native, action, checks });
-        }
+    /// Says what was decided for a pair of fields, of which one may be missing.
+    pub(super) fn report(&mut self, native: Option<usize>, wire: Option<usize>, action: Action) -> Option<usize> {
+        self.reports.as_mut().map(|reports| reports.push(native, wire, action))
+    }
+
+    fn report_pair(&mut self, pair: Pair<'_>, action: Action) -> Option<usize> {
+        self.reports.as_mut().map(|reports| reports.push(Some(pair.number), Some(pair.wire.number()), action))
     }
 }
 
 /// What one element of a field is called in messages.
-pub(super) fn element_path(field: &Field, path: &str) -> String {
-    if field.dims.is_empty() { path.to_string() } else { format!("{path}[]") }
+pub(super) fn element_path(path: String, field: &Field) -> String {
+    if field.dims.is_empty() { path } else { path + "[]" }
 }
 
 fn place(found: Found<'_>) -> Place {
@@ -306,7 +300,7 @@ fn count(at: At<'_>, dim: Dimension) -> Count {
         Dimension::Field(index) => {
             let field = &at.structure.fields()[index];
             let (signed, size) = match field.element {
-                Element::Integer { signed, size } => (signed, size.into()),
+                Element::Integer { signed, size } => (signed, size),
                 _ => unreachable!("Structure::new admits integers only"),
             };
             Count::Field { at: at.offset(field), size, signed }
@@ -319,10 +313,6 @@ fn check_unit(wire: &Field, native: &Field) -> Result<()> {
         (Some(from), Some(to)) if from != to => Err(Error::new(Code::Unit).expected(to).came(from)),
         _ => Ok(()),
     }
-}
-
-pub(super) fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.into() } else { format!("{path}.{name}") }
 }
 
 /// A field's type as it is written: `f64[3]`.

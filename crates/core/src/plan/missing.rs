@@ -1,13 +1,14 @@
 //! What becomes of native fields and elements for which nothing comes.
 
 use super::block::Block;
+use super::find::At;
 use super::lengths::Lengths;
-use super::make::{Maker, describe, element_path, join};
+use super::make::{Maker, describe};
 use super::report::Action;
 use super::rules::Rule;
 use super::step::{Bytes, Step, Transform};
 use crate::error::{Code, Error, Result};
-use crate::format::{Element, Field, Structure};
+use crate::format::{Element, Field};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -18,23 +19,23 @@ impl Maker<'_> {
         n: &Field,
         dst: usize,
         rule: Option<&Rule>,
-        path: &str,
+        number: usize,
         block: &mut Block,
     ) -> Result<()> {
         if rule.is_some_and(|rule| rule.required) {
-            return Err(Error::new(Code::Required).at(path).expected(describe(n)));
+            return Err(Error::new(Code::Required).at(self.path(number)).expected(describe(n)));
         }
         if let Some(value) = rule.and_then(|rule| rule.default.as_ref()) {
-            self.default(n, dst, value, block).map_err(|error| error.within(path))?;
-            self.report(path, None, Some(n), Action::Default);
+            self.default(n, dst, value, block).map_err(|error| error.within(&self.path(number)))?;
+            self.report(Some(number), None, Action::Default);
             return Ok(());
         }
-        self.report(path, None, Some(n), Action::Zero);
+        self.report(Some(number), None, Action::Zero);
         if n.indirect {
             block.fill(dst, Bytes::Zero(self.native.pointer.into()));
             return Ok(());
         }
-        self.blank(&n.element, dst, n.fixed_count().unwrap_or(0), &element_path(n, path), block)
+        self.blank(&n.element, dst, n.fixed_count().unwrap_or(0), number, block)
     }
 
     fn default(&mut self, n: &Field, dst: usize, value: &Value, block: &mut Block) -> Result<()> {
@@ -54,23 +55,25 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Elements for which nothing comes: zero, null, or what the fields of a structure have as defaults.
+    /// Elements of the field of this number for which nothing comes: zero, null, or what the fields of a structure have
+    /// as defaults.
     pub(super) fn blank(
         &mut self,
         element: &Element,
         dst: usize,
         count: usize,
-        path: &str,
+        number: usize,
         block: &mut Block,
     ) -> Result<()> {
         let size = element.size(self.native.pointer);
         match element {
-            Element::Enumeration(enumeration) if enumeration.symbol(0).is_none() => {
-                Err(Error::new(Code::Required).at(path).expected("a default, as no symbol is 0").came("nothing"))
-            }
+            Element::Enumeration(enumeration) if enumeration.symbol(0).is_none() => Err(Error::new(Code::Required)
+                .at(self.element_path(number))
+                .expected("a default, as no symbol is 0")
+                .came("nothing")),
             Element::Structure(structure) => {
                 let mut one = Block::default();
-                self.blank_structure(structure, path, &mut one)?;
+                self.blank_structure(At::start(structure, number + 1), &mut one)?;
                 let steps = one.finish();
                 if steps.iter().all(|step| matches!(step, Step::Fill { bytes: Bytes::Zero(_), .. })) {
                     block.fill(dst, Bytes::Zero(size * count));
@@ -87,14 +90,15 @@ impl Maker<'_> {
         }
     }
 
-    fn blank_structure(&mut self, structure: &Structure, path: &str, block: &mut Block) -> Result<()> {
+    fn blank_structure(&mut self, at: At<'_>, block: &mut Block) -> Result<()> {
+        let structure = at.structure;
         let lengths = Lengths::of(structure);
-        for (index, field) in structure.fields().iter().enumerate() {
+        for ((index, field), number) in structure.fields().iter().enumerate().zip(at.numbers()) {
             match lengths.is_length(index) {
                 true => block.fill(field.offset, Bytes::Zero(field.extent(self.native.pointer).unwrap_or(0))),
                 false => {
                     let rule = self.rules.of(structure.name(), &field.name);
-                    self.missing(field, field.offset, rule, &join(path, &field.name), block)?;
+                    self.missing(field, field.offset, rule, number, block)?;
                 }
             }
         }

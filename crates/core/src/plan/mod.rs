@@ -18,7 +18,7 @@ mod schedule;
 mod step;
 mod text;
 
-pub use report::{Action, FieldReport, Verdict, compare};
+pub use report::{Action, FieldReport, Reports, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
 pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};
@@ -27,7 +27,7 @@ pub use step::{
 };
 
 use crate::error::{Code, Error, Result};
-use crate::format::Format;
+use crate::format::{Dimension, Field, Format};
 
 /// Checked steps from one format to another.
 ///
@@ -52,19 +52,7 @@ pub struct Plan {
     native: Format,
     faults: Faults,
     steps: Steps,
-    pub(crate) paths: Box<[FieldPath]>,
     direct: bool,
-}
-
-/// The path of a field, for errors.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FieldPath {
-    /// Such as `grid[].rho`, each `[]` standing for the index in an array of structures.
-    pub(crate) text: Box<str>,
-    /// Dimensions of the field: 0 for a single element.
-    pub(crate) rank: usize,
-    /// Its inner dimensions, as far as they are fixed.
-    pub(crate) inner: Box<[usize]>,
 }
 
 impl Plan {
@@ -82,13 +70,8 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub fn explained(
-        wire: &Format,
-        native: &Format,
-        rules: &Rules,
-        faults: Faults,
-    ) -> Result<(Plan, Vec<FieldReport>)> {
-        let mut reports = Vec::new();
+    pub fn explained(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Result<(Plan, Reports)> {
+        let mut reports = Reports::new(wire, native, faults);
         let plan = make::plan(wire, native, rules, faults, Some(&mut reports))?;
         Ok((plan, reports))
     }
@@ -119,23 +102,34 @@ impl Plan {
         self.direct
     }
 
+    /// The native field that a step is about, and its path: the steps keep its number.
+    pub(crate) fn field(&self, number: usize) -> Option<(String, &Field)> {
+        self.native.structure().numbered(number)
+    }
+
     /// The failure `code` at a field of this plan, in its element `index` if it is an array.
     #[cold]
     pub(crate) fn fault(&self, code: Code, field: usize, index: Option<usize>, dims: &[usize]) -> Error {
-        let Some(path) = self.paths.get(field) else { return Error::new(code) };
-        let mut text = path.text.to_string();
+        let Some((mut path, native)) = self.field(field) else { return Error::new(code) };
         if let Some(index) = index
-            && path.rank > 0
+            && !native.dims.is_empty()
         {
-            text.push_str(&self.index_text(field, index, dims));
+            path.push_str(&self.index_text(field, index, dims));
         }
-        Error::new(code).at(text)
+        Error::new(code).at(path)
     }
 
     /// The brackets for the element `index` of a field, which counts through all dimensions.
     pub(crate) fn index_text(&self, field: usize, mut index: usize, dims: &[usize]) -> String {
-        let Some(path) = self.paths.get(field) else { return format!("[{index}]") };
-        let inner = if dims.len() == path.rank && path.rank > 0 { &dims[1..] } else { &path.inner[..] };
+        let Some((_, native)) = self.field(field) else { return format!("[{index}]") };
+        let fixed = |dim: &Dimension| match *dim {
+            Dimension::Fixed(n) => n,
+            Dimension::Field(_) => 0,
+        };
+        let inner: Vec<usize> = match dims.split_first() {
+            Some((_, inner)) if dims.len() == native.dims.len() => inner.into(),
+            _ => native.dims.iter().skip(1).map(fixed).collect(),
+        };
         let mut text = String::new();
         for n in inner.iter().rev().filter(|&&n| n > 0) {
             text.insert_str(0, &format!("[{}]", index % n));

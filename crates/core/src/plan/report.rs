@@ -2,11 +2,71 @@
 //! formats relate.
 
 use super::Plan;
+use super::make::{describe, element_path};
 use super::rules::{Faults, Rules};
-use super::step::{Conversion, NumberClass, Transform};
+use super::step::{Conversion, NumberClass, Symbols, Transform};
 use crate::error::Error;
 use crate::format::{Dimension, Element, Field, Format};
 use std::fmt;
+use std::sync::Arc;
+
+/// What was decided for each field of two formats. Put into words one by one, as they are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reports {
+    wire: Format,
+    native: Format,
+    faults: Faults,
+    entries: Vec<Entry>,
+}
+
+/// What was decided for one field, by the [numbers](Structure::numbered) of what comes and what it becomes. A field that is
+/// ignored has that of the native field which nests the structure where it is missing.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    wire: Option<u16>,
+    native: Option<u16>,
+    action: Action,
+}
+
+impl Reports {
+    pub(super) fn new(wire: &Format, native: &Format, faults: Faults) -> Reports {
+        Reports { wire: wire.clone(), native: native.clone(), faults, entries: Vec::new() }
+    }
+
+    /// Adds a field, and returns its place.
+    pub(super) fn push(&mut self, native: Option<usize>, wire: Option<usize>, action: Action) -> usize {
+        let number = |number: Option<usize>| number.map(|number| number as u16);
+        self.entries.push(Entry { wire: number(wire), native: number(native), action });
+        self.entries.len() - 1
+    }
+
+    /// Says what is done to the field at this place.
+    pub(super) fn settle(&mut self, place: usize, action: Action) {
+        self.entries[place].action = action;
+    }
+
+    /// The fields, in the order of the native record; those that are ignored behind the others of their structure.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = FieldReport> {
+        self.entries.iter().map(|entry| self.report(entry))
+    }
+
+    fn report(&self, entry: &Entry) -> FieldReport {
+        let wire = entry.wire.and_then(|number| self.wire.structure().numbered(number.into()));
+        let native = entry.native.and_then(|number| self.native.structure().numbered(number.into()));
+        let (words, action) = (|(_, field): &(String, &Field)| describe(field), entry.action.clone());
+        if let (Action::Ignored, Some((_, field))) = (&action, &wire) {
+            let outer = native.map_or(String::new(), |(path, field)| element_path(path, field) + ".");
+            let path = outer + &field.name;
+            return FieldReport { path, wire: wire.as_ref().map(words), native: None, action, checks: Vec::new() };
+        }
+        let checks = match (&wire, &native) {
+            (Some((_, wire)), Some((_, native))) => checks(wire, native, self.faults),
+            _ => Vec::new(),
+        };
+        let (wire, words) = (wire.as_ref().map(words), native.as_ref().map(words));
+        FieldReport { path: native.map_or(String::new(), |(path, _)| path), wire, native: words, action, checks }
+    }
+}
 
 /// What was decided for one field.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +92,7 @@ impl FieldReport {
 }
 
 /// What has to be seen in each record of a pair of fields, and what happens if it does not fit.
-pub(super) fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
+fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
     let (refused, cut, zeros) = match faults {
         Faults::Error => ("refused", "refused", "refused"),
         Faults::Saturate | Faults::Wrap => ("refused", "cut off", "zeros"),
@@ -73,10 +133,7 @@ pub enum Action {
     /// Its numbers become numbers of another type.
     Convert(Conversion),
     /// Its numbers are replaced by those that its symbols have here.
-    Symbols {
-        /// Symbols that may come and are unknown here.
-        unknown: Vec<String>,
-    },
+    Symbols(Arc<Symbols>),
     /// It is a string, or characters.
     Text,
     /// It is a nested structure, whose fields follow.
@@ -97,10 +154,7 @@ impl Action {
             Transform::Copy(_) => Action::Copy,
             Transform::Swap { .. } => Action::Swap,
             Transform::Convert { conversion, .. } => Action::Convert(*conversion),
-            Transform::Symbols(symbols) => {
-                let unknown = symbols.map.iter().filter(|entry| entry.2.is_none()).map(|entry| entry.1.to_string());
-                Action::Symbols { unknown: unknown.collect() }
-            }
+            Transform::Symbols(symbols) => Action::Symbols(symbols.clone()),
             Transform::String => Action::Text,
             Transform::Each { .. } => Action::Nested,
         }
@@ -124,7 +178,10 @@ impl Action {
                 };
                 Some(format!("{what}: {how}"))
             }
-            Action::Symbols { unknown } if !unknown.is_empty() => Some(format!("unknown: {}", unknown.join(", "))),
+            Action::Symbols(symbols) => {
+                let unknown: Vec<&str> = symbols.unknown().collect();
+                (!unknown.is_empty()).then(|| format!("unknown: {}", unknown.join(", ")))
+            }
             Action::Ignored => Some("dropped".into()),
             _ => None,
         }
@@ -137,7 +194,7 @@ impl Action {
             Action::Swap => "swap",
             Action::Convert(conversion) if conversion.is_exact() => "convert",
             Action::Convert(_) => "convert, check",
-            Action::Symbols { .. } => "look up",
+            Action::Symbols(_) => "look up",
             Action::Text => "copy",
             Action::Default | Action::Zero | Action::Length => "fill",
             Action::Nested | Action::Ignored => "none",
@@ -158,7 +215,7 @@ impl fmt::Display for Action {
                 _ if conversion.is_exact() => "widen",
                 _ => "narrow",
             },
-            Action::Symbols { .. } => "by symbol",
+            Action::Symbols(_) => "by symbol",
             Action::Text => "string",
             Action::Nested => "field by field",
             Action::Default => "default",
@@ -212,13 +269,14 @@ pub fn compare(wire: &Format, native: &Format, rules: &Rules, faults: Faults) ->
     if wire == native {
         return Verdict::Identical;
     }
-    let there = Plan::new(wire, native, rules, faults);
-    let back = Plan::new(native, wire, &Rules::new(), faults);
+    // One after the other: no more than one plan is there at a time.
+    let there = Plan::new(wire, native, rules, faults).map(|plan| plan.is_direct());
+    let back = Plan::new(native, wire, &Rules::new(), faults).map(drop);
     match (there, back) {
-        (Ok(plan), _) if plan.is_direct() => Verdict::NoCopy,
-        (Ok(_), Ok(_)) => Verdict::Full,
+        (Ok(true), _) => Verdict::NoCopy,
+        (Ok(_), Ok(())) => Verdict::Full,
         (Ok(_), Err(why)) => Verdict::Backward(why),
-        (Err(why), Ok(_)) => Verdict::Forward(why),
+        (Err(why), Ok(())) => Verdict::Forward(why),
         (Err(there), Err(back)) => Verdict::Incompatible(there, back),
     }
 }

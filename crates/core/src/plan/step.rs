@@ -205,7 +205,7 @@ pub enum Count {
         /// Its offset.
         at: usize,
         /// Its bytes: 1, 2, 4 or 8.
-        size: usize,
+        size: u8,
         /// Whether it may be negative.
         signed: bool,
     },
@@ -307,6 +307,11 @@ fn significand_bits(kind: FloatKind, size: u8) -> u32 {
 }
 
 impl Symbols {
+    /// Symbols that may come and are unknown in the destination.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.map.iter().filter(|entry| entry.2.is_none()).map(|entry| &*entry.1)
+    }
+
     /// The number in the destination for one in the source; or, if there is none, the symbol if that is known.
     pub fn look_up(&self, value: i128) -> Result<i128, Option<&str>> {
         match self.map.binary_search_by_key(&value, |entry| entry.0) {

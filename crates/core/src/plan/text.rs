@@ -85,8 +85,8 @@ fn nested(plan: &Plan, transform: &Transform, depth: usize, f: &mut Formatter<'_
 }
 
 fn name(plan: &Plan, field: usize, f: &mut Formatter<'_>) -> fmt::Result {
-    match plan.paths.get(field) {
-        Some(path) => writeln!(f, "  # {}", path.text),
+    match plan.field(field) {
+        Some((path, _)) => writeln!(f, "  # {path}"),
         None => f.write_char('\n'),
     }
 }

@@ -18,7 +18,7 @@ use crate::view::{Array, Item, View};
 /// let verifier = Verifier::new(&format);
 ///
 /// let table = Table::new(&format, 24);
-/// let names: Vec<&str> = table.columns().iter().map(|column| &*column.name).collect();
+/// let names: Vec<String> = table.columns().map(|column| column.name).collect();
 /// assert_eq!(names, ["at.x", "at.y", "n", "heights"]);
 /// let cells = table.cells(View::new(verifier.verify(&body)?));
 /// assert_eq!(cells, ["1.5", "-2.0", "12", "[1.0, 2.0, … 12 values]"]);
@@ -26,7 +26,8 @@ use crate::view::{Array, Item, View};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<Column>,
+    format: Format,
+    count: usize,
     width: usize,
 }
 
@@ -45,28 +46,25 @@ impl Table {
     /// The table of a format, with cells of at most `width` characters as far as that is possible: numbers keep their
     /// digits, and arrays at least say how long they are.
     pub fn new(format: &Format, width: usize) -> Table {
-        let mut columns = Vec::new();
-        collect(format.structure(), "", &mut columns);
-        Table { columns, width }
+        Table { format: format.clone(), count: count(format.structure()), width }
     }
 
     /// Its columns, in the order of the fields.
-    pub fn columns(&self) -> &[Column] {
-        &self.columns
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = Column> {
+        let way = vec![Step { fields: self.format.structure().fields().iter(), prefix: 0 }];
+        Columns { way, path: String::new(), left: self.count }
     }
 
     /// The cells of a record of the format, one for each column. Control characters in them are escaped.
     pub fn cells(&self, view: View<'_>) -> Vec<String> {
-        let mut cells = Vec::with_capacity(self.columns.len());
+        let mut cells = Vec::with_capacity(self.count);
         self.record(view.structure(), Some(view), &mut cells);
         cells
     }
 
     fn record(&self, structure: &Structure, view: Option<View<'_>>, cells: &mut Vec<String>) {
         let Some(view) = view else {
-            let mut columns = Vec::new();
-            collect(structure, "", &mut columns);
-            return cells.extend(columns.iter().map(|_| "null".to_string()));
+            return cells.extend((0..count(structure)).map(|_| "null".to_string()));
         };
         for (field, item) in view.fields() {
             match (nested(field), item) {
@@ -78,18 +76,55 @@ impl Table {
     }
 }
 
-fn collect(structure: &Structure, prefix: &str, columns: &mut Vec<Column>) {
-    for field in structure.fields() {
-        let name = format!("{prefix}{}", field.name);
-        match nested(field) {
-            Some(inner) => collect(inner, &format!("{name}."), columns),
-            None => {
+/// How many columns there are.
+fn count(structure: &Structure) -> usize {
+    structure.fields().iter().map(|field| nested(field).map_or(1, count)).sum()
+}
+
+/// Goes through the columns. Their names are made one by one: those of fields deep within others are long, and many.
+struct Columns<'a> {
+    /// The way from the record to the structure at hand.
+    way: Vec<Step<'a>>,
+    /// The path to it.
+    path: String,
+    left: usize,
+}
+
+/// A structure on the way: its fields that have not been seen, and how much of the path leads to it.
+struct Step<'a> {
+    fields: std::slice::Iter<'a, Field>,
+    prefix: usize,
+}
+
+impl Iterator for Columns<'_> {
+    type Item = Column;
+
+    fn next(&mut self) -> Option<Column> {
+        loop {
+            let Step { fields, prefix } = self.way.last_mut()?;
+            self.path.truncate(*prefix);
+            let Some(field) = fields.next() else {
+                self.way.pop();
+                continue;
+            };
+            self.path.push_str(&field.name);
+            let Some(inner) = nested(field) else {
+                self.left -= 1;
                 let number = matches!(field.element, Element::Integer { .. } | Element::Float { .. });
-                columns.push(Column { name, unit: field.unit.clone(), number: number && field.dims.is_empty() });
-            }
+                let (name, unit) = (self.path.clone(), field.unit.clone());
+                return Some(Column { name, unit, number: number && field.dims.is_empty() });
+            };
+            self.path.push('.');
+            self.way.push(Step { fields: inner.fields().iter(), prefix: self.path.len() });
         }
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
 }
+
+impl ExactSizeIterator for Columns<'_> {}
 
 /// The structure of a single nested record, whose fields are columns of their own.
 fn nested(field: &Field) -> Option<&Structure> {

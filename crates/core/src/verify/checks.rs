@@ -1,7 +1,8 @@
 //! What can be wrong in a body of one format, as a list in the order of the walk.
 //!
-//! Numbers in place can hold any bytes and do not appear; nested structures that are not arrays are merged into the
-//! structure that holds them.
+//! Numbers in place can hold any bytes and do not appear; small nested structures that are not arrays are merged into
+//! the structure that holds them. Others are listed once, in however many places they are nested, so that a list takes
+//! no more than some times what its description does.
 
 use crate::format::{Dimension, Element, Enumeration, Field, Format, Machine, Structure};
 use std::collections::HashMap;
@@ -11,8 +12,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Checks {
     pub(super) machine: Machine,
-    pub(super) record: Checked,
+    pub(super) record: Arc<Checked>,
 }
+
+/// Nested structures with up to so many checks are merged.
+const FEW: usize = 4;
 
 /// A structure, and what to check of it.
 #[derive(Debug)]
@@ -30,8 +34,34 @@ pub(super) struct Check {
     pub(super) elements: Elements,
     /// Bytes from one element to the next.
     pub(super) stride: usize,
-    /// All dimensions, for messages about a single element.
-    pub(super) dims: Box<[Dim]>,
+    /// The structure that has the field, and its index there.
+    holder: Arc<Structure>,
+    index: usize,
+}
+
+impl Check {
+    /// The same check of a structure that begins so many bytes later.
+    fn moved(&self, by: usize) -> Check {
+        let place = match &self.place {
+            Place::Here(count) => Place::Here(*count),
+            Place::Block { align, fixed, lengths } => {
+                let lengths = lengths.iter().map(|length| Length { offset: length.offset + by, ..*length });
+                Place::Block { align: *align, fixed: *fixed, lengths: lengths.collect() }
+            }
+        };
+        let (elements, holder) = (self.elements.clone(), self.holder.clone());
+        Check { offset: self.offset + by, place, elements, holder, ..*self }
+    }
+
+    fn field(&self) -> &Field {
+        &self.holder.fields()[self.index]
+    }
+
+    /// All dimensions of the field, for messages about a single element.
+    pub(super) fn dims(&self) -> impl DoubleEndedIterator<Item = Dim> {
+        let base = self.offset - self.field().offset;
+        self.field().dims.iter().map(move |dim| dimension(*dim, &self.holder, base))
+    }
 }
 
 /// Where the elements of a field are.
@@ -64,14 +94,14 @@ pub(super) enum Dim {
 }
 
 /// What can be wrong with elements that lie side by side.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Elements {
     /// Numbers and text: nothing.
     Anything,
     Strings,
     Booleans,
     Enumerations(Arc<Numbers>),
-    Structures(Checked),
+    Structures(Arc<Checked>),
 }
 
 /// The numbers of an enumeration that have symbols.
@@ -132,16 +162,17 @@ impl Checks {
 }
 
 impl Checked {
-    /// The name of the field that begins at this offset, after those of the structures merged away. Found only when it
-    /// is asked for: kept, the names of fields deep within others could take a thousand times what their description does.
+    /// The name of the field that is checked, after those of the structures merged away. Found only when it is asked for:
+    /// kept, the names of fields deep within others could take a thousand times what their description does.
     #[cold]
-    pub(super) fn path(&self, mut offset: usize) -> String {
-        let (mut structure, mut path) = (&*self.structure, String::new());
+    pub(super) fn path(&self, check: &Check) -> String {
+        let (mut structure, mut path, mut offset) = (&*self.structure, String::new(), check.offset);
         loop {
             let at = structure.fields().partition_point(|field| field.offset <= offset);
             let Some(field) = at.checked_sub(1).map(|at| &structure.fields()[at]) else { return path };
             path.push_str(&field.name);
-            let Some(inner) = merged(field) else { return path };
+            let inner = single(field).filter(|_| !std::ptr::eq(field, check.field()));
+            let Some(inner) = inner else { return path };
             path.push('.');
             offset -= field.offset;
             structure = inner;
@@ -149,72 +180,72 @@ impl Checked {
     }
 }
 
-/// Makes the list. The numbers of an enumeration are kept once, in however many fields it is nested.
+/// Makes the list. That of each structure is made once.
 #[derive(Default)]
 struct Collector {
-    numbers: HashMap<*const Enumeration, Arc<Numbers>>,
+    structures: HashMap<*const Structure, Arc<Checked>>,
 }
 
 impl Collector {
-    fn structure(&mut self, structure: &Arc<Structure>) -> Checked {
-        let mut checks = Vec::new();
-        self.collect(structure, 0, &mut checks);
-        Checked { structure: structure.clone(), fields: checks.into() }
-    }
-
-    fn collect(&mut self, structure: &Structure, base: usize, checks: &mut Vec<Check>) {
-        for field in structure.fields() {
-            if let Some(inner) = merged(field) {
-                self.collect(inner, base + field.offset, checks);
-            } else if field.indirect || can_be_wrong(&field.element) {
-                let elements = self.elements(&field.element);
-                checks.push(check(field, elements, structure, base));
+    fn structure(&mut self, structure: &Arc<Structure>) -> Arc<Checked> {
+        if let Some(known) = self.structures.get(&Arc::as_ptr(structure)) {
+            return known.clone();
+        }
+        let fields = structure.fields();
+        let mut checks = Vec::with_capacity(fields.iter().filter(|field| needs_check(field)).count());
+        for (index, field) in fields.iter().enumerate().filter(|(_, field)| needs_check(field)) {
+            match self.elements(&field.element) {
+                Elements::Structures(inner) if single(field).is_some() && inner.fields.len() <= FEW => {
+                    checks.extend(inner.fields.iter().map(|check| check.moved(field.offset)));
+                }
+                elements => checks.push(check(structure, index, elements)),
             }
         }
+        let checked = Arc::new(Checked { structure: structure.clone(), fields: checks.into() });
+        self.structures.insert(Arc::as_ptr(structure), checked.clone());
+        checked
     }
 
     fn elements(&mut self, element: &Element) -> Elements {
         match element {
             Element::String => Elements::Strings,
             Element::Boolean { .. } => Elements::Booleans,
-            Element::Enumeration(enumeration) => {
-                let known = self.numbers.entry(Arc::as_ptr(enumeration));
-                Elements::Enumerations(known.or_insert_with(|| Numbers::of(enumeration).into()).clone())
-            }
+            Element::Enumeration(enumeration) => Elements::Enumerations(Numbers::of(enumeration).into()),
             Element::Structure(inner) if can_be_wrong(element) => Elements::Structures(self.structure(inner)),
             _ => Elements::Anything,
         }
     }
 }
 
-/// The structure of a field whose checks are merged into those of the structure that holds it.
-fn merged(field: &Field) -> Option<&Structure> {
+/// The structure of a field that is one and lies in place.
+fn single(field: &Field) -> Option<&Arc<Structure>> {
     match &field.element {
         Element::Structure(inner) if field.dims.is_empty() && !field.indirect => Some(inner),
         _ => None,
     }
 }
 
-fn check(field: &Field, elements: Elements, holder: &Structure, base: usize) -> Check {
-    let dims: Box<[Dim]> = field.dims.iter().map(|dim| dimension(*dim, holder, base)).collect();
+fn check(holder: &Arc<Structure>, index: usize, elements: Elements) -> Check {
+    let field = &holder.fields()[index];
+    let dims = || field.dims.iter().map(|dim| dimension(*dim, holder, 0));
     let place = match field.fixed_count() {
         Some(count) if !field.indirect => Place::Here(count),
         _ => Place::Block {
             align: field.element.block_alignment(),
-            fixed: dims.iter().fold(1, |product, dim| match dim {
-                Dim::Fixed(n) => product * *n as u64,
+            fixed: dims().fold(1, |product, dim| match dim {
+                Dim::Fixed(n) => product * n as u64,
                 Dim::Dynamic(_) => product,
             }),
-            lengths: dims
-                .iter()
+            lengths: dims()
                 .filter_map(|dim| match dim {
                     Dim::Fixed(_) => None,
-                    Dim::Dynamic(length) => Some(*length),
+                    Dim::Dynamic(length) => Some(length),
                 })
                 .collect(),
         },
     };
-    Check { offset: base + field.offset, place, elements, stride: field.element_size(holder.machine().pointer), dims }
+    let stride = field.element_size(holder.machine().pointer);
+    Check { offset: field.offset, place, elements, stride, holder: holder.clone(), index }
 }
 
 fn dimension(dim: Dimension, holder: &Structure, base: usize) -> Dim {
@@ -227,6 +258,10 @@ fn dimension(dim: Dimension, holder: &Structure, base: usize) -> Dim {
             Dim::Dynamic(Length { offset: base + field.offset, size, signed })
         }
     }
+}
+
+fn needs_check(field: &Field) -> bool {
+    field.indirect || can_be_wrong(&field.element)
 }
 
 fn can_be_wrong(element: &Element) -> bool {

@@ -32,7 +32,7 @@ impl Walk<'_> {
         for (i, record) in bytes.chunks(stride).enumerate() {
             for check in &checked.fields {
                 cursor = self.field(check, record, cursor).map_err(|error| {
-                    let error = error.within(&checked.path(check.offset));
+                    let error = error.within(&checked.path(check));
                     match array {
                         Some((array, holder)) => error.within(&self.index(array, holder, i)),
                         None => error,
@@ -177,10 +177,10 @@ impl Walk<'_> {
     #[cold]
     fn index(&self, check: &Check, record: &[u8], mut flat: usize) -> String {
         let mut indices = Vec::new();
-        for dim in check.dims.iter().rev() {
+        for dim in check.dims().rev() {
             let dim = match dim {
-                Dim::Fixed(n) => *n,
-                Dim::Dynamic(length) => self.length(length, record) as usize,
+                Dim::Fixed(n) => n,
+                Dim::Dynamic(length) => self.length(&length, record) as usize,
             };
             indices.push(flat % dim.max(1));
             flat /= dim.max(1);

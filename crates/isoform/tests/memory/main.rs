@@ -1,0 +1,98 @@
+//! Whatever a stranger sends takes memory in proportion: at most 4 times its bytes, and 1 MiB (`docs/limits.md`).
+#![cfg(not(miri))]
+
+mod formats;
+mod peak;
+
+use formats::{BIG, LITTLE, worst};
+use isoform::text::json;
+use isoform::text::table::Table;
+use isoform::{Faults, Format, Plan, Rules, Value, View, plan, value};
+use peak::{bounded, bounded_beside, kept};
+use std::fmt::Write;
+
+/// What a plan may take for each field of the receiver's own format.
+const FIELD: usize = 320;
+
+/// How many times its description a format may keep.
+const KEPT: usize = 40;
+
+/// Takes all that is written, and keeps nothing.
+struct Sink;
+
+impl Write for Sink {
+    fn write_str(&mut self, _: &str) -> std::fmt::Result {
+        Ok(())
+    }
+}
+
+fn length(format: &Format) -> usize {
+    format.description().as_bytes().len()
+}
+
+#[test]
+fn descriptions() {
+    for (name, format) in worst(LITTLE) {
+        let bytes = format.description().as_bytes();
+        let again = bounded(&format!("parsing {name}"), bytes.len(), || Format::parse(bytes));
+        assert_eq!(again.unwrap(), format);
+    }
+}
+
+/// What a format keeps is in proportion to its description, once bodies of it were verified and fields looked up.
+#[test]
+fn formats_that_are_kept() {
+    for (name, format) in worst(BIG) {
+        let body = value::body(&format, &Value::Record(vec![])).unwrap();
+        let (_, kept) = kept(|| {
+            let format = Format::parse(format.description().as_bytes()).unwrap();
+            View::new(format.verify(&body).unwrap()).field("nothing").unwrap_err();
+            format
+        });
+        assert!(kept <= KEPT * length(&format), "{name}: {kept} bytes for {}", length(&format));
+    }
+}
+
+#[test]
+fn bodies() {
+    for (name, format) in worst(BIG) {
+        let body = value::body(&format, &Value::Record(vec![])).unwrap();
+        let bytes = length(&format) + body.len();
+        bounded(&format!("verifying {name}, and writing it as JSON"), bytes, || {
+            let format = Format::parse(format.description().as_bytes()).unwrap();
+            json::write(View::new(format.verify(&body).unwrap()), &mut Sink).unwrap();
+        });
+        bounded(&format!("a table of {name}"), bytes, || {
+            let view = View::new(format.verify(&body).unwrap());
+            view.find("nothing").unwrap_err();
+            let table = Table::new(&format, 24);
+            assert_eq!(table.cells(view).len(), table.columns().count());
+        });
+    }
+}
+
+#[test]
+fn plans() {
+    let natives = worst(LITTLE);
+    let mut planned = 0;
+    for (wire_name, wire) in worst(BIG) {
+        for (name, native) in &natives {
+            let what = format!("of {wire_name} to {name}");
+            let (own, bytes) = (FIELD * native.structure().total_fields(), length(&wire) + length(native));
+            let explained = || Plan::explained(&wire, native, &Rules::new(), Faults::Saturate);
+            let Ok((plan, reports)) = bounded_beside(&format!("an explanation {what}"), own, bytes, explained) else {
+                continue;
+            };
+            planned += 1;
+            if *name != wire_name {
+                continue;
+            }
+            bounded(&format!("the text of a plan {what}"), bytes, || write!(Sink, "{plan}")).unwrap();
+            bounded(&format!("reports {what}"), bytes, || reports.iter().for_each(drop));
+            let own = FIELD * native.structure().total_fields().max(wire.structure().total_fields());
+            let verdict = || plan::compare(&wire, native, &Rules::new(), Faults::Saturate);
+            assert!(bounded_beside(&format!("a verdict {what}"), own, bytes, verdict).is_readable());
+        }
+    }
+    assert!(planned > natives.len(), "formats that have fields in common with others");
+}
