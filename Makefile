@@ -56,6 +56,7 @@ bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C comp
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
+	PROPTEST_CASES=250000 cargo test --release --locked -p isoform-jit --test equality
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
 	@$(MAKE) --no-print-directory fuzz
 

@@ -179,12 +179,12 @@ impl Output for Room<'_> {
     }
 
     #[inline]
-    fn grow(&mut self, length: usize) -> isoform_core::Result<()> {
-        self.length = length;
-        match length <= self.bytes.len() {
-            true => Ok(()),
-            false => Err(Error::new(Code::Size)),
+    fn resize(&mut self, length: usize) -> isoform_core::Result<()> {
+        if length > self.bytes.len() {
+            return Err(Error::new(Code::Size));
         }
+        self.length = length;
+        Ok(())
     }
 }
 

@@ -1,15 +1,17 @@
 //! Random formats and records, for the property tests of the whole project: strategies of `proptest`.
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
-//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave. [`any_value`] makes
+//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave, [`evolved`] makes other versions of them. [`any_value`] makes
 //! records of a format, [`any_record`] both. [`mutate`] makes hostile streams of good ones.
 #![forbid(unsafe_code)]
 
+mod evolved;
 mod gaps;
 pub mod mutate;
 mod shapes;
 mod values;
 
+pub use evolved::evolved;
 pub use gaps::with_gaps;
 pub use shapes::{NUMBERS, any_shape, shapes_of};
 pub use values::any_value;

@@ -10,6 +10,8 @@ mod bytes;
 mod convert;
 mod each;
 mod fast;
+#[doc(hidden)]
+pub mod part;
 mod schedule;
 mod wide;
 
@@ -18,7 +20,7 @@ use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 use convert::Fault;
 
-/// Where a converted record goes: bytes that can grow at their end.
+/// Where a converted record goes: bytes that grow and shrink at their end.
 ///
 /// New bytes of a `Vec<u8>` are zero; another output may leave there whatever bytes it had, if gaps never leave the
 /// process from it.
@@ -26,11 +28,11 @@ pub trait Output {
     /// All bytes so far.
     fn bytes(&mut self) -> &mut [u8];
 
-    /// Makes the output `length` bytes long, which is at least what it is.
+    /// Makes the output `length` bytes long.
     ///
     /// # Errors
     /// [`Code::Size`] if it may not become so long.
-    fn grow(&mut self, length: usize) -> Result<()>;
+    fn resize(&mut self, length: usize) -> Result<()>;
 }
 
 impl Output for Vec<u8> {
@@ -40,8 +42,8 @@ impl Output for Vec<u8> {
     }
 
     #[inline]
-    fn grow(&mut self, length: usize) -> Result<()> {
-        self.resize(length, 0);
+    fn resize(&mut self, length: usize) -> Result<()> {
+        Vec::resize(self, length, 0);
         Ok(())
     }
 }
@@ -55,7 +57,7 @@ impl Output for Fixed<'_> {
         self.0
     }
 
-    fn grow(&mut self, length: usize) -> Result<()> {
+    fn resize(&mut self, length: usize) -> Result<()> {
         if length == self.0.len() {
             Ok(())
         } else {
@@ -76,7 +78,7 @@ impl Output for Fixed<'_> {
 #[inline]
 pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
-    out.grow(plan.native().size())?;
+    out.resize(plan.native().size())?;
     let mut run = Run { plan, src: body.bytes(), out };
     match plan.steps().schedule() {
         Some(schedule) => run.scheduled(schedule),
@@ -294,7 +296,7 @@ impl<O: Output> Run<'_, O> {
         let end = self.out.bytes().len();
         let start = end.next_multiple_of(align);
         let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize);
-        self.out.grow(past.ok_or_else(|| Error::new(Code::Size))?)?;
+        self.out.resize(past.ok_or_else(|| Error::new(Code::Size))?)?;
         let gap = &mut self.out.bytes()[end..];
         match gap.first_chunk_mut::<16>() {
             // No gap is longer, and what lies behind it is about to be written: this saves finding out how long it is.

@@ -62,11 +62,11 @@ impl Output for Buffer {
     }
 
     #[inline]
-    fn grow(&mut self, length: usize) -> Result<()> {
+    fn resize(&mut self, length: usize) -> Result<()> {
         self.room(length)?;
         let before = std::mem::replace(&mut self.length, length);
-        if self.clean {
-            self.bytes()[before..].fill(0);
+        if let Some(new) = self.clean.then(|| self.bytes().get_mut(before..)).flatten() {
+            new.fill(0);
         }
         Ok(())
     }
@@ -80,14 +80,14 @@ mod tests {
     fn new_bytes_are_zeros_if_that_was_asked() {
         for clean in [false, true] {
             let mut buffer = Buffer::new(clean);
-            buffer.grow(3).unwrap();
+            buffer.resize(3).unwrap();
             assert_eq!(buffer.bytes(), [0; 3]);
             buffer.bytes().fill(7);
-            buffer.grow(70).unwrap();
+            buffer.resize(70).unwrap();
             assert_eq!(buffer.bytes()[3..], [0; 67]);
             assert_eq!(buffer.as_mut().0.addr() % MAX_ALIGN, 0);
             buffer.clear();
-            buffer.grow(3).unwrap();
+            buffer.resize(3).unwrap();
             assert_eq!(buffer.bytes(), if clean { [0; 3] } else { [7; 3] });
             buffer.copy(&[1; 65]).unwrap();
             assert_eq!(buffer.bytes(), [1; 65]);

@@ -216,7 +216,7 @@ impl interp::Output for Bounded {
         &mut self.0
     }
 
-    fn grow(&mut self, length: usize) -> isoform_core::Result<()> {
+    fn resize(&mut self, length: usize) -> isoform_core::Result<()> {
         if length > 16 * LARGE {
             return Err(isoform_core::Error::new(isoform_core::Code::Size));
         }

@@ -1,0 +1,13 @@
+//! Names the machines that code can be generated for, as Cargo.toml does for what that takes.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(generator)");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let family = variable("CARGO_CFG_TARGET_FAMILY");
+    let memory = family.split(',').any(|family| family == "unix" || family == "windows");
+    let processors = ["x86_64", "aarch64", "riscv64", "s390x"];
+    if memory && processors.contains(&variable("CARGO_CFG_TARGET_ARCH").as_str()) {
+        println!("cargo::rustc-cfg=generator");
+    }
+}

@@ -1,0 +1,81 @@
+//! The machine code of one plan: generated, kept, run.
+
+use crate::call::{self, Function};
+use crate::generate;
+use crate::memory::Executable;
+use isoform_core::interp::{self, Output};
+use isoform_core::{Body, Plan, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// The machine code of a plan.
+pub struct Code {
+    function: Function,
+    size: usize,
+}
+
+impl Code {
+    /// Generates code for a plan. `None` if there is no generator for this machine, the plan is too large for it, there
+    /// is nothing to be gained since long arrays are all of it, or the system allows no code to be made.
+    ///
+    /// This takes some ten to some hundred microseconds, so it is not for the thread that receives.
+    pub fn of(plan: &Arc<Plan>) -> Option<Code> {
+        let code = generate::function(plan)?;
+        let executable = Executable::new(&code)?;
+        Some(Code { size: executable.len(), function: Function::new(executable, plan.clone()) })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        self.function.plan()
+    }
+
+    /// Bytes of machine code.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// As [`interp::run`]: converts a body into `out`, which must be empty.
+    ///
+    /// # Errors
+    /// As [`interp::run`].
+    ///
+    /// # Panics
+    /// If the body is not of the plan's wire format.
+    #[inline]
+    pub fn run(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+        out.resize(self.plan().native().size())?;
+        match call::into_output(&self.function, body, out) {
+            true => Ok(()),
+            false => self.interpret(body, out),
+        }
+    }
+
+    /// As [`interp::run_fixed`]: converts a body into memory of exactly the native record's size, for formats without
+    /// pointers. Gaps are left as they are, or become zeros.
+    ///
+    /// # Errors
+    /// As [`interp::run`].
+    ///
+    /// # Panics
+    /// If the body is not of the plan's wire format, or `dst` not of the native format's size.
+    #[inline]
+    pub fn run_fixed(&self, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
+        match call::into_record(&self.function, body, dst) {
+            true => Ok(()),
+            false => interp::run_fixed(self.plan(), body, dst),
+        }
+    }
+
+    /// What did not fit is found by the judge of all engines, or does fit after all.
+    #[cold]
+    fn interpret(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+        interp::run(self.plan(), body, out)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Code({} bytes)", self.size)
+    }
+}

@@ -1,0 +1,43 @@
+//! Where there is no generator: no code, and the same interface.
+
+use isoform_core::interp::Output;
+use isoform_core::{Body, Plan, Result};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// The machine code of a plan. There is none on this machine.
+#[derive(Debug)]
+pub struct Code(Infallible);
+
+impl Code {
+    /// `None`.
+    pub fn of(_: &Arc<Plan>) -> Option<Code> {
+        None
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        match self.0 {}
+    }
+
+    /// Bytes of machine code.
+    pub fn size(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Converts a body into `out`.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run(&self, _: Body<'_>, _: &mut impl Output) -> Result<()> {
+        match self.0 {}
+    }
+
+    /// Converts a body into memory of exactly the native record's size.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run_fixed(&self, _: Body<'_>, _: &mut [u8]) -> Result<()> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,273 @@
+//! The words in which code is generated: addresses, loads and stores, runs of bytes, calls.
+
+use super::layout::{Move, Part, Window};
+use super::{At, SHORT};
+use crate::call;
+use crate::target::Shuffles;
+use cranelift_codegen::ir::{
+    AbiParam, Block, ConstantData, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use isoform_core::plan::Plan;
+use std::mem::offset_of;
+
+/// How functions are called that take so many addresses or numbers, and return one.
+pub(super) fn signature(convention: CallConv, parameters: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.extend(vec![AbiParam::new(types::I64); parameters]);
+    signature.returns.push(AbiParam::new(types::I64));
+    signature
+}
+
+/// A function that is being generated.
+pub(super) struct Emit<'a> {
+    pub(super) builder: FunctionBuilder<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) shuffles: Shuffles,
+    /// The body.
+    pub(super) src: Value,
+    /// The record, until the output grows.
+    pub(super) dst: Value,
+    pub(super) context: Value,
+    /// Not 0 once a number has not fitted.
+    pub(super) misfits: Variable,
+    /// Where the function ends at once.
+    stop: Block,
+    convention: CallConv,
+    signatures: [Option<SigRef>; 5],
+}
+
+impl<'a> Emit<'a> {
+    pub(super) fn new(
+        mut builder: FunctionBuilder<'a>,
+        plan: &'a Plan,
+        shuffles: Shuffles,
+        convention: CallConv,
+    ) -> Emit<'a> {
+        let (entry, stop) = (builder.create_block(), builder.create_block());
+        builder.append_block_params_for_function_params(entry);
+        builder.set_cold_block(stop);
+        builder.switch_to_block(entry);
+        let [src, dst, context] = [0, 1, 2].map(|index| builder.block_params(entry)[index]);
+        let misfits = builder.declare_var(types::I64);
+        let none = builder.ins().iconst(types::I64, 0);
+        builder.def_var(misfits, none);
+        Emit { builder, plan, shuffles, src, dst, context, misfits, stop, convention, signatures: [None; 5] }
+    }
+
+    /// Ends the function.
+    pub(super) fn finish(mut self, config: TargetFrontendConfig) {
+        let misfits = self.builder.use_var(self.misfits);
+        self.builder.ins().return_(&[misfits]);
+        self.builder.switch_to_block(self.stop);
+        let one = self.constant(1);
+        self.builder.ins().return_(&[one]);
+        self.builder.seal_all_blocks();
+        self.builder.finalize(config);
+    }
+
+    /// Ends the function here if `misfit` is not 0.
+    pub(super) fn stop_if(&mut self, misfit: Value) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(misfit, self.stop, [], next, []);
+        self.builder.switch_to_block(next);
+    }
+
+    pub(super) fn constant(&mut self, value: usize) -> Value {
+        self.builder.ins().iconst(types::I64, value as i64)
+    }
+
+    /// An address so many bytes further.
+    pub(super) fn address(&mut self, base: Value, offset: usize) -> Value {
+        match offset {
+            0 => base,
+            _ => {
+                let offset = self.constant(offset);
+                self.builder.ins().iadd(base, offset)
+            }
+        }
+    }
+
+    /// Where an address of the output is in it.
+    pub(super) fn offset(&mut self, address: Value) -> Value {
+        let base = self.base();
+        self.builder.ins().isub(address, base)
+    }
+
+    /// The address of a place of the output.
+    pub(super) fn at_offset(&mut self, offset: Value) -> Value {
+        let base = self.base();
+        self.builder.ins().iadd(base, offset)
+    }
+
+    fn base(&mut self) -> Value {
+        self.load(types::I64, self.context, offset_of!(call::Context<'_>, base))
+    }
+
+    pub(super) fn load(&mut self, of: Type, base: Value, offset: usize) -> Value {
+        self.builder.ins().load(of, memory(), base, place(offset))
+    }
+
+    pub(super) fn store(&mut self, value: Value, base: Value, offset: usize) {
+        self.builder.ins().store(memory(), value, base, place(offset));
+    }
+
+    /// Calls a function of [`call`] whose parameters and result are addresses and numbers of 64 bits.
+    pub(super) fn call(&mut self, function: *const (), arguments: &[Value]) -> Value {
+        let convention = self.convention;
+        let builder = &mut self.builder;
+        let signature = *self.signatures[arguments.len()]
+            .get_or_insert_with(|| builder.import_signature(signature(convention, arguments.len())));
+        let callee = self.constant(function.addr());
+        let call = self.builder.ins().call_indirect(signature, callee, arguments);
+        self.builder.inst_results(call)[0]
+    }
+
+    /// Copies a run of bytes.
+    pub(super) fn run(&mut self, at: At, (src, dst): (usize, usize), length: usize) {
+        if length > SHORT {
+            let (from, to) = (self.address(at.src, src), self.address(at.dst, dst));
+            let length = self.constant(length);
+            self.call(call::copy as *const (), &[from, to, length]);
+            return;
+        }
+        let widest = if self.shuffles == Shuffles::None { 8 } else { 16 };
+        for (offset, width) in pieces(length, widest) {
+            let value = self.load(of_width(width), at.src, src + offset);
+            self.store(value, at.dst, dst + offset);
+        }
+    }
+
+    /// Stores constant bytes.
+    pub(super) fn constants(&mut self, dst: Value, offset: usize, bytes: &[u8]) {
+        for (from, width) in pieces(bytes.len(), 8) {
+            let mut number = [0; 8];
+            let part = &bytes[from..][..width];
+            if cfg!(target_endian = "little") {
+                number[..width].copy_from_slice(part);
+            } else {
+                number[8 - width..].copy_from_slice(part);
+            }
+            let number = self.builder.ins().iconst(of_width(width), constant_of(width, u64::from_ne_bytes(number)));
+            self.store(number, dst, offset + from);
+        }
+    }
+
+    /// Moves small fields.
+    pub(super) fn part(&mut self, part: &Part, at: At) {
+        match part {
+            Part::Single(one) => self.single(one, at),
+            Part::Block { dst, windows } => {
+                let mut block = None;
+                for Window { src, control } in windows {
+                    let bytes = self.load(types::I8X16, at.src, *src);
+                    let control = ConstantData::from(&control[..]);
+                    let control = self.builder.func.dfg.constants.insert(control);
+                    let control = self.builder.ins().vconst(types::I8X16, control);
+                    let bytes = match self.shuffles {
+                        Shuffles::Pshufb => self.builder.ins().x86_pshufb(bytes, control),
+                        _ => self.builder.ins().swizzle(bytes, control),
+                    };
+                    block = Some(match block {
+                        Some(before) => self.builder.ins().bor(before, bytes),
+                        None => bytes,
+                    });
+                }
+                if let Some(block) = block {
+                    self.store(block, at.dst, *dst);
+                }
+            }
+        }
+    }
+
+    /// Moves one field.
+    pub(super) fn single(&mut self, one: &Move, at: At) {
+        let Move { src, dst, length, reversed } = *one;
+        match (length, reversed) {
+            (1, _) | (_, false) => self.run(at, (src, dst), length),
+            (2 | 4 | 8, true) => {
+                let value = self.load(of_width(length), at.src, src);
+                let value = self.builder.ins().bswap(value);
+                self.store(value, at.dst, dst);
+            }
+            (16, true) => {
+                self.single(&Move { src, dst: dst + 8, length: 8, reversed }, at);
+                self.single(&Move { src: src + 8, dst, length: 8, reversed }, at);
+            }
+            _ => {
+                let (from, to) = (self.address(at.src, src), self.address(at.dst, dst));
+                self.swap(from, to, length, length);
+            }
+        }
+    }
+
+    /// Reverses the numbers of an array.
+    pub(super) fn swap(&mut self, from: Value, to: Value, length: usize, width: usize) {
+        let length = self.constant(length);
+        self.swap_many(from, to, length, width);
+    }
+
+    /// Reverses the numbers of an array that has so many bytes.
+    pub(super) fn swap_many(&mut self, from: Value, to: Value, length: Value, width: usize) {
+        let width = self.constant(width);
+        self.call(call::swap as *const (), &[from, to, length, width]);
+    }
+}
+
+/// Any address, and always one that is there.
+fn memory() -> MemFlagsData {
+    let endianness = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
+    MemFlagsData::new().with_notrap().with_endianness(endianness)
+}
+
+fn place(offset: usize) -> i32 {
+    i32::try_from(offset).expect("only records of less than 2 GB are generated")
+}
+
+/// The type that holds so many bytes.
+pub(super) fn of_width(width: usize) -> Type {
+    match width {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        8 => types::I64,
+        _ => types::I8X16,
+    }
+}
+
+/// A constant as it is written for a type of so many bytes.
+fn constant_of(width: usize, bits: u64) -> i64 {
+    let unused = 64 - 8 * width as u32;
+    ((bits << unused) as i64) >> unused
+}
+
+/// A run as pieces of powers of two, of which the last may overlap the one before: where they begin, and their bytes.
+fn pieces(length: usize, widest: usize) -> impl Iterator<Item = (usize, usize)> {
+    let width = if length == 0 { 1 } else { (1 << length.ilog2()).min(widest) };
+    let whole = length / width * width;
+    let mut rest = Vec::new();
+    match length - whole {
+        0 => {}
+        left if left.is_power_of_two() => rest.push((whole, left)),
+        left => rest.push((length - left.next_power_of_two(), left.next_power_of_two())),
+    }
+    (0..whole).step_by(width).map(move |at| (at, width)).chain(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn pieces_cover_a_run() {
+        for widest in [8, 16] {
+            for length in 0..300 {
+                let mut covered = vec![false; length];
+                for (at, width) in super::pieces(length, widest) {
+                    assert!(width.is_power_of_two() && width <= widest);
+                    covered[at..][..width].fill(true);
+                }
+                assert!(covered.into_iter().all(|byte| byte), "{length}");
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The second engine: plans as machine code.
+//!
+//! [`Code::of`] turns a plan into one function of this machine, by Cranelift. Numbers, short runs of bytes and what is
+//! around them become straight code and loops; long arrays are left to the kernels, and what is rare to the interpreter,
+//! step by step. The code only finds out *that* something does not fit: then the interpreter converts the record once
+//! more, from the start, and what it finds is the result. So both engines agree on errors by construction.
+//!
+//! ```
+//! use isoform_core::{Faults, FieldList, Layout, Plan, Rules, Shape, Verifier};
+//! use isoform_jit::Code;
+//! use std::sync::Arc;
+//! let shape = Shape::parse("record P\n  n  i32\n  x  f64[3]\n")?;
+//! let (wire, native) = (shape.on(&Layout::S390X)?, shape.on(&Layout::X86_64)?);
+//! let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error)?);
+//! let body = [[0, 0, 0, 7, 0, 0, 0, 0], 1f64.to_be_bytes(), 2f64.to_be_bytes(), 3f64.to_be_bytes()].concat();
+//! // Not every machine has a generator, nor every plan something to gain.
+//! if let Some(code) = Code::of(&plan) {
+//!     let mut record = Vec::new();
+//!     code.run(Verifier::new(&wire).verify(&body)?, &mut record)?;
+//!     assert_eq!(record[..4], 7i32.to_le_bytes());
+//!     assert_eq!(record[24..], 3f64.to_le_bytes());
+//! }
+//! # Ok::<(), isoform_core::Error>(())
+//! ```
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `code` | [`Code`]: what is generated, kept, and run |
+//! | `generate` | plan to Cranelift's instructions |
+//! | `call` | into generated code, and out of it again |
+//! | `memory` | executable memory |
+//! | `target` | this machine, as Cranelift sees it |
+
+#[cfg(generator)]
+mod call;
+#[cfg(generator)]
+mod code;
+#[cfg(not(generator))]
+#[path = "elsewhere.rs"]
+mod code;
+#[cfg(generator)]
+mod generate;
+#[cfg(generator)]
+mod memory;
+#[cfg(generator)]
+mod target;
+
+pub use code::Code;

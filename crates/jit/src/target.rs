@@ -1,0 +1,72 @@
+//! This machine, as Cranelift sees it.
+
+use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use std::sync::OnceLock;
+use target_lexicon::Triple;
+
+/// The generator for this machine, or `None` if it lacks what generated code takes for granted.
+pub(crate) fn here() -> Option<&'static OwnedTargetIsa> {
+    static HERE: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
+    HERE.get_or_init(|| {
+        let mut flags = settings::builder();
+        flags.set("opt_level", "none").ok()?;
+        flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
+        flags.set("unwind_info", "false").ok()?;
+        let mut builder = isa::lookup(Triple::host()).ok()?;
+        features(&mut builder)?;
+        builder.finish(settings::Flags::new(flags)).ok()
+    })
+    .as_ref()
+}
+
+/// Tells the generator what this processor has beyond the least that it assumes.
+#[cfg(target_arch = "x86_64")]
+fn features(builder: &mut isa::Builder) -> Option<()> {
+    macro_rules! detect {
+        ($($feature:tt => $flag:literal),*) => {
+            $(if std::is_x86_feature_detected!($feature) { builder.enable($flag).ok()?; })*
+        };
+    }
+    detect!("sse3" => "has_sse3", "ssse3" => "has_ssse3", "sse4.1" => "has_sse41", "sse4.2" => "has_sse42",
+        "avx" => "has_avx", "avx2" => "has_avx2", "bmi1" => "has_bmi1", "bmi2" => "has_bmi2", "lzcnt" => "has_lzcnt",
+        "popcnt" => "has_popcnt");
+    Some(())
+}
+
+/// Generated code takes the vectors of a z14 for granted.
+#[cfg(target_arch = "s390x")]
+fn features(_: &mut isa::Builder) -> Option<()> {
+    /// Of the words that Linux tells programs about the processor.
+    const ENHANCED_VECTORS: libc::c_ulong = 1 << 13;
+    // SAFETY: the function only reads what the system has told this process.
+    let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP) };
+    (capabilities & ENHANCED_VECTORS != 0).then_some(())
+}
+
+#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
+fn features(_: &mut isa::Builder) -> Option<()> {
+    Some(())
+}
+
+/// How 16 bytes are permuted here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shuffles {
+    /// Not at all.
+    None,
+    /// As x86 does since SSSE3.
+    Pshufb,
+    /// By a table look-up of 16 bytes.
+    Swizzle,
+}
+
+impl Shuffles {
+    pub(crate) fn here() -> Shuffles {
+        match () {
+            #[cfg(target_arch = "x86_64")]
+            () if std::is_x86_feature_detected!("ssse3") => Shuffles::Pshufb,
+            () if cfg!(any(target_arch = "aarch64", target_arch = "s390x")) => Shuffles::Swizzle,
+            () => Shuffles::None,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Both engines make the same of every record: the same bytes, or the same error at the same field.
+//!
+//! Formats are random, as are the machines on both sides and what has changed from one to the other. Each pair is tried
+//! with everything that may be done with numbers that do not fit.
+
+use isoform_core::plan::Plan;
+use isoform_core::{Error, Faults, Format, Layout, Result, Rules, Shape, Value, Verifier, interp, value};
+use isoform_jit::Code;
+use isoform_testing::{any_layout, any_shape, any_value, evolved, shapes_of, with_gaps};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
+/// What generated code converts by itself.
+const PLAIN: &[&str] = &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "bool", "char"];
+
+/// What an engine makes of a body: bytes, or an error as it is printed.
+type Outcome = std::result::Result<Vec<u8>, String>;
+
+fn outcome(bytes: Vec<u8>, result: Result<()>) -> Outcome {
+    result.map(|()| bytes).map_err(|error: Error| error.to_string())
+}
+
+fn same(plan: &Plan, came: &Outcome, expected: &Outcome) {
+    let difference = match (came, expected) {
+        (Ok(came), Ok(expected)) if came == expected => return,
+        (Err(came), Err(expected)) if came == expected => return,
+        (Ok(came), Ok(expected)) => match came.iter().zip(expected).position(|(came, expected)| came != expected) {
+            Some(at) => format!("{} instead of {} at byte {at}", came[at], expected[at]),
+            None => format!("{} bytes instead of {}", came.len(), expected.len()),
+        },
+        (came, expected) => format!("{:?} instead of {:?}", came.as_ref().err(), expected.as_ref().err()),
+    };
+    panic!("{difference}\n{plan}");
+}
+
+/// Compares both engines, and returns whether code was generated.
+fn agree(wire: &Format, native: &Format, record: &Value) -> bool {
+    let body = value::body(wire, record).unwrap();
+    let verifier = Verifier::new(wire);
+    let body = verifier.verify(&body).unwrap();
+    let mut generated = false;
+    for faults in FAULTS {
+        let Ok(plan) = Plan::new(wire, native, &Rules::new(), faults) else { continue };
+        let plan = Arc::new(plan);
+        let Some(code) = Code::of(&plan) else { continue };
+        generated = true;
+        let (mut expected, mut came) = (Vec::new(), Vec::new());
+        let result = interp::run(&plan, body, &mut expected);
+        let expected = outcome(expected, result);
+        let result = code.run(body, &mut came);
+        same(&plan, &outcome(came, result), &expected);
+        if !native.structure().has_slots() {
+            let mut came = vec![0; native.size()];
+            let result = code.run_fixed(body, &mut came);
+            same(&plan, &outcome(came, result), &expected);
+        }
+    }
+    generated
+}
+
+fn record_of(shape: impl Strategy<Value = Shape>) -> impl Strategy<Value = (Shape, Format, Value)> {
+    (shape, any_layout(), prop::collection::vec(any::<u8>(), 1..20)).prop_flat_map(|(shape, layout, seeds)| {
+        let format = with_gaps(&shape.on(&layout).unwrap(), &seeds);
+        any_value(&format).prop_map(move |value| (shape.clone(), format.clone(), value))
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_record_on_another_machine((shape, wire, record) in record_of(any_shape()), layout in any_layout()) {
+        agree(&wire, &shape.on(&layout).unwrap(), &record);
+    }
+
+    #[test]
+    fn an_evolved_record_on_another_machine(
+        (shape, wire, record) in record_of(any_shape()),
+        layout in any_layout(),
+        choices in prop::collection::vec(any::<u8>(), 1..40),
+        seeds in prop::collection::vec(any::<u8>(), 1..20),
+    ) {
+        let native = evolved(&shape, &choices).on(&layout).unwrap();
+        agree(&wire, &with_gaps(&native, &seeds), &record);
+    }
+
+    #[test]
+    fn an_evolved_record_of_plain_numbers(
+        (shape, wire, record) in record_of(shapes_of(PLAIN)),
+        layout in any_layout(),
+        choices in prop::collection::vec(any::<u8>(), 1..40),
+    ) {
+        agree(&wire, &evolved(&shape, &choices).on(&layout).unwrap(), &record);
+    }
+
+    #[test]
+    fn every_number_becomes_every_other(
+        from in prop::collection::vec(prop::sample::select(PLAIN), 1..12),
+        to in prop::collection::vec(prop::sample::select(PLAIN), 12),
+        count in prop::sample::select(vec![1usize, 1, 2, 3, 7, 70]),
+        layouts in (any_layout(), any_layout()),
+        bits in prop::collection::vec(any::<u64>(), 12),
+    ) {
+        let shape = |types: &[&str]| {
+            let field = |shape: Shape, (index, word): (usize, &&str)| {
+                let word = if count > 1 { format!("{word}[{count}]") } else { (*word).to_string() };
+                shape.field(format!("n{index}"), &word)
+            };
+            types.iter().enumerate().fold(Shape::new("Numbers"), field)
+        };
+        let (wire, native) = (shape(&from).on(&layouts.0).unwrap(), shape(&to[..from.len()]).on(&layouts.1).unwrap());
+        let numbers = wire.structure().fields().iter().zip(&bits).map(|(field, &bits)| {
+            let one = number(from[field.name[1..].parse::<usize>().unwrap()], bits);
+            let value = if count > 1 { Value::Array(vec![one; count]) } else { one };
+            (field.name.clone(), value)
+        });
+        agree(&wire, &native, &Value::Record(numbers.collect()));
+    }
+}
+
+/// A number of a type, often near a limit of another.
+fn number(word: &str, bits: u64) -> Value {
+    let limits = [0, 7, 8, 15, 16, 24, 31, 32, 53, 63];
+    let near = (1i128 << limits[bits as usize % limits.len()]) + i128::from(bits >> 8) % 5 - 2;
+    let near = if bits & 0x80 == 0 { near } else { -near };
+    match word {
+        "bool" => Value::Boolean(bits & 1 == 1),
+        "f32" | "f64" => {
+            let small = [f64::from_bits(bits), near as f64, near as f64 + 0.5, f64::MIN_POSITIVE, f64::INFINITY, -0.0];
+            let value = small[(bits >> 16) as usize % small.len()];
+            let value = if value.is_nan() { 1e-46 } else { value };
+            Value::Float(if word == "f32" { (value as f32).into() } else { value })
+        }
+        "char" => Value::Integer((near as u8).into()),
+        _ => {
+            let signed = word.starts_with('i');
+            Value::Integer(match (word[1..].parse().unwrap(), signed) {
+                (8, true) => (near as i8).into(),
+                (16, true) => (near as i16).into(),
+                (32, true) => (near as i32).into(),
+                (64, true) => (near as i64).into(),
+                (8, _) => (near as u8).into(),
+                (16, _) => (near as u16).into(),
+                (32, _) => (near as u32).into(),
+                (_, _) => (near as u64).into(),
+            })
+        }
+    }
+}
+
+/// A record of everything that code is generated for.
+const STATION: &str = "\
+record Place
+  x  f32
+  y  f64
+  z  i16
+record Station
+  name    string
+  id      i32
+  n       i64
+  levels  f64[n]
+  places  Place[20]
+  kind    i16
+";
+
+#[test]
+fn code_is_generated_where_there_is_a_generator() {
+    let shape = Shape::parse(STATION).unwrap();
+    let (wire, native) = (shape.on(&Layout::S390X).unwrap(), shape.on(&Layout::X86_64).unwrap());
+    let record =
+        Value::Record(vec![("name".into(), Value::String(b"Kiel".to_vec())), ("id".into(), Value::Integer(-3))]);
+    let here = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
+    assert_eq!(agree(&wire, &native, &record), here);
+}
