@@ -121,9 +121,8 @@ fn count(item: Item<'_>) -> usize {
 fn by_path(root: View<'_>, view: View<'_>, path: &str) {
     for (field, item) in view.fields() {
         let path = if path.is_empty() { field.name.to_string() } else { format!("{path}.{}", field.name) };
-        let text = format!("{item:?}");
-        assert_eq!(format!("{:?}", view.field(&field.name).expect("a field")), text);
-        assert_eq!(format!("{:?}", root.get(&path).expect("a path")), text);
+        assert_one(item, view.field(&field.name).expect("a field"), &path);
+        assert_one(item, root.get(&path).expect("a path"), &path);
         assert_eq!(root.f64(&path).is_ok(), item.to_f64().is_some());
         let _ = (root.i64(&path), root.str(&path), root.find(&format!("{path}[0]")));
         parts(root, item, &path);
@@ -134,20 +133,34 @@ fn parts(root: View<'_>, item: Item<'_>, path: &str) {
     match item {
         Item::Record(view) => by_path(root, view, path),
         Item::Array(array) => {
-            let last = array.len().saturating_sub(1);
-            for index in [0, last] {
+            for index in [0, array.len().saturating_sub(1)] {
                 let path = format!("{path}[{index}]");
                 match array.get(index) {
                     Some(item) => {
-                        assert_eq!(format!("{:?}", root.get(&path).expect("an element")), format!("{item:?}"));
+                        assert_one(item, root.get(&path).expect("an element"), &path);
                         parts(root, item, &path);
                     }
                     None => assert_eq!(root.get(&path).expect_err("no element").code(), Code::NoSuchField),
+                }
+                if array.len() < 2 {
+                    break;
                 }
             }
             let _ = (array.f64s().map(Iterator::count), array.elements().count());
         }
         _ => {}
+    }
+}
+
+/// Two ways have led to one thing.
+fn assert_one(one: Item<'_>, other: Item<'_>, path: &str) {
+    match (one, other) {
+        (Item::Record(one), Item::Record(other)) => assert!(std::ptr::eq(one.bytes(), other.bytes()), "{path}"),
+        (Item::Array(one), Item::Array(other)) => {
+            assert!(std::ptr::eq(one.bytes(), other.bytes()) && one.dims() == other.dims(), "{path}");
+        }
+        (Item::String(one), Item::String(other)) => assert!(std::ptr::eq(one, other), "{path}"),
+        (one, other) => assert_eq!(format!("{one:?}"), format!("{other:?}"), "{path}"),
     }
 }
 
@@ -190,15 +203,17 @@ fn as_text(layout: &Layout<'_>, view: View<'_>, random: &mut Random, outcome: &m
             if !has_pointers_to_strings(format.structure()) {
                 layout.assert_same(format, &body, "as JSON");
             }
-            if !layout.has_spellings() {
+            if !layout.has_spellings() && random.one_in(4) {
                 let again = format.verify(&body).expect("a body that was made here");
                 assert_eq!(json::line(View::new(again)), line, "as JSON twice");
             }
         }
         Err(error) => assert!(is_double2_at_its_end(layout, error.code()), "{error}"),
     }
-    let cells = Table::new(format, 100).cells(view);
-    assert!(cells.iter().all(|cell| !cell.contains('\n')));
+    if random.one_in(4) {
+        let cells = Table::new(format, 100).cells(view);
+        assert!(cells.iter().all(|cell| !cell.contains('\n')));
+    }
     let changed = mutate_text(line.as_bytes(), random);
     let text = crate::receive_text(format, &changed);
     outcome.using.merge(&text.using);
@@ -213,14 +228,13 @@ fn convert(layout: &Layout<'_>, body: Body<'_>, random: &mut Random, outcome: &m
         Machine { order, pointer: 12 - pointer },
         Machine { order: other_order, pointer: 12 - pointer },
     ];
+    let same = random.below(machines.len());
+    if let Ok(native) = moved(layout.format, machines[same]) {
+        exactly(layout, body, &native);
+    }
     for machine in machines {
-        if let Ok(native) = moved(layout.format, machine) {
-            exactly(layout, body, &native);
-        }
-        for _ in 0..2 {
-            if let Ok((native, rules)) = twisted(layout.format, machine, random) {
-                somehow(body, &native, &rules, outcome);
-            }
+        if let Ok((native, rules)) = twisted(layout.format, machine, random) {
+            somehow(body, &native, &rules, outcome);
         }
     }
 }
@@ -242,17 +256,17 @@ fn somehow(body: Body<'_>, native: &Format, rules: &Rules, outcome: &mut Outcome
     let wire = body.format();
     let mut strict: Option<Vec<u8>> = None;
     for faults in FAULTS {
-        let planned = Plan::explained(wire, native, rules, faults);
-        let verdict = plan::compare(wire, native, rules, faults);
-        assert_eq!(verdict.is_readable(), planned.is_ok(), "{verdict:?}");
-        let (plan, reports) = match planned {
-            Ok(planned) => planned,
+        let planned = Plan::new(wire, native, rules, faults);
+        if faults == Faults::Error {
+            explained(wire, native, rules, planned.is_ok());
+        }
+        let plan = match planned {
+            Ok(plan) => plan,
             Err(error) => {
                 outcome.misfit(&error);
                 continue;
             }
         };
-        assert!(!plan.to_string().is_empty() && reports.iter().all(|report| report.loss() != Some(String::new())));
         let mut out = Vec::new();
         let (done, used) = measure(|| interp::run(&plan, body, &mut out));
         let input = body.bytes().len() + native.size();
@@ -273,5 +287,14 @@ fn somehow(body: Body<'_>, native: &Format, rules: &Rules, outcome: &mut Outcome
                 outcome.misfit(&error);
             }
         }
+    }
+}
+
+/// What is told of a plan is told without harm, and as it is.
+fn explained(wire: &Format, native: &Format, rules: &Rules, is_readable: bool) {
+    let verdict = plan::compare(wire, native, rules, Faults::Error);
+    assert_eq!(verdict.is_readable(), is_readable, "{verdict:?}");
+    if let Ok((plan, reports)) = Plan::explained(wire, native, rules, Faults::Error) {
+        assert!(!plan.to_string().is_empty() && reports.iter().all(|report| report.loss() != Some(String::new())));
     }
 }
