@@ -11,7 +11,10 @@ use std::sync::Arc;
 const LARGE: usize = 1 << 20;
 
 /// The same fields on another machine. Nothing is lost between the two.
-pub(crate) fn moved(format: &Format, machine: Machine) -> Result<Format> {
+///
+/// # Errors
+/// [`Code::Size`] if its record is larger than 1 MiB; as [`Format::new`].
+pub fn moved(format: &Format, machine: Machine) -> Result<Format> {
     Mover { machine, known: HashMap::new(), rules: Rules::new(), random: None }.format(format)
 }
 

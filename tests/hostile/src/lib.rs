@@ -20,5 +20,6 @@ mod record;
 pub mod seeds;
 mod structs;
 
+pub use foreign::moved;
 pub use outcome::{Outcome, Tally};
 pub use receive::{receive, receive_text};

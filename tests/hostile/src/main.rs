@@ -4,10 +4,13 @@
 //! isoform-hostile mutants [SEED [COUNT]]    so many mutants; exit status 1 if one of them found a defect
 //! isoform-hostile mutant SEED NUMBER        one of them again; --write puts its bytes on standard output instead
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
+//! isoform-hostile linear                    instructions for the worst input of one size and twice that, by valgrind
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
 
 mod bits;
+mod families;
+mod linear;
 mod mutants;
 
 use isoform_hostile::memory::Counting;
@@ -23,7 +26,7 @@ fn main() -> ExitCode {
     match run(&words) {
         Some(code) => code,
         None => {
-            eprintln!("usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits");
+            eprintln!("usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits | linear");
             ExitCode::from(2)
         }
     }
@@ -44,6 +47,8 @@ fn run(words: &[&str]) -> Option<ExitCode> {
             std::io::stdout().write_all(&mutant).ok()?;
             Some(ExitCode::SUCCESS)
         }
+        ["linear"] => Some(linear::run()),
+        ["step", name, file] => linear::step(name, file),
         ["bits"] => Some(bits::run()),
         _ => None,
     }

@@ -1,0 +1,128 @@
+//! Time in proportion to the input, counted in instructions by valgrind: twice the input, twice the work.
+//!
+//! Each step of a receiver is counted by itself, or the slow ones would hide what grows too fast in the others.
+
+use crate::families::{FAMILIES, Family};
+use isoform::stream::Reader;
+use isoform::text::json;
+use isoform::{ByteOrder, Faults, Format, Incoming, Machine, Plan, Result, Rules, View, interp, value};
+use isoform_hostile::moved;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What twice the input may cost at most, in thousandths: double, and what is left of growing tables.
+const TWICE: u64 = 2300;
+/// Instructions that do not count: less than this is too little to tell.
+const LITTLE: u64 = 300_000;
+
+/// One step of a receiver.
+type Step = fn(&[u8]);
+
+const STEPS: &[(&str, Step)] = &[
+    ("read", |stream| each(stream, |_| {})),
+    ("verify", |stream| each(stream, |message| _ = message.verify())),
+    ("view", |stream| views(stream, |_, view| walk(view))),
+    ("value", |stream| views(stream, |format, view| _ = value::body(format, &view.to_value()))),
+    ("json", |stream| views(stream, |_, view| _ = json::line(view))),
+    ("parse", |stream| views(stream, |format, view| _ = json::parse(format, &json::line(view)))),
+    ("convert", |stream| each(stream, |message| _ = convert(message))),
+];
+
+/// Counts all families, and says which grow too fast.
+pub(crate) fn run() -> ExitCode {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("*** SKIPPED: linear time. It is counted by valgrind: apt-get install valgrind ***");
+        return ExitCode::SUCCESS;
+    }
+    let folder = std::env::temp_dir().join(format!("isoform-linear-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for streams");
+    let nothing = folder.join("nothing");
+    std::fs::write(&nothing, []).expect("an empty stream");
+    let (mut counted, mut worst, mut slow) = (0, (0, String::new()), 0);
+    for family in FAMILIES {
+        let files = [family.size, 2 * family.size].map(|size| written(&folder, family, size));
+        for (step, _) in STEPS {
+            let base = instructions(step, &nothing);
+            let [one, two] = [&files[0], &files[1]].map(|file| instructions(step, file).saturating_sub(base));
+            counted += 1;
+            let ratio = (1000 * two).checked_div(one.max(LITTLE)).unwrap_or(0);
+            let text = format!("{step}, {}: {one} instructions for {}, {two} for twice that", family.name, family.size);
+            if ratio > TWICE {
+                slow += 1;
+                println!("TOO SLOW: {text}: {}.{:03} times", ratio / 1000, ratio % 1000);
+            }
+            worst = worst.max((ratio, text));
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder of streams");
+    let (ratio, text) = worst;
+    println!("worst: {text}");
+    println!(
+        "linear: {counted} pairs of runs, {slow} too slow, twice the input is at most {}.{:03} times the instructions",
+        ratio / 1000,
+        ratio % 1000
+    );
+    if slow == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Takes one step with the stream in a file.
+pub(crate) fn step(name: &str, file: &str) -> Option<ExitCode> {
+    let (_, step) = STEPS.iter().find(|(step, _)| *step == name)?;
+    step(&std::fs::read(file).ok()?);
+    Some(ExitCode::SUCCESS)
+}
+
+fn written(folder: &Path, family: &Family, size: usize) -> PathBuf {
+    let path = folder.join(size.to_string());
+    std::fs::write(&path, (family.stream)(size)).expect("a place for streams");
+    path
+}
+
+fn instructions(step: &str, file: &Path) -> u64 {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
+    let program = std::env::current_exe().expect("the path of this program");
+    let output = command.arg(program).args(["step", step]).arg(file).output().expect("valgrind");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let refs = text.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
+    let count = refs.and_then(|(_, count)| count.trim().replace(',', "").parse().ok());
+    count.filter(|_| output.status.success()).unwrap_or_else(|| panic!("valgrind failed: {text}"))
+}
+
+fn each(stream: &[u8], mut done: impl FnMut(&Incoming<'_>)) {
+    let mut reader = Reader::new(stream);
+    loop {
+        match reader.next().map(|message| message.map(|message| done(&message))) {
+            Ok(Some(())) => {}
+            Ok(None) => return,
+            Err(error) if reader.goes_on_after(&error) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn views(stream: &[u8], mut done: impl FnMut(&Format, View<'_>)) {
+    each(stream, |message| {
+        if let Ok(view) = message.view() {
+            done(message.format(), view);
+        }
+    });
+}
+
+fn walk(view: View<'_>) {
+    for (field, _) in view.fields() {
+        std::hint::black_box(view.get(&field.name)).expect("a field");
+    }
+    std::hint::black_box(format!("{view:?}"));
+}
+
+/// To another machine.
+fn convert(message: &Incoming<'_>) -> Result<Vec<u8>> {
+    let Machine { order, pointer } = message.format().machine();
+    let order = if order == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
+    let native = moved(message.format(), Machine { order, pointer: 12 - pointer })?;
+    let plan = Plan::new(message.format(), &native, &Rules::new(), Faults::Error)?;
+    let mut out = Vec::new();
+    interp::run(&plan, message.verify()?, &mut out)?;
+    Ok(out)
+}
