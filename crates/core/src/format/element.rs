@@ -161,6 +161,8 @@ pub struct Enumeration {
     signed: bool,
     size: u8,
     symbols: Box<[Symbol]>,
+    /// The places of the symbols, by ascending name.
+    by_name: Box<[u32]>,
 }
 
 /// One value of an enumeration.
@@ -195,18 +197,20 @@ impl Enumeration {
         if let Some(pair) = symbols.windows(2).find(|pair| pair[0].value == pair[1].value) {
             return bad(format!("symbols {} and {} of one number", pair[0].name, pair[1].name));
         }
-        let mut names = std::collections::HashSet::new();
         let (low, high) = integer_range(signed, size);
         for symbol in &symbols {
             super::structure::check_name(&symbol.name)?;
-            if !names.insert(&symbol.name) {
-                return bad(format!("two symbols named {}", symbol.name));
-            }
             if symbol.value < low || symbol.value > high {
                 return bad(format!("symbol {} = {}, which does not fit {size} bytes", symbol.name, symbol.value));
             }
         }
-        Ok(Enumeration { signed, size, symbols })
+        let mut by_name: Box<[u32]> = (0..symbols.len() as u32).collect();
+        let name = |at: u32| &*symbols[at as usize].name;
+        by_name.sort_unstable_by_key(|&at| name(at));
+        if let Some(pair) = by_name.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
+            return bad(format!("two symbols named {}", name(pair[0])));
+        }
+        Ok(Enumeration { signed, size, symbols, by_name })
     }
 
     /// Whether its number may be negative.
@@ -232,7 +236,9 @@ impl Enumeration {
 
     /// The number of a symbol.
     pub fn value(&self, name: &str) -> Option<i128> {
-        self.symbols.iter().find(|symbol| &*symbol.name == name).map(|symbol| symbol.value)
+        let symbol = |at: u32| &self.symbols[at as usize];
+        let at = self.by_name.binary_search_by_key(&name, |&at| &symbol(at).name).ok()?;
+        Some(symbol(self.by_name[at]).value)
     }
 }
 
