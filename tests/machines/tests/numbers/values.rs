@@ -180,13 +180,34 @@ const EXPONENTS: &[i32] = &[
     16383, -16382, -16445, -16446, 6, 7, 8, 14, 30, 31, 32, 62, 63, 64, 126, 0, -1, -2,
 ];
 
+/// Double-doubles whose smaller part, however small, decides what they become.
+const CORNERS_IN_TWO_PARTS: &[(f64, f64)] = &[
+    (5.0, -1e-300),
+    (-5.0, 1e-300),
+    (5.0, 1e-300),
+    (1.0 + F32_HALF_UNIT, 1e-300),
+    (1.0 + F32_HALF_UNIT, -1e-300),
+    (-1.0 - F32_HALF_UNIT, -1e-300),
+    (-1.0 - F32_HALF_UNIT, 1e-300),
+    (18_446_744_073_709_551_616.0, -1.0),
+    (9_223_372_036_854_775_808.0, -1e-300),
+    (-9_223_372_036_854_775_808.0, -0.5),
+    (-9_223_372_036_854_775_808.0, -1.0),
+];
+
+/// Half the distance of the two `f32` next to 1, above it.
+const F32_HALF_UNIT: f64 = 1.0 / 16_777_216.0;
+
 /// Numbers of this kind, always the same.
 pub(super) fn numbers(kind: Kind, count: usize) -> Vec<u128> {
     let mut random = Random(kind.size as u64 ^ kind.name().bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)));
     let mut numbers: Vec<u128> = match kind.what {
         What::Integer { signed, .. } => corners_of_integers(8 * kind.size as u32, signed),
         What::Float(float) => corners_of_floats(float),
-        What::DoubleDouble => corners_of_floats(F64).into_iter().map(|large| large << 64).collect(),
+        What::DoubleDouble => {
+            let single = corners_of_floats(F64).into_iter().map(|large| large << 64);
+            single.chain(CORNERS_IN_TWO_PARTS.iter().map(|&(large, small)| in_two_parts(large, small))).collect()
+        }
     };
     while numbers.len() < count {
         numbers.push(match kind.what {
@@ -212,8 +233,11 @@ fn corners_of_floats(float: Float) -> Vec<u128> {
     let quiet = infinity | 1 << (float.fraction_bits - 1 - u32::from(float.leading));
     let one = [0, smallest, float.encode(false, -bias, u128::MAX), float.encode(false, 1 - bias, top)];
     let other = [float.encode(false, bias, u128::MAX), float.encode(false, 0, top), infinity, quiet];
+    // Where the leading bit is there, it may be another than the exponent says.
+    let odd = [1 << 62, 3 << 62, 0x3fff << 64 | 1 << 62, 0x7fff << 64, 0x7fff << 64 | 1 << 62];
+    let odd = odd.into_iter().filter(|_| float.leading);
     let sign = 1 << (float.exponent_bits + float.fraction_bits);
-    one.into_iter().chain(other).flat_map(|bits| [bits, bits | sign]).collect()
+    one.into_iter().chain(other).chain(odd).flat_map(|bits| [bits, bits | sign]).collect()
 }
 
 /// Digits of which the first is 1: at the middle between two numbers of fewer digits, beside it, at one of them, or any.
@@ -263,7 +287,10 @@ fn double_double(random: &mut Random) -> u128 {
         2 => 2f64.powi(exponent - distance) * if random.below(2) == 0 { -1.0 } else { 1.0 },
         _ => f64::from_bits(F64.encode(random.below(2) == 0, exponent - distance, digits(random)) as u64),
     };
-    let small = if large + small == large && large.is_finite() { small } else { 0.0 };
+    in_two_parts(large, if large + small == large && large.is_finite() { small } else { 0.0 })
+}
+
+fn in_two_parts(large: f64, small: f64) -> u128 {
     u128::from(large.to_bits()) << 64 | u128::from(small.to_bits())
 }
 
