@@ -127,7 +127,7 @@ impl Generator<'_> {
             let beyond = self.emit.builder.ins().ushr_imm_u(block, 32);
             self.note(beyond);
         }
-        self.store_unsigned(machine, machine.pointer.into(), block, *at, dst);
+        self.store_unsigned(machine, machine.pointer, block, *at, dst);
     }
 
     /// An array behind a pointer.
@@ -177,7 +177,7 @@ impl Generator<'_> {
             self.emit.stop_if(other);
             return count;
         }
-        let bits = size as i64 * 8 - i64::from(signed);
+        let bits = i64::from(size) * 8 - i64::from(signed);
         if bits < 64 {
             let beyond = self.emit.builder.ins().ushr_imm_u(count, bits);
             self.note(beyond);
@@ -221,11 +221,11 @@ impl Generator<'_> {
 
     fn load_slot(&mut self, at: At, src: usize) -> Value {
         let machine = self.emit.plan.wire().machine();
-        self.load_unsigned(machine, machine.pointer.into(), at.src, src)
+        self.load_unsigned(machine, machine.pointer, at.src, src)
     }
 
-    fn load_unsigned(&mut self, machine: Machine, size: usize, base: Value, offset: usize) -> Value {
-        let mut value = self.emit.load(super::emit::of_width(size), base, offset);
+    fn load_unsigned(&mut self, machine: Machine, size: u8, base: Value, offset: usize) -> Value {
+        let mut value = self.emit.load(super::emit::of_width(size.into()), base, offset);
         if size > 1 && machine.order != ByteOrder::NATIVE {
             value = self.emit.builder.ins().bswap(value);
         }
@@ -235,9 +235,9 @@ impl Generator<'_> {
         value
     }
 
-    fn store_unsigned(&mut self, machine: Machine, size: usize, mut value: Value, at: At, dst: usize) {
+    fn store_unsigned(&mut self, machine: Machine, size: u8, mut value: Value, at: At, dst: usize) {
         if size < 8 {
-            value = self.emit.builder.ins().ireduce(super::emit::of_width(size), value);
+            value = self.emit.builder.ins().ireduce(super::emit::of_width(size.into()), value);
         }
         if size > 1 && machine.order != ByteOrder::NATIVE {
             value = self.emit.builder.ins().bswap(value);
