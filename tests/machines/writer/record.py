@@ -123,11 +123,10 @@ def expected(format, body, samples, kind):
         return {"expression": came["expression"], "exact": came["exact"], "decimal": came["decimal"], "before": "b",
                 "value": as_text(value), "between": "c", "z": [as_text(value), as_text(rest)],
                 "rounded": text(double, number.DOUBLE), "single": text(single, number.IEEE[4])}
-    named = {one: rounded(exactly(meant(one, kind)), real, LARGEST[kind]) for one in ("LDBL_MAX", "__LDBL_DENORM_MIN__")}
-    tenth, least = samples[3], named["__LDBL_DENORM_MIN__"].negated()
+    tenth, most, least = samples[3], exactly(LARGEST[kind]), exactly(-power(TINY[kind]))
     full = came["n"] > 0
     return {"n": len(samples) if full else 0,
-            "three": [as_text(tenth), as_text(named["LDBL_MAX"]), as_text(least)],
+            "three": [as_text(tenth), as_text(most), as_text(least)],
             "values": [as_text(value) for value in samples] if full else [],
             "between": "b",
             "pair": [[as_text(tenth.negated()), as_text(tenth)], [Digits("0.0"), Digits("-0.0")]],
@@ -195,7 +194,9 @@ def main(layout, stream):
     records = list(read(data))
     kind, samples = kind_of(records[0][0]), []
     formats = {format.token: format for format, _ in records}
-    messages = [{"token": format.token.hex(), "record": expected(format, body, samples, kind)} for format, body in records]
+    messages = [
+        {"token": format.token.hex(), "record": expected(format, body, samples, kind)} for format, body in records
+    ]
     whole = {"formats": [dump.format_as_json(format) for format in formats.values()], "messages": messages}
     folder = TOP / "vectors/long-double"
     folder.mkdir(exist_ok=True)
