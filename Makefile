@@ -3,13 +3,16 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install rust python-reader vectors miri fuzz-seeds format clippy documents \
+.PHONY: help demo test check bench soak fuzz install rust python-reader vectors hostile linear miri fuzz-seeds format clippy documents \
   dependencies
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
+MUTANTS := 200000
+AGREED := 3000
+MIRI_MUTANTS := 200
 TOOLS := $(CURDIR)/target/tools
 CARGO_FUZZ := $(TOOLS)/bin/cargo-fuzz
 MINUTES := 20
@@ -20,7 +23,8 @@ FOREIGN := powerpc-unknown-linux-gnu
 FOREIGN_LINKER := CARGO_TARGET_POWERPC_UNKNOWN_LINUX_GNU_LINKER=powerpc-linux-gnu-gcc
 # What Miri runs: the tests that come near `unsafe` code, on this kind of machine; and whole exchanges of records as a
 # big-endian machine and one of 32 bits would run them.
-MIRI := MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-permissive-provenance' PROPTEST_CASES=4 \
+MIRI_FLAGS := MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-permissive-provenance'
+MIRI := $(MIRI_FLAGS) PROPTEST_CASES=4 \
   cargo +nightly miri test --locked --quiet -p isoform
 MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 
@@ -42,10 +46,11 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 	  $(BUILT)/release/isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu $(BUILT)/$(FOREIGN)/release/isoform; \
 	fi
 
-test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, Miri
+test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, mutants, Miri
 	cargo test --workspace --locked --no-fail-fast
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
+	@$(MAKE) --no-print-directory hostile
 	@$(MAKE) --no-print-directory miri
 
 check: format clippy documents dependencies ## what is asked of every change besides its tests
@@ -58,6 +63,9 @@ soak: rust ## the tests again, each property with a hundred times as many cases;
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
 	PROPTEST_CASES=250000 cargo test --release --locked -p isoform-jit --test equality
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
+	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 AGREED=20000
+	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=3000
+	@$(MAKE) --no-print-directory linear
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TARGETS="message stream" for some of them
@@ -120,6 +128,24 @@ fuzz-seeds: rust
 	@if command -v c++ >/dev/null; then cargo test $(FUZZ) --lib; else \
 	  echo '*** SKIPPED: the seeds of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 
+# Mutants through everything that a receiver does; what is read of some of them, compared with the independent reader.
+# What a sanitizer keeps for its reports costs more than all its checks: `isoform-hostile mutant SEED NUMBER` gives them.
+HOST = $$(rustc -vV | sed -n 's/^host: //p')
+hostile: rust
+	@if cargo +nightly --version >/dev/null 2>&1 && RUSTFLAGS='-Zsanitizer=address' cargo +nightly build --locked --quiet \
+	  --release --target $(HOST) --target-dir $(BUILT)/sanitized -p isoform-hostile; then \
+	  echo 'hostile input, under AddressSanitizer:' && program=$(BUILT)/sanitized/$(HOST)/release/isoform-hostile; \
+	else \
+	  echo '*** SKIPPED: AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly ***' && \
+	  cargo build --release --locked --quiet -p isoform-hostile && program=$(BUILT)/release/isoform-hostile; \
+	fi && export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=16 && \
+	$$program bits && $$program mutants $(SEED) $(MUTANTS) && \
+	python3 tests/hostile/agree.py $$program $(SEED) $(AGREED)
+
+linear: rust
+	cargo build --release --locked --quiet -p isoform-hostile
+	$(BUILT)/release/isoform-hostile linear
+
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \
 	  rustup +nightly component add miri rust-src >/dev/null 2>&1 || true; \
@@ -129,5 +155,7 @@ miri: rust
 	else \
 	  echo 'miri:' && $(MIRI) --lib -- native:: && \
 	  $(MIRI) --test records --test encoding --test decoding --test declaration --test forbidden && \
-	  for target in $(MIRI_TARGETS); do echo "miri as $$target:" && $(MIRI) --target $$target --test records || exit 1; done; \
+	  for target in $(MIRI_TARGETS); do echo "miri as $$target:" && $(MIRI) --target $$target --test records || exit 1; done && \
+	  echo 'miri, hostile input:' && \
+	  $(MIRI_FLAGS) cargo +nightly miri run --locked --quiet -p isoform-hostile -- mutants $(SEED) $(MIRI_MUTANTS); \
 	fi

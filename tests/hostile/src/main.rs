@@ -5,6 +5,7 @@
 //! isoform-hostile mutant SEED NUMBER        one of them again; --write puts its bytes on standard output instead
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
 //! isoform-hostile linear                    instructions for the worst input of one size and twice that, by valgrind
+//! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
 
@@ -12,6 +13,7 @@ mod bits;
 mod families;
 mod linear;
 mod mutants;
+mod tell;
 
 use isoform_hostile::memory::Counting;
 use std::io::Write;
@@ -26,7 +28,9 @@ fn main() -> ExitCode {
     match run(&words) {
         Some(code) => code,
         None => {
-            eprintln!("usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits | linear");
+            eprintln!(
+                "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits | linear | tell SEED COUNT"
+            );
             ExitCode::from(2)
         }
     }
@@ -49,6 +53,10 @@ fn run(words: &[&str]) -> Option<ExitCode> {
         }
         ["linear"] => Some(linear::run()),
         ["step", name, file] => linear::step(name, file),
+        ["tell", seed, count] => {
+            tell::run(seed.parse().ok()?, count.parse().ok()?).ok()?;
+            Some(ExitCode::SUCCESS)
+        }
         ["bits"] => Some(bits::run()),
         _ => None,
     }
