@@ -56,8 +56,9 @@
    WRITING. iso_write puts the description of a format into the stream before its first record. A record that breaks its
    declaration - a negative length, NULL beside a length, a boolean of 2, an enumeration's number without a symbol - is
    refused before anything of it is written, and the stream can go on. What the pointers of a record point at must be
-   there, and must not change, until the call returns. iso_message writes one message by itself, without description and
-   padding, for a transport that keeps messages apart.
+   there, and must not change, until the call returns. A FILE is written by fwrite: whether all of it arrived is what
+   fclose says. iso_message writes one message by itself, without description and padding, for a transport that keeps
+   messages apart.
 
    ERRORS. Functions return 0 or a number of Isoform's table of errors. The writer's `error` (of a format, iso_declare's
    last argument) has the number and a sentence: what is wrong, where, what was expected, what came. After ISO_IO the
@@ -1313,7 +1314,11 @@ static iso_code iso__walk_structure(iso__walk *walk, const iso__structure *struc
     return code;
 }
 
-/* ---- Writing. Small pieces are gathered in the writer's buffer, large ones go to the sink as they are. ---- */
+/* ---- Writing. Small pieces are gathered in the writer's buffer, large ones go to the sink as they are. ----
+
+   A slot is written before its block, whose offset depends on all blocks between. So that nothing need be remembered,
+   what a slot points at is measured when the slot is written: once for each level of pointers above it. Elements without
+   pointers of their own are measured by their number. */
 
 /* A message that is being written. */
 typedef struct iso__output {
