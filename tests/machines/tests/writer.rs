@@ -2,6 +2,7 @@
 //! say, byte for byte; what it must refuse, it refuses; its BLAKE3 is BLAKE3.
 
 use isoform::stream::Reader;
+use isoform::text::json;
 use isoform_machines::Machine;
 use isoform_machines::writer::{FEATURES, OPTIONS, compile, compile_for, succeeded, write_features};
 use std::fs;
@@ -138,6 +139,29 @@ fn blake3_is_what_its_authors_publish() {
     assert_eq!(starts[0], "2cc39783c223154fea8dfb7c1b1660f2");
     assert_eq!(starts[6], "7356cd7720d5b66b6d0697eb3177d9f8");
     assert_eq!(starts[12], "39772aef80e0ebe60596361e45b061e8");
+}
+
+/// The program in the manual at the top of the header.
+#[test]
+fn the_manual_is_true() {
+    let Some(here) = Machine::ALL.iter().find(|machine| machine.is_here() && machine.compiles()) else {
+        return say("*** SKIPPED, for want of a C compiler for this machine: the program in the manual ***");
+    };
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/isoform_writer.h");
+    let header = fs::read_to_string(header).expect("the header");
+    let (_, program) = header.split_once("A complete program:\n").expect("a program");
+    let (program, _) = program.split_once("TYPES.").expect("its end");
+    let folder = folder();
+    let source = folder.path().join("example.c");
+    fs::write(&source, program).expect("a file");
+    let sources = [source.to_str().expect("a path")];
+    let program = compile(&here.compiler(), OPTIONS, &sources, folder.path(), "example").expect("a program");
+    let stream = succeeded(&mut Command::new(program)).expect("a stream").stdout;
+    let mut reader = Reader::new(&stream[..]);
+    let message = reader.next().expect("a message").expect("one");
+    let view = message.view().expect("a record");
+    assert_eq!(json::line(view), r#"{"station":"Bern","n":2,"level":[1.5,1.25]}"#);
+    assert!(reader.next().expect("the end").is_none());
 }
 
 /// As C11, with sanitizers, and as C++ of every version, by the compilers of this machine.
