@@ -3,7 +3,8 @@
 
 use isoform_core::format::{Format, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
-use isoform_core::{Code, Element, Error, Structure, Value, Verifier, View, interp, value};
+use isoform_core::text::json;
+use isoform_core::{Code, Element, Error, Layout, Structure, Value, Verifier, View, interp, value};
 use isoform_testing::{any_layout, any_shape, any_value, evolved, with_gaps};
 use proptest::prelude::*;
 
@@ -126,4 +127,47 @@ proptest! {
             }
         }
     }
+}
+
+/// An output that has only so much room.
+struct Narrow(Vec<u8>, usize);
+
+impl interp::Output for Narrow {
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn grow(&mut self, length: usize) -> Result<(), Error> {
+        if length > self.1 {
+            return Err(Error::new(Code::Size).expected(self.1).came(length));
+        }
+        self.0.resize(length, 0);
+        Ok(())
+    }
+}
+
+#[test]
+fn where_there_was_no_room_is_told() {
+    let words = "record P\n name string\n tag char[4]\nrecord R\n n int\n first string\n parts P[n]\n";
+    let wire = Shape::parse(words).unwrap().on(&Layout::POWERPC).unwrap();
+    let words = words.replace("char[4]", "string").replace(" n int", " n int\n remark string");
+    let native = Shape::parse(&words).unwrap().on(&Layout::X86_64).unwrap();
+    let rules = Rules::new().default("R", "remark", Value::String(b"none".to_vec()));
+    let plan = Plan::new(&wire, &native, &rules, Faults::Error).unwrap();
+    let line = r#"{"first":"1","parts":[{"name":"2","tag":"3"},{"name":"4","tag":"5"}]}"#;
+    let body = value::body(&wire, &json::parse(&wire, line).unwrap()).unwrap();
+    let mut paths = Vec::new();
+    for room in native.size().. {
+        let mut out = Narrow(Vec::new(), room);
+        match interp::run(&plan, wire.verify(&body).unwrap(), &mut out) {
+            Ok(()) => break,
+            Err(error) => {
+                assert_eq!(error.code(), Code::Size);
+                paths.push(error.path().to_string());
+            }
+        }
+    }
+    paths.dedup();
+    let expected = ["remark", "first", "parts", "parts[0].name", "parts[0].tag", "parts[1].name", "parts[1].tag"];
+    assert_eq!(paths, expected);
 }

@@ -127,17 +127,24 @@ impl<O: Output> Run<'_, O> {
             Step::Elements { src: from, dst: to, count, transform: Transform::Convert { conversion, per }, field } => {
                 return self.convert(src + from, dst + to, *count, conversion, *per, *field, &[]);
             }
-            Step::Elements { src: from, dst: to, count: 1, transform: Transform::String, .. } => {
-                return self.string(src + from, dst + to);
+            Step::Elements { src: from, dst: to, count: 1, transform: Transform::String, field } => {
+                return self.string(src + from, dst + to).map_err(|error| self.located(error, *field));
             }
             Step::Elements { src: from, dst: to, count, transform, field } => {
-                return self.elements(src + from, dst + to, *count, transform, *field, &[]);
+                let done = self.elements(src + from, dst + to, *count, transform, *field, &[]);
+                return done.map_err(|error| self.located(error, *field));
             }
-            Step::Array(array) => return self.array(array, src, dst),
+            Step::Array(array) => {
+                return self.array(array, src, dst).map_err(|error| self.located(error, array.field));
+            }
             Step::Fill { dst: to, bytes } => bytes.put(&mut self.out.bytes()[dst + to..]),
-            Step::Text { dst: to, text } => return self.put_string(text, dst + to),
+            Step::Text { dst: to, text, field } => {
+                return self.put_string(text, dst + to).map_err(|error| self.located(error, *field));
+            }
             Step::Chars { src: from, dst: to, len, field } => return self.chars(src + from, dst + to, *len, *field),
-            Step::Str { src: from, len, dst: to } => return self.str(src + from, *len, dst + to),
+            Step::Str { src: from, len, dst: to, field } => {
+                return self.str(src + from, *len, dst + to).map_err(|error| self.located(error, *field));
+            }
         }
         Ok(())
     }
@@ -226,6 +233,15 @@ impl<O: Output> Run<'_, O> {
             convert::store_integer(symbols.to, number, &mut self.out.bytes()[dst + index * to..][..to]);
         }
         Ok(())
+    }
+
+    /// The same error, at this field unless it says where: a block for which there was no room.
+    #[cold]
+    fn located(&self, error: Error, field: usize) -> Error {
+        match self.plan.field(field) {
+            Some((path, _)) if error.path().is_empty() => error.at(path),
+            _ => error,
+        }
     }
 
     /// Puts the index of an element into the path of an error that happened within it.

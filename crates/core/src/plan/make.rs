@@ -239,7 +239,7 @@ impl Maker<'_> {
         };
         match (single(w), chars(w), single(n), chars(n)) {
             (true, _, _, Some(len)) => Some(Step::Chars { src, dst, len, field: pair.number }),
-            (_, Some(len), true, _) => Some(Step::Str { src, len, dst }),
+            (_, Some(len), true, _) => Some(Step::Str { src, len, dst, field: pair.number }),
             _ => None,
         }
     }

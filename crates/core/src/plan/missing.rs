@@ -26,7 +26,7 @@ impl Maker<'_> {
             return Err(Error::new(Code::Required).at(self.path(number)).expected(describe(n)));
         }
         if let Some(value) = rule.and_then(|rule| rule.default.as_ref()) {
-            self.default(n, dst, value, block).map_err(|error| error.within(&self.path(number)))?;
+            self.default(n, dst, number, value, block).map_err(|error| error.within(&self.path(number)))?;
             self.report(Some(number), None, Action::Default);
             return Ok(());
         }
@@ -38,13 +38,13 @@ impl Maker<'_> {
         self.blank(&n.element, dst, n.fixed_count().unwrap_or(0), number, block)
     }
 
-    fn default(&mut self, n: &Field, dst: usize, value: &Value, block: &mut Block) -> Result<()> {
+    fn default(&mut self, n: &Field, dst: usize, number: usize, value: &Value, block: &mut Block) -> Result<()> {
         match (value, &n.element, n.indirect) {
             (Value::String(text), Element::String, false) if n.dims.is_empty() => {
                 if text.contains(&0) {
                     return Err(Error::new(Code::Declaration).expected("a string without NUL"));
                 }
-                block.push(Step::Text { dst, text: text.as_slice().into() }, true);
+                block.push(Step::Text { dst, text: text.as_slice().into(), field: number }, true);
             }
             (Value::Null, Element::String, _) | (Value::Null, _, true) => {
                 block.fill(dst, Bytes::Zero(n.extent(self.native.pointer).unwrap_or(0)));

@@ -58,6 +58,8 @@ pub enum Step {
         dst: usize,
         /// The string, without NUL.
         text: Arc<[u8]>,
+        /// Which field it is, for errors.
+        field: usize,
     },
     /// Copies a string into a `char[len]`, and fills that up with NUL. At least one NUL remains.
     Chars {
@@ -78,6 +80,8 @@ pub enum Step {
         len: usize,
         /// The pointer slot in the destination.
         dst: usize,
+        /// Which field it is, for errors.
+        field: usize,
     },
 }
 

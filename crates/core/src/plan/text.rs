@@ -68,12 +68,12 @@ fn step(plan: &Plan, step: &Step, depth: usize, f: &mut Formatter<'_>) -> fmt::R
             bytes.iter().take(16).try_for_each(|byte| write!(f, "{byte:02x}"))?;
             writeln!(f, "{}", if bytes.len() > 16 { ".." } else { "" })
         }
-        Step::Text { dst, text } => writeln!(f, "text *{dst} {:?}", String::from_utf8_lossy(text)),
+        Step::Text { dst, text, .. } => writeln!(f, "text *{dst} {:?}", String::from_utf8_lossy(text)),
         Step::Chars { src, dst, len, field } => {
             write!(f, "chars {dst} <- *{src} x{len}")?;
             name(plan, *field, f)
         }
-        Step::Str { src, len, dst } => writeln!(f, "string *{dst} <- {src} x{len}"),
+        Step::Str { src, len, dst, .. } => writeln!(f, "string *{dst} <- {src} x{len}"),
     }
 }
 

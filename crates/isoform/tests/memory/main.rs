@@ -7,7 +7,7 @@ mod peak;
 use formats::{BIG, LITTLE, worst};
 use isoform::text::json;
 use isoform::text::table::Table;
-use isoform::{Faults, Format, Plan, Rules, Value, View, plan, value};
+use isoform::{Faults, Format, Layout, Plan, Rules, Shape, Value, View, plan, value};
 use peak::{bounded, bounded_beside, kept};
 use std::fmt::Write;
 
@@ -16,6 +16,9 @@ const FIELD: usize = 320;
 
 /// How many times its description a format may keep.
 const KEPT: usize = 40;
+
+/// How many times its text more JSON takes while it becomes a tree of values.
+const TREE: usize = 124;
 
 /// Takes all that is written, and keeps nothing.
 struct Sink;
@@ -95,4 +98,20 @@ fn plans() {
         }
     }
     assert!(planned > natives.len(), "formats that have fields in common with others");
+}
+
+/// A tree of values is larger than its text, and so is what JSON is read into first; most so where a list has just become
+/// longer than a power of two.
+#[test]
+fn json_in() {
+    let part = Shape::new("p").field("a", "int");
+    for (words, element) in
+        [("u8[n]", "0,"), ("f64[n]", "1,"), ("string[n]", "\"\","), ("p[n]", "{\"a\":0},"), ("p[n]", "{},")]
+    {
+        let format =
+            Shape::new("r").nested(part.clone()).field("n", "int").field("x", words).on(&Layout::X86_64).unwrap();
+        let text = format!("{{\"x\":[{}]}}", element.repeat((1 << 18) + 1).trim_end_matches(','));
+        let own = TREE * text.len();
+        bounded_beside(words, own, text.len(), || json::parse(&format, &text)).unwrap();
+    }
 }
