@@ -137,7 +137,7 @@ impl interp::Output for Narrow {
         &mut self.0
     }
 
-    fn grow(&mut self, length: usize) -> Result<(), Error> {
+    fn resize(&mut self, length: usize) -> Result<(), Error> {
         if length > self.1 {
             return Err(Error::new(Code::Size).expected(self.1).came(length));
         }

@@ -350,6 +350,9 @@ fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
 
 /// Sorts fields by offset, and lets their dimensions follow the length fields to their new places.
 fn in_order(fields: Vec<Field>) -> Box<[Field]> {
+    if fields.is_sorted_by_key(|field| field.offset) {
+        return fields.into();
+    }
     let mut order: Vec<usize> = (0..fields.len()).collect();
     order.sort_by_key(|&index| fields[index].offset);
     let mut place = vec![0; fields.len()];

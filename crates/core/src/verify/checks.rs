@@ -100,17 +100,25 @@ pub(super) enum Elements {
     Anything,
     Strings,
     Booleans,
-    Enumerations(Arc<Numbers>),
+    Enumerations(Numbers),
     Structures(Arc<Checked>),
 }
 
 /// The numbers of an enumeration that have symbols.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Numbers {
     signed: bool,
     lowest: u64,
-    /// First and last of each run of numbers, counted from the lowest, ascending.
-    runs: Box<[(u64, u64)]>,
+    runs: Runs,
+}
+
+/// Runs of numbers, counted from the lowest.
+#[derive(Clone, Debug)]
+enum Runs {
+    /// The last of the only one, as most enumerations have it.
+    One(u64),
+    /// First and last of each, ascending.
+    Several(Arc<[(u64, u64)]>),
 }
 
 impl Numbers {
@@ -124,7 +132,11 @@ impl Numbers {
                 _ => runs.push((number, number)),
             }
         }
-        Numbers { signed: enumeration.signed(), lowest, runs: runs.into() }
+        let runs = match runs[..] {
+            [(_, last)] => Runs::One(last),
+            _ => Runs::Several(runs.into()),
+        };
+        Numbers { signed: enumeration.signed(), lowest, runs }
     }
 
     /// The number in these bytes.
@@ -136,9 +148,9 @@ impl Numbers {
     /// Whether the number in these bytes has a symbol.
     pub(super) fn contain(&self, machine: Machine, bytes: &[u8]) -> bool {
         let number = integer(machine, bytes, self.signed).wrapping_sub(self.lowest);
-        match &*self.runs {
-            [(_, last)] => number <= *last,
-            runs => {
+        match &self.runs {
+            Runs::One(last) => number <= *last,
+            Runs::Several(runs) => {
                 let at = runs.partition_point(|(_, last)| *last < number);
                 runs.get(at).is_some_and(|(first, _)| *first <= number)
             }
@@ -210,7 +222,7 @@ impl Collector {
         match element {
             Element::String => Elements::Strings,
             Element::Boolean { .. } => Elements::Booleans,
-            Element::Enumeration(enumeration) => Elements::Enumerations(Numbers::of(enumeration).into()),
+            Element::Enumeration(enumeration) => Elements::Enumerations(Numbers::of(enumeration)),
             Element::Structure(inner) if can_be_wrong(element) => Elements::Structures(self.structure(inner)),
             _ => Elements::Anything,
         }
