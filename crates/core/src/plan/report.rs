@@ -19,7 +19,7 @@ pub struct Reports {
     entries: Vec<Entry>,
 }
 
-/// What was decided for one field, by the [numbers](Structure::numbered) of what comes and what it becomes. A field that is
+/// What was decided for one field, by the numbers (`Structure::numbered`) of what comes and what it becomes. A field that is
 /// ignored has that of the native field which nests the structure where it is missing.
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
