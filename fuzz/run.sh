@@ -39,8 +39,9 @@ for target in "$@"; do
       split(value["corp:"], corpus, "/")
       printf "fuzz %-12s %9d executions, %5d/s, %5d of %d edges, %6d features, %5d inputs kept, %s\n", target ":",
         executions, rate, value["cov:"], edges, value["ft:"], corpus[1], failure == "" ? "no failure" : failure
-    }' "artifacts/$target.log"
+      exit executions == 0
+    }' "artifacts/$target.log" || idle=1
 done
 failures=$(($(ls artifacts | grep -cv '\.log$') - before))
 echo "fuzz: $failures failures"
-[ "$failures" -eq 0 ]
+[ "$failures" -eq 0 ] && [ -z "${idle:-}" ]
