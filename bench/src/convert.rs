@@ -1,7 +1,7 @@
 //! The group `convert`: a verified body of one format becomes a record of another.
 //!
 //! The engine `none` stands where a body is used as it is, and does nothing but find that out; there, the interpreter is
-//! measured as well, for receivers that want a copy of their own.
+//! measured as well, for receivers that want a copy of their own. Where code is generated, that is the engine `generated`.
 
 use crate::compiled::{self, Compiled};
 use crate::measure::{Contestant, Times, measure, memcpy};
@@ -10,6 +10,7 @@ use crate::{Effort, Line, Options, Result, Workload, fill};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Body, Code, Error, Faults, Format, Plan, Rules, Verifier};
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// Measures the cases of one workload.
 ///
@@ -39,7 +40,9 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
 
 /// Everything that runs for one pair of formats.
 struct Pair<'a> {
-    plan: Plan,
+    plan: Arc<Plan>,
+    /// Where there is a generator, and something to be gained by it.
+    code: Option<isoform_jit::Code>,
     verifier: Verifier,
     /// What comes, and what must become of it.
     body: Vec<u8>,
@@ -54,8 +57,10 @@ impl<'a> Pair<'a> {
         native: &Format,
         baselines: Option<[(&'a Compiled, usize); 2]>,
     ) -> Result<Pair<'a>> {
+        let plan = Arc::new(Plan::new(wire, native, &Rules::new(), Faults::Error)?);
         Ok(Pair {
-            plan: Plan::new(wire, native, &Rules::new(), Faults::Error)?,
+            code: isoform_jit::Code::of(&plan),
+            plan,
             verifier: Verifier::new(wire),
             body: fill::body(wire, workload.length),
             result: fill::body(native, workload.length),
@@ -66,6 +71,7 @@ impl<'a> Pair<'a> {
     /// Compares what everything makes of the body with the record that must arrive.
     fn check(&self) -> Result<()> {
         let mut contestants = vec![("interpreter", self.interpreter())];
+        contestants.extend(self.code.iter().map(|code| ("generated code", self.generated(code))));
         for (name, baseline) in ["compiled", "compiled -O3"].into_iter().zip(self.baselines.iter().flatten()) {
             contestants.push((name, self.compiled(*baseline)));
         }
@@ -89,6 +95,7 @@ impl<'a> Pair<'a> {
 
     fn lines(&self, effort: &Effort, line: Line, print: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
         let mut engines = vec!["interpreter"];
+        engines.extend(self.code.as_ref().map(|_| "generated"));
         if self.plan.is_direct() {
             engines.insert(0, "none");
         }
@@ -115,8 +122,9 @@ impl<'a> Pair<'a> {
         let mut places: Vec<Place<'_>> = places.collect::<Result<_>>()?;
         let mut contestants = vec![memcpy(self.result.len())];
         contestants.extend(self.baselines.iter().flatten().map(|&baseline| self.compiled(baseline)));
-        contestants.extend(engines.iter().map(|&engine| match engine {
-            "none" => self.none(),
+        contestants.extend(engines.iter().map(|&engine| match (engine, &self.code) {
+            ("none", _) => self.none(),
+            ("generated", Some(code)) => self.generated(code),
             _ => self.interpreter(),
         }));
         let mut times = measure(&mut contestants, &mut places, effort).into_iter();
@@ -153,6 +161,18 @@ impl<'a> Pair<'a> {
         let convert = move |body: Body<'_>, dst: &mut [u8]| match slots {
             true => interp::run(&self.plan, body, &mut Room { bytes: dst, length: 0 }),
             false => interp::run_fixed(&self.plan, body, &mut dst[..size]),
+        };
+        Box::new(move |place, runs| {
+            place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
+        })
+    }
+
+    fn generated<'b>(&'b self, code: &'b isoform_jit::Code) -> Contestant<'b> {
+        let slots = self.plan.native().structure().has_slots();
+        let size = self.plan.native().size();
+        let convert = move |body: Body<'_>, dst: &mut [u8]| match slots {
+            true => code.run(body, &mut Room { bytes: dst, length: 0 }),
+            false => code.run_fixed(body, &mut dst[..size]),
         };
         Box::new(move |place, runs| {
             place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
