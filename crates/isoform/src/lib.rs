@@ -54,7 +54,7 @@ mod record;
 pub mod registry;
 pub mod stream;
 
-pub use decoder::Decoder;
+pub use decoder::{Decoder, Engine};
 pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};

@@ -1,6 +1,7 @@
 //! How messages of one wire format become records, worked out once and kept.
 
 use super::Native;
+use super::engine::Converter;
 use crate::{Error, Format, Plan, Result, Token, Verifier};
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
@@ -9,7 +10,7 @@ const REMEMBERED: usize = 64;
 /// How messages of one wire format become records.
 pub(super) struct Conversion {
     pub(super) verifier: Verifier,
-    pub(super) plan: Plan,
+    pub(super) converter: Converter,
     /// Whether a verified body of the wire format is a native record already, but for addresses.
     pub(super) direct: bool,
 }
@@ -20,7 +21,7 @@ impl Conversion {
         // Blocks of the same format are aligned as they must be; those of another one at least to 8.
         let same = wire.description().as_bytes() == native.format.description().as_bytes();
         let direct = plan.is_direct() && (same || native.outline.block_align() <= 8);
-        Ok(Conversion { verifier: Verifier::new(wire), plan, direct })
+        Ok(Conversion { verifier: Verifier::new(wire), converter: Converter::new(plan, native.engine), direct })
     }
 }
 
@@ -42,11 +43,11 @@ struct Entry {
 
 impl Conversions {
     #[inline]
-    pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&Conversion> {
+    pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&mut Conversion> {
         if self.entries.get(self.latest).is_none_or(|entry| entry.token != wire.token()) {
             self.change(wire, native);
         }
-        self.entries[self.latest].conversion.as_ref().map_err(Error::clone)
+        self.entries[self.latest].conversion.as_mut().map_err(|error| Error::clone(error))
     }
 
     #[cold]
@@ -88,8 +89,8 @@ mod tests {
         let own = format("often", "integer");
         for i in 0..3 * REMEMBERED {
             let wire = format(&format!("wire{i}"), "float");
-            assert_eq!(conversions.find(&wire, &native).unwrap().plan.wire(), &wire);
-            assert_eq!(conversions.find(&own, &native).unwrap().plan.wire(), &own);
+            assert_eq!(conversions.find(&wire, &native).unwrap().converter.plan().wire(), &wire);
+            assert_eq!(conversions.find(&own, &native).unwrap().converter.plan().wire(), &own);
         }
         assert_eq!(conversions.entries.len(), REMEMBERED);
         let wrong = format("wrong", "string");

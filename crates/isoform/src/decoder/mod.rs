@@ -7,10 +7,13 @@
 //! 1. `native.format` is that of `T::Native`, as [`native_format`] reads it off the type; so are its size and alignment.
 //! 2. A body that the verifier of a direct conversion has passed begins with a record of `native.format`, but for the
 //!    addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)); and its blocks are aligned as that format asks.
-//! 3. What the interpreter makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
+//! 3. What an engine makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
 //!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
 
 mod conversion;
+mod engine;
+
+pub use engine::Engine;
 
 use crate::encoder::native_format;
 use crate::native::Flat;
@@ -20,6 +23,7 @@ use crate::native::place::{clear_gaps, place};
 use crate::record::Owned;
 use crate::{Faults, Format, Incoming, Record, Result, Rules};
 use conversion::Conversions;
+#[cfg(doc)]
 use isoform_core::interp;
 use std::marker::PhantomData;
 use std::{fmt, ptr, slice};
@@ -67,13 +71,14 @@ struct Native {
     flat: bool,
     rules: Rules,
     faults: Faults,
+    engine: Engine,
 }
 
 impl Native {
     fn new(format: Format, rules: Rules) -> Native {
         let structure = format.structure();
         let (outline, flat) = (Outline::new(structure), !structure.has_slots());
-        Native { format, outline, flat, rules, faults: Faults::default() }
+        Native { format, outline, flat, rules, faults: Faults::default(), engine: Engine::default() }
     }
 }
 
@@ -113,6 +118,22 @@ impl<T: Record> Decoder<T> {
     /// ```
     pub fn with_faults(mut self, faults: Faults) -> Decoder<T> {
         self.native.faults = faults;
+        self.conversions = Conversions::default();
+        self
+    }
+
+    /// The same, with what converts messages.
+    ///
+    /// ```
+    /// # use isoform::{Decoder, Engine, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Sample { level: u8 }
+    /// // For a program that must not start threads, or make code.
+    /// let decoder = Decoder::<Sample>::new().with_engine(Engine::Interpreter);
+    /// ```
+    pub fn with_engine(mut self, engine: Engine) -> Decoder<T> {
+        self.native.engine = engine;
         self.conversions = Conversions::default();
         self
     }
@@ -223,7 +244,7 @@ impl<T: Record> Decoder<T> {
         if self.native.format.structure().needs_check() {
             // Half a conversion could leave bytes that are no value.
             self.buffer.clear();
-            interp::run(&conversion.plan, body, &mut self.buffer)?;
+            conversion.converter.run(body, &mut self.buffer)?;
             // SAFETY: by (1) and (3) the buffer holds a record.
             unsafe { ptr::copy_nonoverlapping(self.buffer.as_mut().0, memory, size) };
             return Ok(());
@@ -234,7 +255,7 @@ impl<T: Record> Decoder<T> {
             clear_gaps(&self.native.outline, memory);
             slice::from_raw_parts_mut(memory, size)
         };
-        interp::run_fixed(&conversion.plan, body, memory)
+        conversion.converter.run_fixed(body, memory)
     }
 
     /// The record of a message, owning all that it holds.
@@ -278,7 +299,7 @@ impl<T: Record> Decoder<T> {
             (true, false) => self.buffer.copy(bytes)?,
             (false, _) => {
                 self.buffer.clear();
-                interp::run(&conversion.plan, body, &mut self.buffer)?;
+                conversion.converter.run(body, &mut self.buffer)?;
             }
         }
         Ok(Found::InBuffer)

@@ -1,0 +1,177 @@
+//! What runs a plan: the interpreter at once, and generated code as soon as there is some.
+//!
+//! Code takes longer to generate than hundreds of records take to be interpreted. So it is generated once a pair of formats
+//! has proven frequent, by a thread of its own that all decoders share, and used from whatever record comes next. If none
+//! can be generated, nothing happens.
+
+use crate::{Body, Plan, Result};
+use isoform_core::interp::{self, Output};
+use std::sync::Arc;
+
+/// What converts records whose layout is not the receiver's.
+///
+/// All make the same of every record, errors included. Code is generated only if the crate has been built with its feature
+/// `generate`, and on machines that there is a generator for; elsewhere the interpreter does everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter, and generated code once many records of a format have come.
+    #[default]
+    Auto,
+    /// The interpreter alone.
+    Interpreter,
+    /// Generated code from the first record of a format on, which has to wait until it is there.
+    Generated,
+}
+
+/// A plan, with what runs it.
+pub(super) struct Converter {
+    plan: Arc<Plan>,
+    #[cfg(feature = "generate")]
+    tier: generated::Tier,
+}
+
+impl Converter {
+    pub(super) fn new(plan: Plan, engine: Engine) -> Converter {
+        let plan = Arc::new(plan);
+        #[cfg(not(feature = "generate"))]
+        let _ = engine;
+        Converter {
+            #[cfg(feature = "generate")]
+            tier: generated::Tier::new(&plan, engine),
+            plan,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// As [`interp::run`].
+    #[inline]
+    pub(super) fn run(&mut self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+        #[cfg(feature = "generate")]
+        if let Some(code) = self.tier.code(&self.plan) {
+            return code.run(body, out);
+        }
+        interp::run(&self.plan, body, out)
+    }
+
+    /// As [`interp::run_fixed`].
+    #[inline]
+    pub(super) fn run_fixed(&mut self, body: Body<'_>, record: &mut [u8]) -> Result<()> {
+        #[cfg(feature = "generate")]
+        if let Some(code) = self.tier.code(&self.plan) {
+            return code.run_fixed(body, record);
+        }
+        interp::run_fixed(&self.plan, body, record)
+    }
+}
+
+#[cfg(feature = "generate")]
+mod generated {
+    use super::Engine;
+    use crate::Plan;
+    use isoform_jit::Code;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+    use std::sync::{Arc, OnceLock};
+
+    /// After so many records of a format, more are to be expected.
+    const FREQUENT: u32 = 1000;
+    /// So many plans wait for the generator at most; others ask again later.
+    const WAITING: usize = 16;
+
+    /// Where the code of a plan will be, or the fact that there is none.
+    type Slot = OnceLock<Option<Code>>;
+
+    /// How far the code of one plan is.
+    pub(super) struct Tier {
+        slot: Arc<Slot>,
+        /// Records until code is asked for; 0 if it never is again.
+        left: u32,
+    }
+
+    impl Tier {
+        pub(super) fn new(plan: &Arc<Plan>, engine: Engine) -> Tier {
+            let slot = Arc::new(match engine {
+                Engine::Generated => Slot::from(Code::of(plan)),
+                Engine::Auto | Engine::Interpreter => Slot::new(),
+            });
+            Tier { slot, left: if engine == Engine::Auto { FREQUENT } else { 0 } }
+        }
+
+        /// The code, if it is there. Counts records until it is asked for.
+        #[inline]
+        pub(super) fn code(&mut self, plan: &Arc<Plan>) -> Option<&Code> {
+            if self.left > 0 {
+                self.count(plan);
+            }
+            self.slot.get()?.as_ref()
+        }
+
+        fn count(&mut self, plan: &Arc<Plan>) {
+            self.left -= 1;
+            if self.left == 0 && !plan.is_direct() && !ask(plan.clone(), self.slot.clone()) {
+                self.left = FREQUENT;
+            }
+        }
+    }
+
+    struct Job {
+        plan: Arc<Plan>,
+        slot: Arc<Slot>,
+    }
+
+    /// Has code generated elsewhere. Returns whether that will be tried.
+    #[cold]
+    fn ask(plan: Arc<Plan>, slot: Arc<Slot>) -> bool {
+        static GENERATOR: OnceLock<Option<SyncSender<Job>>> = OnceLock::new();
+        let generator = GENERATOR.get_or_init(|| {
+            let (jobs, waiting) = sync_channel(WAITING);
+            let thread = std::thread::Builder::new().name("isoform-generate".into());
+            thread.spawn(|| generate(waiting)).ok().map(|_| jobs)
+        });
+        generator.as_ref().is_some_and(|jobs| jobs.try_send(Job { plan, slot }).is_ok())
+    }
+
+    fn generate(waiting: Receiver<Job>) {
+        for Job { plan, slot } in waiting {
+            // Nobody waits for it any more if its decoder has forgotten the format.
+            if Arc::strong_count(&slot) > 1 {
+                // A defect of the generator costs the speed of one conversion, and nothing else.
+                let code = catch_unwind(AssertUnwindSafe(|| Code::of(&plan))).ok().flatten();
+                let _ = slot.set(code);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::{Faults, Layout, Rules, Shape};
+        use std::time::{Duration, Instant};
+
+        #[test]
+        fn code_comes_after_many_records_and_not_by_the_thread_that_counts_them() {
+            let shape = Shape::new("P").field("x", "f64").field("n", "i32");
+            let (wire, native) = (shape.on(&Layout::POWERPC).unwrap(), shape.on(&Layout::X86_64).unwrap());
+            let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
+            let mut tier = Tier::new(&plan, Engine::Auto);
+            for _ in 1..FREQUENT {
+                assert!(tier.code(&plan).is_none());
+            }
+            assert!(Arc::strong_count(&tier.slot) == 1, "nothing is asked for yet");
+            let _ = tier.code(&plan);
+            let start = Instant::now();
+            while tier.slot.get().is_none() && start.elapsed() < Duration::from_secs(600) {
+                std::thread::yield_now();
+            }
+            let expected = Code::of(&plan).is_some();
+            assert_eq!(tier.code(&plan).is_some(), expected);
+            assert_eq!(Tier::new(&plan, Engine::Generated).code(&plan).is_some(), expected);
+            let mut interpreted = Tier::new(&plan, Engine::Interpreter);
+            assert!((0..2 * FREQUENT).all(|_| interpreted.code(&plan).is_none()));
+        }
+    }
+}
