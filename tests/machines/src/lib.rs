@@ -8,8 +8,7 @@
 pub mod writer;
 
 use isoform::Layout;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
 
 /// One kind of machine, and the tools that make and run programs of it.
@@ -66,19 +65,21 @@ impl Machine {
         self.is_here() || answers(self.emulator, "--version")
     }
 
+    /// What stands before a program of this machine to run it here.
+    pub fn runner(&self) -> Vec<String> {
+        match self.emulator {
+            _ if self.is_here() => vec![],
+            "wine" => vec!["wine".into()],
+            emulator => vec![emulator.into(), "-L".into(), format!("/usr/{}", self.triple)],
+        }
+    }
+
     /// A program of this machine, to be run here.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        if self.is_here() {
-            return Command::new(program);
-        }
-        let mut command = Command::new(self.emulator);
-        let libraries = Path::new("/usr").join(self.triple);
-        if self.layout == Layout::WINDOWS_X64 {
-            command.env("WINEDEBUG", "-all");
-        } else {
-            command.arg("-L").arg(libraries);
-        }
-        command.arg(program);
+        let mut words: Vec<OsString> = self.runner().into_iter().map(Into::into).collect();
+        words.push(program.as_ref().into());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env("WINEDEBUG", "-all");
         command
     }
 }

@@ -89,7 +89,9 @@ pub struct Bf16(pub u16);
 
 /// An IEEE binary128, by its bits: C's `long double` on 64-bit ARM, RISC-V, s390x and SPARC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(transparent)]
+// On 32-bit PowerPC, floats of 16 bytes are aligned to as many, but integers to 8.
+#[cfg_attr(target_arch = "powerpc", repr(C, align(16)))]
+#[cfg_attr(not(target_arch = "powerpc"), repr(transparent))]
 pub struct F128(pub u128);
 
 /// A complex number, as C's `double complex` and Fortran's `COMPLEX` have it.

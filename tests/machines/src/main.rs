@@ -1,0 +1,41 @@
+//! Every pair of machines: `cargo run -p isoform-machines` prints who has read whom.
+//!
+//!     isoform-machines                         the matrix
+//!     isoform-machines on MACHINE test ..      cargo, for and on one machine: `on s390x test -p isoform-core --lib`
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
+
+mod matrix;
+mod programs;
+mod table;
+
+use isoform_machines::Machine;
+use std::process::ExitCode;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match *words {
+        [] => matrix::run(),
+        ["on", machine, command, ref arguments @ ..] => on(machine, command, arguments),
+        _ => Err("isoform-machines, or isoform-machines on MACHINE CARGO-COMMAND ..".into()),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("isoform-machines: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn on(name: &str, command: &str, arguments: &[&str]) -> Outcome<bool> {
+    let known = || Machine::ALL.iter().map(Machine::name).collect::<Vec<_>>().join(", ");
+    let machine = Machine::ALL.iter().find(|machine| machine.name() == name);
+    let machine = machine.ok_or_else(|| format!("expected one of {}, came {name}", known()))?;
+    let target = machine.target.ok_or_else(|| format!("{name} is tried in C alone"))?;
+    Ok(programs::cargo().arg(command).args(["--target", target]).args(arguments).status()?.success())
+}
