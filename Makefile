@@ -3,8 +3,8 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install rust python-reader vectors hostile linear miri fuzz-seeds format clippy documents \
-  dependencies
+.PHONY: help demo test check bench soak fuzz install machines rust python-reader vectors hostile linear miri fuzz-seeds \
+  machines-install machines-tests format clippy documents elsewhere dependencies
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -28,6 +28,11 @@ MIRI := $(MIRI_FLAGS) PROPTEST_CASES=4 \
   cargo +nightly miri test --locked --quiet -p isoform
 MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 
+# What is type-checked for the systems that no test runs on; and the machines on which the libraries' own tests run, with
+# the fewer cases that an emulator has time for.
+ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
+TRIED := s390x powerpc i386 armv7
+
 help: ## print this
 	@echo 'make <target>, where target is one of'
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,14 +51,16 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 	  $(BUILT)/release/isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu $(BUILT)/$(FOREIGN)/release/isoform; \
 	fi
 
-test: rust ## all tests: Rust, doc examples, the vectors in Rust and in the independent reader, mutants, Miri
+test: rust ## all tests: Rust, doc examples, the vectors, every pair of machines, the independent reader, mutants, Miri
+	@$(MAKE) --no-print-directory machines-install
 	cargo test --workspace --locked --no-fail-fast
+	@$(MAKE) --no-print-directory machines
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
 	@$(MAKE) --no-print-directory hostile
 	@$(MAKE) --no-print-directory miri
 
-check: format clippy documents dependencies ## what is asked of every change besides its tests
+check: format clippy documents elsewhere dependencies ## what is asked of every change besides its tests
 	@echo 'check: passed'
 
 bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C compiler); ARGS="convert --json" and the like
@@ -66,7 +73,11 @@ soak: rust ## the tests again, each property with a hundred times as many cases;
 	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 AGREED=20000
 	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=3000
 	@$(MAKE) --no-print-directory linear
+	@$(MAKE) --no-print-directory machines-tests
 	@$(MAKE) --no-print-directory fuzz
+
+machines: rust ## every kind of machine writes, and every other reads: prints the matrix; installs what it may for that
+	cargo run --quiet --locked -p isoform-machines
 
 fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TARGETS="message stream" for some of them
 	@if ! cargo +nightly --version >/dev/null 2>&1; then \
@@ -97,6 +108,15 @@ clippy: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@if command -v c++ >/dev/null; then cargo clippy $(FUZZ) --all-targets -- -D warnings; else \
 	  echo '*** SKIPPED: clippy of fuzz/. libFuzzer needs a C++ compiler ***'; fi
+
+# Compiled, as far as that goes without a linker of the other system.
+elsewhere: rust
+	@for target in $(ELSEWHERE); do \
+	  if rustup target add $$target >/dev/null 2>&1; then \
+	    echo "cargo check --target $$target" && \
+	    cargo check --quiet --locked --target $$target -p isoform -p isoform-cli || exit 1; \
+	  else echo "*** SKIPPED: check for $$target: rustup target add $$target ***"; fi; \
+	done
 
 documents: rust
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
@@ -145,6 +165,14 @@ hostile: rust
 linear: rust
 	cargo build --release --locked --quiet -p isoform-hostile
 	$(BUILT)/release/isoform-hostile linear
+
+machines-install:
+	@sh tests/machines/install.sh
+
+machines-tests: rust
+	@for machine in $(TRIED); do echo "tests on $$machine:" && PROPTEST_CASES=$${MACHINE_CASES:-16} \
+	  cargo run --quiet --locked -p isoform-machines -- on $$machine test --locked --no-fail-fast --profile machines \
+	  -p isoform-core -p isoform-kernels --lib --tests || exit 1; done
 
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \

@@ -14,6 +14,7 @@ packages() {
   [ "$(uname -m)" = x86_64 ] || echo libc6-dev-amd64-cross
   echo libc6-dev-i386-cross libc6-dev-armhf-cross libc6-dev-arm64-cross libc6-dev-riscv64-cross libc6-dev-powerpc-cross \
     libc6-dev-ppc64-cross libc6-dev-s390x-cross libc6-dev-sparc64-cross libc6-dev-mips-cross gcc-mingw-w64-x86-64
+  [ "$(uname -m)" != x86_64 ] || echo wine64 wine
 }
 
 missing=
@@ -32,4 +33,4 @@ fi
 
 # In the folder of the pinned toolchain, so that its libraries are meant.
 targets=$(sed -n 's/.*Some("\(.*-.*\)"), ".*/\1/p' src/lib.rs)
-rustup target add $targets >/dev/null 2>&1 || echo "*** NOT INSTALLED: rustup target add" $targets '***'
+rustup target add $targets aarch64-apple-darwin >/dev/null 2>&1 || echo "*** NOT INSTALLED: rustup target add" $targets '***'

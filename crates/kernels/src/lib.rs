@@ -10,6 +10,11 @@
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
 
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, unused_imports, unused_mut, unused_variables, reason = "what only vector instructions use")
+)]
+
 mod convert;
 mod level;
 mod mask;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The top of the repository.
 pub(crate) fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf()
 }
 
 /// Where programs are built.
