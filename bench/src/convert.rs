@@ -59,7 +59,7 @@ impl<'a> Pair<'a> {
     ) -> Result<Pair<'a>> {
         let plan = Arc::new(Plan::new(wire, native, &Rules::new(), Faults::Error)?);
         Ok(Pair {
-            code: isoform_jit::Code::of(&plan),
+            code: (!plan.is_direct()).then(|| isoform_jit::Code::of(&plan)).flatten(),
             plan,
             verifier: Verifier::new(wire),
             body: fill::body(wire, workload.length),

@@ -10,6 +10,7 @@ pub mod case;
 pub mod compiled;
 pub mod convert;
 pub mod fill;
+pub mod generate;
 pub mod measure;
 pub mod options;
 pub mod place;
@@ -39,6 +40,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Send => send::run(workload, options, &mut line)?,
                 Group::Receive => receive::run(workload, options, &mut line)?,
                 Group::Convert => convert::run(workload, options, &mut line)?,
+                Group::Generate => generate::run(workload, options, &mut line)?,
             }
         }
     }

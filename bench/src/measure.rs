@@ -38,6 +38,12 @@ pub fn memcpy<'a>(length: usize) -> Contestant<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Times(Vec<f64>);
 
+impl FromIterator<f64> for Times {
+    fn from_iter<I: IntoIterator<Item = f64>>(times: I) -> Times {
+        Times(times.into_iter().collect())
+    }
+}
+
 impl Times {
     /// The median.
     pub fn median(&self) -> f64 {

@@ -11,11 +11,13 @@ pub enum Group {
     Receive,
     /// Bodies of one format into records of another.
     Convert,
+    /// Formats that have never been seen.
+    Generate,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert];
+    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert, Group::Generate];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -23,6 +25,7 @@ impl Group {
             Group::Send => "send",
             Group::Receive => "receive",
             Group::Convert => "convert",
+            Group::Generate => "generate",
         }
     }
 }
@@ -46,7 +49,7 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--quick]
 
-  GROUP     send receive convert                                  default: all
+  GROUP     send receive convert generate                         default: all
   WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE      same appended front swap swap32 layout32 widen narrow project shuffled
   --json    one object a line instead of a table

@@ -100,6 +100,16 @@ const RECEIVE: Columns = Columns {
     ],
 };
 
+const GENERATE: Columns = Columns {
+    title: "generate: ns from the description of an unknown format to its first record; ns until there is code, and bytes of it",
+    words: &["workload", "case"],
+    figures: &[
+        ("first rec.", "first_record_ns", false),
+        ("code ready", "code_ready_ns", false),
+        ("code bytes", "code_bytes", false),
+    ],
+};
+
 /// Prints lines as they come.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -115,6 +125,7 @@ impl Table {
         let columns = match line.text("group") {
             "send" => &SEND,
             "receive" => &RECEIVE,
+            "generate" => &GENERATE,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {
