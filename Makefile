@@ -3,7 +3,7 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install machines rust python-reader vectors hostile linear miri fuzz-seeds \
+.PHONY: help demo test check bench soak fuzz install machines rust python-reader hostile linear miri fuzz-seeds \
   machines-install machines-tests format clippy documents elsewhere dependencies
 
 CARGO_DENY_VERSION := 0.20.2
@@ -152,8 +152,9 @@ fuzz-seeds: rust
 # What a sanitizer keeps for its reports costs more than all its checks: `isoform-hostile mutant SEED NUMBER` gives them.
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
 hostile: rust
-	@if cargo +nightly --version >/dev/null 2>&1 && RUSTFLAGS='-Zsanitizer=address' cargo +nightly build --locked --quiet \
-	  --release --target $(HOST) --target-dir $(BUILT)/sanitized -p isoform-hostile; then \
+	@if cargo +nightly --version >/dev/null 2>&1; then \
+	  RUSTFLAGS='-Zsanitizer=address' cargo +nightly build --locked --quiet --release --target $(HOST) \
+	    --target-dir $(BUILT)/sanitized -p isoform-hostile && \
 	  echo 'hostile input, under AddressSanitizer:' && program=$(BUILT)/sanitized/$(HOST)/release/isoform-hostile; \
 	else \
 	  echo '*** SKIPPED: AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly ***' && \

@@ -39,9 +39,9 @@ for target in "$@"; do
       split(value["corp:"], corpus, "/")
       printf "fuzz %-12s %9d executions, %5d/s, %5d of %d edges, %6d features, %5d inputs kept, %s\n", target ":",
         executions, rate, value["cov:"], edges, value["ft:"], corpus[1], failure == "" ? "no failure" : failure
-      exit executions == 0
-    }' "artifacts/$target.log" || idle=1
+      exit executions == 0 || failure != ""
+    }' "artifacts/$target.log" || failed=1
 done
 failures=$(($(ls artifacts | grep -cv '\.log$') - before))
 echo "fuzz: $failures failures"
-[ "$failures" -eq 0 ] && [ -z "${idle:-}" ]
+[ "$failures" -eq 0 ] && [ -z "${failed:-}" ]

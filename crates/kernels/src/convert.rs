@@ -43,6 +43,9 @@ pub struct Number {
 /// let to = Number { kind: Kind::Unsigned, size: 4 };
 /// assert!(!convert(from, to, true, &[0, 1, 255, 255], &mut here), "-1 does not fit");
 /// ```
+///
+/// # Panics
+/// If `src` and `dst` do not hold equally many whole numbers.
 #[inline]
 pub fn convert(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool {
     convert_at(Level::best(), from, to, swapped, src, dst)
@@ -50,6 +53,9 @@ pub fn convert(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u
 
 for_each_level! {
     /// [`convert()`], by the instructions of one level.
+    ///
+    /// # Panics
+    /// As [`convert()`].
     pub fn convert_at(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool = portable
 }
 
@@ -61,6 +67,9 @@ const TOO_SMALL: f64 = f32::from_bits(1) as f64 / 2.0;
 #[inline(always)]
 fn portable(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool {
     use Kind::{Brain, Float, Signed, Unsigned};
+    let [from_size, to_size] = [from, to].map(|number| usize::from(number.size));
+    let count = src.len() / from_size;
+    assert!(count * from_size == src.len() && count * to_size == dst.len(), "both hold as many whole numbers");
     /// An integer that is the same number afterwards.
     macro_rules! integer {
         ($from:ty, $to:ty) => {

@@ -4,13 +4,13 @@ use std::fmt;
 
 /// A set of vector instructions that this processor has.
 ///
-/// **Invariant 1:** a value of this type exists only on processors that have the instructions of its kind. Values are
-/// made in [`Level::all`] and [`Level::best`] alone, after asking the processor.
+/// **Invariant 1:** a value of this type exists only on processors that have its instructions. Values are made in this file
+/// alone: [`Level::PORTABLE`], which every processor has, and the others in [`Level::all`], after asking the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Level(pub(crate) Kind);
+pub struct Level(Instructions);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum Instructions {
     /// What every processor has that the program was compiled for: SSE2 on x86-64, NEON on 64-bit ARM.
     Portable,
     /// NEON, by name: for what compilers do not find by themselves.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 
 impl Level {
     /// What every processor has that this program runs on.
-    pub const PORTABLE: Level = Level(Kind::Portable);
+    pub const PORTABLE: Level = Level(Instructions::Portable);
 
     /// Every level that this processor has, the best last.
     pub fn all() -> Vec<Level> {
@@ -37,20 +37,26 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1") {
-                all.push(Level(Kind::Ssse3));
+                all.push(Level(Instructions::Ssse3));
                 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
-                    all.push(Level(Kind::Avx2));
+                    all.push(Level(Instructions::Avx2));
                     if avx512() {
-                        all.push(Level(Kind::Avx512));
+                        all.push(Level(Instructions::Avx512));
                     }
                 }
             }
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
-            all.push(Level(Kind::Neon));
+            all.push(Level(Instructions::Neon));
         }
         all
+    }
+
+    /// Which they are.
+    #[inline]
+    pub(crate) fn instructions(self) -> Instructions {
+        self.0
     }
 
     /// The best level of this processor. It is found out once.
@@ -78,15 +84,15 @@ fn avx512() -> bool {
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Portable => "portable",
+            Instructions::Portable => "portable",
             #[cfg(target_arch = "aarch64")]
-            Kind::Neon => "NEON",
+            Instructions::Neon => "NEON",
             #[cfg(target_arch = "x86_64")]
-            Kind::Ssse3 => "SSSE3",
+            Instructions::Ssse3 => "SSSE3",
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "AVX2",
+            Instructions::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => "AVX-512",
+            Instructions::Avx512 => "AVX-512",
         })
     }
 }
@@ -112,14 +118,14 @@ macro_rules! for_each_level {
                 fn avx512($($argument: $type),*) $(-> $result)? {
                     $portable($($argument),*)
                 }
-                match level.0 {
-                    $crate::level::Kind::Portable => $portable($($argument),*),
+                match level.instructions() {
+                    $crate::level::Instructions::Portable => $portable($($argument),*),
                     // SAFETY: a level exists only where its instructions do (invariant 1 of `Level`).
-                    $crate::level::Kind::Ssse3 => unsafe { ssse3($($argument),*) },
+                    $crate::level::Instructions::Ssse3 => unsafe { ssse3($($argument),*) },
                     // SAFETY: the same.
-                    $crate::level::Kind::Avx2 => unsafe { avx2($($argument),*) },
+                    $crate::level::Instructions::Avx2 => unsafe { avx2($($argument),*) },
                     // SAFETY: the same.
-                    $crate::level::Kind::Avx512 => unsafe { avx512($($argument),*) },
+                    $crate::level::Instructions::Avx512 => unsafe { avx512($($argument),*) },
                 }
             }
             #[cfg(not(target_arch = "x86_64"))]

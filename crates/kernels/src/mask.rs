@@ -1,7 +1,7 @@
 //! Copying records without their gaps.
 
 use crate::Level;
-use crate::level::Kind;
+use crate::level::Instructions;
 use std::ops::Range;
 
 /// Which bytes of a record belong to fields, so that the others become zeros where it is copied to - without being looked
@@ -47,27 +47,31 @@ impl Mask {
         Some(Mask { level, size, words: words.into() })
     }
 
-    /// Copies `count` records, with zeros in their gaps.
+    /// Bytes of a record.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Copies `count` records, with zeros in their gaps: every byte of them at `dst` is initialised then.
     ///
     /// # Safety
     /// **3.** At `src` lie that many records, of which bytes outside the gaps are initialised; at `dst` as many bytes may
     /// be written, and they are elsewhere.
     #[inline]
     pub unsafe fn copy(&self, count: usize, src: *const u8, dst: *mut u8) {
-        match self.level.0 {
+        match self.level.instructions() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level has the instructions (1); the rest is promised (3).
-            Kind::Avx512 => unsafe { avx512(&self.words, count * self.size, src, dst) },
-            // Not reached: only levels with masks make any.
-            _ => {}
+            Instructions::Avx512 => unsafe { avx512(&self.words, count * self.size, src, dst) },
+            _ => unreachable!("only levels with masks make any"),
         }
     }
 }
 
 fn has_masks(level: Level) -> bool {
-    match level.0 {
+    match level.instructions() {
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => true,
+        Instructions::Avx512 => true,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Reversing the bytes of each number of an array.
 
 use crate::Level;
-use crate::level::Kind;
+use crate::level::Instructions;
 
 /// Copies numbers of `width` bytes, reversing the bytes of each.
 ///
@@ -27,18 +27,18 @@ pub fn swap_at(level: Level, width: usize, src: &[u8], dst: &mut [u8]) {
     assert!(src.len() == dst.len() && src.len().is_multiple_of(width), "both hold as many whole numbers");
     #[cfg(target_arch = "x86_64")]
     if let 2 | 4 | 8 | 16 = width {
-        match level.0 {
-            Kind::Portable => {}
+        match level.instructions() {
+            Instructions::Portable => {}
             // SAFETY: a level exists only where its instructions do (invariant 1 of `Level`); both slices are equally
             // long and hold whole numbers, as was just asserted.
-            Kind::Ssse3 => return unsafe { x86::ssse3(width, src, dst) },
+            Instructions::Ssse3 => return unsafe { x86::ssse3(width, src, dst) },
             // SAFETY: the same.
-            Kind::Avx2 => return unsafe { x86::avx2(width, src, dst) },
+            Instructions::Avx2 => return unsafe { x86::avx2(width, src, dst) },
             // SAFETY: the same.
-            Kind::Avx512 => return unsafe { x86::avx512(width, src, dst) },
+            Instructions::Avx512 => return unsafe { x86::avx512(width, src, dst) },
         }
     }
-    let _ = (level, Kind::Portable);
+    let _ = (level, Instructions::Portable);
     match width {
         1 => dst.copy_from_slice(src),
         2 => blocks(src, dst, reverse_words::<0>, |number| u16::from_ne_bytes(number).swap_bytes().to_ne_bytes()),
@@ -170,7 +170,7 @@ mod x86 {
 
     /// # Safety
     /// **1.** The processor has AVX-512 F and BW. **2.** As for [`ssse3`].
-    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) unsafe fn avx512(width: usize, src: &[u8], dst: &mut [u8]) {
         let length = src.len();
         let (from, to) = (src.as_ptr(), dst.as_mut_ptr());

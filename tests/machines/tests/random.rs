@@ -193,8 +193,7 @@ fn random_records() {
             missing.push(machine.name());
             continue;
         }
-        let count = check(machine).unwrap_or_else(|problem| panic!("{}: {problem}", machine.name()));
-        assert!(count >= Config::default().cases as usize);
+        check(machine).unwrap_or_else(|problem| panic!("{}: {problem}", machine.name()));
     }
     if !missing.is_empty() {
         // Not by a macro, whose output the test runner would hide.

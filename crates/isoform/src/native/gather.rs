@@ -9,7 +9,7 @@
 //!    and so on within those. All that stays unchanged while the result is borrowed. The caller of [`Gather::gather`]
 //!    promises it.
 //! 2. An [`Outline`] made from a structure has its sizes and offsets: the slots and gaps that it lists are inside, and a
-//!    mask is that of the gaps beside it.
+//!    mask is that of the gaps beside it, and of records or elements that are as large.
 //! 3. `segments` and `pieces` are emptied before every use, and what they refer to leaves only within a [`Message`],
 //!    whose lifetime is that of the borrow of (1).
 
@@ -394,7 +394,10 @@ unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usiz
     unsafe {
         let start = to.as_mut_ptr().add(to.len());
         match gaps.and_then(|gaps| gaps.mask.as_deref()) {
-            Some(mask) => mask.copy(count, source, start),
+            Some(mask) => {
+                debug_assert_eq!(mask.size(), stride);
+                mask.copy(count, source, start);
+            }
             None => {
                 source.copy_to_nonoverlapping(start, length);
                 clear(start, count, stride, gaps.map_or(&[], |gaps| &gaps.list));
