@@ -1,8 +1,9 @@
 //! Random formats and records, for the property tests of the whole project: strategies of `proptest`.
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
-//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave, [`evolved`] makes other versions of them. [`any_value`] makes
-//! records of a format, [`any_record`] both. [`mutate`] makes hostile streams of good ones.
+//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave; [`evolved()`] makes
+//! other versions of them. [`any_value`] makes records of a format, [`any_record`] both. [`mutate`] changes streams as
+//! somebody would who means harm.
 #![forbid(unsafe_code)]
 
 mod evolved;
