@@ -1,22 +1,35 @@
 //! Into generated code, and out of it again: what it is called with, and what it calls.
 //!
 //! Proofs refer to these:
-//! 1. A [`Function`] is called with nothing but verified bodies of its plan's wire format, and with room for a record of
-//!    its native format; whoever calls it sees to that.
-//! 2. Generated code reads and writes what the steps of its plan do. Fixed places are proven by the plan to lie in the
+//! 1. [`enter`] calls a function with nothing but a verified body of its plan's wire format, and room for a record of its
+//!    native format.
+//! 2. From [`Context::base`] on, [`Context::room`] initialised bytes are there that nobody else refers to, and
+//!    [`Context::length`] is no more than that. Only [`Context::reserve`] changes the output, and then has
+//!    [`Context::take`] look at it anew: so nothing hinges on whether it became as long as it said.
+//! 3. Generated code reads and writes what the steps of its plan do. Fixed places are proven by the plan to lie in the
 //!    record or element; what slots and lengths say of the source, by the verifier; and blocks of the destination are as
 //!    long as [`block`] and [`string`] were asked for.
-//! 3. Blocks move when the output grows, so generated code reads [`Context::base`] anew after whatever may add one.
-//! 4. Steps and conversions that generated code names by address are those of its plan, which the function keeps.
+//! 4. Blocks move when the output grows, so generated code reads [`Context::base`] anew after whatever may add one, and
+//!    ends at once if that has failed.
+//! 5. Steps, conversions and constants that generated code names by address are those of its plan, which the function
+//!    keeps.
+//! 6. What generated code hands to the functions below follows from (3): a `src` lies in the body or is a constant, a
+//!    `dst` lies in the output, both have as many bytes as are said, and the context is that of the call, of which no
+//!    reference is left while generated code runs. Bodies are borrowed and outputs exclusively so: they do not overlap.
 
+use crate::generate::Generated;
 use crate::memory::Executable;
 use isoform_core::interp::{Output, part};
 use isoform_core::plan::{Conversion, Step};
 use isoform_core::{Body, Code, Error, Plan, Result};
-use std::mem;
 use std::sync::Arc;
+use std::{mem, ptr};
 
-type Entry = unsafe extern "C" fn(src: *const u8, dst: *mut u8, context: *mut Context<'_>) -> usize;
+/// What generated code begins with.
+///
+/// # Safety
+/// As (1) says of `src` and `dst`; `context` is that of the call, with (2).
+pub(crate) type Entry = unsafe extern "C" fn(src: *const u8, dst: *mut u8, context: *mut Context<'_>) -> usize;
 
 /// What helpers return in place of an offset if there is none.
 pub(crate) const NONE: usize = usize::MAX;
@@ -25,15 +38,23 @@ pub(crate) const NONE: usize = usize::MAX;
 pub(crate) struct Function {
     entry: Entry,
     plan: Arc<Plan>,
-    _executable: Executable,
+    executable: Executable,
 }
 
 impl Function {
-    /// Code that [`generate::function`](crate::generate::function) has made of `plan`.
-    pub(crate) fn new(executable: Executable, plan: Arc<Plan>) -> Function {
-        // SAFETY: the mapping begins with a function of this type (invariant 1 of `Executable`), and is kept.
+    /// Makes generated code something to call. `None` if the system does not allow it.
+    pub(crate) fn new(generated: Generated) -> Option<Function> {
+        let (code, plan) = generated.into_parts();
+        let executable = Executable::new(&code)?;
+        // SAFETY: the mapping has the code (invariant 1 of `Executable`), which begins with a function of this type
+        // (invariant 1 of `Generated`), and is kept for as long as the function, as is the plan (5).
         let entry = unsafe { mem::transmute::<*const u8, Entry>(executable.start()) };
-        Function { entry, plan, _executable: executable }
+        Some(Function { entry, plan, executable })
+    }
+
+    /// Bytes of machine code.
+    pub(crate) fn size(&self) -> usize {
+        self.executable.len()
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
@@ -81,14 +102,15 @@ pub(crate) fn into_record(function: &Function, body: Body<'_>, record: &mut [u8]
 fn enter(function: &Function, body: Body<'_>, out: &mut impl Output) -> Option<(bool, usize)> {
     let Function { entry, plan, .. } = function;
     assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
-    let (src, bytes) = (body.bytes(), out.bytes());
-    let (base, room) = (bytes.as_mut_ptr(), bytes.len());
-    if room < plan.native().size() {
+    let src = body.bytes();
+    let mut context = Context { base: ptr::null_mut(), length: 0, room: 0, src, plan, out };
+    context.take();
+    context.length = context.room;
+    if context.room < plan.native().size() {
         return None;
     }
-    let mut context = Context { base, length: room, room, src, plan, out };
-    // SAFETY: (1): the body is verified and of the plan's format, and there is room for a record.
-    let misfits = unsafe { entry(src.as_ptr(), base, &mut context) };
+    // SAFETY: (1): the body is verified and of the plan's format, and there is room for a record, as (2) says.
+    let misfits = unsafe { entry(src.as_ptr(), context.base, &mut context) };
     Some((misfits == 0, context.length))
 }
 
@@ -100,29 +122,37 @@ impl Context<'_> {
         }
         // Most often as much comes as goes.
         let rest = self.src.len().saturating_sub(self.plan.wire().size());
-        let mut room = length.max(self.room + self.room / 2).max(self.plan.native().size().saturating_add(rest));
-        if self.out.resize(room).is_err() {
-            self.out.resize(length)?;
-            room = length;
+        let room = length.max(self.room + self.room / 2).max(self.plan.native().size().saturating_add(rest));
+        let grown = self.out.resize(room).or_else(|_| self.out.resize(length));
+        self.take();
+        match grown {
+            Ok(()) if self.room < length => Err(Error::new(Code::Size).expected(length).came(self.room)),
+            grown => grown,
         }
-        (self.base, self.room) = (self.out.bytes().as_mut_ptr(), room);
-        Ok(())
+    }
+
+    /// Finds out where the output is, and how much of it is there (2).
+    fn take(&mut self) {
+        let bytes = self.out.bytes();
+        (self.base, self.room) = (bytes.as_mut_ptr(), bytes.len());
+        self.length = self.length.min(self.room);
     }
 
     /// Adds a block of `length` bytes at the next multiple of `align`, and returns where it begins.
     fn block(&mut self, length: usize, align: usize) -> Option<usize> {
-        let start = self.length.checked_next_multiple_of(align)?;
+        let before = self.length;
+        let start = before.checked_next_multiple_of(align)?;
         let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize)?;
-        self.reserve(past).ok()?;
-        self.out.bytes()[self.length..start].fill(0);
-        self.length = past;
+        self.resize(past).ok()?;
+        self.bytes()[before..start].fill(0);
         Some(start)
     }
 }
 
 impl Output for Context<'_> {
     fn bytes(&mut self) -> &mut [u8] {
-        &mut self.out.bytes()[..self.length]
+        // SAFETY: (2), and the context is borrowed for as long as the bytes are.
+        unsafe { slice_mut(self.base, self.length) }
     }
 
     fn resize(&mut self, length: usize) -> Result<()> {
@@ -153,7 +183,7 @@ impl Output for Record<'_> {
 /// # Safety
 /// `src` and `dst` have `length` bytes each, and do not overlap.
 pub(crate) unsafe extern "C" fn copy(src: *const u8, dst: *mut u8, length: usize) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (6).
     unsafe { src.copy_to_nonoverlapping(dst, length) };
     0
 }
@@ -163,7 +193,7 @@ pub(crate) unsafe extern "C" fn copy(src: *const u8, dst: *mut u8, length: usize
 /// # Safety
 /// `dst` has `length` bytes.
 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, length: usize) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (6).
     unsafe { dst.write_bytes(0, length) };
     0
 }
@@ -173,7 +203,7 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, length: usize) -> usize {
 /// # Safety
 /// `src` and `dst` have `length` bytes each, do not overlap, and are initialised.
 pub(crate) unsafe extern "C" fn swap(src: *const u8, dst: *mut u8, length: usize, width: usize) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (6).
     let (src, dst) = unsafe { (slice(src, length), slice_mut(dst, length)) };
     isoform_kernels::swap(width, src, dst);
     0
@@ -190,7 +220,7 @@ pub(crate) unsafe extern "C" fn numbers(
     count: usize,
     conversion: *const Conversion,
 ) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (5) and (6).
     let (conversion, src, dst) = unsafe {
         let conversion = &*conversion;
         let (from, to) = (usize::from(conversion.from.size), usize::from(conversion.to.size));
@@ -210,7 +240,7 @@ pub(crate) unsafe extern "C" fn step(
     src: *const u8,
     dst: *const u8,
 ) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (5) and (6).
     let (context, step) = unsafe { (&mut *context, &*step) };
     let (from, to) = (src.addr() - context.src.as_ptr().addr(), dst.addr() - context.base.addr());
     let (plan, body) = (context.plan, context.src);
@@ -225,12 +255,12 @@ pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize)
     if offset == 0 {
         return 0;
     }
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (6).
     let context = unsafe { &mut *context };
     let Some(text) = context.src.get(offset..) else { return NONE };
     let Some(end) = memchr::memchr(0, text) else { return NONE };
     let Some(start) = context.block(end + 1, 8) else { return NONE };
-    context.out.bytes()[start..][..=end].copy_from_slice(&text[..=end]);
+    context.bytes()[start..][..=end].copy_from_slice(&text[..=end]);
     start
 }
 
@@ -239,7 +269,7 @@ pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize)
 /// # Safety
 /// The context is that of the call.
 pub(crate) unsafe extern "C" fn block(context: *mut Context<'_>, count: usize, size: usize, align: usize) -> usize {
-    // SAFETY: promised.
+    // SAFETY: promised, and kept by (6).
     let context = unsafe { &mut *context };
     count.checked_mul(size).and_then(|length| context.block(length, align)).unwrap_or(NONE)
 }
@@ -256,4 +286,48 @@ unsafe fn slice<'a>(start: *const u8, length: usize) -> &'a [u8] {
 unsafe fn slice_mut<'a>(start: *mut u8, length: usize) -> &'a mut [u8] {
     // SAFETY: promised.
     unsafe { std::slice::from_raw_parts_mut(start, length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use isoform_core::{Faults, Layout, Rules, Shape, Value, Verifier, value};
+
+    /// Says that it became as long as it should, but never becomes longer than this.
+    struct Liar {
+        bytes: Vec<u8>,
+        longest: usize,
+    }
+
+    impl Output for Liar {
+        fn bytes(&mut self) -> &mut [u8] {
+            &mut self.bytes
+        }
+
+        fn resize(&mut self, length: usize) -> Result<()> {
+            self.bytes.resize(length.min(self.longest), 0);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_output_that_is_shorter_than_it_said_is_not_written_beyond() {
+        let shape = Shape::parse("record P\n  name  string\n  n  i64\n  levels  f64[n]\n").unwrap();
+        let (wire, native) = (shape.on(&Layout::S390X).unwrap(), shape.on(&Layout::X86_64).unwrap());
+        let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
+        let Some(function) = generate::function(&plan).and_then(Function::new) else { return };
+        let levels = Value::Array(vec![Value::Float(0.5); 20]);
+        let record = Value::Record(vec![("name".into(), Value::String(b"Kiel".to_vec())), ("levels".into(), levels)]);
+        let body = value::body(&wire, &record).unwrap();
+        let verifier = Verifier::new(&wire);
+        let body = verifier.verify(&body).unwrap();
+        let mut expected = vec![0; native.size()];
+        assert!(into_output(&function, body, &mut expected));
+        for longest in 0..=expected.len() {
+            let mut out = Liar { bytes: vec![0; longest.min(native.size())], longest };
+            assert_eq!(into_output(&function, body, &mut out), longest == expected.len(), "{longest}");
+            assert!(longest < expected.len() || out.bytes == expected);
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use crate::call::{self, Function};
 use crate::generate;
-use crate::memory::Executable;
 use isoform_core::interp::{self, Output};
 use isoform_core::{Body, Plan, Result};
 use std::fmt;
@@ -11,7 +10,6 @@ use std::sync::Arc;
 /// The machine code of a plan.
 pub struct Code {
     function: Function,
-    size: usize,
 }
 
 impl Code {
@@ -20,9 +18,8 @@ impl Code {
     ///
     /// This takes some ten to some hundred microseconds, so it is not for the thread that receives.
     pub fn of(plan: &Arc<Plan>) -> Option<Code> {
-        let code = generate::function(plan)?;
-        let executable = Executable::new(&code)?;
-        Some(Code { size: executable.len(), function: Function::new(executable, plan.clone()) })
+        let function = Function::new(generate::function(plan)?)?;
+        Some(Code { function })
     }
 
     /// The plan.
@@ -32,7 +29,7 @@ impl Code {
 
     /// Bytes of machine code.
     pub fn size(&self) -> usize {
-        self.size
+        self.function.size()
     }
 
     /// As [`interp::run`]: converts a body into `out`, which must be empty.
@@ -67,15 +64,16 @@ impl Code {
         }
     }
 
-    /// What did not fit is found by the judge of all engines, or does fit after all.
+    /// What did not fit is found by the judge of all engines, or does fit after all. Nothing is left of the attempt.
     #[cold]
     fn interpret(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+        out.resize(0)?;
         interp::run(self.plan(), body, out)
     }
 }
 
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Code({} bytes)", self.size)
+        write!(f, "Code({} bytes)", self.size())
     }
 }

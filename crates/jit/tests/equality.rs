@@ -171,3 +171,30 @@ fn code_is_generated_where_there_is_a_generator() {
     let here = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
     assert_eq!(agree(&wire, &native, &record), here);
 }
+
+#[test]
+fn nothing_is_left_of_what_the_interpreter_does_once_more() {
+    let wire = Shape::parse("record P\n  name  string\n  c  i8\n  x  i64\n").unwrap().on(&Layout::S390X).unwrap();
+    let native = Shape::parse("record P\n  c  i8\n  name  string\n  x  f64\n").unwrap().on(&Layout::X86_64).unwrap();
+    // Integers beyond 2^53 are only unsure to be floats: this one is.
+    let record = |x| {
+        let name = Value::String(b"Kiel".to_vec());
+        Value::Record(vec![("name".into(), name), ("c".into(), Value::Integer(1)), ("x".into(), Value::Integer(x))])
+    };
+    agree(&wire, &native, &record(1 << 60));
+    agree(&wire, &native, &record((1 << 60) + 1));
+}
+
+#[test]
+fn elements_too_large_for_the_generator_are_left_to_the_interpreter() {
+    let shape = |big: &str, x: &str| {
+        let text = format!("record Item\n{big}  x  {x}\nrecord P\n  n  i64\n  items  Item[n]\n");
+        Shape::parse(&text).unwrap()
+    };
+    let wire = shape("  big  u8[2147483648]\n", "i32").on(&Layout::S390X).unwrap();
+    for x in ["i32", "f64"] {
+        let native = shape("", x).on(&Layout::X86_64).unwrap();
+        let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
+        assert!(Code::of(&plan).is_none(), "{plan}");
+    }
+}

@@ -222,7 +222,7 @@ fn memory() -> MemFlagsData {
 }
 
 fn place(offset: usize) -> i32 {
-    i32::try_from(offset).expect("only records of less than 2 GB are generated")
+    i32::try_from(offset).expect("code is generated for records and elements of less than 2 GiB")
 }
 
 /// The type that holds so many bytes.

@@ -24,6 +24,7 @@ use emit::Emit;
 use isoform_core::Plan;
 use isoform_core::plan::{Bytes, Step, Transform};
 use layout::Move;
+use std::sync::Arc;
 
 /// A plan of more pieces than this is not generated: that would take long, and the interpreter has little to lose.
 const PIECES: usize = 2048;
@@ -34,14 +35,30 @@ pub(super) const SHORT: usize = 256;
 /// Beside so many bytes of arrays for each piece of generated code, nothing is gained by it.
 const DOMINANT: usize = 4096;
 
-/// Machine code for a plan, whose entry is its first byte; it refers to nothing by relocation.
-pub(crate) fn function(plan: &Plan) -> Option<Vec<u8>> {
+/// What was generated.
+///
+/// **Invariant 1:** the code begins with a function of type [`Entry`](crate::call::Entry) that does what the steps of the
+/// plan do, and refers to nothing by relocation. Only [`function`] makes one.
+pub(crate) struct Generated {
+    code: Vec<u8>,
+    plan: Arc<Plan>,
+}
+
+impl Generated {
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Arc<Plan>) {
+        (self.code, self.plan)
+    }
+}
+
+/// Machine code for a plan.
+pub(crate) fn function(plan: &Arc<Plan>) -> Option<Generated> {
     let isa = target::here()?;
     let sizes = (plan.wire().size(), plan.native().size());
-    if i32::try_from(sizes.0.max(sizes.1)).is_err() {
+    let weight = Weight::of(plan.steps());
+    // What begins further into a record or element has no place in an instruction.
+    if i32::try_from(weight.largest.max(sizes.0).max(sizes.1)).is_err() {
         return None;
     }
-    let weight = Weight::of(plan.steps());
     if weight.pieces > PIECES || weight.long > DOMINANT.saturating_mul(weight.pieces.max(1)) {
         return None;
     }
@@ -56,7 +73,8 @@ pub(crate) fn function(plan: &Plan) -> Option<Vec<u8>> {
     generator.emit.finish(isa.frontend_config());
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
     let code = compiled.code_buffer();
-    (compiled.buffer.relocs().is_empty() && code.len() <= CODE).then(|| code.to_vec())
+    let whole = compiled.buffer.relocs().is_empty() && code.len() <= CODE;
+    whole.then(|| Generated { code: code.to_vec(), plan: plan.clone() })
 }
 
 /// How much there is to generate, and to do in long loops.
@@ -65,6 +83,8 @@ struct Weight {
     pieces: usize,
     /// Bytes of fixed arrays that kernels work on.
     long: usize,
+    /// Bytes of the largest element.
+    largest: usize,
 }
 
 impl Weight {
@@ -84,7 +104,10 @@ impl Weight {
                 Step::Move { len, .. } => self.run(*len),
                 Step::Permute { pairs, .. } => self.pieces += pairs.len(),
                 Step::Elements { count, transform, .. } => self.transform(transform, *count),
-                Step::Array(array) => self.transform(&array.transform, 1),
+                Step::Array(array) => {
+                    self.largest = self.largest.max(array.src_size).max(array.dst_size);
+                    self.transform(&array.transform, 1);
+                }
                 Step::Fill { bytes, .. } => self.run(bytes.len()),
                 Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => {}
             }
@@ -102,7 +125,8 @@ impl Weight {
             Transform::Symbols(symbols) if count <= array::FEW => self.pieces += symbols.map.len().min(array::SYMBOLS),
             Transform::Symbols(_) => self.pieces += 1,
             Transform::String => self.pieces += count.min(array::FEW) * 2,
-            Transform::Each { steps, .. } => {
+            Transform::Each { src, dst, steps } => {
+                self.largest = self.largest.max(*src).max(*dst);
                 self.pieces += 2;
                 self.add(steps);
             }
