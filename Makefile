@@ -12,7 +12,7 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 MUTANTS := 200000
 AGREED := 3000
-MIRI_MUTANTS := 200
+MIRI_MUTANTS := 60
 TOOLS := $(CURDIR)/target/tools
 CARGO_FUZZ := $(TOOLS)/bin/cargo-fuzz
 MINUTES := 20
@@ -71,7 +71,7 @@ soak: rust ## the tests again, each property with a hundred times as many cases;
 	PROPTEST_CASES=250000 cargo test --release --locked -p isoform-jit --test equality
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
 	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 AGREED=20000
-	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=3000
+	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=2000
 	@$(MAKE) --no-print-directory linear
 	@$(MAKE) --no-print-directory machines-tests
 	@$(MAKE) --no-print-directory fuzz

@@ -25,8 +25,10 @@ pub fn receive(stream: &[u8]) -> Outcome {
     let mut outcome = Outcome::default();
     let (ends, used) = measure(|| at_once(stream, &mut outcome));
     memory::check("reading", stream.len(), used);
-    assert_eq!(piecemeal(stream), ends, "read at once, and in pieces");
-    skip(stream, &ends);
+    if !cfg!(miri) {
+        assert_eq!(piecemeal(stream), ends, "read at once, and in pieces");
+        skip(stream, &ends);
+    }
     let mut formats: Vec<(Token, usize)> = Vec::new();
     each(stream, |format, body| {
         // A hostile stream may be all of one record; a few of each format do.
