@@ -5,8 +5,8 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
-//! | [`swap`] | reverses the bytes of each number |
-//! | [`convert`] | turns numbers of one type into numbers of another, and says whether all fitted |
+//! | [`swap()`] | reverses the bytes of each number |
+//! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
 
