@@ -160,7 +160,7 @@ hostile: rust
 	  echo '*** SKIPPED: AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly ***' && \
 	  cargo build --release --locked --quiet -p isoform-hostile && program=$(BUILT)/release/isoform-hostile; \
 	fi && export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=16 && \
-	$$program bits && $$program mutants $(SEED) $(MUTANTS) && \
+	$$program bits && printf '%s\n' $(SEED) $$(($(SEED) + 1000)) | xargs -P 2 -I{} $$program mutants {} $$(($(MUTANTS) / 2)) && \
 	python3 tests/hostile/agree.py $$program $(SEED) $(AGREED)
 
 linear: rust

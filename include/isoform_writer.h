@@ -155,8 +155,8 @@ const unsigned char *iso_description(const iso_format *format, size_t *count);
 /* Takes bytes of a stream, several times for each message; 0 if it took them all. */
 typedef int (*iso_sink)(void *context, const void *bytes, size_t count);
 
-/* So many formats are remembered as described; once there are more, they are described again. At most 1,024, which is
-   what readers remember. */
+/* So many formats are remembered as described; once there are more, they are described again. At most 64, whose
+   descriptions are what every reader remembers, however long. */
 enum { ISO_DESCRIBED = 64 };
 
 typedef struct iso_writer {
