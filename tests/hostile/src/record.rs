@@ -11,6 +11,7 @@ use isoform::{
     value,
 };
 use isoform_testing::mutate::{Place, Random, What, mutate_text, places};
+use std::sync::Arc;
 
 /// Verifies a body, and does everything with what was accepted.
 pub(crate) fn everything(format: &Format, bytes: &[u8], outcome: &mut Outcome) {
@@ -244,7 +245,7 @@ fn convert(layout: &Layout<'_>, body: Body<'_>, random: &mut Random, outcome: &m
     }
     for machine in machines {
         if let Ok((native, rules)) = twisted(layout.format, machine, random) {
-            somehow(body, &native, &rules, outcome);
+            somehow(body, &native, &rules, random.one_in(16), outcome);
         }
     }
 }
@@ -261,8 +262,9 @@ fn exactly(layout: &Layout<'_>, body: Body<'_>, native: &Format) {
     layout.assert_same(layout.format, &here, "there and back");
 }
 
-/// Into a format that may not fit, under every choice for faults.
-fn somehow(body: Body<'_>, native: &Format, rules: &Rules, outcome: &mut Outcome) {
+/// Into a format that may not fit, under every choice for faults; also by generated code, if wanted, since that takes
+/// longer to make than all else does.
+fn somehow(body: Body<'_>, native: &Format, rules: &Rules, generate: bool, outcome: &mut Outcome) {
     let wire = body.format();
     let mut strict: Option<Vec<u8>> = None;
     for faults in FAULTS {
@@ -280,6 +282,9 @@ fn somehow(body: Body<'_>, native: &Format, rules: &Rules, outcome: &mut Outcome
         let mut out = Vec::new();
         let (done, used) = measure(|| interp::run(&plan, body, &mut out));
         let input = body.bytes().len() + native.size();
+        if generate {
+            generated(plan, body, &done, &out);
+        }
         match done {
             Ok(()) => {
                 memory::check("converting", input, used);
@@ -297,6 +302,21 @@ fn somehow(body: Body<'_>, native: &Format, rules: &Rules, outcome: &mut Outcome
                 outcome.misfit(&error);
             }
         }
+    }
+}
+
+/// Generated code comes to the same record, or the same error.
+fn generated(plan: Plan, body: Body<'_>, done: &isoform::Result<()>, expected: &[u8]) {
+    let Some(code) = isoform_jit::Code::of(&Arc::new(plan)) else { return };
+    let mut out = Vec::new();
+    let came = code.run(body, &mut out);
+    assert_eq!(came, *done, "by generated code");
+    assert!(done.is_err() || out == expected, "other bytes by generated code");
+    let native = code.plan().native();
+    if !native.structure().has_slots() {
+        let mut record = vec![0; native.size()];
+        assert_eq!(code.run_fixed(body, &mut record), *done, "by generated code");
+        assert!(done.is_err() || record == expected, "other bytes by generated code");
     }
 }
 
