@@ -1,4 +1,7 @@
-//! Records arrive alike, whatever engine converts them. Without the feature `generate` that is always the interpreter.
+//! Records arrive alike, whatever engine converts them. That `Auto` does change engines is seen where it is decided, in
+//! `decoder/engine.rs`.
+
+#![cfg(feature = "generate")]
 
 use isoform::{Decoder, Engine, Header, Incoming, Layout, Record, Shape, Slice, Str, Value, value};
 
