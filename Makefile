@@ -43,8 +43,8 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 	@if ! command -v qemu-ppc >/dev/null || ! command -v powerpc-linux-gnu-gcc >/dev/null; then \
 	  echo "Without qemu-ppc and powerpc-linux-gnu-gcc (sh tests/machines/install.sh), the simulation runs on this machine."; \
 	  $(BUILT)/release/isoform demo; \
-	elif ! rustup target add $(FOREIGN) 2>/dev/null || ! $(FOREIGN_LINKER) \
-	  cargo build --release --locked -p isoform-cli --target $(FOREIGN); then \
+	elif ! { echo "Now the simulation, as a program for PowerPC:" && rustup target add $(FOREIGN) 2>/dev/null && \
+	  $(FOREIGN_LINKER) cargo build --release --locked -p isoform-cli --no-default-features --target $(FOREIGN); }; then \
 	  echo "No program for $(FOREIGN) could be built: the simulation runs on this machine."; \
 	  $(BUILT)/release/isoform demo; \
 	else \
@@ -76,7 +76,7 @@ soak: rust ## the tests again, each property with a hundred times as many cases;
 	@$(MAKE) --no-print-directory machines-tests
 	@$(MAKE) --no-print-directory fuzz
 
-machines: rust ## every kind of machine writes, and every other reads: prints the matrix; installs what it may for that
+machines: rust machines-install ## every kind of machine writes, and every other reads: prints the matrix
 	cargo run --quiet --locked -p isoform-machines
 
 fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TARGETS="message stream" for some of them

@@ -49,7 +49,7 @@
 
    TABLES. ISO_FIELD takes size and offset from the compiler, and whatever the type says is held against them.
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]": it
-   takes the size of what the member points at, which must be one element. ISO_ROW is written by hand: name, type, the
+   takes the size of what the member points at, which must be one element; ISO_POINTER_UNIT adds a unit to that. ISO_ROW is written by hand: name, type, the
    size of one element, offset. ISO_STRUCTURE names a structure after its C type, ISO_STRUCTURE_AS by a text. All
    structures stand in one table, each behind those that it nests, the record last.
 

@@ -163,13 +163,13 @@ fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Fa
         "\nverdict: {} - each side can read what the other writes",
         output.paint(Tone::Good, &verdict.to_string())
     )?;
-    writeln!(output, "machine: {} there, {} here", wire.machine(), native.machine())?;
+    writeln!(output, "machine: {} there; {} here", wire.machine(), native.machine())?;
     writeln!(output, "token:   {}, the hash of the simulation's layout\n", wire.token())?;
     Ok(output.flush()?)
 }
 
 fn heading(output: &mut Output) -> Result<(), Failure> {
-    let head = format!("{:>6}  {:>5}  {:<48}  {:>7}  stage", "time", "mm/h", "depth along 24 km of river", "Harbour");
+    let head = format!("{:>6}  {:>5}  {:<48}  {:>7}  reach", "time", "mm/h", "depth along 24 km of river", "Harbour");
     writeln!(output, "{}", output.paint(Tone::Faint, &head))?;
     Ok(output.flush()?)
 }
