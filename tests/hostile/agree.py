@@ -35,6 +35,10 @@ def compare(mine, came):
         same(mine, json.loads(came, parse_float=Decimal), "record")
         return False
     assert not came.startswith("{"), f"refused here, {mine}, and read there"
+    number, _ = against.TABLE[mine.code]
+    # A body has one walk, and so one first error. Of descriptions and headers each reader may name another one, where
+    # several rules are broken at once.
+    assert not 120 <= number < 130 or came == f"{mine.code} {mine.path}", f"refused here, {mine}, and there, {came}"
     return True
 
 
@@ -49,7 +53,6 @@ def main(hostile, seed="1", count="2000"):
             try:
                 if compare(mine, came):
                     refused += 1
-                    # Where several rules are broken at once, each reader may name another.
                     other += mine.code != came.split(" ")[0]
                 else:
                     records += 1
