@@ -32,6 +32,7 @@ MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 # the fewer cases that an emulator has time for.
 ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
 TRIED := s390x powerpc i386 armv7
+TRIED_TESTS := convert direct evolution formats limits verify view declaration decoding encoding records stream vectors
 
 help: ## print this
 	@echo 'make <target>, where target is one of'
@@ -173,7 +174,7 @@ machines-install:
 machines-tests: rust
 	@for machine in $(TRIED); do echo "tests on $$machine:" && PROPTEST_CASES=$${MACHINE_CASES:-16} \
 	  cargo run --quiet --locked -p isoform-machines -- on $$machine test --locked --no-fail-fast --profile machines \
-	  -p isoform-core -p isoform-kernels --lib --tests || exit 1; done
+	  -p isoform-core -p isoform-kernels -p isoform --lib $(TRIED_TESTS:%=--test %) || exit 1; done
 
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \

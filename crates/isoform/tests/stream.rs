@@ -250,6 +250,8 @@ fn a_malformed_description_is_reported_and_the_stream_goes_on() {
 
 #[test]
 fn a_claim_to_be_huge_costs_nothing() {
+    // Where pointers have 32 bits, there is no need to wait for the bytes.
+    let refused = if size_of::<usize>() == 8 { Code::Cut } else { Code::Size };
     for length in [1 << 40, u64::MAX, u64::MAX - 31] {
         let gauge = format("Gauge", 5);
         let mut bytes = stream(&[(&gauge, body(5, 0))]).0;
@@ -262,7 +264,7 @@ fn a_claim_to_be_huge_costs_nothing() {
         let mut reader = Reader::within(&bytes[..], Limits { message: u64::MAX, ..Limits::default() });
         assert!(reader.next().unwrap().is_some());
         assert!(reader.peek().unwrap().is_some());
-        assert_eq!(reader.next().unwrap_err().code(), Code::Cut);
+        assert_eq!(reader.next().unwrap_err().code(), refused);
         assert_eq!(reader.read_into(&mut [0; 200]).unwrap_err().code(), Code::MessageSize);
         assert_eq!(reader.skip().unwrap_err().code(), Code::Cut);
     }

@@ -79,7 +79,8 @@ mod tests {
     use crate::{FieldList, Machine, Rules};
 
     fn format(name: &str, kind: &str) -> Format {
-        FieldList::new(name).field("a", kind, 8, 0).format(Machine::NATIVE, 8, 8).unwrap()
+        let size = if kind == "string" { size_of::<usize>() } else { 8 };
+        FieldList::new(name).field("a", kind, size, 0).format(Machine::NATIVE, 8, 8).unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What of a format matters to whoever handles its records as memory: where gaps and slots are. Worked out once.
 
-use isoform_core::{Dimension, Element, Field, FloatKind, Structure};
+use isoform_core::{ByteOrder, Dimension, Element, Field, FloatKind, Structure};
 use isoform_kernels::Mask;
 use std::ops::Range;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Outline {
             let element_size = field.element_size(pointer);
             push_gap(&mut gaps, end, field.offset - end);
             end = field.offset + field.extent(pointer).unwrap_or(0);
-            let own_gaps = || Gaps::of(element_size, element_gaps(&field.element));
+            let own_gaps = || Gaps::of(element_size, element_gaps(&field.element, structure.machine().order));
             let each = inner.as_ref().map_or_else(own_gaps, |inner| inner.gaps.clone());
             let count = field.fixed_count().unwrap_or(0);
             if !field.indirect {
@@ -206,18 +206,19 @@ impl Length {
 }
 
 /// The gaps within one number.
-fn element_gaps(element: &Element) -> Arc<[Gap]> {
+fn element_gaps(element: &Element, order: ByteOrder) -> Arc<[Gap]> {
     match element {
-        Element::Float { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 1),
-        Element::Complex { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 2),
+        Element::Float { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 1, order),
+        Element::Complex { kind: FloatKind::X87, size } => x87_gaps((*size).into(), 2, order),
         _ => Arc::new([]),
     }
 }
 
-/// An x87 number has 10 bytes; the rest of its slot is a gap.
-fn x87_gaps(size: usize, count: usize) -> Arc<[Gap]> {
+/// An x87 number has 10 bytes, the first of its slot or, if it is big-endian, the last; the rest of the slot is a gap.
+fn x87_gaps(size: usize, count: usize, order: ByteOrder) -> Arc<[Gap]> {
+    let first = if order == ByteOrder::Big { 0 } else { 10 };
     let mut gaps = Vec::new();
-    (0..count).for_each(|part| push_gap(&mut gaps, part * size + 10, size - 10));
+    (0..count).for_each(|part| push_gap(&mut gaps, part * size + first, size - 10));
     gaps.into()
 }
 
@@ -277,6 +278,15 @@ mod tests {
             ]
         );
         assert_eq!(outline.runs(), None);
+    }
+
+    #[test]
+    fn the_gap_of_an_x87_number_is_behind_it_or_before_it() {
+        for (layout, gaps) in [(Layout::I386, [10, 22]), (Layout::S390X, [0, 12])] {
+            let fields = FieldList::new("r").field("z", "complex x87", 24, 0);
+            let outline = Outline::new(&fields.structure(layout.machine(), 24, 4).unwrap());
+            assert_eq!(*outline.gaps.list, gaps.map(|offset| Gap::Bytes { offset, len: 2 }), "{}", layout.name);
+        }
     }
 
     #[test]
