@@ -55,6 +55,7 @@ pub(crate) enum Shuffles {
     /// Not at all.
     None,
     /// As x86 does since SSSE3.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "of other machines"))]
     Pshufb,
     /// By a table look-up of 16 bytes.
     Swizzle,
