@@ -54,7 +54,7 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 
 test: rust ## all tests: Rust, doc examples, the vectors, every pair of machines, the independent reader, mutants, Miri
 	@$(MAKE) --no-print-directory machines-install
-	cargo test --workspace --locked --no-fail-fast
+	cargo test --workspace --features isoform-bench/peers --locked --no-fail-fast
 	@$(MAKE) --no-print-directory machines
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
@@ -65,7 +65,7 @@ check: format clippy documents elsewhere dependencies ## what is asked of every 
 	@echo 'check: passed'
 
 bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C compiler); ARGS="convert --json" and the like
-	cargo run --quiet --release --locked -p isoform-bench -- $(ARGS)
+	cargo run --quiet --release --locked -p isoform-bench --features peers -- $(ARGS)
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
@@ -106,7 +106,7 @@ format: rust
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 clippy: rust
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features isoform-bench/peers --locked -- -D warnings
 	@if command -v c++ >/dev/null; then cargo clippy $(FUZZ) --all-targets -- -D warnings; else \
 	  echo '*** SKIPPED: clippy of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 

@@ -13,6 +13,7 @@ pub mod fill;
 pub mod generate;
 pub mod measure;
 pub mod options;
+pub mod peers;
 pub mod place;
 pub mod receive;
 pub mod records;
@@ -23,6 +24,7 @@ pub mod workload;
 pub use case::Case;
 pub use measure::Effort;
 pub use options::{Group, Options};
+pub use peers::Peers;
 pub use report::Line;
 pub use workload::Workload;
 
@@ -34,11 +36,18 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// # Errors
 /// If an engine's result differs from what must arrive, or if `line` fails.
 pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let peers = if options.peers { Peers::new() } else { Peers::default() };
     for group in &options.groups {
         for workload in &options.workloads {
             match group {
-                Group::Send => send::run(workload, options, &mut line)?,
-                Group::Receive => receive::run(workload, options, &mut line)?,
+                Group::Send => {
+                    send::run(workload, options, &mut line)?;
+                    peers.send(workload, options, &mut line)?;
+                }
+                Group::Receive => {
+                    receive::run(workload, options, &mut line)?;
+                    peers.receive(workload, options, &mut line)?;
+                }
                 Group::Convert => convert::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
             }

@@ -43,16 +43,19 @@ pub struct Options {
     pub effort: Effort,
     /// Lines of JSON instead of a table.
     pub json: bool,
+    /// Whether others are measured as well.
+    pub peers: bool,
 }
 
 /// How to call it.
 pub const HELP: &str = "\
-isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--quick]
+isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--alone] [--quick]
 
   GROUP     send receive convert generate                         default: all
   WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE      same appended front swap swap32 layout32 widen narrow project shuffled
   --json    one object a line instead of a table
+  --alone   without peers
   --quick   only see that everything runs
 
 Groups and workloads are described in shared words: `cargo doc -p isoform-bench --open`.
@@ -64,13 +67,20 @@ impl Options {
     /// # Errors
     /// If there is a word that means nothing.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Options> {
-        let mut options =
-            Options { groups: vec![], workloads: vec![], cases: vec![], effort: Effort::FULL, json: false };
+        let mut options = Options {
+            groups: vec![],
+            workloads: vec![],
+            cases: vec![],
+            effort: Effort::FULL,
+            json: false,
+            peers: true,
+        };
         for word in words {
             let group = Group::ALL.iter().find(|group| group.name() == word);
             let case = Case::ALL.iter().find(|case| case.name() == word);
             match (&*word, group, case, Workload::all().into_iter().find(|workload| workload.name == word)) {
                 ("--json", ..) => options.json = true,
+                ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,
                 (_, Some(group), ..) => options.groups.push(*group),
                 (_, _, Some(case), _) => options.cases.push(*case),

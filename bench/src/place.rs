@@ -73,6 +73,11 @@ impl<'a> Place<'a> {
         self
     }
 
+    /// How many sources and destinations there are.
+    pub fn pairs(&self) -> usize {
+        self.sources.len()
+    }
+
     /// Runs on one source and destination after the other. Both are equally long.
     #[inline]
     pub fn bytes(&mut self, runs: usize, run: impl FnMut(&[u8], &mut [u8])) {

@@ -16,13 +16,16 @@ pub trait Sent: Record + 'static {
 #[macro_export]
 macro_rules! with_record {
     ($workload:expr, $function:ident($($argument:expr),*)) => {
+        $crate::with_record!($workload, $function($($argument),*), $crate::records::Series<'static>)
+    };
+    ($workload:expr, $function:ident($($argument:expr),*), $series:ty) => {
         match $workload.name {
             "K01" => $function::<$crate::records::K01>($($argument),*),
             "K1" => $function::<$crate::records::K1>($($argument),*),
             "K10" => $function::<$crate::records::K10>($($argument),*),
             "K100" => $function::<$crate::records::K100>($($argument),*),
             "M100" => $function::<$crate::records::Mixed>($($argument),*),
-            "S10" | "S1k" | "S100k" => $function::<$crate::records::Series<'static>>($($argument),*),
+            "S10" | "S1k" | "S100k" => $function::<$series>($($argument),*),
             "T" => $function::<$crate::records::Table>($($argument),*),
             "A01" => $function::<$crate::records::A01>($($argument),*),
             "A1" => $function::<$crate::records::A1>($($argument),*),
@@ -46,29 +49,34 @@ macro_rules! sent {
 
 sent!(K01, K1, K10, K100, Mixed, Series<'static>, Table, A01, A1, A10, A100,);
 
-#[derive(Record)]
-#[isoform(rename = "Material")]
-#[repr(C)]
-pub struct K01 {
-    Cnstatv: i32,
-    Cstatev: [f64; 12],
+/// A struct without pointers, which the [peers](crate::peers) take as well.
+macro_rules! flat {
+    ($name:ident as $called:literal { $($field:ident: $type:tt,)* }) => {
+        #[derive(Record, Debug, PartialEq)]
+        #[cfg_attr(feature = "peers", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "peers", derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize))]
+        #[isoform(rename = $called)]
+        #[repr(C)]
+        pub struct $name {
+            $(#[cfg_attr(feature = "peers", serde(with = "crate::peers::fixed"))] pub $field: $type,)*
+        }
+    };
 }
 
-#[derive(Record)]
-#[isoform(rename = "Material")]
-#[repr(C)]
-pub struct K1 {
+flat!(K01 as "Material" {
+    Cnstatv: i32,
+    Cstatev: [f64; 12],
+});
+
+flat!(K1 as "Material" {
     Cnstatv: i32,
     Cstatev: [f64; 12],
     Cnprops: i32,
     Cprops: [f64; 110],
     Cndi: [i32; 4],
-}
+});
 
-#[derive(Record)]
-#[isoform(rename = "Material")]
-#[repr(C)]
-pub struct K10 {
+flat!(K10 as "Material" {
     Cnstatv: i32,
     Cstatev: [f64; 12],
     Cnprops: i32,
@@ -82,12 +90,9 @@ pub struct K10 {
     Cdfgrd0: [[f64; 373]; 3],
     Cdfgrd1: [[f64; 3]; 3],
     Cstress: [f64; 106],
-}
+});
 
-#[derive(Record)]
-#[isoform(rename = "Material")]
-#[repr(C)]
-pub struct K100 {
+flat!(K100 as "Material" {
     Cnstatv: i32,
     Cstatev: [f64; 12],
     Cnprops: i32,
@@ -102,7 +107,7 @@ pub struct K100 {
     Cdfgrd1: [[f64; 3]; 3],
     Cstress: [f64; 106],
     Cddsdde: [[f64; 106]; 106],
-}
+});
 
 #[derive(Record)]
 #[repr(C)]
@@ -113,40 +118,38 @@ pub struct Series<'a> {
     values: Slice<'a, f64>,
 }
 
-#[derive(Record)]
-#[repr(C)]
-pub struct Cell {
+/// The same, owning what it holds.
+#[derive(Record, Debug, PartialEq)]
+#[cfg_attr(feature = "peers", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "peers", derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize))]
+#[isoform(rename = "Series")]
+pub struct OwnedSeries {
+    pub name: String,
+    pub comment: String,
+    #[isoform(len = "n")]
+    pub values: Vec<f64>,
+}
+
+flat!(Cell as "Cell" {
     kind: i8,
     x: f64,
     id: i16,
     count: i32,
     weight: f32,
     key: i64,
-}
+});
 
-#[derive(Record)]
-#[repr(C)]
-pub struct Table {
+flat!(Table as "Table" {
     cells: [Cell; 1000],
-}
+});
 
-macro_rules! doubles {
-    ($($name:ident $count:literal)*) => {$(
-        #[derive(Record)]
-        #[isoform(rename = "Doubles")]
-        #[repr(C)]
-        pub struct $name {
-            values: [f64; $count],
-        }
-    )*};
-}
-
-doubles!(A01 12 A1 125 A10 1_250 A100 12_500);
+flat!(A01 as "Doubles" { values: [f64; 12], });
+flat!(A1 as "Doubles" { values: [f64; 125], });
+flat!(A10 as "Doubles" { values: [f64; 1_250], });
+flat!(A100 as "Doubles" { values: [f64; 12_500], });
 
 #[rustfmt::skip]
-#[derive(Record)]
-#[repr(C)]
-pub struct Mixed {
+flat!(Mixed as "Mixed" {
     m0: i32, m1: f64, m2: i16, m3: f32, m4: i64,
     m5: i32, m6: f64, m7: i16, m8: f32, m9: i64,
     m10: i32, m11: f64, m12: i16, m13: f32, m14: i64,
@@ -167,7 +170,7 @@ pub struct Mixed {
     m85: i32, m86: f64, m87: i16, m88: f32, m89: i64,
     m90: i32, m91: f64, m92: i16, m93: f32, m94: i64,
     m95: i32, m96: f64, m97: i16, m98: f32, m99: i64,
-}
+});
 
 #[cfg(test)]
 mod tests {

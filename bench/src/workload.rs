@@ -1,7 +1,7 @@
 //! The records that are measured. Each is declared as text, so that a [`Case`](crate::Case) can change its declaration
 //! and any layout can place it.
 
-use crate::Result;
+use crate::{Result, fill};
 use isoform_core::{Format, Layout, Shape};
 use std::fmt::Write;
 
@@ -85,6 +85,14 @@ impl Workload {
             record.fields.iter().try_for_each(|(name, words)| writeln!(text, "  {name}  {words}"))?;
         }
         Ok(Shape::parse(&text)?.on(layout)?)
+    }
+
+    /// Bytes of the record's body on the receiver's machine.
+    ///
+    /// # Errors
+    /// If the declaration cannot be understood.
+    pub fn size(&self) -> Result<usize> {
+        Ok(fill::body(&self.on(&Layout::X86_64)?, self.length).len())
     }
 
     /// The fields of the record itself.

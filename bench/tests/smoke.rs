@@ -44,7 +44,7 @@ fn two_workloads_are_converted_in_every_case() {
 
 #[test]
 fn two_workloads_are_sent_and_received() {
-    let lines = lines(&["send", "receive", "--quick", "K1", "S10"]);
+    let lines = lines(&["send", "receive", "--quick", "--alone", "K1", "S10"]);
     let of = |group, workload, case| {
         let is = |line: &&Line| {
             [("group", group), ("workload", workload), ("case", case)].iter().all(|(k, v)| line.text(k) == *v)

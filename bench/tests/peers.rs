@@ -1,0 +1,23 @@
+//! Each peer makes of each workload the record that must arrive. Those that are not installed here are passed over.
+
+use isoform_bench::{Peers, Workload};
+
+#[test]
+fn every_peer_gives_back_the_record_of_every_workload() {
+    // Unoptimised, each move of the largest record takes its 100 KB of stack.
+    let all = std::thread::Builder::new().stack_size(64 << 20).spawn(all_workloads).unwrap();
+    all.join().unwrap();
+}
+
+fn all_workloads() {
+    let peers = Peers::new();
+    for workload in Workload::all() {
+        // They are compared before they are handed out.
+        let names: Vec<_> = peers.of(&workload).unwrap().iter().map(|peer| peer.name()).collect();
+        let crates: &[&str] = match cfg!(feature = "peers") {
+            true => &["rkyv", "rkyv access", "prost", "Apache Avro", "serde_json"],
+            false => &[],
+        };
+        assert!(crates.iter().all(|name| names.contains(name)), "{} {names:?}", workload.name);
+    }
+}
