@@ -14,6 +14,8 @@ pub enum Case {
     Front,
     /// The sender has the other byte order: s390x.
     Swap,
+    /// Both: one more double in front, and the other byte order.
+    SwapFront,
     /// The sender has the other byte order and 32 bits: powerpc.
     Swap32,
     /// The sender has the same byte order and 32 bits: i386.
@@ -35,6 +37,7 @@ impl Case {
         Case::Appended,
         Case::Front,
         Case::Swap,
+        Case::SwapFront,
         Case::Swap32,
         Case::Layout32,
         Case::Widen,
@@ -50,6 +53,7 @@ impl Case {
             Case::Appended => "appended",
             Case::Front => "front",
             Case::Swap => "swap",
+            Case::SwapFront => "swapfront",
             Case::Swap32 => "swap32",
             Case::Layout32 => "layout32",
             Case::Widen => "widen",
@@ -72,6 +76,10 @@ impl Case {
             Case::Appended => wire.fields().push(extra()),
             Case::Front => wire.fields().insert(0, extra()),
             Case::Swap => sender = Layout::S390X,
+            Case::SwapFront => {
+                sender = Layout::S390X;
+                wire.fields().insert(0, extra());
+            }
             Case::Swap32 => sender = Layout::POWERPC,
             Case::Layout32 => sender = Layout::I386,
             Case::Widen => (wire, native) = (retyped(workload, narrow), retyped(workload, wide)),

@@ -1,11 +1,13 @@
 //! The group `convert`: a verified body of one format becomes a record of another.
 //!
 //! The engine `none` stands where a body is used as it is, and does nothing but find that out; there, the interpreter is
-//! measured as well, for receivers that want a copy of their own. Where code is generated, that is the engine `generated`.
+//! measured as well, for receivers that want a copy of their own. Where code is generated, that is the engine `generated`;
+//! `plain` is the baseline of [`mod@plain`](crate::plain).
 
 use crate::compiled::{self, Compiled};
 use crate::measure::{Contestant, Times, measure, memcpy};
 use crate::place::{Memory, Place};
+use crate::plain::Plain;
 use crate::{Effort, Line, Options, Result, Workload, fill};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Body, Code, Error, Faults, Format, Plan, Rules, Verifier};
@@ -43,6 +45,7 @@ struct Pair<'a> {
     plan: Arc<Plan>,
     /// Where there is a generator, and something to be gained by it.
     code: Option<isoform_jit::Code>,
+    plain: Plain,
     verifier: Verifier,
     /// What comes, and what must become of it.
     body: Vec<u8>,
@@ -61,6 +64,7 @@ impl<'a> Pair<'a> {
         Ok(Pair {
             code: (!plan.is_direct()).then(|| isoform_jit::Code::of(&plan)).flatten(),
             plan,
+            plain: Plain::new(wire, native)?,
             verifier: Verifier::new(wire),
             body: fill::body(wire, workload.length),
             result: fill::body(native, workload.length),
@@ -70,7 +74,7 @@ impl<'a> Pair<'a> {
 
     /// Compares what everything makes of the body with the record that must arrive.
     fn check(&self) -> Result<()> {
-        let mut contestants = vec![("interpreter", self.interpreter())];
+        let mut contestants = vec![("interpreter", self.interpreter()), ("the plain interpreter", self.plain())];
         contestants.extend(self.code.iter().map(|code| ("generated code", self.generated(code))));
         for (name, baseline) in ["compiled", "compiled -O3"].into_iter().zip(self.baselines.iter().flatten()) {
             contestants.push((name, self.compiled(*baseline)));
@@ -96,6 +100,7 @@ impl<'a> Pair<'a> {
     fn lines(&self, effort: &Effort, line: Line, print: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
         let mut engines = vec!["interpreter"];
         engines.extend(self.code.as_ref().map(|_| "generated"));
+        engines.push("plain");
         if self.plan.is_direct() {
             engines.insert(0, "none");
         }
@@ -124,6 +129,7 @@ impl<'a> Pair<'a> {
         contestants.extend(self.baselines.iter().flatten().map(|&baseline| self.compiled(baseline)));
         contestants.extend(engines.iter().map(|&engine| match (engine, &self.code) {
             ("none", _) => self.none(),
+            ("plain", _) => self.plain(),
             ("generated", Some(code)) => self.generated(code),
             _ => self.interpreter(),
         }));
@@ -164,6 +170,12 @@ impl<'a> Pair<'a> {
         };
         Box::new(move |place, runs| {
             place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
+        })
+    }
+
+    fn plain(&self) -> Contestant<'_> {
+        Box::new(|place, runs| {
+            place.bytes(runs, |src, dst| _ = self.plain.run(src, dst).expect("values that fit"));
         })
     }
 

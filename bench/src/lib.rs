@@ -9,12 +9,14 @@
 pub mod case;
 pub mod compiled;
 pub mod convert;
+pub mod evolve;
 pub mod fill;
 pub mod generate;
 pub mod measure;
 pub mod options;
 pub mod peers;
 pub mod place;
+pub mod plain;
 pub mod receive;
 pub mod records;
 pub mod report;
@@ -49,6 +51,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                     peers.receive(workload, options, &mut line)?;
                 }
                 Group::Convert => convert::run(workload, options, &mut line)?,
+                Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
             }
         }

@@ -13,11 +13,13 @@ pub enum Group {
     Convert,
     /// Formats that have never been seen.
     Generate,
+    /// Fields that the receiver does not expect.
+    Evolve,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert, Group::Generate];
+    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Group {
             Group::Receive => "receive",
             Group::Convert => "convert",
             Group::Generate => "generate",
+            Group::Evolve => "evolve",
         }
     }
 }
@@ -51,9 +54,9 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--alone] [--quick]
 
-  GROUP     send receive convert generate                         default: all
+  GROUP     send receive convert generate evolve                  default: all
   WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
-  CASE      same appended front swap swap32 layout32 widen narrow project shuffled
+  CASE      same appended front swap swapfront swap32 layout32 widen narrow project shuffled
   --json    one object a line instead of a table
   --alone   without peers
   --quick   only see that everything runs

@@ -13,6 +13,11 @@ impl Line {
         Line(Map::new()).word("group", group).word("workload", workload)
     }
 
+    /// The same line in another group.
+    pub fn within(self, group: &str) -> Line {
+        self.word("group", group)
+    }
+
     /// The same line with a word.
     pub fn word(mut self, key: &str, word: &str) -> Line {
         self.0.insert(key.into(), word.into());
@@ -100,6 +105,18 @@ const RECEIVE: Columns = Columns {
     ],
 };
 
+const EVOLVE: Columns = Columns {
+    title: "evolve: ns where the receiver does not expect a field, in both steps: from a body, and from a whole message",
+    words: &["workload", "case", "step", "engine"],
+    figures: &[
+        ("memcpy", "memcpy_ns", false),
+        ("compiled", "compiled_ns", false),
+        ("engine", "ns", false),
+        ("| memcpy", "rotating_memcpy_ns", false),
+        ("engine", "rotating_ns", false),
+    ],
+};
+
 const GENERATE: Columns = Columns {
     title: "generate: ns from the description of an unknown format to its first record; ns until there is code, and bytes of it",
     words: &["workload", "case"],
@@ -126,6 +143,7 @@ impl Table {
             "send" => &SEND,
             "receive" => &RECEIVE,
             "generate" => &GENERATE,
+            "evolve" => &EVOLVE,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

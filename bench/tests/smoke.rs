@@ -22,11 +22,12 @@ fn two_workloads_are_converted_in_every_case() {
         found.map(|line| line.text("engine")).collect::<Vec<_>>()
     };
     let has_generator = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
-    let converting: &[&str] = if has_generator { &["interpreter", "generated"] } else { &["interpreter"] };
+    let converting: &[&str] =
+        if has_generator { &["interpreter", "generated", "plain"] } else { &["interpreter", "plain"] };
     for workload in ["K1", "S10"] {
-        assert_eq!(engines(workload, "same"), ["none", "interpreter"]);
-        assert_eq!(engines(workload, "appended"), ["none", "interpreter"]);
-        for case in ["front", "swap", "swap32", "layout32", "widen", "narrow", "shuffled"] {
+        assert_eq!(engines(workload, "same"), ["none", "interpreter", "plain"]);
+        assert_eq!(engines(workload, "appended"), ["none", "interpreter", "plain"]);
+        for case in ["front", "swap", "swapfront", "swap32", "layout32", "widen", "narrow", "shuffled"] {
             assert_eq!(engines(workload, case), converting, "{workload} {case}");
         }
         assert!(engines(workload, "project").is_empty());
@@ -84,6 +85,18 @@ fn a_line_of_json_begins_with_what_it_is_about() {
         let json = lines(words)[0].json();
         assert!(json.starts_with(start), "{json}");
     }
+}
+
+#[test]
+fn an_unexpected_field_is_measured_in_both_steps() {
+    let lines = lines(&["evolve", "--quick", "K1", "M100"]);
+    for step in ["convert", "receive"] {
+        let of = lines.iter().filter(|line| line.text("step") == step && line.text("workload") == "K1");
+        let mut cases: Vec<_> = of.map(|line| line.text("case")).collect();
+        cases.dedup();
+        assert_eq!(cases, ["same", "appended", "front", "swap", "swapfront"]);
+    }
+    assert!(lines.iter().all(|line| line.text("group") == "evolve" && line.text("workload") != "M100"));
 }
 
 #[test]
