@@ -165,66 +165,51 @@ struct Numbers {
 
 impl Numbers {
     fn convert(&self, sizes: [usize; 2], src: &[u8], dst: &mut [u8]) -> Result<(), Misfit> {
-        let [wire, native] = self.machines;
-        match (self.class, sizes) {
-            (_, [a, b]) if a == b && wire.order == native.order => {
+        match sizes {
+            [a, b] if a == b && (a == 1 || self.machines[0].order == self.machines[1].order) => {
                 dst.copy_from_slice(src);
                 Ok(())
             }
-            (_, [1, 1]) => each(src, dst, |byte: [u8; 1]| Ok(byte)),
-            (_, [2, 2]) => each(src, dst, |[a, b]: [u8; 2]| Ok([b, a])),
-            (_, [4, 4]) => each(src, dst, |bytes: [u8; 4]| Ok(u32::from_le_bytes(bytes).to_be_bytes())),
-            (_, [8, 8]) => each(src, dst, |bytes: [u8; 8]| Ok(u64::from_le_bytes(bytes).to_be_bytes())),
-            (Class::Float, [4, 8]) => {
-                self.each(src, dst, |bits: u64| Ok(f64::from(f32::from_bits(bits as u32)).to_bits()), sizes)
-            }
-            (Class::Float, _) => self.each(
-                src,
-                dst,
-                |bits| {
-                    let value = f64::from_bits(bits);
-                    let narrow = value as f32;
-                    let misfit = narrow.is_infinite() && value.is_finite() || narrow == 0.0 && value != 0.0;
-                    if misfit { Err(Misfit) } else { Ok(narrow.to_bits().into()) }
-                },
-                sizes,
-            ),
-            (Class::Signed, [from, to]) => self.each(
-                src,
-                dst,
-                |bits| {
-                    let (unused, lost) = (64 - 8 * from as u32, 64 - 8 * to as u32);
-                    let value = (bits as i64) << unused >> unused;
-                    if value << lost >> lost == value { Ok(value as u64) } else { Err(Misfit) }
-                },
-                sizes,
-            ),
-            (Class::Unsigned, [_, to]) => self.each(
-                src,
-                dst,
-                |bits| {
-                    if to == 8 || bits >> (8 * to) == 0 { Ok(bits) } else { Err(Misfit) }
-                },
-                sizes,
-            ),
+            [2, 2] => each(src, dst, |[a, b]: [u8; 2]| Ok([b, a])),
+            [4, 4] => each(src, dst, |bytes: [u8; 4]| Ok(u32::from_le_bytes(bytes).to_be_bytes())),
+            [8, 8] => each(src, dst, |bytes: [u8; 8]| Ok(u64::from_le_bytes(bytes).to_be_bytes())),
+            [4, 8] => self.resize::<4, 8>(src, dst),
+            [8, 4] => self.resize::<8, 4>(src, dst),
+            _ => unreachable!("no case has other sizes"),
         }
     }
 
-    /// Reads, converts and writes one number after the other.
-    #[inline]
-    fn each(
-        &self,
-        src: &[u8],
-        dst: &mut [u8],
-        convert: impl Fn(u64) -> Result<u64, Misfit>,
-        [from, to]: [usize; 2],
-    ) -> Result<(), Misfit> {
-        for (src, dst) in src.chunks_exact(from).zip(dst.chunks_exact_mut(to)) {
-            let bits = convert(self.machines[0].read(src))?;
-            self.machines[1].write(dst, bits & (u64::MAX >> (64 - 8 * to)));
+    fn resize<const A: usize, const B: usize>(&self, src: &[u8], dst: &mut [u8]) -> Result<(), Misfit> {
+        let [wire, native] = self.machines;
+        let resized = |bytes: [u8; A], convert: fn(u64) -> Result<u64, Misfit>| {
+            let mut result = [0; B];
+            native.write(&mut result, convert(wire.read(&bytes))? & (u64::MAX >> (64 - 8 * B)));
+            Ok(result)
+        };
+        match (self.class, A < B) {
+            (Class::Float, true) => each(src, dst, |bytes| resized(bytes, |bits| Ok(widened(bits)))),
+            (Class::Float, false) => each(src, dst, |bytes| resized(bytes, narrowed)),
+            (Class::Signed, true) => each(src, dst, |bytes| resized(bytes, |bits| Ok(bits as i32 as u64))),
+            (Class::Signed, false) => each(src, dst, |bytes| {
+                resized(bytes, |bits| if bits as i32 as u64 == bits { Ok(bits) } else { Err(Misfit) })
+            }),
+            (Class::Unsigned, true) => each(src, dst, |bytes| resized(bytes, Ok)),
+            (Class::Unsigned, false) => {
+                each(src, dst, |bytes| resized(bytes, |bits| if bits >> 32 == 0 { Ok(bits) } else { Err(Misfit) }))
+            }
         }
-        Ok(())
     }
+}
+
+fn widened(bits: u64) -> u64 {
+    f64::from(f32::from_bits(bits as u32)).to_bits()
+}
+
+fn narrowed(bits: u64) -> Result<u64, Misfit> {
+    let value = f64::from_bits(bits);
+    let narrow = value as f32;
+    let misfit = narrow.is_infinite() && value.is_finite() || narrow == 0.0 && value != 0.0;
+    if misfit { Err(Misfit) } else { Ok(narrow.to_bits().into()) }
 }
 
 #[inline]
