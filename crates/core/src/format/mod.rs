@@ -208,6 +208,7 @@ impl Format {
     }
 
     /// Bytes of the record itself, without what its pointers point at.
+    #[inline]
     pub fn size(&self) -> usize {
         self.0.root.size()
     }
@@ -218,6 +219,7 @@ impl Format {
     }
 
     /// The name of this format on the wire.
+    #[inline]
     pub fn token(&self) -> Token {
         self.0.token
     }
@@ -229,6 +231,7 @@ impl Format {
 }
 
 impl PartialEq for Format {
+    #[inline]
     fn eq(&self, other: &Format) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.token == other.0.token
     }

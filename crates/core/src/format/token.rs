@@ -38,11 +38,13 @@ impl Token {
     }
 
     /// The token of these bytes, as they stand in a message.
+    #[inline]
     pub const fn from_bytes(bytes: [u8; 16]) -> Token {
         Token(bytes)
     }
 
     /// Its bytes, as they stand in a message.
+    #[inline]
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }

@@ -51,20 +51,26 @@ impl Header {
     /// [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`] if this reader must not go on.
     #[inline]
     pub fn parse(bytes: &[u8; HEADER]) -> Result<Header> {
-        Header::check_start(bytes)?;
-        let flags = Flags { critical: bytes[5], ignorable: bytes[6] };
-        if flags.critical != 0 || bytes[7] != 0 {
-            let came = format_args!("{:#04x} and {:#04x}", flags.critical, bytes[7]);
-            return Err(Error::new(Code::Flags).expected("none that must be known").came(came));
+        if bytes[..4] != MAGIC || [bytes[4], bytes[5], bytes[7]] != [VERSION, 0, 0] {
+            return Err(Header::refuse(bytes));
         }
+        let flags = Flags { critical: 0, ignorable: bytes[6] };
         let (mut token, mut length) = ([0; 16], [0; 8]);
         token.copy_from_slice(&bytes[8..24]);
         length.copy_from_slice(&bytes[24..]);
         Ok(Header { token: Token::from_bytes(token), length: u64::from_le_bytes(length), flags })
     }
 
+    /// What is wrong with a header that this reader does not understand.
+    #[cold]
+    fn refuse(bytes: &[u8; HEADER]) -> Error {
+        let came = format_args!("{:#04x} and {:#04x}", bytes[5], bytes[7]);
+        let flags = || Error::new(Code::Flags).expected("none that must be known").came(came);
+        Header::check_start(bytes).err().unwrap_or_else(flags)
+    }
+
     /// Refuses bytes that no header begins with, as soon as they are there.
-    #[inline]
+    #[cold]
     pub(super) fn check_start(bytes: &[u8]) -> Result<()> {
         let there = bytes.len().min(4);
         if bytes[..there] != MAGIC[..there] {
@@ -78,6 +84,7 @@ impl Header {
     }
 
     /// Whether the body is a description.
+    #[inline]
     pub fn is_description(&self) -> bool {
         self.token == Token::ZERO
     }

@@ -171,6 +171,11 @@ impl Checks {
         let record = Collector::default().structure(format.structure());
         Checks { machine: format.machine(), record }
     }
+
+    /// Whether any bytes of the right length are a body.
+    pub(super) fn are_none(&self) -> bool {
+        self.record.fields.is_empty()
+    }
 }
 
 impl Checked {
