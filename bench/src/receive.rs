@@ -93,7 +93,7 @@ impl<T: Sent> Receiver<T> {
 
     #[inline]
     fn borrowed<'m>(&'m mut self, bytes: &'m [u8]) -> isoform::Result<&'m T::Native<'m>> {
-        let incoming = Incoming::parse(&bytes[..self.message], &self.registry)?;
+        let incoming = Incoming::parse(&bytes[..self.message], &mut self.registry)?;
         self.decoder.decode(&incoming)
     }
 
@@ -104,7 +104,7 @@ impl<T: Sent> Receiver<T> {
         let dst = &mut dst[..self.message];
         let Split::Whole { header, .. } = split(dst)? else { unreachable!("it is whole") };
         let format = self.registry.lookup(header.token)?;
-        self.decoder.decode_in_place(&format, &mut dst[HEADER..])
+        self.decoder.decode_in_place(format, &mut dst[HEADER..])
     }
 
     /// Compares the record that comes out with the one that must arrive.

@@ -55,7 +55,7 @@ fn read(stream: &[u8]) -> VecDeque<Event> {
         };
         events.push_back(event.clone());
         if events.len() == 1 {
-            alone(stream, reader.registry(), &event);
+            alone(stream, &mut reader.registry().clone(), &event);
         }
         if let Event::Ended(why) = event {
             assert!(why.is_some() || reader.position().next_multiple_of(16) >= stream.len() as u64);
@@ -66,7 +66,7 @@ fn read(stream: &[u8]) -> VecDeque<Event> {
 }
 
 /// The first message is the same outside of a stream, where a description is none.
-fn alone(stream: &[u8], registry: &Registry, first: &Event) {
+fn alone(stream: &[u8], registry: &mut Registry, first: &Event) {
     match (Incoming::parse(stream, registry), first) {
         (Ok(message), Event::Message(token, body)) => {
             assert_eq!((message.token(), message.body()), (*token, &body[..]))

@@ -1,9 +1,90 @@
 //! Tables by token.
 //!
 //! Tokens are hashes already: it is enough to mix them with a number that is unknown to whoever could make some that
-//! collide. That takes a nanosecond, where the standard hasher takes ten.
+//! collide. That takes a nanosecond, where the standard hasher takes ten. And the token that comes next is most often the
+//! one that came last, which [`Recent`] finds by comparing.
 
+use isoform_core::Token;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// Values by token. Each has a place, which it keeps.
+pub(crate) struct Recent<V> {
+    entries: Vec<(Token, V)>,
+    places: HashMap<Token, usize, Key>,
+    /// The place that was found last.
+    last: usize,
+}
+
+impl<V> Default for Recent<V> {
+    fn default() -> Self {
+        Recent { entries: Vec::new(), places: HashMap::default(), last: 0 }
+    }
+}
+
+impl<V> Recent<V> {
+    /// The place of the value of this token.
+    #[inline(always)]
+    pub(crate) fn find(&mut self, token: Token) -> Option<usize> {
+        match self.entries.get(self.last) {
+            Some((last, _)) if *last == token => Some(self.last),
+            _ => self.search(token),
+        }
+    }
+
+    // Apart, so that `find` is short enough to be a part of its callers.
+    #[inline(never)]
+    fn search(&mut self, token: Token) -> Option<usize> {
+        self.last = *self.places.get(&token)?;
+        Some(self.last)
+    }
+
+    /// The value at a place.
+    ///
+    /// # Panics
+    /// If it has none.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> &V {
+        &self.entries[place].1
+    }
+
+    /// As [`at`](Recent::at).
+    #[inline]
+    pub(crate) fn at_mut(&mut self, place: usize) -> &mut V {
+        &mut self.entries[place].1
+    }
+
+    /// Puts a value of a token that has none at the end, and returns its place.
+    pub(crate) fn push(&mut self, token: Token, value: V) -> usize {
+        self.places.insert(token, self.entries.len());
+        self.entries.push((token, value));
+        self.last = self.entries.len() - 1;
+        self.last
+    }
+
+    /// Puts a value, of a token that may have none, in the place of another.
+    pub(crate) fn replace(&mut self, place: usize, token: Token, value: V) {
+        self.places.remove(&self.entries[place].0);
+        self.places.insert(token, place);
+        self.entries[place] = (token, value);
+        self.last = place;
+    }
+
+    /// All values, by their places.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.places.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
 
 /// Makes hashes of tokens, each time with another key.
 #[derive(Clone)]
@@ -18,6 +99,7 @@ impl Default for Key {
 impl BuildHasher for Key {
     type Hasher = Mix;
 
+    #[inline]
     fn build_hasher(&self) -> Mix {
         Mix(self.0)
     }
@@ -28,10 +110,9 @@ pub(crate) struct Mix(u64);
 impl Hasher for Mix {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for word in bytes.chunks(8) {
-            let word = word.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            self.write_u64(word);
-        }
+        let (words, rest) = bytes.as_chunks();
+        debug_assert!(rest.is_empty(), "a token is two words");
+        words.iter().for_each(|word| self.write_u64(u64::from_le_bytes(*word)));
     }
 
     #[inline]
@@ -48,5 +129,29 @@ impl Hasher for Mix {
     #[inline]
     fn finish(&self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_places() {
+        let tokens: Vec<Token> = (0..100).map(|i| Token::from_bytes([i; 16])).collect();
+        let mut recent = Recent::default();
+        for (i, &token) in tokens.iter().enumerate() {
+            assert_eq!(recent.find(token), None);
+            assert_eq!(recent.push(token, i), i);
+        }
+        for i in [0, 99, 99, 7, 50] {
+            assert_eq!(recent.find(tokens[i]), Some(i));
+            assert_eq!(*recent.at(i), i);
+        }
+        let other = Token::from_bytes([200; 16]);
+        recent.replace(7, other, 700);
+        assert_eq!((recent.find(tokens[7]), recent.find(other), *recent.at(7)), (None, Some(7), 700));
+        recent.clear();
+        assert!(recent.len() == 0 && recent.find(other).is_none());
     }
 }

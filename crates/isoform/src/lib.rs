@@ -18,9 +18,9 @@
 //! let bytes = encoder.encode(&Point { x: 1.0, y: 2.0 })?.to_vec();
 //!
 //! // .. and there it is received, by whoever knows its format.
-//! let registry = Registry::new();
+//! let mut registry = Registry::new();
 //! registry.register(Point::format())?;
-//! let message = Incoming::parse(&bytes, &registry)?;
+//! let message = Incoming::parse(&bytes, &mut registry)?;
 //! let mut decoder = Decoder::<Point>::new();
 //! assert_eq!(decoder.decode(&message)?, &Point { x: 1.0, y: 2.0 });
 //! # Ok::<(), isoform::Error>(())

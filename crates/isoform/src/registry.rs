@@ -4,7 +4,7 @@
 //! [`Resolver`] finds. What the program itself declares is [registered](Registry::register) and stays; what was learned
 //! from others is bounded, so that no peer can fill the memory with descriptions.
 
-use crate::keyed::Key;
+use crate::keyed::{Key, Recent};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use portable_atomic::{AtomicU64, Ordering};
 use std::cmp::Reverse;
@@ -23,6 +23,9 @@ pub trait Resolver: Send + Sync {
 
 /// The formats that are known here. Cheap to clone: clones share what they know, also between threads.
 ///
+/// Each clone remembers where it has found formats, so that [`lookup`](Registry::lookup) takes no lock: let every thread
+/// have one of its own, and keep it.
+///
 /// ```
 /// # use isoform_core::{ByteOrder, Element, Field, Format, Machine, Structure};
 /// # let machine = Machine { order: ByteOrder::Big, pointer: 4 };
@@ -32,29 +35,36 @@ pub trait Resolver: Send + Sync {
 /// # };
 /// # let format = Format::new(Structure::new("Gauge", machine, 4, 4, vec![depth])?.into())?;
 /// use isoform::Registry;
-/// let registry = Registry::new();
+/// let mut registry = Registry::new();
 /// assert_eq!(registry.lookup(format.token()).unwrap_err().token(), Some(format.token()));
 /// let learned = registry.learn(format.description().as_bytes())?;
 /// assert_eq!(learned.name(), "Gauge");
-/// assert_eq!(registry.lookup(format.token())?, format);
+/// assert_eq!(registry.lookup(format.token())?, &format);
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
-#[derive(Clone, Default)]
-pub struct Registry(Arc<Shared>);
+#[derive(Default)]
+pub struct Registry {
+    shared: Arc<Shared>,
+    /// What this clone has looked up: never more than `shared` keeps, but for the last one.
+    recent: Recent<Arc<Entry>>,
+    /// What the descriptions of those have together.
+    bytes: usize,
+}
 
 #[derive(Default)]
 struct Shared {
     limits: Limits,
     table: RwLock<Table>,
-    /// Counts uses, so that the format whose last use is longest ago can be told.
+    /// Counts the descriptions that came, by twos: what is used before the next one comes is used at the odd time between.
+    /// So it can be told which formats have not been used for longest, and using one most often writes nothing.
     clock: AtomicU64,
     resolver: RwLock<Option<Arc<dyn Resolver>>>,
 }
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<Token, Entry, Key>,
-    /// Every learned format, under a count of uses that is not later than its last use.
+    entries: HashMap<Token, Arc<Entry>, Key>,
+    /// Every learned format, under a time that is not later than its last use.
     oldest: BinaryHeap<Reverse<(u64, Token)>>,
     /// What their descriptions have together.
     bytes: usize,
@@ -62,8 +72,12 @@ struct Table {
 
 struct Entry {
     format: Format,
+    /// When its description came, or it was looked up, for the last time; or [`FORGOTTEN`].
     used: AtomicU64,
 }
+
+/// When an entry was used that is no longer in the table.
+const FORGOTTEN: u64 = u64::MAX;
 
 impl Registry {
     /// A registry that knows nothing yet.
@@ -71,21 +85,22 @@ impl Registry {
         Registry::default()
     }
 
-    /// The same, with limits for what is learned, and for the streams that are read with it. Registered formats have
+    /// The same, with limits for what is learned, and for the messages that are read with it. Registered formats have
     /// none. A registry that keeps less than the default may forget a format that a writer takes to be known, whose
     /// messages are then refused.
     pub fn within(limits: Limits) -> Registry {
-        Registry(Arc::new(Shared { limits, ..Shared::default() }))
+        Registry { shared: Arc::new(Shared { limits, ..Shared::default() }), ..Registry::default() }
     }
 
     /// What is put up with.
+    #[inline]
     pub fn limits(&self) -> &Limits {
-        &self.0.limits
+        &self.shared.limits
     }
 
     /// Asks `resolver` from now on for formats that are not known here.
     pub fn set_resolver(&self, resolver: impl Resolver + 'static) {
-        *self.0.resolver.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(resolver));
+        *self.shared.resolver.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(resolver));
     }
 
     /// Makes a format of this program known for good.
@@ -93,15 +108,7 @@ impl Registry {
     /// # Errors
     /// [`Code::TokenMismatch`] if another description is known under its token.
     pub fn register(&self, format: &Format) -> Result<()> {
-        let mut table = self.write();
-        if let Some(known) = table.entries.get(&format.token()) {
-            same(known, format.description().as_bytes())?;
-        }
-        let learned = table.oldest.len();
-        table.oldest.retain(|Reverse((_, token))| *token != format.token());
-        table.bytes -= (learned - table.oldest.len()) * length(format);
-        table.entries.insert(format.token(), Entry { format: format.clone(), used: self.now().into() });
-        Ok(())
+        self.write().register(format)
     }
 
     /// The format of these description bytes, known from now on. A format that is known already is not parsed again.
@@ -109,15 +116,7 @@ impl Registry {
     /// # Errors
     /// As [`Format::parse_within`]; [`Code::TokenMismatch`] if another description is known under its token.
     pub fn learn(&self, description: &[u8]) -> Result<Format> {
-        self.limits().admit_description(description.len() as u64)?;
-        let token = Token::of(description);
-        if let Some(known) = self.read().entries.get(&token) {
-            same(known, description)?;
-            return Ok(self.used(known));
-        }
-        let format = Format::parse_within(description, self.limits())?;
-        self.write().learned(&format, self.now(), self.limits());
-        Ok(format)
+        self.entry(description).map(|entry| entry.format.clone())
     }
 
     /// The format of a token: from what is known here, else by asking the [resolver](Registry::set_resolver), which may
@@ -126,22 +125,14 @@ impl Registry {
     /// # Errors
     /// [`Error::unknown_format`]; [`Code::TokenMismatch`] if the resolver answers with another format's description;
     /// whatever the resolver reports.
-    pub fn lookup(&self, token: Token) -> Result<Format> {
-        if let Some(format) = self.known(token) {
-            return Ok(format);
-        }
-        let resolver = self.0.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
-        let came = Token::of(&description);
-        if came != token {
-            return Err(Error::new(Code::TokenMismatch).expected(token).came(came));
-        }
-        self.learn(&description)
+    #[inline(always)]
+    pub fn lookup(&mut self, token: Token) -> Result<&Format> {
+        self.place(token).map(|place| self.at(place))
     }
 
     /// The format of a token if it is known here, without asking anyone.
     pub fn known(&self, token: Token) -> Option<Format> {
-        self.read().entries.get(&token).map(|entry| self.used(entry))
+        self.find(token).map(|entry| entry.format.clone())
     }
 
     /// Every format that is known here, by name.
@@ -151,24 +142,87 @@ impl Registry {
         formats
     }
 
-    fn now(&self) -> u64 {
-        self.0.clock.fetch_add(1, Ordering::Relaxed)
+    /// As [`lookup`](Registry::lookup): the place of the format, which is good until the next one is looked up.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, token: Token) -> Result<usize> {
+        match self.recent(token) {
+            Some(place) => Ok(place),
+            None => self.look_further(token),
+        }
     }
 
-    fn used(&self, entry: &Entry) -> Format {
-        // Most often it is the one that was used last, and nothing needs to be written.
-        if entry.used.load(Ordering::Relaxed) + 1 != self.0.clock.load(Ordering::Relaxed) {
-            entry.used.store(self.now(), Ordering::Relaxed);
+    /// The place of a format that this clone has looked up before, unless it has been forgotten since.
+    #[inline(always)]
+    pub(crate) fn recent(&mut self, token: Token) -> Option<usize> {
+        let place = self.recent.find(token)?;
+        self.recent.at(place).is_used(&self.shared).then_some(place)
+    }
+
+    /// The format at a place.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> &Format {
+        &self.recent.at(place).format
+    }
+
+    /// As `lookup`, of a format that is not a recent one.
+    #[cold]
+    fn look_further(&mut self, token: Token) -> Result<usize> {
+        let entry = match self.find(token) {
+            Some(entry) => entry,
+            None => self.ask(token)?,
+        };
+        if let Some(place) = self.recent.find(token) {
+            *self.recent.at_mut(place) = entry;
+            return Ok(place);
         }
-        entry.format.clone()
+        let (limits, length) = (self.shared.limits, length(&entry.format));
+        if self.recent.len() >= limits.formats || self.bytes + length > limits.registry {
+            self.recent.clear();
+            self.bytes = 0;
+        }
+        self.bytes += length;
+        Ok(self.recent.push(token, entry))
+    }
+
+    fn find(&self, token: Token) -> Option<Arc<Entry>> {
+        self.read().entries.get(&token).filter(|entry| entry.is_used(&self.shared)).cloned()
+    }
+
+    fn ask(&self, token: Token) -> Result<Arc<Entry>> {
+        let resolver = self.shared.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
+        let came = Token::of(&description);
+        if came != token {
+            return Err(Error::new(Code::TokenMismatch).expected(token).came(came));
+        }
+        self.entry(&description)
+    }
+
+    /// As `learn`.
+    fn entry(&self, description: &[u8]) -> Result<Arc<Entry>> {
+        self.limits().admit_description(description.len() as u64)?;
+        let now = self.shared.clock.fetch_add(2, Ordering::Relaxed) + 2;
+        if let Some(known) = self.find(Token::of(description)) {
+            same(&known, description)?;
+            return Ok(known);
+        }
+        let format = Format::parse_within(description, self.limits())?;
+        Ok(self.write().learned(format, now, self.limits()))
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Table> {
-        self.0.table.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Table> {
-        self.0.table.write().unwrap_or_else(PoisonError::into_inner)
+        self.shared.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Another one that knows the same.
+impl Clone for Registry {
+    fn clone(&self) -> Registry {
+        Registry { shared: self.shared.clone(), ..Registry::default() }
     }
 }
 
@@ -178,14 +232,56 @@ impl fmt::Debug for Registry {
     }
 }
 
+impl Entry {
+    fn new(format: Format, used: u64) -> Arc<Entry> {
+        Arc::new(Entry { format, used: used.into() })
+    }
+
+    /// Notes that it is used, and returns whether it may be: it may not if it has been forgotten.
+    #[inline]
+    fn is_used(&self, shared: &Shared) -> bool {
+        let (used, now) = (self.used.load(Ordering::Relaxed), shared.clock.load(Ordering::Relaxed) + 1);
+        used == now || self.note(used, now)
+    }
+
+    #[cold]
+    fn note(&self, used: u64, now: u64) -> bool {
+        // Whoever was faster has noted as much, or has forgotten it.
+        let noted = |used| (used < now).then_some(now);
+        used != FORGOTTEN && self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted) != Err(FORGOTTEN)
+    }
+
+    /// Forgets it, if `then` was its last use.
+    fn forget(&self, then: u64) -> std::result::Result<u64, u64> {
+        self.used.compare_exchange(then, FORGOTTEN, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
 impl Table {
+    /// Adds a format that stays.
+    fn register(&mut self, format: &Format) -> Result<()> {
+        if let Some(known) = self.entries.get(&format.token()) {
+            same(known, format.description().as_bytes())?;
+        }
+        let learned = self.oldest.len();
+        self.oldest.retain(|Reverse((_, token))| *token != format.token());
+        self.bytes -= (learned - self.oldest.len()) * length(format);
+        self.entries.entry(format.token()).or_insert_with(|| Entry::new(format.clone(), 0));
+        Ok(())
+    }
+
     /// Adds a format within the limits, unless another thread was faster.
-    fn learned(&mut self, format: &Format, used: u64, limits: &Limits) {
-        if let hash_map::Entry::Vacant(place) = self.entries.entry(format.token()) {
-            place.insert(Entry { format: format.clone(), used: used.into() });
-            self.oldest.push(Reverse((used, format.token())));
-            self.bytes += length(format);
-            self.evict(limits);
+    fn learned(&mut self, format: Format, used: u64, limits: &Limits) -> Arc<Entry> {
+        let token = format.token();
+        match self.entries.entry(token) {
+            hash_map::Entry::Occupied(known) => known.get().clone(),
+            hash_map::Entry::Vacant(place) => {
+                self.oldest.push(Reverse((used, token)));
+                self.bytes += length(&format);
+                let entry = place.insert(Entry::new(format, used)).clone();
+                self.evict(limits);
+                entry
+            }
         }
     }
 
@@ -194,9 +290,13 @@ impl Table {
     fn evict(&mut self, limits: &Limits) {
         while self.oldest.len() > limits.formats || self.bytes > limits.registry {
             let Some(Reverse((then, token))) = self.oldest.pop() else { return };
-            match self.entries.get(&token).map(|entry| entry.used.load(Ordering::Relaxed)) {
-                Some(used) if used > then => self.oldest.push(Reverse((used, token))),
-                _ => self.bytes -= self.entries.remove(&token).map_or(0, |entry| length(&entry.format)),
+            let Some(entry) = self.entries.get(&token) else { continue };
+            match entry.forget(then) {
+                Err(used) => self.oldest.push(Reverse((used, token))),
+                Ok(_) => {
+                    self.bytes -= length(&entry.format);
+                    self.entries.remove(&token);
+                }
             }
         }
     }
@@ -237,7 +337,7 @@ mod tests {
 
     #[test]
     fn the_oldest_use_is_forgotten_first() {
-        let registry = keeping(3);
+        let mut registry = keeping(3);
         let [a, b, c] = ["a", "b", "c"].map(|name| learn(&registry, name));
         registry.lookup(a).unwrap();
         learn(&registry, "b");
@@ -245,6 +345,43 @@ mod tests {
         assert!(registry.known(c).is_none());
         assert!(registry.known(a).is_some() && registry.known(b).is_some());
         assert_eq!(registry.lookup(c).unwrap_err().token(), Some(c));
+    }
+
+    #[test]
+    fn clones_remember_nothing_that_is_forgotten() {
+        let mut registry = keeping(2);
+        let mut other = registry.clone();
+        let [a, b] = ["a", "b"].map(|name| learn(&registry, name));
+        assert!(registry.lookup(a).is_ok() && other.lookup(a).is_ok() && other.lookup(b).is_ok());
+        // That is known to all clones of which one has been used last, also by a look-up that took no lock.
+        learn(&other, "b");
+        let c = learn(&other, "c");
+        assert!(registry.lookup(b).is_ok());
+        let d = learn(&registry, "d");
+        assert!(registry.lookup(b).is_ok() && other.lookup(d).is_ok());
+        for clone in [&mut registry, &mut other] {
+            assert_eq!(clone.lookup(a).unwrap_err().token(), Some(a));
+            assert_eq!(clone.lookup(c).unwrap_err().token(), Some(c));
+        }
+        // What comes back is found again, in the place that it had.
+        learn(&other, "a");
+        assert!(registry.lookup(a).is_ok() && other.lookup(a).is_ok());
+        assert_eq!(registry.recent.len(), 2);
+    }
+
+    #[test]
+    fn a_clone_remembers_no_more_than_is_kept() {
+        let mut registry = keeping(3);
+        for i in 0..20 {
+            let token = learn(&registry, &format!("f{i}"));
+            assert_eq!(registry.lookup(token).unwrap().token(), token);
+            assert!(registry.recent.len() <= 3);
+        }
+        let mut registry = keeping(0);
+        let own = format("own");
+        registry.register(&own).unwrap();
+        assert_eq!(registry.lookup(own.token()).unwrap(), &own);
+        assert!(registry.lookup(learn(&registry.clone(), "other")).is_err());
     }
 
     #[test]
@@ -268,7 +405,7 @@ mod tests {
     #[test]
     fn descriptions_take_no_more_than_they_may_together() {
         let length = length(&format("a"));
-        let registry = Registry::within(Limits { registry: 3 * length, ..Limits::default() });
+        let mut registry = Registry::within(Limits { registry: 3 * length, ..Limits::default() });
         let [a, b, c] = ["a", "b", "c"].map(|name| learn(&registry, name));
         assert_eq!(registry.formats().len(), 3);
         // Registered, a format does not count, and leaves its room to another.
@@ -279,7 +416,7 @@ mod tests {
         learn(&registry, "ee");
         assert!(registry.known(c).is_none(), "one byte more than may be");
         assert!(registry.known(a).is_some() && registry.known(b).is_some());
-        assert_eq!(registry.0.table.read().unwrap().bytes, 2 * length + 1);
+        assert_eq!(registry.shared.table.read().unwrap().bytes, 2 * length + 1);
     }
 
     #[test]
@@ -324,14 +461,14 @@ mod tests {
     #[test]
     fn a_resolver_is_asked_and_not_trusted() {
         let (good, wrong, none) = (format("good"), format("wrong").token(), format("none").token());
-        let registry = Registry::new();
+        let mut registry = Registry::new();
         registry.set_resolver(Answers(vec![(good.token(), good.clone()), (wrong, good.clone())]));
         assert_eq!(registry.lookup(none).unwrap_err(), Error::unknown_format(none));
         assert_eq!(registry.lookup(wrong).unwrap_err().code(), Code::TokenMismatch);
         assert!(registry.known(good.token()).is_none());
-        assert_eq!(registry.lookup(good.token()).unwrap(), good);
+        assert_eq!(registry.lookup(good.token()).unwrap(), &good);
         registry.set_resolver(Answers(vec![]));
-        assert_eq!(registry.clone().lookup(good.token()).unwrap(), good);
+        assert_eq!(registry.clone().lookup(good.token()).unwrap(), &good);
     }
 
     #[test]
@@ -339,10 +476,10 @@ mod tests {
         let registry = keeping(8);
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let registry = &registry;
+                let mut registry = registry.clone();
                 scope.spawn(move || {
                     for i in 0..200 {
-                        let token = learn(registry, &format!("f{}", (i * 7 + thread) % 20));
+                        let token = learn(&registry, &format!("f{}", (i * 7 + thread) % 20));
                         let _ = registry.lookup(token);
                     }
                 });

@@ -1,8 +1,9 @@
 //! A steady sender and a steady receiver allocate nothing.
 #![cfg(not(miri))]
 
-use isoform::stream::Writer;
-use isoform::{Decoder, Encoder, Header, Incoming, Layout, Record, Shape, Slice, Str, Value, value};
+use isoform::message::HEADER;
+use isoform::stream::{Reader, Writer};
+use isoform::{Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Value, value};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 
@@ -129,4 +130,72 @@ fn decoding_allocates_nothing() {
         assert_eq!((track.small.len(), track.names[2].to_bytes()), (100, &b"ccc"[..]));
     };
     assert_eq!(allocations(round), 0);
+}
+
+#[test]
+fn looking_up_formats_allocates_nothing() {
+    let mut registry = Registry::new();
+    let messages: Vec<Vec<u8>> = (0..50)
+        .map(|i| {
+            let shape = Shape::new(format!("Gappy{i}")).field("flag", "boolean").field("value", "f64");
+            let format = shape.on(&Layout::X86_64).unwrap();
+            registry.register(&format).unwrap();
+            [&Header::new(format.token(), 16).to_bytes()[..], &[0; 16]].concat()
+        })
+        .collect();
+    let mut decoder = Decoder::<Gappy>::new();
+    let round = || {
+        for bytes in &messages {
+            let message = Incoming::parse(bytes, &mut registry).unwrap();
+            assert_eq!(message.view().unwrap().f64("value").unwrap(), 0.0);
+            assert!(!decoder.decode(&message).unwrap().flag);
+        }
+    };
+    assert_eq!(allocations(round), 0);
+}
+
+#[test]
+fn receiving_in_place_allocates_nothing() {
+    let values = [0.5; 100];
+    let names = [Str::new(c"one"), Str::NULL];
+    let (small, large) = (Slice::from(&values[..5]), Slice::from(&values));
+    let track = Track { name: Str::new(c"name"), small, large, names: Slice::from(&names) };
+    let bytes = Encoder::new().encode(&track).unwrap().to_vec();
+    // The body is to begin at a multiple of 16.
+    let mut memory = vec![0; bytes.len() + 16];
+    let start = memory.as_ptr().align_offset(16);
+    let mut registry = Registry::new();
+    registry.register(Track::format()).unwrap();
+    let mut decoder = Decoder::<Track>::new();
+    let round = || {
+        let body = &mut memory[start..][..bytes.len() - HEADER];
+        body.copy_from_slice(&bytes[HEADER..]);
+        let format = registry.lookup(Track::format().token()).unwrap();
+        assert_eq!(decoder.decode_in_place(format, body).unwrap().large.len(), 100);
+    };
+    assert_eq!(allocations(round), 0);
+    assert!(decoder.copied() == 0 || cfg!(target_pointer_width = "32"));
+}
+
+#[test]
+fn reading_a_stream_allocates_nothing() {
+    let shape = Shape::new("Gappy").field("value", "float").field("flag", "boolean(4)");
+    let format = shape.on(&Layout::POWERPC).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    let mut encoder = Encoder::new();
+    for _ in 0..1000 {
+        writer.write_body(&format, &[0x3f, 0, 0, 0, 0, 0, 0, 1]).unwrap();
+        writer.write(&encoder.encode(&Gappy { flag: true, value: 0.5 }).unwrap()).unwrap();
+    }
+    for engine in [Engine::Interpreter, Engine::Generated] {
+        let mut reader = Reader::new(&writer.inner()[..]);
+        let mut decoder = Decoder::<Gappy>::new().with_engine(engine);
+        let round = || {
+            for _ in 0..4 {
+                let message = reader.next().unwrap().unwrap();
+                assert_eq!(decoder.decode(&message).unwrap().value, 0.5);
+            }
+        };
+        assert_eq!(allocations(round), 0);
+    }
 }

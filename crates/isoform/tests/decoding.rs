@@ -1,8 +1,8 @@
 //! What arrives: in place where it can, else converted, and refused where it must be.
 
 use isoform::{
-    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Header, Incoming, Layout, Record, Ref, Registry, Shape,
-    Slice, Str, Value, value,
+    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Header, Incoming, Layout, Limits, Record, Ref,
+    Registry, Shape, Slice, Str, Value, value,
 };
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
@@ -385,16 +385,20 @@ fn owned_records_say_where_they_cannot_be_made() {
 #[test]
 fn messages_are_parsed_from_bytes() {
     let bytes = Encoder::new().encode(&SAMPLE).unwrap().to_vec();
-    let registry = Registry::new();
-    let code = |bytes: &[u8]| Incoming::parse(bytes, &registry).map(|message| message.token()).map_err(|e| e.code());
+    let mut registry = Registry::new();
+    let shared = registry.clone();
+    let mut code = |bytes: &[u8]| Incoming::parse(bytes, &mut registry).map(|it| it.token()).map_err(|e| e.code());
     assert_eq!(code(&bytes), Err(Code::UnknownFormat));
-    registry.register(Sample::format()).unwrap();
+    shared.register(Sample::format()).unwrap();
     assert_eq!(code(&bytes), Ok(Sample::format().token()));
     assert_eq!(code(&bytes[..bytes.len() - 1]), Err(Code::Cut));
     assert_eq!(code(&bytes[..31]), Err(Code::Cut));
     assert_eq!(code(&bytes[1..]), Err(Code::NotAMessage));
     let description = Header::new(isoform::Token::ZERO, 0).to_bytes();
     assert_eq!(code(&description), Err(Code::WrongType));
-    let message = Incoming::parse(&bytes, &registry).unwrap();
+    let mut strict = Registry::within(Limits { message: 23, ..Limits::default() });
+    strict.register(Sample::format()).unwrap();
+    assert_eq!(Incoming::parse(&bytes, &mut strict).unwrap_err().code(), Code::MessageSize);
+    let message = Incoming::parse(&bytes, &mut registry).unwrap();
     assert_eq!(message.view().unwrap().f64("rho[1]").unwrap(), 1.5);
 }

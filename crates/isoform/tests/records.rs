@@ -71,7 +71,7 @@ fn gappy(i: u16) -> Gappy {
 }
 
 /// Decodes bytes that came from wherever.
-fn incoming<'a>(bytes: &'a [u8], registry: &Registry) -> Incoming<'a> {
+fn incoming<'a>(bytes: &'a [u8], registry: &'a mut Registry) -> Incoming<'a> {
     Incoming::parse(bytes, registry).unwrap()
 }
 
@@ -99,12 +99,12 @@ fn flat_records_go_both_ways() {
     };
     let bytes = Encoder::new().encode(&record).unwrap().to_vec();
     Verifier::new(Everything::format()).verify(&bytes[32..]).unwrap();
-    let registry = registry_of::<Everything>();
+    let mut registry = registry_of::<Everything>();
     let mut decoder = Decoder::<Everything>::new();
-    assert_eq!(decoder.decode(&incoming(&bytes, &registry)).unwrap(), &record);
-    assert_eq!(decoder.decode_owned(&incoming(&bytes, &registry)).unwrap(), record);
+    assert_eq!(decoder.decode(&incoming(&bytes, &mut registry)).unwrap(), &record);
+    assert_eq!(decoder.decode_owned(&incoming(&bytes, &mut registry)).unwrap(), record);
     let mut place = Everything { k: Phase::Solid, ..record };
-    decoder.decode_into(&incoming(&bytes, &registry), &mut place).unwrap();
+    decoder.decode_into(&incoming(&bytes, &mut registry), &mut place).unwrap();
     assert_eq!(place, record);
 }
 
@@ -121,9 +121,9 @@ fn borrowed_parts_go_both_ways() {
     };
     let bytes = Encoder::new().encode(&track).unwrap().to_vec();
     Verifier::new(Track::format()).verify(&bytes[32..]).unwrap();
-    let registry = registry_of::<Track>();
+    let mut registry = registry_of::<Track>();
     let mut decoder = Decoder::<Track>::new();
-    let came = decoder.decode(&incoming(&bytes, &registry)).unwrap();
+    let came = decoder.decode(&incoming(&bytes, &mut registry)).unwrap();
     assert_eq!(came, &track);
     assert_eq!(came.name.to_str().unwrap(), "seven");
 }
@@ -139,13 +139,13 @@ fn owned_parts_go_both_ways() {
     let mut encoder = Encoder::new();
     let bytes = encoder.encode(&record).unwrap().to_vec();
     Verifier::new(Owned::format()).verify(&bytes[32..]).unwrap();
-    let registry = registry_of::<Owned>();
+    let mut registry = registry_of::<Owned>();
     let mut decoder = Decoder::<Owned>::new();
-    let borrowed = decoder.decode(&incoming(&bytes, &registry)).unwrap();
+    let borrowed = decoder.decode(&incoming(&bytes, &mut registry)).unwrap();
     assert_eq!(borrowed.name.to_str().unwrap(), "Grüße");
     assert_eq!(&borrowed.samples[..], record.samples);
     assert_eq!(borrowed.tags[2].to_bytes(), b"ccc");
-    assert_eq!(decoder.decode_owned(&incoming(&bytes, &registry)).unwrap(), record);
+    assert_eq!(decoder.decode_owned(&incoming(&bytes, &mut registry)).unwrap(), record);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::Native;
 use super::engine::Converter;
-use crate::{Error, Format, Plan, Result, Token, Verifier};
+use crate::keyed::Recent;
+use crate::{Error, Format, Plan, Result, Verifier};
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
 const REMEMBERED: usize = 64;
@@ -28,48 +29,40 @@ impl Conversion {
 /// Conversions by wire token, the failure to make one included: what cannot be converted is not planned again.
 #[derive(Default)]
 pub(super) struct Conversions {
-    entries: Vec<Entry>,
-    /// The entry of the latest message, most often that of the next.
-    latest: usize,
-    /// Counts changes from one format to another.
+    recent: Recent<Entry>,
+    /// Counts messages.
     clock: u64,
 }
 
 struct Entry {
-    token: Token,
+    /// When the last message came.
     used: u64,
     conversion: Result<Conversion>,
 }
 
 impl Conversions {
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&mut Conversion> {
-        if self.entries.get(self.latest).is_none_or(|entry| entry.token != wire.token()) {
-            self.change(wire, native);
-        }
-        self.entries[self.latest].conversion.as_mut().map_err(|error| Error::clone(error))
+        let place = match self.recent.find(wire.token()) {
+            Some(place) => place,
+            None => self.make(wire, native),
+        };
+        self.clock += 1;
+        let entry = self.recent.at_mut(place);
+        entry.used = self.clock;
+        entry.conversion.as_mut().map_err(|error| Error::clone(error))
     }
 
     #[cold]
-    fn change(&mut self, wire: &Format, native: &Native) {
-        self.clock += 1;
-        if let Some(known) = self.entries.iter().position(|entry| entry.token == wire.token()) {
-            self.latest = known;
-        } else if self.entries.len() < REMEMBERED {
-            self.latest = self.entries.len();
-            self.entries.push(Entry::new(wire, native));
-        } else {
-            let oldest = self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used);
-            self.latest = oldest.map_or(0, |(at, _)| at);
-            self.entries[self.latest] = Entry::new(wire, native);
+    fn make(&mut self, wire: &Format, native: &Native) -> usize {
+        let entry = Entry { used: 0, conversion: Conversion::new(wire, native) };
+        if self.recent.len() < REMEMBERED {
+            return self.recent.push(wire.token(), entry);
         }
-        self.entries[self.latest].used = self.clock;
-    }
-}
-
-impl Entry {
-    fn new(wire: &Format, native: &Native) -> Entry {
-        Entry { token: wire.token(), used: 0, conversion: Conversion::new(wire, native) }
+        let oldest = self.recent.values().enumerate().min_by_key(|(_, entry)| entry.used);
+        let place = oldest.map_or(0, |(place, _)| place);
+        self.recent.replace(place, wire.token(), entry);
+        place
     }
 }
 
@@ -93,11 +86,11 @@ mod tests {
             assert_eq!(conversions.find(&wire, &native).unwrap().converter.plan().wire(), &wire);
             assert_eq!(conversions.find(&own, &native).unwrap().converter.plan().wire(), &own);
         }
-        assert_eq!(conversions.entries.len(), REMEMBERED);
+        assert_eq!(conversions.recent.len(), REMEMBERED);
         let wrong = format("wrong", "string");
         for _ in 0..2 {
             assert_eq!(conversions.find(&wrong, &native).err().unwrap().code(), crate::Code::NoConversion);
         }
-        assert!(conversions.entries.iter().any(|entry| entry.token == own.token()));
+        assert!(conversions.recent.find(own.token()).is_some());
     }
 }

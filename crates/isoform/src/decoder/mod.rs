@@ -215,11 +215,11 @@ impl<T: Record> Decoder<T> {
     ///     rho: [f64; 1000],
     /// }
     /// let bytes = Encoder::new().encode(&Grid { rho: [0.5; 1000] })?.to_vec();
-    /// let registry = Registry::new();
+    /// let mut registry = Registry::new();
     /// registry.register(Grid::format())?;
     ///
     /// let mut grid = Box::new(Grid { rho: [0.0; 1000] });
-    /// Decoder::new().decode_into(&Incoming::parse(&bytes, &registry)?, &mut *grid)?;
+    /// Decoder::new().decode_into(&Incoming::parse(&bytes, &mut registry)?, &mut *grid)?;
     /// assert_eq!(grid.rho[999], 0.5);
     /// # Ok::<(), isoform::Error>(())
     /// ```
@@ -270,10 +270,10 @@ impl<T: Record> Decoder<T> {
     /// let station = Station { name: "Kiel".into(), levels: vec![5.1, 5.3] };
     /// let bytes = Encoder::new().encode(&station)?.to_vec();
     ///
-    /// let registry = Registry::new();
+    /// let mut registry = Registry::new();
     /// registry.register(Station::format())?;
     /// let mut decoder = Decoder::<Station>::new();
-    /// assert_eq!(decoder.decode_owned(&Incoming::parse(&bytes, &registry)?)?, station);
+    /// assert_eq!(decoder.decode_owned(&Incoming::parse(&bytes, &mut registry)?)?, station);
     /// # Ok::<(), isoform::Error>(())
     /// ```
     ///

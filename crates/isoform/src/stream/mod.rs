@@ -33,7 +33,6 @@
 
 mod buffer;
 mod reader;
-mod recent;
 mod writer;
 
 pub use reader::Reader;

@@ -2,7 +2,6 @@
 
 use super::buffer::{Buffer, retry};
 use super::io_error;
-use super::recent::Recent;
 use crate::{Incoming, Registry};
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
 use isoform_core::{Code, Error, Format, Limits, Result};
@@ -27,7 +26,6 @@ pub struct Reader<R> {
     /// Those of the registry.
     limits: Limits,
     state: State,
-    recent: Recent,
     ended: bool,
 }
 
@@ -42,7 +40,7 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Description,
-    /// Of the recent format at this place.
+    /// Of the format at this place in the registry.
     Record(usize),
     /// Reported as an error; to be passed over.
     Refused,
@@ -72,7 +70,7 @@ impl<R: Read> Reader<R> {
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
         let limits = *registry.limits();
-        Reader { inner, buffer, registry, limits, state, recent: Recent::default(), ended: false }
+        Reader { inner, buffer, registry, limits, state, ended: false }
     }
 
     /// The next message, or `None` if no more has come.
@@ -92,19 +90,19 @@ impl<R: Read> Reader<R> {
             }
         };
         self.state = State::Between;
-        let Some(format) = self.recent.at(place) else { return Err(Error::new(Code::Internal)) };
-        Ok(Some(Incoming::new(header, format, &self.buffer.consume(before + length)[before..])))
+        let body = &self.buffer.consume(before + length)[before..];
+        Ok(Some(Incoming::new(header, self.registry.at(place), body)))
     }
 
     /// The short way to a message that is wholly in the buffer and of a recent format: the place of the format, the
     /// header, the length of the body, and how many bytes are before that.
     #[inline]
-    fn at_hand(&self) -> Option<(usize, Header, usize, usize)> {
+    fn at_hand(&mut self) -> Option<(usize, Header, usize, usize)> {
         let State::Between = self.state else { return None };
         let padding = self.padding();
         match split(self.buffer.bytes().get(padding..)?) {
             Ok(Split::Whole { header, body, .. }) if header.length <= self.limits.message => {
-                Some((self.recent.find(header.token)?, header, body.len(), padding + HEADER))
+                Some((self.registry.recent(header.token)?, header, body.len(), padding + HEADER))
             }
             _ => None,
         }
@@ -116,8 +114,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// As [`Reader::next`].
     pub fn peek(&mut self) -> Result<Option<(Header, Format)>> {
-        let Some((header, place)) = self.record()? else { return Ok(None) };
-        Ok(self.recent.at(place).map(|format| (header, format.clone())))
+        Ok(self.record()?.map(|(header, place)| (header, self.registry.at(place).clone())))
     }
 
     /// Passes over the next message - the one that was peeked at, or that the latest error is about - without keeping
@@ -261,7 +258,7 @@ impl<R: Read> Reader<R> {
     fn begun(&mut self) -> Result<Option<(Header, Format)>> {
         match self.state {
             State::Body { kind: Kind::Record(place), header, .. } => {
-                Ok(self.recent.at(place).map(|format| (header, format.clone())))
+                Ok(Some((header, self.registry.at(place).clone())))
             }
             _ => self.peek(),
         }
@@ -304,10 +301,9 @@ impl<R: Read> Reader<R> {
             true => self.limits.admit_description(header.length)?,
             false => self.limits.admit_message(header.length)?,
         }
-        let kind = match self.recent.find(header.token) {
-            _ if header.is_description() => Kind::Description,
-            Some(place) => Kind::Record(place),
-            None => Kind::Record(self.recent.insert(self.registry.lookup(header.token)?, &self.limits)),
+        let kind = match header.is_description() {
+            true => Kind::Description,
+            false => Kind::Record(self.registry.place(header.token)?),
         };
         self.state = State::Body { kind, header, done: 0 };
         Ok(())

@@ -22,7 +22,7 @@ struct Track<'a> {
     name: Str<'a>,
 }
 
-fn record_outlives_message(bytes: Vec<u8>, registry: &Registry) -> Str<'static> {
+fn record_outlives_message(bytes: Vec<u8>, registry: &mut Registry) -> Str<'static> {
     let mut decoder = Decoder::<Track>::new();
     let message = Incoming::parse(&bytes, registry).unwrap();
     decoder.decode(&message).unwrap().name
