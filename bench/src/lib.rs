@@ -12,6 +12,7 @@ pub mod convert;
 pub mod evolve;
 pub mod fill;
 pub mod generate;
+pub mod lookup;
 pub mod measure;
 pub mod options;
 pub mod peers;

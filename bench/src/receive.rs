@@ -7,7 +7,7 @@
 use crate::measure::{Contestant, measure, memcpy};
 use crate::place::{Memory, Place};
 use crate::records::Sent;
-use crate::{Case, Line, Options, Result, Workload, fill, with_record};
+use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
 use isoform::message::{HEADER, Split, split};
 use isoform::{Decoder, Encoder, Format, Header, Incoming, Plan, Registry, Rules};
 use std::hint::black_box;
@@ -24,6 +24,9 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
             }
             _ => {}
         }
+    }
+    if workload.name == "K01" && options.cases.contains(&Case::Same) {
+        lookup::run(options, line)?;
     }
     Ok(())
 }

@@ -95,9 +95,10 @@ const SEND: Columns = Columns {
 
 const RECEIVE: Columns = Columns {
     title: "receive: ns from the bytes of a message to the receiver's record, hot | rotating over 640 KB",
-    words: &["workload", "case", "engine"],
+    words: &["workload", "case", "token", "engine"],
     figures: &[
         ("memcpy", "memcpy_ns", false),
+        ("envelope", "envelope_ns", false),
         ("receive", "ns", false),
         ("copied", "copied_bytes", false),
         ("| memcpy", "rotating_memcpy_ns", false),
