@@ -2,19 +2,28 @@
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
 //! them out on every kind of machine, and sometimes with more gaps than any compiler would leave; [`evolved()`] makes
-//! other versions of them. [`any_value`] makes records of a format, [`any_record`] both. [`mutate`] changes streams as
-//! somebody would who means harm.
+//! other versions of them, and [`moved`] and [`twisted`] what other receivers have. [`any_value`] makes records of a
+//! format, [`any_record`] both. [`mutate`] changes streams as somebody would who means harm.
+//!
+//! Programs that try millions take from strategies what they need by [`drawn`], the same for the same number at any time,
+//! and leave word of what they are at [`InFlight`].
 #![forbid(unsafe_code)]
 
+mod drawn;
 mod evolved;
 mod gaps;
+mod in_flight;
 pub mod mutate;
 mod shapes;
+mod twisted;
 mod values;
 
+pub use drawn::{drawn, runner};
 pub use evolved::evolved;
 pub use gaps::with_gaps;
-pub use shapes::{NUMBERS, any_shape, shapes_of};
+pub use in_flight::InFlight;
+pub use shapes::{NUMBERS, PLAIN, any_shape, shapes_of};
+pub use twisted::{moved, twisted};
 pub use values::any_value;
 
 use isoform_core::{Format, Layout, Value};

@@ -49,6 +49,9 @@ pub const NUMBERS: &[&str] = &[
     "complex double-double",
 ];
 
+/// The words of those that every processor computes with: what generated code converts by itself.
+pub const PLAIN: &[&str] = &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "bool", "char"];
+
 /// Any shape: up to four records of up to six fields, each of any type. It can be laid out on every layout.
 pub fn any_shape() -> impl Strategy<Value = Shape> {
     shapes_of(NUMBERS)

@@ -12,7 +12,6 @@
 //! | [`memory`] | how much memory that took |
 #![deny(unsafe_op_in_unsafe_fn)]
 
-mod foreign;
 pub mod memory;
 mod outcome;
 mod receive;
@@ -20,6 +19,5 @@ mod record;
 pub mod seeds;
 mod structs;
 
-pub use foreign::moved;
 pub use outcome::{Outcome, Tally};
 pub use receive::{receive, receive_text};

@@ -6,7 +6,7 @@ use crate::families::{FAMILIES, Family};
 use isoform::stream::Reader;
 use isoform::text::json;
 use isoform::{ByteOrder, Faults, Format, Incoming, Machine, Plan, Result, Rules, View, interp, value};
-use isoform_hostile::moved;
+use isoform_testing::moved;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 

@@ -1,8 +1,8 @@
 //! Many mutants, on all processors.
 
 use isoform_hostile::{Outcome, Tally, receive, seeds};
+use isoform_testing::InFlight;
 use isoform_testing::mutate::{Random, mutate};
-use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,7 +107,7 @@ pub(crate) fn run(seed: u64, count: u64) -> ExitCode {
         for worker in 0..workers {
             let (litter, sum) = (&litter, &sum);
             scope.spawn(move || {
-                let mine = work(seed, count, litter, &InFlight::new(worker));
+                let mine = work(seed, count, litter, &InFlight::new("isoform-hostile", worker));
                 sum.lock().unwrap_or_else(PoisonError::into_inner).merge(mine);
             });
         }
@@ -125,7 +125,7 @@ fn work(seed: u64, count: u64, litter: &AtomicU64, in_flight: &InFlight) -> Sum 
             return sum;
         }
         for number in begin..count.min(begin + LITTER) {
-            in_flight.is(seed, number);
+            in_flight.is(format_args!("mutant {seed} {number}"));
             // What it was making is dropped with it.
             let came = catch_unwind(AssertUnwindSafe(|| {
                 let mutant = source.mutant(number);
@@ -145,34 +145,6 @@ fn work(seed: u64, count: u64, litter: &AtomicU64, in_flight: &InFlight) -> Sum 
 fn text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a text").chars().take(500).collect()
-}
-
-/// A file that says which mutant a worker is at, for when it takes the whole process with it.
-struct InFlight(Option<(std::path::PathBuf, std::fs::File)>);
-
-impl InFlight {
-    fn new(worker: u64) -> InFlight {
-        if cfg!(miri) {
-            return InFlight(None);
-        }
-        let path = std::env::temp_dir().join(format!("isoform-hostile-{}-{worker}", std::process::id()));
-        InFlight(std::fs::File::create(&path).ok().map(|file| (path, file)))
-    }
-
-    fn is(&self, seed: u64, number: u64) {
-        if let Some((_, file)) = &self.0 {
-            let mut file = file;
-            let _ = file.rewind().and_then(|()| writeln!(file, "mutant {seed} {number:<20}"));
-        }
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        if let Some((path, _)) = &self.0 {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 fn report(seed: u64, mut sum: Sum) -> ExitCode {

@@ -1,6 +1,5 @@
 //! What is done with one record.
 
-use crate::foreign::{moved, twisted};
 use crate::memory::{self, measure};
 use crate::outcome::Outcome;
 use crate::structs::{self, FAULTS};
@@ -11,6 +10,7 @@ use isoform::{
     value,
 };
 use isoform_testing::mutate::{Place, Random, What, mutate_text, places};
+use isoform_testing::{moved, twisted};
 use std::sync::Arc;
 
 /// Verifies a body, and does everything with what was accepted.

@@ -1,12 +1,10 @@
 //! Good streams, to make bad ones of.
 
-use crate::foreign::twisted;
 use crate::structs;
 use isoform::{Format, Layout, value};
 use isoform_testing::mutate::{Random, stream_of};
-use isoform_testing::{any_record, any_value};
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use isoform_testing::{any_record, any_value, drawn, runner, twisted};
+use proptest::test_runner::TestRunner;
 use std::path::Path;
 
 /// The streams of `vectors/`, also those that must be refused; by the names of their files.
@@ -32,20 +30,13 @@ pub fn vectors() -> Vec<Vec<u8>> {
 /// be made of, more or less. Equal numbers make equal streams.
 pub fn random(number: u64) -> Vec<u8> {
     let mut random = Random::new(number);
-    let mut seed = [0; 32];
-    seed.iter_mut().for_each(|byte| *byte = random.byte());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut runner = runner(&mut random);
     let mut stream = Vec::new();
     for _ in 0..1 + random.below(3) {
         let (format, body) = if random.one_in(2) { any(&mut runner) } else { fitting(&mut random, &mut runner) };
         stream.extend(stream_of(&format, &body));
     }
     stream
-}
-
-fn drawn<S: Strategy>(strategy: S, runner: &mut TestRunner) -> S::Value {
-    strategy.new_tree(runner).expect("a strategy that never fails").current()
 }
 
 fn any(runner: &mut TestRunner) -> (Format, Vec<u8>) {

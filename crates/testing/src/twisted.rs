@@ -1,9 +1,9 @@
 //! Formats of other receivers: the same record on another machine, or as somebody else would have declared it.
 
-use isoform::{
+use crate::mutate::Random;
+use isoform_core::{
     Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Machine, Result, Rules, Structure, Value,
 };
-use isoform_testing::mutate::Random;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,14 +12,26 @@ const LARGE: usize = 1 << 20;
 
 /// The same fields on another machine. Nothing is lost between the two.
 ///
+/// ```
+/// use isoform_core::{Layout, Shape};
+/// let format = Shape::new("r").field("x", "f64").field("name", "string").on(&Layout::S390X)?;
+/// let there = isoform_testing::moved(&format, Layout::I386.machine())?;
+/// assert_eq!((there.size(), there.machine()), (12, Layout::I386.machine()));
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Code::Size`] if its record is larger than 1 MiB; as [`Format::new`].
 pub fn moved(format: &Format, machine: Machine) -> Result<Format> {
     Mover { machine, known: HashMap::new(), rules: Rules::new(), random: None }.format(format)
 }
 
-/// Fields that are mostly the same, and rules for them.
-pub(crate) fn twisted(format: &Format, machine: Machine, random: &mut Random) -> Result<(Format, Rules)> {
+/// Fields that are mostly the same on another machine - some of other types, dimensions, units or names - and rules for
+/// them.
+///
+/// # Errors
+/// As [`moved`].
+pub fn twisted(format: &Format, machine: Machine, random: &mut Random) -> Result<(Format, Rules)> {
     let mut mover = Mover { machine, known: HashMap::new(), rules: Rules::new(), random: Some(random) };
     let format = mover.format(format)?;
     Ok((format, mover.rules))
