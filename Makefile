@@ -3,8 +3,8 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install machines rust python-reader hostile linear miri fuzz-seeds \
-  machines-install machines-tests format clippy documents elsewhere dependencies
+.PHONY: help demo test check bench soak fuzz install machines engines rust programs python-reader hostile linear miri \
+  fuzz-seeds machines-install machines-tests format clippy documents elsewhere dependencies
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -12,6 +12,9 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 MUTANTS := 200000
 AGREED := 3000
+PAIRS := 10000
+MACHINE_PAIRS := 200
+MACHINE_PROFILE := machines
 MIRI_MUTANTS := 60
 TOOLS := $(CURDIR)/target/tools
 CARGO_FUZZ := $(TOOLS)/bin/cargo-fuzz
@@ -28,10 +31,11 @@ MIRI := $(MIRI_FLAGS) PROPTEST_CASES=4 \
   cargo +nightly miri test --locked --quiet -p isoform
 MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 
-# What is type-checked for the systems that no test runs on; and the machines on which the libraries' own tests run, with
-# the fewer cases that an emulator has time for.
+# What is type-checked for the systems that no test runs on; the machines on which the libraries' own tests run, with
+# the fewer cases that an emulator has time for; and those on which both engines are compared as well.
 ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
 TRIED := s390x powerpc i386 armv7
+GENERATING := s390x aarch64
 TRIED_TESTS := convert direct evolution formats limits verify view declaration decoding encoding records stream vectors
 
 help: ## print this
@@ -56,6 +60,7 @@ test: rust ## all tests: Rust, doc examples, the vectors, every pair of machines
 	@$(MAKE) --no-print-directory machines-install
 	cargo test --workspace --features isoform-bench/peers --locked --no-fail-fast
 	@$(MAKE) --no-print-directory machines
+	@$(MAKE) --no-print-directory engines
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
 	@$(MAKE) --no-print-directory hostile
@@ -69,7 +74,7 @@ bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C comp
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
-	PROPTEST_CASES=250000 cargo test --release --locked -p isoform-jit --test equality
+	@$(MAKE) --no-print-directory engines SEED=2 PAIRS=1000000 MACHINE_PAIRS=10000 MACHINE_PROFILE=release GENERATING='s390x aarch64 riscv64'
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
 	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 AGREED=20000
 	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=2000
@@ -149,20 +154,32 @@ fuzz-seeds: rust
 	@if command -v c++ >/dev/null; then cargo test $(FUZZ) --lib; else \
 	  echo '*** SKIPPED: the seeds of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 
-# Mutants through everything that a receiver does; what is read of some of them, compared with the independent reader.
-# What a sanitizer keeps for its reports costs more than all its checks: `isoform-hostile mutant SEED NUMBER` gives them.
+# Programs that try a great deal. Under AddressSanitizer, where there is a nightly compiler: what it keeps for its reports
+# costs more than all its checks, and `mutant SEED NUMBER`, `pair SEED NUMBER` give them.
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
-hostile: rust
-	@if cargo +nightly --version >/dev/null 2>&1; then \
-	  RUSTFLAGS='-Zsanitizer=address' cargo +nightly build --locked --quiet --release --target $(HOST) \
-	    --target-dir $(BUILT)/sanitized -p isoform-hostile && \
-	  echo 'hostile input, under AddressSanitizer:' && program=$(BUILT)/sanitized/$(HOST)/release/isoform-hostile; \
-	else \
-	  echo '*** SKIPPED: AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly ***' && \
-	  cargo build --release --locked --quiet -p isoform-hostile && program=$(BUILT)/release/isoform-hostile; \
-	fi && export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=16 && \
+SANITIZED := $(shell cargo +nightly --version 2>/dev/null)
+PROGRAMS = $(BUILT)/$(if $(SANITIZED),sanitized/$(HOST)/)release
+export ASAN_OPTIONS := malloc_context_size=0:quarantine_size_mb=16
+programs: rust
+ifneq ($(SANITIZED),)
+	@RUSTFLAGS='-Zsanitizer=address' cargo +nightly build --locked --quiet --release --target $(HOST) \
+	  --target-dir $(BUILT)/sanitized -p isoform-hostile -p isoform-engines
+else
+	@echo '*** SKIPPED: AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly ***'
+	@cargo build --release --locked --quiet -p isoform-hostile -p isoform-engines
+endif
+
+# Mutants through everything that a receiver does; what is read of some of them, compared with the independent reader.
+hostile: programs
+	@program=$(PROGRAMS)/isoform-hostile && \
 	$$program bits && printf '%s\n' $(SEED) $$(($(SEED) + 1000)) | xargs -P 2 -I{} $$program mutants {} $$(($(MUTANTS) / 2)) && \
 	python3 tests/hostile/agree.py $$program $(SEED) $(AGREED)
+
+engines: programs ## both engines on PAIRS=10000 random pairs of formats; fewer on emulated machines that have a generator
+	@$(PROGRAMS)/isoform-engines pairs $(SEED) $(PAIRS)
+	@for machine in $(GENERATING); do \
+	  cargo run --quiet --locked -p isoform-machines -- on $$machine run --quiet --locked \
+	    --profile $(MACHINE_PROFILE) -p isoform-engines -- pairs $(SEED) $(MACHINE_PAIRS) || exit 1; done
 
 linear: rust
 	cargo build --release --locked --quiet -p isoform-hostile

@@ -1,0 +1,27 @@
+//! Both engines make the same of every record: the same bytes, or the same error at the same field.
+//!
+//! [`Pair`] is two formats and records of the first, drawn by number; [`Pair::compare`] converts them by every engine, also
+//! into memory that is not new, and counts what came of it. The command `isoform-engines` does so for millions of numbers,
+//! a test for some hundred. Whether what both engines make is right is not asked here, but where results are known:
+//! `crates/core/tests/conversion`.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `pair` | which formats meet, by what rules |
+//! | `broad` | records of many numbers and long arrays, which random shapes rarely are |
+//! | `varied` | records with other numbers: such as fit nearly everywhere, and such as do not |
+//! | `compare` | what the engines make of a record |
+//! | `output` | where to: new memory, used memory, too little |
+#![forbid(unsafe_code)]
+
+mod broad;
+mod compare;
+mod output;
+mod pair;
+mod run;
+mod tally;
+mod varied;
+
+pub use pair::Pair;
+pub use run::{Report, run};
+pub use tally::Tally;
