@@ -36,7 +36,7 @@ MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
 TRIED := s390x powerpc i386 armv7
 GENERATING := s390x aarch64
-TRIED_TESTS := convert direct evolution formats limits verify view declaration decoding encoding records stream vectors
+TRIED_TESTS := conversion formats limits verify view declaration decoding encoding records stream vectors
 
 help: ## print this
 	@echo 'make <target>, where target is one of'

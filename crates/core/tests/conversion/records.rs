@@ -1,20 +1,22 @@
-//! Conversions, against values: what the interpreter makes of a body must be, byte for byte, the body that the native
+//! Conversions, against values: what an engine makes of a body must be, byte for byte, the body that the native
 //! machine would have made of the same values.
 
+use crate::engine;
 use isoform_core::format::{Format, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
 use isoform_core::text::json;
-use isoform_core::{Code, Element, Error, Layout, Structure, Value, Verifier, View, interp, value};
+use isoform_core::{Code, Element, Error, Layout, Structure, Value, Verifier, View, interp::Output, value};
 use isoform_testing::{any_layout, any_shape, any_value, evolved, with_gaps};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Converts a record from one format into another, by way of a verified body.
 fn convert(wire: &Format, native: &Format, record: &Value, faults: Faults) -> Result<Vec<u8>, Error> {
-    let plan = Plan::new(wire, native, &Rules::new(), faults)?;
+    let plan = Arc::new(Plan::new(wire, native, &Rules::new(), faults)?);
     let body = value::body(wire, record).unwrap();
     let verifier = Verifier::new(wire);
     let mut out = Vec::new();
-    interp::run(&plan, verifier.verify(&body).unwrap(), &mut out)?;
+    engine::run(&plan, verifier.verify(&body).unwrap(), &mut out)?;
     Ok(out)
 }
 
@@ -132,7 +134,7 @@ proptest! {
 /// An output that has only so much room.
 struct Narrow(Vec<u8>, usize);
 
-impl interp::Output for Narrow {
+impl Output for Narrow {
     fn bytes(&mut self) -> &mut [u8] {
         &mut self.0
     }
@@ -153,13 +155,13 @@ fn where_there_was_no_room_is_told() {
     let words = words.replace("char[4]", "string").replace(" n int", " n int\n remark string");
     let native = Shape::parse(&words).unwrap().on(&Layout::X86_64).unwrap();
     let rules = Rules::new().default("R", "remark", Value::String(b"none".to_vec()));
-    let plan = Plan::new(&wire, &native, &rules, Faults::Error).unwrap();
+    let plan = Arc::new(Plan::new(&wire, &native, &rules, Faults::Error).unwrap());
     let line = r#"{"first":"1","parts":[{"name":"2","tag":"3"},{"name":"4","tag":"5"}]}"#;
     let body = value::body(&wire, &json::parse(&wire, line).unwrap()).unwrap();
     let mut paths = Vec::new();
     for room in native.size().. {
         let mut out = Narrow(Vec::new(), room);
-        match interp::run(&plan, wire.verify(&body).unwrap(), &mut out) {
+        match engine::run(&plan, wire.verify(&body).unwrap(), &mut out) {
             Ok(()) => break,
             Err(error) => {
                 assert_eq!(error.code(), Code::Size);

@@ -1,9 +1,10 @@
 //! When a body is used in place as the record that it is. Whoever is told so reads a stranger's memory as a struct: so a
 //! wrong yes is worse than any wrong no.
 
+use crate::engine;
 use isoform_core::format::{Layout, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
-use isoform_core::{Element, Field, Format, Structure, Value, View, interp, value};
+use isoform_core::{Element, Field, Format, Structure, Value, View, value};
 use isoform_testing::{any_layout, any_shape, any_value};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -168,7 +169,7 @@ proptest! {
         }
         let body = value::body(&wire, &record).unwrap();
         let mut out = Vec::new();
-        interp::run(&plan, wire.verify(&body).unwrap(), &mut out).unwrap();
+        engine::run(&Arc::new(plan), wire.verify(&body).unwrap(), &mut out).unwrap();
         let record = if flat { &body[..native.size()] } else { &body };
         let there = View::new(native.verify(record).unwrap()).to_value();
         let made = View::new(native.verify(&out).unwrap()).to_value();

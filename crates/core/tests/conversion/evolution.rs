@@ -1,10 +1,12 @@
 //! What becomes of a record whose sender declared it otherwise than its receiver: both declarations as shapes, the record
 //! as JSON before and after. The rules are those of `spec/conversion.md`.
 
+use crate::engine;
 use isoform_core::format::{Layout, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
 use isoform_core::text::json;
-use isoform_core::{Code, Error, Format, Result, Value, Verifier, View, interp, value};
+use isoform_core::{Code, Error, Format, Result, Value, Verifier, View, value};
+use std::sync::Arc;
 
 /// The sender is another kind of machine than the receiver, so that nothing fits by chance.
 fn formats(wire: &str, native: &str) -> (Format, Format) {
@@ -14,10 +16,10 @@ fn formats(wire: &str, native: &str) -> (Format, Format) {
 
 fn convert(wire: &str, native: &str, rules: &Rules, faults: Faults, record: &str) -> Result<String> {
     let (wire, native) = formats(wire, native);
-    let plan = Plan::new(&wire, &native, rules, faults)?;
+    let plan = Arc::new(Plan::new(&wire, &native, rules, faults)?);
     let body = value::body(&wire, &json::parse(&wire, record).unwrap()).unwrap();
     let mut out = Vec::new();
-    interp::run(&plan, wire.verify(&body).unwrap(), &mut out)?;
+    engine::run(&plan, wire.verify(&body).unwrap(), &mut out)?;
     // What comes out is a body of the native format, such as the native machine itself would have made.
     let line = json::line(View::new(Verifier::new(&native).verify(&out).unwrap()));
     assert_eq!(value::body(&native, &json::parse(&native, &line).unwrap()).unwrap().len(), out.len());
