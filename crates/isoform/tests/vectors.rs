@@ -133,8 +133,17 @@ fn convert(wire: &Format, native: &Format, rules: &Rules, faults: Faults, body: 
     let told =
         |of: &'static str| move |error: Error| json!({ "of": of, "name": error.code().name(), "path": error.path() });
     let plan = Plan::new(wire, native, rules, faults).map_err(told("pair"))?;
+    let verifier = Verifier::new(wire);
+    let body = verifier.verify(body).unwrap();
     let mut out = Vec::new();
-    interp::run(&plan, Verifier::new(wire).verify(body).unwrap(), &mut out).map_err(told("record"))?;
+    let done = interp::run(&plan, body, &mut out);
+    #[cfg(feature = "generate")]
+    if let Some(code) = isoform_jit::Code::of(&plan.into()) {
+        let mut again = Vec::new();
+        assert_eq!(code.run(body, &mut again), done, "by generated code");
+        assert!(done.is_err() || again == out, "other bytes by generated code");
+    }
+    done.map_err(told("record"))?;
     Ok(out)
 }
 

@@ -51,6 +51,13 @@ proptest! {
         buffer.clear();
         interp::run(&plan, wire.verify(&body).unwrap(), &mut buffer).unwrap();
         check(&native, &mut buffer, &expected);
+        #[cfg(feature = "generate")]
+        if let Some(code) = isoform_jit::Code::of(&plan.into()) {
+            buffer.copy(&[0x5a; 10_000]).unwrap();
+            buffer.clear();
+            code.run(wire.verify(&body).unwrap(), &mut buffer).unwrap();
+            check(&native, &mut buffer, &expected);
+        }
     }
 }
 
