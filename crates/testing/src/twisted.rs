@@ -16,7 +16,7 @@ const LARGE: usize = 1 << 20;
 /// use isoform_core::{Layout, Shape};
 /// let format = Shape::new("r").field("x", "f64").field("name", "string").on(&Layout::S390X)?;
 /// let there = isoform_testing::moved(&format, Layout::I386.machine())?;
-/// assert_eq!((there.size(), there.machine()), (12, Layout::I386.machine()));
+/// assert_eq!((there.size(), there.machine()), (16, Layout::I386.machine()));
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 ///
