@@ -69,8 +69,8 @@ test: rust ## all tests: Rust, doc examples, the vectors, every pair of machines
 check: format clippy documents elsewhere dependencies ## what is asked of every change besides its tests
 	@echo 'check: passed'
 
-bench: rust ## measure, print ratios to memcpy and to compiled C (needs a C compiler); ARGS="convert --json" and the like
-	cargo run --quiet --release --locked -p isoform-bench --features peers -- $(ARGS)
+bench: rust ## measure beside memcpy, compiled C (needs a C compiler) and others: target/bench/report.html; ARGS="convert --json"
+	cargo run --quiet --release --locked -p isoform-bench --features peers -- --report $(BUILT)/bench $(ARGS)
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast

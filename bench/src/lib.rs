@@ -4,7 +4,7 @@
 //! every pair of formats that these two give, C is generated, compiled and loaded ([`mod@compiled`]); that, `memcpy` and
 //! Isoform's engines run in turns ([`measure`]) on the same buffers ([`place`]), after their results have been compared
 //! with the record as it must arrive ([`fill`]). Each group of measurements ([`convert`], ...) gives [`Line`]s, which
-//! [`report`] prints as a table or as JSON.
+//! [`report`] prints as a table or as JSON, and [`page`] makes a report of.
 
 pub mod case;
 pub mod compiled;
@@ -15,6 +15,7 @@ pub mod generate;
 pub mod lookup;
 pub mod measure;
 pub mod options;
+pub mod page;
 pub mod peers;
 pub mod place;
 pub mod plain;
@@ -40,6 +41,7 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// If an engine's result differs from what must arrive, or if `line` fails.
 pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
     let peers = if options.peers { Peers::new() } else { Peers::default() };
+    peers.skipped.iter().try_for_each(|(peer, install)| line(Line::skipped(peer, install)))?;
     for group in &options.groups {
         for workload in &options.workloads {
             match group {

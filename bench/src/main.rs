@@ -1,8 +1,10 @@
-//! The command: prints measurements as a table, or as JSON.
+//! The command: prints measurements as a table, or as JSON, and writes the report.
 
 use isoform_bench::report::Table;
-use isoform_bench::{Options, compiled, options};
+use isoform_bench::{Line, Options, Result, compiled, options};
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,7 +16,10 @@ fn main() -> ExitCode {
     outcome(Options::parse(words).and_then(|options| measure(&options, &mut out)))
 }
 
-fn measure(options: &Options, out: &mut impl Write) -> isoform_bench::Result<()> {
+fn measure(options: &Options, out: &mut impl Write) -> Result<()> {
+    if options.again {
+        return options.report.iter().try_for_each(|directory| page(directory));
+    }
     if compiled::version().is_none() {
         warn(&format!("*** there is no C compiler ({}): THE COMPILED BASELINE IS MISSING ***", compiled::compiler()));
     }
@@ -22,14 +27,39 @@ fn measure(options: &Options, out: &mut impl Write) -> isoform_bench::Result<()>
         true => warn(&machine()),
         false => writeln!(out, "{}\n", machine())?,
     }
+    let mut record = match &options.report {
+        Some(directory) => {
+            fs::create_dir_all(directory)?;
+            let mut record = File::create(directory.join(LINES))?;
+            writeln!(record, "{}", Line::about(&machine()).json())?;
+            Some(record)
+        }
+        None => None,
+    };
     let mut table = Table::default();
     isoform_bench::run(options, |line| {
-        match options.json {
-            true => writeln!(out, "{}", line.json())?,
-            false => table.print(&line, out)?,
+        record.iter_mut().try_for_each(|record| writeln!(record, "{}", line.json()))?;
+        match (line.text("group"), options.json) {
+            ("skipped", _) => warn(&format!("*** SKIPPED: {}: {} ***", line.text("peer"), line.text("install"))),
+            (_, true) => writeln!(out, "{}", line.json())?,
+            (_, false) => table.print(&line, out)?,
         }
         Ok(out.flush()?)
-    })
+    })?;
+    options.report.iter().try_for_each(|directory| page(directory))
+}
+
+/// The lines that a report is made of.
+const LINES: &str = "bench.jsonl";
+
+/// Makes the report of the lines in a directory.
+fn page(directory: &Path) -> Result<()> {
+    let lines = fs::read_to_string(directory.join(LINES))?;
+    let lines: Vec<Line> = lines.lines().map(Line::parse).collect::<Result<_>>()?;
+    let report = directory.join("report.html");
+    fs::write(&report, isoform_bench::page::of(&lines))?;
+    warn(&format!("the report is in {}", report.display()));
+    Ok(())
 }
 
 /// What the figures hold for: times move from machine to machine, ratios less so.
@@ -42,7 +72,7 @@ fn machine() -> String {
     format!("{model}, {cores} cores, {}; {compiler}; isoform {}", std::env::consts::OS, env!("CARGO_PKG_VERSION"))
 }
 
-fn outcome(result: isoform_bench::Result<()>) -> ExitCode {
+fn outcome(result: Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

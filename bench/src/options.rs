@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{Case, Effort, Result, Workload};
+use std::path::PathBuf;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +49,25 @@ pub struct Options {
     pub json: bool,
     /// Whether others are measured as well.
     pub peers: bool,
+    /// Where the report goes, and the lines that it is made of.
+    pub report: Option<PathBuf>,
+    /// Make the report of the lines that are there already, and measure nothing.
+    pub again: bool,
 }
 
 /// How to call it.
 pub const HELP: &str = "\
-isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [--json] [--alone] [--quick]
+isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [OPTION..]
 
-  GROUP     send receive convert generate evolve                  default: all
-  WORKLOAD  K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
-  CASE      same appended front swap swapfront swap32 layout32 widen narrow project shuffled
-  --json    one object a line instead of a table
-  --alone   without peers
-  --quick   only see that everything runs
+  GROUP         send receive convert generate evolve                  default: all
+  WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
+  CASE          same appended front swap swapfront swap32 layout32
+                widen narrow project shuffled                         default: all
+  --report DIR  write DIR/report.html as well, and DIR/bench.jsonl, of which it is made
+  --again       make report.html of the bench.jsonl that is there, and measure nothing
+  --json        one object a line instead of a table
+  --alone       without peers
+  --quick       only see that everything runs
 
 Groups and workloads are described in shared words: `cargo doc -p isoform-bench --open`.
 ";
@@ -77,12 +85,17 @@ impl Options {
             effort: Effort::FULL,
             json: false,
             peers: true,
+            report: None,
+            again: false,
         };
-        for word in words {
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
             let group = Group::ALL.iter().find(|group| group.name() == word);
             let case = Case::ALL.iter().find(|case| case.name() == word);
             match (&*word, group, case, Workload::all().into_iter().find(|workload| workload.name == word)) {
                 ("--json", ..) => options.json = true,
+                ("--report", ..) => options.report = Some(words.next().ok_or("--report needs a directory")?.into()),
+                ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,
                 (_, Some(group), ..) => options.groups.push(*group),
@@ -90,6 +103,9 @@ impl Options {
                 (_, _, _, Some(workload)) => options.workloads.push(workload),
                 _ => return Err(format!("there is no group, workload, case or option {word:?}\n\n{HELP}").into()),
             }
+        }
+        if options.again && options.report.is_none() {
+            return Err("--again needs a --report".into());
         }
         if options.groups.is_empty() {
             options.groups = Group::ALL.to_vec();

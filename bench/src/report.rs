@@ -13,6 +13,24 @@ impl Line {
         Line(Map::new()).word("group", group).word("workload", workload)
     }
 
+    /// A line that says what all others hold for.
+    pub fn about(machine: &str) -> Line {
+        Line(Map::new()).word("group", "about").word("machine", machine)
+    }
+
+    /// A line for a peer that was not measured, and what would bring it here.
+    pub fn skipped(peer: &str, install: &str) -> Line {
+        Line(Map::new()).word("group", "skipped").word("peer", peer).word("install", install)
+    }
+
+    /// Reads what [`json`](Line::json) has written.
+    ///
+    /// # Errors
+    /// If that is no object.
+    pub fn parse(json: &str) -> crate::Result<Line> {
+        Ok(Line(serde_json::from_str(json)?))
+    }
+
     /// The same line in another group.
     pub fn within(self, group: &str) -> Line {
         self.word("group", group)
@@ -84,7 +102,7 @@ const CONVERT: Columns = Columns {
 
 const SEND: Columns = Columns {
     title: "send: ns from a record to the buffers of its message; bytes and buffers besides the record's own bytes",
-    words: &["workload"],
+    words: &["workload", "peer"],
     figures: &[
         ("memcpy", "memcpy_ns", false),
         ("encode", "ns", false),
@@ -95,7 +113,7 @@ const SEND: Columns = Columns {
 
 const RECEIVE: Columns = Columns {
     title: "receive: ns from the bytes of a message to the receiver's record, hot | rotating over 640 KB",
-    words: &["workload", "case", "token", "engine"],
+    words: &["workload", "case", "token", "engine", "peer"],
     figures: &[
         ("memcpy", "memcpy_ns", false),
         ("envelope", "envelope_ns", false),
@@ -151,11 +169,11 @@ impl Table {
             let gap = if self.group.is_empty() { "" } else { "\n" };
             self.group = line.text("group").into();
             writeln!(out, "{gap}{}", columns.title)?;
-            columns.words.iter().try_for_each(|word| write!(out, "{word:12}"))?;
+            columns.words.iter().try_for_each(|word| write!(out, "{word:13}"))?;
             columns.figures.iter().try_for_each(|(heading, ..)| write!(out, "{heading:>11}"))?;
             writeln!(out)?;
         }
-        columns.words.iter().try_for_each(|key| write!(out, "{:12}", line.text(key)))?;
+        columns.words.iter().try_for_each(|key| write!(out, "{:13}", line.text(key)))?;
         for (_, key, ratio) in columns.figures {
             match line.number(key) {
                 Some(figure) if !line.is_count(key) && (*ratio || figure < 100.0) => write!(out, "{figure:>11.2}")?,

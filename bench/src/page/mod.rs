@@ -1,0 +1,70 @@
+//! The report: one page of HTML with tables and plots, made of the lines of a run and of nothing else.
+
+pub mod bars;
+pub mod figures;
+pub mod svg;
+mod tables;
+
+use crate::Line;
+use std::fmt::Write;
+use svg::escaped;
+
+/// The page for the lines of a run.
+///
+/// ```
+/// use isoform_bench::{Line, page};
+/// let page = page::of(&[Line::about("a machine"), Line::new("send", "K1").figure("ns", 11.0).figure("memcpy_ns", 7.0)]);
+/// assert!(page.contains("a machine") && page.contains("<svg"));
+/// ```
+pub fn of(lines: &[Line]) -> String {
+    let mut page = String::from(HEAD);
+    for line in lines.iter().filter(|line| line.text("group") == "about") {
+        let _ = writeln!(page, "<p class=\"about\">{}</p>", escaped(line.text("machine")));
+    }
+    page.push_str(EXPLAINED);
+    tables::skipped(&mut page, lines);
+    tables::bars(&mut page, lines);
+    page.push_str("<h2>The papers' figures</h2>\n<div class=\"figures\">\n");
+    for figure in figures::figures(lines) {
+        let _ = writeln!(
+            page,
+            "<figure><figcaption><b>{}</b> {}</figcaption>\n{}</figure>",
+            escaped(figure.title),
+            escaped(figure.note),
+            figure.plot.svg()
+        );
+    }
+    page.push_str("</div>\n");
+    tables::generation(&mut page, lines);
+    tables::peers(&mut page, lines);
+    tables::everything(&mut page, lines);
+    page.push_str("</main></body></html>\n");
+    page
+}
+
+const HEAD: &str = "<!doctype html>
+<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What exchanging records costs</title>
+<meta name=\"viewport\" content=\"width=device-width\">
+<style>
+body { font: 15px/1.5 sans-serif; color: #222; margin: 0; background: #fff }
+main { max-width: 1480px; margin: 0 auto; padding: 1em 2em 4em }
+h1 { font-size: 1.7em; margin: .6em 0 0 } h2 { font-size: 1.25em; margin: 2em 0 .5em }
+p { max-width: 60em; margin: .4em 0 } .about { color: #666 }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5em 0 }
+th, td { padding: .15em .7em; border-bottom: 1px solid #e4e4e4; text-align: right; vertical-align: top }
+th { font-weight: 600; border-bottom: 1px solid #999 } th:first-child, td.word { text-align: left }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(620px, 1fr)); gap: 2em }
+figure { margin: 0 } figcaption { min-height: 4.6em; max-width: 44em }
+svg { width: 100%; height: auto }
+.yes, .no { white-space: nowrap; margin-right: 1.1em; display: inline-block } .yes { color: #1b6e20 } .no { color: #b3261e }
+.dim { color: #777 } summary { cursor: pointer }
+</style></head><body><main>
+<h1>What exchanging records costs</h1>
+";
+
+const EXPLAINED: &str = "<p>Times are medians in nanoseconds, of contestants that took turns on the same buffers. \
+<i>compiled</i> is C written for exactly that pair of structs, <code>cc -O3 -march=native</code>. Before anything was timed, \
+its result was compared with the record that must arrive. Figures in grey are with buffers that rotate over 640 KB; all \
+others with buffers that stay in the first cache, if they fit. The lines that this page is made of are beside it, in \
+<code>bench.jsonl</code>.</p>
+";

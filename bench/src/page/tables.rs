@@ -1,0 +1,175 @@
+//! The tables of the report.
+
+use super::bars::BARS;
+use super::figures::names;
+use super::svg::{amount, escaped};
+use crate::{Line, Workload};
+use std::fmt::Write;
+
+/// What was not measured.
+pub(super) fn skipped(page: &mut String, lines: &[Line]) {
+    for line in lines.iter().filter(|line| line.text("group") == "skipped") {
+        let (peer, install) = (escaped(line.text("peer")), escaped(line.text("install")));
+        let _ = writeln!(page, "<p>Skipped: {peer}. <code>{install}</code> brings it here.</p>");
+    }
+}
+
+/// What is to be reached, and whether it was.
+pub(super) fn bars(page: &mut String, lines: &[Line]) {
+    let outcomes: Vec<_> = BARS.iter().map(|bar| bar.outcomes(lines)).collect();
+    let all = || outcomes.iter().flatten();
+    if all().next().is_none() {
+        return;
+    }
+    let reached = all().filter(|outcome| outcome.reached()).count();
+    let _ = writeln!(
+        page,
+        "<h2>To reach</h2>\n<p>{reached} of {} figures.</p>\n<table><tr><th>what<th>at most<th style=\"text-align:left\">\
+         reached: ✓, or by how much it falls short</tr>",
+        all().count()
+    );
+    for (bar, outcomes) in BARS.iter().zip(&outcomes) {
+        let _ = write!(
+            page,
+            "<tr><td class=\"word\">{}<td>{}<td class=\"word\">",
+            escaped(bar.what),
+            escaped(&bar.limit())
+        );
+        for outcome in outcomes {
+            let (class, verdict) = match outcome.reached() {
+                true => ("yes", "✓".to_string()),
+                false if outcome.limit > 0.0 => {
+                    ("no", format!("+{:.0} %", (outcome.figure / outcome.limit - 1.0) * 100.0))
+                }
+                false => ("no", "✗".to_string()),
+            };
+            let rotating = outcome.rotating.map(|figure| format!(" <span class=\"dim\">{}</span>", bar.figure(figure)));
+            let _ = write!(
+                page,
+                "<span class=\"{class}\">{} {}{} {verdict}</span>",
+                escaped(&outcome.workload),
+                bar.figure(outcome.figure),
+                rotating.unwrap_or_default()
+            );
+        }
+        page.push_str(if outcomes.is_empty() { "<span class=\"dim\">not measured</span></tr>\n" } else { "</tr>\n" });
+    }
+    page.push_str("</table>\n");
+}
+
+/// What generation costs, and after how many records it has paid.
+pub(super) fn generation(page: &mut String, lines: &[Line]) {
+    let of = |group, line: &Line, engine| {
+        let is = |other: &&Line| {
+            other.text("group") == group
+                && other.text("engine") == engine
+                && ["workload", "case"].iter().all(|key| other.text(key) == line.text(key))
+        };
+        lines.iter().find(is).and_then(|line| line.number("ns"))
+    };
+    let generated: Vec<&Line> = lines.iter().filter(|line| line.text("group") == "generate").collect();
+    if generated.is_empty() {
+        return;
+    }
+    page.push_str(
+        "<h2>A format that has never been seen</h2>\n<p>Paper 000, table 1, and 001, §3.4: from its description to the first \
+         record, by the interpreter; how long it takes to generate code, on another thread; how much code; and after how \
+         many records the time that it saves has paid for it. Where there is no code, long arrays are all that there \
+         is.</p>\n<table><tr><th>workload<th>case<th>first record<th>code ready<th>bytes of code<th>interpreter<th>generated\
+         <th>paid after</tr>\n",
+    );
+    for line in generated {
+        let (interpreter, code) = (of("convert", line, "interpreter"), of("convert", line, "generated"));
+        let ready = line.number("code_ready_ns");
+        let paid = match (ready, interpreter, code) {
+            (Some(ready), Some(interpreter), Some(code)) if interpreter > code => {
+                format!("{} records", amount((ready / (interpreter - code)).ceil()))
+            }
+            (Some(_), Some(_), Some(_)) => "never".into(),
+            _ => "–".into(),
+        };
+        let _ =
+            write!(page, "<tr><td class=\"word\">{}<td class=\"word\">{}", line.text("workload"), line.text("case"));
+        let figures = [line.number("first_record_ns"), ready, line.number("code_bytes"), interpreter, code];
+        figures.iter().for_each(|figure| cell(page, *figure));
+        let _ = writeln!(page, "<td>{paid}</tr>");
+    }
+    page.push_str("</table>\n");
+}
+
+/// What peers take, beside Isoform, for each workload.
+pub(super) fn peers(page: &mut String, lines: &[Line]) {
+    for (group, title) in [("send", "Sending"), ("receive", "Receiving")] {
+        let peers = names(lines, group);
+        if peers.is_empty() {
+            continue;
+        }
+        let workloads: Vec<&str> = Workload::all().iter().map(|workload| workload.name).collect();
+        let _ = write!(page, "<h2>{title}: ns per record, all workloads</h2>\n<table><tr><th>");
+        workloads.iter().for_each(|workload| _ = write!(page, "<th>{workload}"));
+        page.push_str("</tr>\n");
+        let mut row = |name: &str, figure: &dyn Fn(&str) -> Option<f64>| {
+            let _ = write!(page, "<tr><td class=\"word\">{}", escaped(name));
+            workloads.iter().for_each(|workload| cell(page, figure(workload)));
+            page.push_str("</tr>\n");
+        };
+        let own = |workload: &str, case: &str, key: &str| {
+            let words = [("group", group), ("workload", workload), ("case", case), ("peer", ""), ("token", "")];
+            let is = |line: &&Line| words.iter().all(|(key, word)| line.text(key) == *word);
+            lines.iter().find(is).and_then(|line| line.number(key))
+        };
+        let same = if group == "send" { "" } else { "same" };
+        row("memcpy", &|workload| own(workload, same, "memcpy_ns"));
+        row(if group == "send" { "Isoform" } else { "Isoform, same layout" }, &|workload| own(workload, same, "ns"));
+        if group == "receive" {
+            row("Isoform, unexpected field in front", &|workload| own(workload, "front", "ns"));
+            row("Isoform, other byte order", &|workload| own(workload, "swap", "ns"));
+        }
+        for peer in peers {
+            let of = |workload: &str| {
+                let words = [("group", group), ("workload", workload), ("peer", peer)];
+                lines.iter().find(|line| words.iter().all(|(key, word)| line.text(key) == *word))
+            };
+            let case = workloads.iter().find_map(|workload| of(workload)).map_or("", |line| line.text("case"));
+            let name = match case {
+                "front" => format!("{peer}, unexpected field in front"),
+                "swap" => format!("{peer}, other byte order"),
+                _ => peer.into(),
+            };
+            row(&name, &|workload| of(workload)?.number("ns"));
+        }
+        page.push_str("</table>\n");
+    }
+}
+
+/// All other lines, for those who look for one.
+pub(super) fn everything(page: &mut String, lines: &[Line]) {
+    let keys = [
+        "ns",
+        "min_ns",
+        "p90_ns",
+        "memcpy_ns",
+        "compiled_ns",
+        "compiled_plain_ns",
+        "ratio",
+        "rotating_ns",
+        "rotating_memcpy_ns",
+        "rotating_compiled_ns",
+        "rotating_ratio",
+    ];
+    let words = ["group", "workload", "case", "step", "token", "engine", "peer"];
+    page.push_str("<h2>Every line</h2>\n<details><summary>show</summary>\n<table><tr>");
+    words.iter().chain(&keys).for_each(|key| _ = write!(page, "<th>{}", key.replace('_', " ")));
+    page.push_str("</tr>\n");
+    for line in lines.iter().filter(|line| line.number("ns").is_some()) {
+        page.push_str("<tr>");
+        words.iter().for_each(|key| _ = write!(page, "<td class=\"word\">{}", escaped(line.text(key))));
+        keys.iter().for_each(|key| cell(page, line.number(key)));
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</table></details>\n");
+}
+
+fn cell(page: &mut String, figure: Option<f64>) {
+    let _ = write!(page, "<td>{}", figure.map_or("–".into(), amount));
+}
