@@ -76,9 +76,9 @@ fn a_line_of_json_begins_with_what_it_is_about() {
             &["convert", "--quick", "--json", "M100", "project"][..],
             r#"{"group":"convert","workload":"M100","case":"project","engine":"interpreter","ns":"#,
         ),
-        (&["send", "--quick", "--json", "K01"], r#"{"group":"send","workload":"K01","ns":"#),
+        (&["send", "--quick", "--alone", "--json", "K01"], r#"{"group":"send","workload":"K01","ns":"#),
         (
-            &["receive", "--quick", "--json", "K01", "same"],
+            &["receive", "--quick", "--alone", "--json", "K01", "same"],
             r#"{"group":"receive","workload":"K01","case":"same","ns":"#,
         ),
     ] {

@@ -71,24 +71,35 @@ pub fn version() -> Option<String> {
 }
 
 fn compile(source: &Path, library: &Path, flags: &[&str]) -> Result<()> {
-    let output =
-        Command::new(compiler()).args(flags).args(["-shared", "-fPIC", "-o"]).arg(library).arg(source).output()?;
+    execute(Command::new(compiler()).args(flags).args(["-shared", "-fPIC", "-o"]).arg(library).arg(source))
+}
+
+/// Runs a compiler.
+pub(crate) fn execute(command: &mut Command) -> Result<()> {
+    let output = command.output()?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(format!("{} failed: {}", compiler(), String::from_utf8_lossy(&output.stderr)).into()),
+        false => {
+            let program = command.get_program().to_string_lossy();
+            Err(format!("{program} failed: {}", String::from_utf8_lossy(&output.stderr)).into())
+        }
     }
 }
 
 /// A new directory for temporary files, deleted with what is in it.
-struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    fn new() -> Result<Directory> {
+    pub(crate) fn new() -> Result<Directory> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("isoform-bench-{}-{count}", process::id()));
         fs::create_dir(&path)?;
         Ok(Directory(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 }
 

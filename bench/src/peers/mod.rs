@@ -1,7 +1,7 @@
 //! What others use for the same purpose, measured beside Isoform: in the groups `send` and `receive`, on the same records.
 //!
-//! A [`Peer`] puts one record on the wire in its own way and takes it off again. Crates are [`codec`]s, behind the feature
-//! `peers`. What a peer cannot express it does not measure; what is not installed is named as [`skipped`](Peers::skipped).
+//! A [`Peer`] puts one record on the wire in its own way and takes it off again. Crates are in `codec`, behind the feature
+//! `peers`; libraries in C and C++ in `native`. What a peer cannot express it does not measure; what is not installed is named as [`skipped`](Peers::skipped).
 
 #[cfg(feature = "peers")]
 mod avro;
@@ -9,6 +9,8 @@ mod avro;
 mod codec;
 #[cfg(feature = "peers")]
 pub mod fixed;
+#[cfg(unix)]
+mod native;
 #[cfg(feature = "peers")]
 mod protobuf;
 #[cfg(feature = "peers")]
@@ -16,7 +18,7 @@ mod zero_copy;
 
 use crate::measure::{Contestant, Times, measure, memcpy};
 use crate::place::{Memory, Place};
-use crate::{Case, Effort, Line, Options, Result, Workload};
+use crate::{Case, Effort, Line, Options, Result, Workload, compiled};
 
 /// One way of exchanging one record.
 pub trait Peer {
@@ -62,17 +64,26 @@ pub trait Peer {
 pub struct Peers {
     /// Those that are not, each with what would bring it here.
     pub skipped: Vec<(&'static str, &'static str)>,
+    #[cfg(unix)]
+    natives: native::Natives,
 }
 
 impl Peers {
-    /// Looks for them.
-    pub fn new() -> Peers {
+    /// Looks for them, and compiles what must be compiled.
+    ///
+    /// # Errors
+    /// If one is installed and cannot be used.
+    pub fn new() -> Result<Peers> {
         let mut peers = Peers::default();
         if cfg!(not(feature = "peers")) {
             let those = "rkyv, prost, Apache Avro, serde_json";
             peers.skipped.push((those, "cargo run --release -p isoform-bench --features peers"));
         }
-        peers
+        #[cfg(unix)]
+        if compiled::version().is_some() {
+            peers.natives = native::Natives::new(&mut peers.skipped)?;
+        }
+        Ok(peers)
     }
 
     /// Those that can express this workload, after their results were compared.
@@ -83,6 +94,8 @@ impl Peers {
         let mut peers: Vec<Box<dyn Peer>> = Vec::new();
         #[cfg(feature = "peers")]
         peers.extend(codec::of(workload)?);
+        #[cfg(unix)]
+        peers.extend(self.natives.of(workload)?);
         for peer in &mut peers {
             peer.check().map_err(|error| format!("{} {}: {error}", peer.name(), workload.name))?;
         }
