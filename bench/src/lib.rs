@@ -40,7 +40,8 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// # Errors
 /// If an engine's result differs from what must arrive, or if `line` fails.
 pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let peers = if options.peers { Peers::new()? } else { Peers::default() };
+    let wanted = options.peers && options.groups.iter().any(|group| matches!(group, Group::Send | Group::Receive));
+    let peers = if wanted { Peers::new()? } else { Peers::default() };
     peers.skipped.iter().try_for_each(|(peer, install)| line(Line::skipped(peer, install)))?;
     for group in &options.groups {
         for workload in &options.workloads {

@@ -5,7 +5,7 @@ use crate::{Result, fill};
 use isoform_core::{Format, Layout, Shape};
 use std::fmt::Write;
 
-/// A record, and how long its dynamic arrays are. What else is in it follows from its names ([`fill`](crate::fill)).
+/// A record, and how long its dynamic arrays are. What else is in it follows from its names ([`fill`]).
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// Its name, as on the command line.
