@@ -17,7 +17,7 @@ pub struct Effort {
 
 impl Effort {
     /// Enough for medians that two runs agree on.
-    pub const FULL: Effort = Effort { rounds: 15, batch: 50_000, placements: 8 };
+    pub const FULL: Effort = Effort { rounds: 31, batch: 50_000, placements: 8 };
     /// Enough to see that everything runs.
     pub const QUICK: Effort = Effort { rounds: 3, batch: 10_000, placements: 2 };
 }

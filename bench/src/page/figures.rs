@@ -168,13 +168,18 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
 /// A plot over the workloads whose names begin so, of sources and of the peers of a group.
 fn plot(lines: &[Line], workloads: &str, sources: &[Source], peers: &str, wanted: impl Fn(&str) -> bool) -> Plot {
     let workloads = sizes(workloads);
-    let mut series: Vec<Series> = sources
-        .iter()
-        .map(|source| {
-            let points = workloads.iter().filter_map(|(name, size)| Some((*size, point(lines, source, name)?)));
-            Series { name: source.name.into(), kind: source.kind, points: points.collect() }
-        })
-        .collect();
+    let mut series: Vec<Series> = Vec::new();
+    for source in sources {
+        let points = workloads.iter().filter_map(|(name, size)| Some((*size, point(lines, source, name)?))).collect();
+        // What stands in several plots looks alike in all of them.
+        let hue = match source.name {
+            "memcpy" => 0,
+            "field by field" => 3,
+            _ => series.iter().filter(|series| series.kind == source.kind).count(),
+        };
+        series.push(Series { name: source.name.into(), kind: source.kind, hue, points });
+    }
+    let all = names(lines, "receive");
     for peer in names(lines, peers).into_iter().filter(|name| wanted(name)) {
         let of = |workload: &str| {
             let is = |line: &&Line| {
@@ -183,10 +188,11 @@ fn plot(lines: &[Line], workloads: &str, sources: &[Source], peers: &str, wanted
             lines.iter().find(is).and_then(|line| line.number("ns"))
         };
         let points = workloads.iter().filter_map(|(name, size)| Some((*size, of(name)?))).collect();
-        series.push(Series { name: peer.into(), kind: Kind::Peer, points });
+        let hue = all.iter().position(|name| *name == peer).unwrap_or(0);
+        series.push(Series { name: peer.into(), kind: Kind::Peer, hue, points });
     }
     series.iter_mut().for_each(|series| series.points.retain(|point| point.1 > 0.0));
-    Plot { across: "bytes of the record in memory", up: "ns per record", series }
+    Plot { across: "size of the record in memory", up: "time per record", series }
 }
 
 fn point(lines: &[Line], source: &Source, workload: &str) -> Option<f64> {

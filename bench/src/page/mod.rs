@@ -53,6 +53,7 @@ p { max-width: 60em; margin: .4em 0 } .about { color: #666 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5em 0 }
 th, td { padding: .15em .7em; border-bottom: 1px solid #e4e4e4; text-align: right; vertical-align: top }
 th { font-weight: 600; border-bottom: 1px solid #999 } th:first-child, td.word { text-align: left }
+.bars td { white-space: nowrap } .bars td:last-child { white-space: normal }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(620px, 1fr)); gap: 2em }
 figure { margin: 0 } figcaption { min-height: 4.6em; max-width: 44em }
 svg { width: 100%; height: auto }

@@ -9,22 +9,24 @@ pub struct Series {
     pub name: String,
     /// What it is a line of, which decides how it looks.
     pub kind: Kind,
+    /// Which of the colours of its kind it has.
+    pub hue: usize,
     /// Where it goes, from left to right. Nothing may be zero or negative.
     pub points: Vec<(f64, f64)>,
 }
 
 /// What a line is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Isoform.
-    Own,
-    /// What the machine can do, or what one would write by hand.
-    Baseline,
     /// What others do.
     Peer,
+    /// What the machine can do, or what one would write by hand.
+    Baseline,
+    /// Isoform.
+    Own,
 }
 
-/// Lines in one pair of axes.
+/// Lines in one pair of axes: nanoseconds over bytes.
 #[derive(Clone, Debug)]
 pub struct Plot {
     /// What is along the horizontal axis.
@@ -38,25 +40,30 @@ pub struct Plot {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
 /// The axes' edges.
-const LEFT: f64 = 62.0;
+const LEFT: f64 = 70.0;
 const RIGHT: f64 = 530.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 392.0;
+/// Units, each a thousand times the one before.
+const SIZES: [&str; 3] = ["B", "KB", "MB"];
+const TIMES: [&str; 3] = ["ns", "µs", "ms"];
 /// Between the names of two lines.
 const LINE: f64 = 15.0;
 
 const OWN: &[&str] = &["#0b57d0", "#d0390b", "#7a1fa2", "#00897b"];
-const BASELINE: &[&str] = &["#000000", "#777777", "#444444", "#aaaaaa"];
-const PEER: &[&str] =
-    &["#2e7d32", "#b8860b", "#c2185b", "#00838f", "#6d4c41", "#9e9d24", "#5e35b1", "#ef6c00", "#546e7a", "#8d1b3d"];
+const BASELINE: &[&str] = &["#000000", "#777777", "#a9885a", "#aaaaaa"];
+const PEER: &[&str] = &[
+    "#2e7d32", "#b8860b", "#c2185b", "#00838f", "#6d4c41", "#9e9d24", "#5e35b1", "#ef6c00", "#546e7a", "#8d1b3d",
+    "#33691e",
+];
 
 impl Plot {
     /// The picture. It has no lines if there are no points.
     ///
     /// ```
     /// use isoform_bench::page::svg::{Kind, Plot, Series};
-    /// let line = Series { name: "copy".into(), kind: Kind::Baseline, points: vec![(100.0, 2.0), (1e5, 1e3)] };
-    /// let plot = Plot { across: "bytes", up: "ns", series: vec![line] };
+    /// let line = Series { name: "copy".into(), kind: Kind::Baseline, hue: 0, points: vec![(100.0, 2.0), (1e5, 1e3)] };
+    /// let plot = Plot { across: "size", up: "time", series: vec![line] };
     /// assert!(plot.svg().starts_with("<svg") && plot.svg().contains("polyline"));
     /// ```
     pub fn svg(&self) -> String {
@@ -80,14 +87,14 @@ impl Plot {
             let (x, colour) = (across.place(value), if major { "#cccccc" } else { "#f0f0f0" });
             line(svg, (x, TOP), (x, BOTTOM), colour);
             if major {
-                text(svg, (x, BOTTOM + 16.0), "middle", "#333333", &amount(value));
+                text(svg, (x, BOTTOM + 16.0), "middle", "#333333", &scaled(value, SIZES));
             }
         }
         for (value, major) in up.ticks() {
             let (y, colour) = (up.place(value), if major { "#cccccc" } else { "#f0f0f0" });
             line(svg, (LEFT, y), (RIGHT, y), colour);
             if major {
-                text(svg, (LEFT - 6.0, y + 4.0), "end", "#333333", &amount(value));
+                text(svg, (LEFT - 6.0, y + 4.0), "end", "#333333", &scaled(value, TIMES));
             }
         }
         text(svg, ((LEFT + RIGHT) / 2.0, BOTTOM + 36.0), "middle", "#333333", self.across);
@@ -101,17 +108,17 @@ impl Plot {
 
     fn lines(&self, svg: &mut String, across: &Axis, up: &Axis) {
         let mut names = Vec::new();
-        let mut used = [0; 3];
-        for series in &self.series {
+        // Isoform's own lie on top.
+        let mut series: Vec<&Series> = self.series.iter().collect();
+        series.sort_by_key(|series| series.kind);
+        for series in series {
             let Some(&(end_x, end_y)) = series.points.last() else { continue };
             let (colours, width, dashes) = match series.kind {
                 Kind::Own => (OWN, 2.8, ""),
                 Kind::Baseline => (BASELINE, 1.6, " stroke-dasharray=\"6 4\""),
                 Kind::Peer => (PEER, 1.3, ""),
             };
-            let count = &mut used[series.kind as usize];
-            let colour = colours[*count % colours.len()];
-            *count += 1;
+            let colour = colours[series.hue % colours.len()];
             let place = |&(x, y): &(f64, f64)| (across.place(x), up.place(y));
             let path: Vec<String> = series.points.iter().map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
             let _ = writeln!(
@@ -126,7 +133,7 @@ impl Plot {
                     "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" fill=\"{colour}\"><title>{}: {}</title></circle>",
                     width + 0.8,
                     escaped(&series.name),
-                    escaped(&format!("{} at {}", amount(point.1), amount(point.0)))
+                    escaped(&format!("{} ns at {} B", amount(point.1), amount(point.0)))
                 );
             }
             names.push(Name {
@@ -221,6 +228,12 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, colour: &str, text: 
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{}</text>",
         escaped(text)
     );
+}
+
+/// A power of ten in the largest unit of which it is a whole number.
+fn scaled(value: f64, units: [&str; 3]) -> String {
+    let step = [1e6, 1e3].iter().position(|step| value >= *step).map_or(0, |index| 2 - index);
+    format!("{} {}", amount(value / 1e3f64.powi(step as i32)), units[step])
 }
 
 /// A number as one reads it: three digits, thousands set apart.

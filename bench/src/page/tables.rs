@@ -24,7 +24,7 @@ pub(super) fn bars(page: &mut String, lines: &[Line]) {
     let reached = all().filter(|outcome| outcome.reached()).count();
     let _ = writeln!(
         page,
-        "<h2>To reach</h2>\n<p>{reached} of {} figures.</p>\n<table><tr><th>what<th>at most<th style=\"text-align:left\">\
+        "<h2>To reach</h2>\n<p>{reached} of {} figures.</p>\n<table class=\"bars\"><tr><th>what<th>at most<th style=\"text-align:left\">\
          reached: ✓, or by how much it falls short</tr>",
         all().count()
     );
