@@ -123,15 +123,17 @@ impl Shuffle {
         assert!(inside(src_size, src.len(), self.src) && inside(dst_size, dst.len(), self.dst), "all bytes are inside");
         let _ = self.level.instructions();
         #[cfg(target_arch = "x86_64")]
-        for index in 0..count {
-            let (src, dst) = (&src[index * src_size..], &mut dst[index * dst_size..]);
-            match self.level.instructions() {
-                Instructions::Portable => {}
+        match self.level.instructions() {
+            Instructions::Portable => {}
+            Instructions::Ssse3 | Instructions::Avx2 => (0..count).for_each(|index| {
+                let (src, dst) = (&src[index * src_size..], &mut dst[index * dst_size..]);
                 // SAFETY: the level has the instructions (1), and both slices are as long as was just asserted.
-                Instructions::Ssse3 | Instructions::Avx2 => unsafe { x86::ssse3(self, src, dst) },
-                // SAFETY: the same.
-                Instructions::Avx512 => unsafe { x86::avx512(self, src, dst) },
-            }
+                unsafe { x86::ssse3(self, src, dst) };
+            }),
+            // SAFETY: the same.
+            Instructions::Avx512 if count == 1 => unsafe { x86::avx512(self, src, dst) },
+            // SAFETY: the same, of each of so many records.
+            Instructions::Avx512 => unsafe { x86::avx512_each(self, count, (src, src_size), (dst, dst_size)) },
         }
         #[cfg(target_arch = "aarch64")]
         for index in 0..count {
@@ -258,6 +260,36 @@ mod x86 {
                 let bytes = _mm512_permutexvar_epi8(_mm512_load_si512(index), bytes);
                 _mm512_mask_storeu_epi8(dst.as_mut_ptr().add(part.dst).cast(), part.mask, bytes);
                 index = index.add(1);
+            }
+        }
+    }
+
+    /// One part of each of several records, then the next: parts do not overlap, and what there is to find out about one
+    /// is found out once.
+    ///
+    /// # Safety
+    /// **5.** The processor has AVX-512 F, BW and VBMI. **6.** `src` and `dst` have `count` records of the sizes beside
+    /// them, and these are at least as large as the shuffle says.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(super) unsafe fn avx512_each(
+        shuffle: &Shuffle,
+        count: usize,
+        (src, src_size): (&[u8], usize),
+        (dst, dst_size): (&mut [u8], usize),
+    ) {
+        let loaded = if shuffle.src < 64 { (1 << shuffle.src) - 1 } else { u64::MAX };
+        for (&part, index) in shuffle.parts.iter().zip(&shuffle.index) {
+            // SAFETY: a line is a vector.
+            let index = unsafe { _mm512_load_si512(index.0.as_ptr().cast()) };
+            for record in 0..count {
+                // SAFETY: under the one mask are bytes of the record in the source (2, 6), under the other of that in the
+                // destination (3, 6).
+                unsafe {
+                    let bytes = _mm512_maskz_loadu_epi8(loaded, src.as_ptr().add(record * src_size + part.src).cast());
+                    let bytes = _mm512_permutexvar_epi8(index, bytes);
+                    let place = dst.as_mut_ptr().add(record * dst_size + part.dst);
+                    _mm512_mask_storeu_epi8(place.cast(), part.mask, bytes);
+                }
             }
         }
     }
