@@ -37,5 +37,5 @@ pub use format::{
 pub use limits::Limits;
 pub use plan::{Faults, Plan, Rules};
 pub use value::Value;
-pub use verify::{Body, Verifier};
+pub use verify::{Bodies, Body, Verifier};
 pub use view::View;

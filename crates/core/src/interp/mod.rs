@@ -10,6 +10,7 @@ mod bytes;
 mod convert;
 mod each;
 mod fast;
+mod many;
 #[doc(hidden)]
 pub mod part;
 mod schedule;
@@ -19,6 +20,7 @@ use crate::error::{Code, Error, Result};
 use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 use convert::Fault;
+pub use many::run_many;
 
 /// Where a converted record goes: bytes that grow and shrink at their end.
 ///

@@ -6,11 +6,13 @@
 //! further care: plans, views, and use in place.
 
 mod checks;
+mod many;
 mod walk;
 
 use crate::error::{Code, Error, Result};
 use crate::format::Format;
 pub(crate) use checks::Checks;
+pub use many::Bodies;
 
 /// Checks bodies of one format.
 ///
