@@ -37,6 +37,7 @@
 //! | [`Str`], [`Slice`], [`Array`], [`Ref`] | borrowed parts of records: sent by reference, received in place |
 //! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
 //! | [`Incoming`], [`Decoder`] | messages to records |
+//! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
 //! | [`View`], [`text`] | fields of any message, by name or as text |
 //! | [`stream`], [`Registry`] | messages one after another, and the formats that are known |
 //! | [`Format`], [`plan`] and others | what everything is made of: see [`isoform_core`] |
@@ -54,11 +55,11 @@ mod record;
 pub mod registry;
 pub mod stream;
 
-pub use decoder::{Decoder, Engine};
+pub use decoder::{Column, Columns, Decoder, Engine};
 pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
-pub use message::{Header, Incoming, Message};
+pub use message::{Batch, Header, Incoming, Message};
 pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str};
 pub use record::{Owned, Record};
 pub use registry::{Registry, Resolver};

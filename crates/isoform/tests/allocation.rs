@@ -3,7 +3,10 @@
 
 use isoform::message::HEADER;
 use isoform::stream::{Reader, Writer};
-use isoform::{Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Value, value};
+use isoform::{
+    Batch, Columns, Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Value,
+    value,
+};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 
@@ -198,4 +201,26 @@ fn reading_a_stream_allocates_nothing() {
         };
         assert_eq!(allocations(round), 0);
     }
+}
+
+#[test]
+fn batches_allocate_nothing() {
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new();
+    for i in 0..100 {
+        encoder.encode(&Gappy { flag: i % 2 == 0, value: i.into() }).unwrap().write_to(&mut bytes).unwrap();
+    }
+    let mut registry = Registry::new();
+    registry.register(Gappy::format()).unwrap();
+    let mut decoder = Decoder::<Gappy>::new();
+    let mut columns = Columns::new();
+    let value = columns.field::<f32>("value").unwrap();
+    let round = || {
+        let (batch, _) = Batch::parse(&bytes, &mut registry).unwrap();
+        assert_eq!(decoder.decode_many(&batch).unwrap().len(), 100);
+        columns.clear();
+        columns.append(&batch).unwrap();
+        assert_eq!(columns[value][99], 99.0);
+    };
+    assert_eq!(allocations(round), 0);
 }

@@ -4,7 +4,7 @@
 //! has proven frequent, by a thread of its own that all decoders share, and used from whatever record comes next. If none
 //! can be generated, nothing happens.
 
-use crate::{Body, Plan, Result};
+use crate::{Bodies, Body, Plan, Result};
 use isoform_core::interp::{self, Output};
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// `generate`, and on machines that there is a generator for; elsewhere the interpreter does everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, and generated code once many records of a format have come.
+    /// The interpreter, and generated code once many records of a format have come one by one. Batches are left to the
+    /// interpreter, which converts records several at a time.
     #[default]
     Auto,
     /// The interpreter alone.
@@ -27,6 +28,8 @@ pub enum Engine {
 pub(super) struct Converter {
     plan: Arc<Plan>,
     #[cfg(feature = "generate")]
+    engine: Engine,
+    #[cfg(feature = "generate")]
     tier: generated::Tier,
 }
 
@@ -38,6 +41,8 @@ impl Converter {
         Converter {
             #[cfg(feature = "generate")]
             tier: generated::Tier::new(&plan, engine),
+            #[cfg(feature = "generate")]
+            engine,
             plan,
         }
     }
@@ -65,6 +70,20 @@ impl Converter {
             return code.run_fixed(body, record);
         }
         interp::run_fixed(&self.plan, body, record)
+    }
+
+    /// As [`interp::run_many`].
+    pub(super) fn run_many(&mut self, bodies: Bodies<'_>, records: &mut [u8]) -> Result<()> {
+        #[cfg(feature = "generate")]
+        if self.engine == Engine::Generated
+            && let Some(code) = self.tier.code(&self.plan)
+        {
+            let records = records.chunks_exact_mut(self.plan.native().size()).enumerate();
+            return records.into_iter().try_for_each(|(index, record)| {
+                code.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))
+            });
+        }
+        interp::run_many(&self.plan, bodies, records)
     }
 }
 

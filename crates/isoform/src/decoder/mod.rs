@@ -10,9 +10,12 @@
 //! 3. What an engine makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
 //!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
 
+mod columns;
 mod conversion;
 mod engine;
+mod many;
 
+pub use columns::{Column, Columns};
 pub use engine::Engine;
 
 use crate::encoder::native_format;

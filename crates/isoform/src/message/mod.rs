@@ -1,8 +1,10 @@
-//! Messages: [`Message`] is one to be sent, as an encoder makes it; [`Incoming`] is one that came.
+//! Messages: [`Message`] is one to be sent, as an encoder makes it; [`Incoming`] is one that came, and a [`Batch`] many.
 
+mod batch;
 mod incoming;
 mod outgoing;
 
+pub use batch::Batch;
 pub use incoming::Incoming;
 pub use isoform_core::message::{ALIGNMENT, Flags, HEADER, Header, Split, split};
 pub use outgoing::Message;

@@ -39,7 +39,17 @@ impl Buffer {
         Ok(())
     }
 
-    /// Where its bytes begin, and how many there are.
+    /// Forgets all but its first bytes.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Where its bytes begin.
+    pub(crate) fn start(&self) -> *const u8 {
+        self.lines.as_ptr().cast()
+    }
+
+    /// The same, and how many there are.
     pub(crate) fn as_mut(&mut self) -> (*mut u8, usize) {
         (self.lines.as_mut_ptr().cast(), self.length)
     }

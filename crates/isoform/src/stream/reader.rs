@@ -2,7 +2,7 @@
 
 use super::buffer::{Buffer, retry};
 use super::io_error;
-use crate::{Incoming, Registry};
+use crate::{Batch, Incoming, Registry};
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
 use isoform_core::{Code, Error, Format, Limits, Result};
 use std::fmt;
@@ -82,20 +82,36 @@ impl<R: Read> Reader<R> {
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
-        let (place, header, length, before) = match self.at_hand() {
-            Some(found) => found,
-            None => {
-                let Some((header, place)) = self.record()? else { return Ok(None) };
-                (place, header, self.body(header)?, 0)
-            }
-        };
+        let Some((place, header, length, before)) = self.whole()? else { return Ok(None) };
         self.state = State::Between;
         let body = &self.buffer.consume(before + length)[before..];
         Ok(Some(Incoming::new(header, self.registry.at(place), body)))
     }
 
-    /// The short way to a message that is wholly in the buffer and of a recent format: the place of the format, the
-    /// header, the length of the body, and how many bytes are before that.
+    /// The next message, together with those behind it that have the same header, as far as they have been read ahead.
+    ///
+    /// # Errors
+    /// As [`Reader::next`].
+    pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        let Some((place, header, _, before)) = self.whole()? else { return Ok(None) };
+        self.state = State::Between;
+        let format = self.registry.at(place);
+        let length = Batch::beginning(header, format, &self.buffer.bytes()[before..]).extent();
+        Ok(Some(Batch::new(header, format, &self.buffer.consume(before + length)[before..])))
+    }
+
+    /// Waits for the whole next message to be in the buffer: the place of its format, its header, the length of its body,
+    /// and how many bytes are before that.
+    #[inline]
+    fn whole(&mut self) -> Result<Option<(usize, Header, usize, usize)>> {
+        if let Some(found) = self.at_hand() {
+            return Ok(Some(found));
+        }
+        let Some((header, place)) = self.record()? else { return Ok(None) };
+        Ok(Some((place, header, self.body(header)?, 0)))
+    }
+
+    /// The short way to a message that is wholly in the buffer and of a recent format.
     #[inline]
     fn at_hand(&mut self) -> Option<(usize, Header, usize, usize)> {
         let State::Between = self.state else { return None };

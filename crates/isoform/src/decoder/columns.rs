@@ -1,0 +1,195 @@
+//! From many messages to arrays of single fields.
+//!
+//! Each column is what a decoder would be for records of that one field, and its conversions are made and kept in the
+//! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
+
+use super::conversion::Conversions;
+use super::engine::Engine;
+use super::{Faults, Native};
+use crate::message::Batch;
+use crate::native::Native as Plain;
+use crate::native::buffer::Buffer;
+use crate::{Code, Error, Field, Format, Machine, Result, Rules, Structure, Verifier};
+use isoform_core::interp::Output;
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::ops::Index;
+use std::{fmt, slice};
+
+/// The name of the record of one field that each column is filled with.
+const NAME: &str = "Column";
+
+/// Some fields of many messages, each as an array, in the receiver's types and whatever layout the senders have.
+///
+/// ```
+/// use isoform::{Columns, Encoder, Record, stream::{Reader, Writer}};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Sample {
+///     step: i32,
+///     flags: u8,
+///     depth: f32,
+/// }
+/// let (mut encoder, mut file) = (Encoder::new(), Writer::new(Vec::new()));
+/// for step in 0..3 {
+///     file.write(&encoder.encode(&Sample { step, flags: 0, depth: 0.5 * step as f32 })?)?;
+/// }
+///
+/// let mut columns = Columns::new();
+/// let depth = columns.field::<f64>("depth")?;
+/// let step = columns.field::<i64>("step")?;
+/// let mut stream = Reader::new(&file.inner()[..]);
+/// while let Some(batch) = stream.next_batch()? {
+///     columns.append(&batch)?;
+/// }
+/// assert_eq!(columns[depth], [0.0, 0.5, 1.0]);
+/// assert_eq!(columns[step], [0, 1, 2]);
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Columns {
+    columns: Vec<Stored>,
+    rows: usize,
+    faults: Faults,
+}
+
+/// Which column it is, of the [`Columns`] that it was asked of.
+pub struct Column<T> {
+    index: usize,
+    element: PhantomData<fn() -> T>,
+}
+
+/// Invariant: (4) `values` holds as many elements of the type `element` as there are rows, of which `native.format` has
+/// one as its only field, which is as large as the record.
+struct Stored {
+    name: Box<str>,
+    element: TypeId,
+    native: Native,
+    conversions: Conversions,
+    values: Buffer,
+}
+
+impl Columns {
+    /// No columns yet.
+    pub fn new() -> Columns {
+        Columns::default()
+    }
+
+    /// The same, with what is done with numbers that do not fit their column, instead of refusing the batch. It holds for
+    /// the columns that are added from now on.
+    pub fn with_faults(mut self, faults: Faults) -> Columns {
+        self.faults = faults;
+        self
+    }
+
+    /// Adds a column for the field of this name, which becomes a `T`: a number, a fixed array of numbers, a `#[repr(C)]`
+    /// record or an enumeration.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] if no field can have this name; [`Code::BadRecord`] if there are rows already.
+    pub fn field<T: for<'a> Plain<'a> + 'static>(&mut self, name: &str) -> Result<Column<T>> {
+        if self.rows > 0 {
+            return Err(Error::new(Code::BadRecord).at(name).expected("no rows yet").came(self.rows));
+        }
+        let mut dims = Vec::new();
+        <T as Plain<'static>>::dims(&mut dims);
+        let field = Field {
+            name: name.into(),
+            element: <T as Plain<'static>>::element(),
+            dims: dims.into(),
+            indirect: false,
+            offset: 0,
+            unit: None,
+        };
+        let structure = Structure::new(NAME, Machine::NATIVE, size_of::<T>(), align_of::<T>(), vec![field])?;
+        let values = Buffer::new(structure.needs_check());
+        let rules = <T as Plain<'static>>::rules(Rules::new()).required(NAME, name);
+        let mut native = Native::new(Format::new(structure.into())?, rules);
+        // What runs on many fields at once is the interpreter.
+        (native.faults, native.engine) = (self.faults, Engine::Interpreter);
+        let (element, conversions) = (TypeId::of::<T>(), Conversions::default());
+        self.columns.push(Stored { name: name.into(), element, native, conversions, values });
+        Ok(Column { index: self.columns.len() - 1, element: PhantomData })
+    }
+
+    /// Adds a row for each message of a batch.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_many`](crate::Decoder::decode_many), also if a field does not come at all. There are as many
+    /// rows then as before.
+    pub fn append(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let verifier = Verifier::new(batch.format());
+        let bodies = batch.verify(&verifier)?;
+        let rows = self.rows.checked_add(bodies.len()).ok_or_else(|| Error::new(Code::Size))?;
+        for index in 0..self.columns.len() {
+            if let Err(error) = self.columns[index].append(bodies, self.rows, rows) {
+                self.columns[..=index].iter_mut().for_each(|column| column.truncate(self.rows));
+                return Err(error);
+            }
+        }
+        self.rows = rows;
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Forgets all rows, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.truncate(0));
+        self.rows = 0;
+    }
+}
+
+impl Stored {
+    /// Adds a value of each body to the `before` that are there, which makes `after`.
+    fn append(&mut self, bodies: crate::Bodies<'_>, before: usize, after: usize) -> Result<()> {
+        let conversion = self.conversions.find(bodies.format(), &self.native)?;
+        let size = self.native.format.size();
+        self.values.resize(after.checked_mul(size).ok_or_else(|| Error::new(Code::Size))?)?;
+        conversion.converter.run_many(bodies, &mut self.values.bytes()[before * size..])
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.values.truncate(rows * self.native.format.size());
+    }
+}
+
+impl<T: for<'a> Plain<'a> + 'static> Index<Column<T>> for Columns {
+    type Output = [T];
+
+    /// The values of a column.
+    ///
+    /// # Panics
+    /// If it is a column of other `Columns`, and has another type here.
+    fn index(&self, column: Column<T>) -> &[T] {
+        let stored = &self.columns[column.index];
+        assert!(stored.element == TypeId::of::<T>(), "the column {:?} has another type", stored.name);
+        // SAFETY: by (4) there are so many elements of this type, as an engine has made them (3). It holds no slots, by
+        // Native's promise (5), and the buffer is aligned for all.
+        unsafe { slice::from_raw_parts(stored.values.start().cast(), self.rows) }
+    }
+}
+
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Column<T> {}
+
+impl<T> fmt::Debug for Column<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Column({})", self.index)
+    }
+}
+
+impl fmt::Debug for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
+        write!(f, "Columns({names:?}, {} rows)", self.rows)
+    }
+}

@@ -1,0 +1,135 @@
+//! Messages with one header, which can be decoded at once.
+
+use super::Incoming;
+use crate::Registry;
+use isoform_core::message::{ALIGNMENT, HEADER, Header};
+use isoform_core::{Bodies, Format, Result, Token, Verifier};
+
+/// Messages that follow one another as in a stream, and all have the same header: they are of one format, and equally
+/// long. A burst of records without pointers is one batch.
+///
+/// [`Decoder::decode_many`](crate::Decoder::decode_many) makes records of them, and [`Columns`](crate::Columns) arrays of
+/// single fields; `messages` gives one after the other. A [`Reader`](crate::stream::Reader::next_batch) lends batches, too.
+///
+/// ```
+/// use isoform::{Batch, Decoder, Encoder, Record, Registry};
+/// #[derive(Record, Debug, PartialEq)]
+/// #[repr(C)]
+/// struct Point {
+///     x: f64,
+///     y: f64,
+/// }
+/// // Whatever brought them, here are two messages and part of a third.
+/// let mut bytes = Vec::new();
+/// let mut encoder = Encoder::new();
+/// for x in [1.0, 2.0, 3.0] {
+///     encoder.encode(&Point { x, y: 0.0 })?.write_to(&mut bytes)?;
+/// }
+/// bytes.truncate(110);
+///
+/// let mut registry = Registry::new();
+/// registry.register(Point::format())?;
+/// let (batch, rest) = Batch::parse(&bytes, &mut registry)?;
+/// assert_eq!((batch.len(), rest.len()), (2, 14));
+/// let mut decoder = Decoder::<Point>::new();
+/// assert_eq!(decoder.decode_many(&batch)?, [Point { x: 1.0, y: 0.0 }, Point { x: 2.0, y: 0.0 }]);
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    header: Header,
+    format: &'a Format,
+    /// From the first body to the end of the last.
+    bytes: &'a [u8],
+}
+
+impl<'a> Batch<'a> {
+    /// The messages of one header that `bytes` begin with, and what follows them. The first must be whole, and one of a
+    /// format that `registry` knows or finds; what is wrong behind the batch is found when that is parsed.
+    ///
+    /// # Errors
+    /// As [`Incoming::parse`], of the first message.
+    pub fn parse(bytes: &'a [u8], registry: &'a mut Registry) -> Result<(Batch<'a>, &'a [u8])> {
+        let first = Incoming::parse(bytes, registry)?;
+        let batch = Batch::beginning(first.header(), first.format(), &bytes[HEADER..]);
+        let end = (HEADER + batch.bytes.len()).next_multiple_of(ALIGNMENT);
+        Ok((batch, bytes.get(end..).unwrap_or(&[])))
+    }
+
+    /// The messages whose first body begins where `bytes` do, and whose last ends there.
+    #[inline]
+    pub(crate) fn new(header: Header, format: &'a Format, bytes: &'a [u8]) -> Batch<'a> {
+        Batch { header, format, bytes }
+    }
+
+    /// The batch of a message with this header and format, whose body is there and begins where `bytes` do.
+    #[inline]
+    pub(crate) fn beginning(header: Header, format: &'a Format, bytes: &'a [u8]) -> Batch<'a> {
+        let (length, stride) = (header.length as usize, stride(header));
+        let same = header.to_bytes();
+        // Where the body of the next message would begin.
+        let mut next = stride;
+        while let Some(message) = bytes.get(next - HEADER..next + length)
+            && message.first_chunk() == Some(&same)
+        {
+            next += stride;
+        }
+        Batch { header, format, bytes: &bytes[..next - stride + length] }
+    }
+
+    /// The format of all of them.
+    pub fn format(&self) -> &'a Format {
+        self.format
+    }
+
+    /// The name of the format.
+    pub fn token(&self) -> Token {
+        self.header.token
+    }
+
+    /// How many messages there are: at least one.
+    #[allow(clippy::len_without_is_empty, reason = "there is always one")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        (self.bytes.len() - self.header.length as usize) / stride(self.header) + 1
+    }
+
+    /// The messages, one after the other.
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = Incoming<'a>> + use<'a> {
+        let (Batch { header, format, bytes }, length) = (*self, self.header.length as usize);
+        bytes.chunks(stride(header)).map(move |body| Incoming::new(header, format, &body[..length]))
+    }
+
+    /// The first `count` messages and the others; `None` where there are none.
+    ///
+    /// Memory for all records of a batch is asked for at once. Who wants less - a record may be much larger than what a
+    /// stranger sends for it - decodes parts.
+    pub fn split_at(&self, count: usize) -> (Option<Batch<'a>>, Option<Batch<'a>>) {
+        let (len, stride) = (self.len(), stride(self.header));
+        let part = |from: usize, to: usize| {
+            let bytes = self.bytes.get(from * stride..).filter(|_| from < to)?;
+            Some(Batch { bytes: &bytes[..(to - from - 1) * stride + self.header.length as usize], ..*self })
+        };
+        (part(0, count.min(len)), part(count.min(len), len))
+    }
+
+    /// Bytes from the first body to the end of the last.
+    pub(crate) fn extent(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Checks all bodies.
+    #[inline]
+    pub(crate) fn verify<'v>(&self, verifier: &'v Verifier) -> Result<Bodies<'v>>
+    where
+        'a: 'v,
+    {
+        verifier.verify_many(self.bytes, self.header.length as usize, stride(self.header))
+    }
+}
+
+/// From one message to the next.
+#[inline]
+fn stride(header: Header) -> usize {
+    (HEADER + header.length as usize).next_multiple_of(ALIGNMENT)
+}
