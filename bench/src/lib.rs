@@ -6,6 +6,7 @@
 //! with the record as it must arrive ([`fill`]). Each group of measurements ([`convert`], ...) gives [`Line`]s, which
 //! [`report`] prints as a table or as JSON, and [`page`] makes a report of.
 
+pub mod batch;
 pub mod case;
 pub mod compiled;
 pub mod convert;
@@ -57,6 +58,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Convert => convert::run(workload, options, &mut line)?,
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
+                Group::Batch => batch::run(workload, options, &mut line)?,
             }
         }
     }

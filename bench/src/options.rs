@@ -16,11 +16,14 @@ pub enum Group {
     Generate,
     /// Fields that the receiver does not expect.
     Evolve,
+    /// Many small messages at once.
+    Batch,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: &[Group] = &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve];
+    pub const ALL: &[Group] =
+        &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve, Group::Batch];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl Group {
             Group::Convert => "convert",
             Group::Generate => "generate",
             Group::Evolve => "evolve",
+            Group::Batch => "batch",
         }
     }
 }
@@ -59,7 +63,7 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [OPTION..]
 
-  GROUP         send receive convert generate evolve                  default: all
+  GROUP         send receive convert generate evolve batch            default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front swap swapfront swap32 layout32
                 widen narrow project shuffled                         default: all

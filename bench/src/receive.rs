@@ -9,7 +9,7 @@ use crate::place::{Memory, Place};
 use crate::records::Sent;
 use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
 use isoform::message::{HEADER, Split, split};
-use isoform::{Decoder, Encoder, Format, Header, Incoming, Plan, Registry, Rules};
+use isoform::{Decoder, Encoder, Engine, Format, Header, Incoming, Plan, Registry, Rules};
 use std::hint::black_box;
 
 /// Measures the cases of one workload in which the receiver's record is the workload's own.
@@ -43,7 +43,12 @@ fn receive<T: Sent>(
     let result = fill::body(T::format(), workload.length);
     let registry = Registry::new();
     registry.register(wire)?;
-    let mut receiver = Receiver::<T> { registry, decoder: Decoder::new(), message: message.len(), record: wire.size() };
+    let mut receiver = Receiver::<T> {
+        registry,
+        decoder: Decoder::new().with_engine(Engine::Interpreter),
+        message: message.len(),
+        record: wire.size(),
+    };
     let direct = Plan::new(wire, T::format(), &Rules::new(), Default::default())?.is_direct();
     let in_place = direct && wire.structure().has_slots();
 

@@ -136,6 +136,12 @@ const EVOLVE: Columns = Columns {
     ],
 };
 
+const BATCH: Columns = Columns {
+    title: "batch: ns per record of a thousand messages at once; x: times the compiled pair in a loop",
+    words: &["workload", "case", "engine"],
+    figures: &[("compiled", "compiled_ns", false), ("engine", "ns", false), ("x", "ratio", true)],
+};
+
 const GENERATE: Columns = Columns {
     title: "generate: ns from the description of an unknown format to its first record; ns until there is code, and bytes of it",
     words: &["workload", "case"],
@@ -163,6 +169,7 @@ impl Table {
             "receive" => &RECEIVE,
             "generate" => &GENERATE,
             "evolve" => &EVOLVE,
+            "batch" => &BATCH,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

@@ -116,3 +116,12 @@ fn a_new_format_is_met_in_every_case_where_something_is_converted() {
         assert_eq!(line.number("code_ready_ns").is_some(), line.number("code_bytes").is_some(), "{}", line.json());
     }
 }
+
+#[test]
+fn batches_become_records_and_columns() {
+    let lines = lines(&["batch", "--quick", "K01", "M100"]);
+    let of = |case| lines.iter().filter(move |line| line.text("case") == case);
+    assert!(of("swap").any(|line| line.text("workload") == "K01" && line.text("engine") == "interpreter"));
+    assert_eq!(of("project").map(|line| line.text("engine")).collect::<Vec<_>>(), ["columns"]);
+    assert!(lines.iter().all(|line| line.number("ns").is_some_and(|ns| ns > 0.0)));
+}
