@@ -78,8 +78,8 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
         },
         Figure {
             title: "What the receiver pays, with generated code",
-            note: "Paper 000, figure 11, without the slowest peers. From 10 KB on the record is long arrays, for which no \
-                   code is generated: the interpreter hands them to the same vector loops.",
+            note: "Paper 000, figure 11, without the slowest peers. Where a record is long arrays and little else, no code \
+                   is generated: the interpreter hands them to the same vector loops.",
             plot: plot(
                 lines,
                 K,

@@ -18,6 +18,7 @@ struct Row {
 };
 
 #define ROW(R) { write<R>, read<R>, sizeof(R) },
+#define NONE { nullptr, nullptr, 0 },
 static const Row rows[] = { ROWS };
 
 static const CORBA::Boolean OTHER = !omni::myByteOrder;

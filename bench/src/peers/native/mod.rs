@@ -42,17 +42,20 @@ struct Way {
     /// Writes what a sender would whose records are those of the case.
     message: &'static str,
     decode: &'static str,
+    /// Whether it takes records with pointers as well.
+    pointers: bool,
 }
 
 const fn mpi(name: &'static str, external: &'static str) -> [Way; 2] {
     [
-        Way { name, case: Case::Same, encode: "encode", message: "encode", decode: "decode" },
+        Way { name, case: Case::Same, encode: "encode", message: "encode", decode: "decode", pointers: false },
         Way {
             name: external,
             case: Case::Swap,
             encode: "encode_external",
             message: "encode_external",
             decode: "decode_external",
+            pointers: false,
         },
     ]
 }
@@ -83,6 +86,7 @@ const KINDS: &[Kind] = &[
             encode: "encode",
             message: "encode_foreign",
             decode: "decode",
+            pointers: false,
         }],
     },
     Kind {
@@ -90,7 +94,14 @@ const KINDS: &[Kind] = &[
         install: "apt-get install libexpat1-dev",
         probe: &["cc", "-fsyntax-only", "-include", "expat.h", "-x", "c", "/dev/null"],
         build: |directory, entries| c(directory, entries, "expat", &compiler(), include_str!("expat.c"), &["-lexpat"]),
-        ways: &[Way { name: "Expat XML", case: Case::Same, encode: "encode", message: "encode", decode: "decode" }],
+        ways: &[Way {
+            name: "Expat XML",
+            case: Case::Same,
+            encode: "encode",
+            message: "encode",
+            decode: "decode",
+            pointers: true,
+        }],
     },
 ];
 
@@ -147,7 +158,8 @@ impl Natives {
             let message = out[..message].to_vec();
             Ok(Box::new(Native { way, functions, index, record: record.clone(), encoded, message, out }))
         };
-        self.ways.iter().map(peer).collect()
+        let flat = self.entries[index].flat();
+        self.ways.iter().filter(|(way, _)| flat || way.pointers).map(peer).collect()
     }
 }
 
@@ -182,7 +194,11 @@ fn corba(directory: &Path, entries: &[table::Entry]) -> Result<PathBuf> {
     let (idl, file, library) = (directory.join("records.idl"), directory.join("corba.cc"), directory.join("corba.so"));
     fs::write(&idl, table::idl(entries)?)?;
     execute(Command::new("omniidl").arg("-bcxx").arg("-C").arg(directory).arg(&idl))?;
-    let rows: String = (0..entries.len()).map(|index| format!(" ROW(R{index})")).collect();
+    let rows: String = entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| if entry.flat() { format!(" ROW(R{index})") } else { " NONE".into() })
+        .collect();
     let source = include_str!("corba.cc");
     fs::write(&file, format!("#include \"recordsSK.cc\"\n#include <cstring>\n#define ROWS{rows}\n{source}"))?;
     let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));

@@ -36,7 +36,7 @@ int start(void) {
     int running = 0, failed = MPI_Initialized(&running);
     if (!running) failed |= MPI_Init(NULL, NULL);
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
-        failed |= make(records[i].fields, records[i].count, records[i].size, &types[i]);
+        if (records[i].flat) failed |= make(records[i].fields, records[i].count, records[i].size, &types[i]);
     return failed;
 }
 
