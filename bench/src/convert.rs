@@ -141,7 +141,10 @@ impl<'a> Pair<'a> {
     }
 
     fn memory(&self, index: usize, rotating: bool) -> Memory {
-        Memory::new(index, self.body.len().max(self.result.len()), &self.body, rotating)
+        // Where there are blocks, engines are faster with more room than they need, as decoders give them.
+        let slots = self.plan.native().structure().has_slots();
+        let spare = if slots { 2 * self.body.len() + 256 } else { 0 };
+        Memory::new(index, self.body.len().max(self.result.len() + spare), &self.body, rotating)
     }
 
     fn compiled(&self, (compiled, index): (&'a Compiled, usize)) -> Contestant<'_> {
@@ -162,15 +165,10 @@ impl<'a> Pair<'a> {
     }
 
     fn interpreter(&self) -> Contestant<'_> {
-        let slots = self.plan.native().structure().has_slots();
-        let size = self.plan.native().size();
-        let convert = move |body: Body<'_>, dst: &mut [u8]| match slots {
-            true => interp::run(&self.plan, body, &mut Room { bytes: dst, length: 0 }),
-            false => interp::run_fixed(&self.plan, body, &mut dst[..size]),
-        };
-        Box::new(move |place, runs| {
-            place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
-        })
+        self.engine(
+            |body, room| interp::run(&self.plan, body, room),
+            |body, record| interp::run_fixed(&self.plan, body, record),
+        )
     }
 
     fn plain(&self) -> Contestant<'_> {
@@ -180,15 +178,24 @@ impl<'a> Pair<'a> {
     }
 
     fn generated<'b>(&'b self, code: &'b isoform_jit::Code) -> Contestant<'b> {
-        let slots = self.plan.native().structure().has_slots();
+        self.engine(|body, room| code.run(body, room), |body, record| code.run_fixed(body, record))
+    }
+
+    /// An engine, by what it does where there are pointers, and where there are none.
+    fn engine<'b>(
+        &self,
+        run: impl Fn(Body<'_>, &mut Room<'_>) -> isoform_core::Result<()> + 'b,
+        run_fixed: impl Fn(Body<'_>, &mut [u8]) -> isoform_core::Result<()> + 'b,
+    ) -> Contestant<'b> {
         let size = self.plan.native().size();
-        let convert = move |body: Body<'_>, dst: &mut [u8]| match slots {
-            true => code.run(body, &mut Room { bytes: dst, length: 0 }),
-            false => code.run_fixed(body, &mut dst[..size]),
-        };
-        Box::new(move |place, runs| {
-            place.bodies(runs, |body, dst| convert(body, dst).expect("values that fit"));
-        })
+        match self.plan.native().structure().has_slots() {
+            true => Box::new(move |place, runs| {
+                place.bodies(runs, |body, bytes| run(body, &mut Room { bytes, length: 0 }).expect("values that fit"));
+            }),
+            false => Box::new(move |place, runs| {
+                place.bodies(runs, |body, bytes| run_fixed(body, &mut bytes[..size]).expect("values that fit"));
+            }),
+        }
     }
 }
 

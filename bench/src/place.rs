@@ -98,21 +98,18 @@ fn rotate<S: ?Sized, T: Borrow<S>>(
     runs: usize,
     mut run: impl FnMut(&S, &mut [u8]),
 ) {
-    if let ([source], [destination]) = (sources, &mut *destinations) {
-        let (source, destination) = (black_box(source.borrow()), black_box(&mut **destination));
-        for _ in 0..runs {
-            run(source, destination);
-            touch(destination);
+    // One loop for both, so that there is one copy of what is run, within it.
+    let (sources, destinations) = (black_box(sources), black_box(destinations));
+    let pairs = sources.len().min(destinations.len());
+    let mut next = 0;
+    for _ in 0..runs {
+        let (source, destination) = (sources[next].borrow(), &mut *destinations[next]);
+        run(source, destination);
+        touch(destination);
+        next += 1;
+        if next == pairs {
+            next = 0;
         }
-        return;
-    }
-    let mut left = runs;
-    while left > 0 {
-        for (source, destination) in sources.iter().zip(&mut *destinations).take(left) {
-            run(source.borrow(), destination);
-            touch(destination);
-        }
-        left -= sources.len().min(left);
     }
 }
 

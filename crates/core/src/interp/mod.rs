@@ -79,7 +79,7 @@ impl Output for Fixed<'_> {
 /// If the body is not of the plan's wire format.
 #[inline]
 pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
-    assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
+    assert!(body.format() == plan.wire(), "a plan runs on bodies of its wire format");
     out.resize(plan.native().size())?;
     let mut run = Run { plan, src: body.bytes(), out };
     match plan.steps().schedule() {
