@@ -1,7 +1,7 @@
 //! Into generated code, and out of it again: what it is called with, and what it calls.
 //!
 //! Proofs refer to these:
-//! 1. [`enter`] calls a function with nothing but a verified body of its plan's wire format, and room for a record of its
+//! 1. [`enter`] and [`into_fixed`] call a function with nothing but a verified body of its plan's wire format, and room for a record of its
 //!    native format.
 //! 2. From [`Context::base`] on, [`Context::room`] initialised bytes are there that nobody else refers to, and
 //!    [`Context::length`] is no more than that. Only [`Context::reserve`] changes the output, and then has
@@ -21,7 +21,7 @@ use crate::generate::Generated;
 use crate::memory::Executable;
 use isoform_core::interp::{Output, part};
 use isoform_core::plan::{Conversion, Step};
-use isoform_core::{Body, Code, Error, Plan, Result};
+use isoform_core::{Body, Code, Error, Format, Plan, Result};
 use std::sync::Arc;
 use std::{mem, ptr};
 
@@ -39,17 +39,24 @@ pub(crate) struct Function {
     entry: Entry,
     plan: Arc<Plan>,
     executable: Executable,
+    /// Bytes of a native record.
+    size: usize,
+    /// Whether that is all there is.
+    flat: bool,
+    /// Whether it does without its context.
+    alone: bool,
 }
 
 impl Function {
     /// Makes generated code something to call. `None` if the system does not allow it.
     pub(crate) fn new(generated: Generated) -> Option<Function> {
-        let (code, plan) = generated.into_parts();
+        let (code, plan, alone) = generated.into_parts();
         let executable = Executable::new(&code)?;
         // SAFETY: the mapping has the code (invariant 1 of `Executable`), which begins with a function of this type
         // (invariant 1 of `Generated`), and is kept for as long as the function, as is the plan (5).
         let entry = unsafe { mem::transmute::<*const u8, Entry>(executable.start()) };
-        Some(Function { entry, plan, executable })
+        let (size, flat) = (plan.native().size(), !plan.native().structure().has_slots());
+        Some(Function { entry, plan, executable, size, flat, alone })
     }
 
     /// Bytes of machine code.
@@ -60,6 +67,11 @@ impl Function {
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
+
+    #[inline]
+    fn accepts(&self, format: &Format) {
+        assert!(format == self.plan.wire(), "a plan runs on bodies of its wire format");
+    }
 }
 
 /// What generated code hands to those whom it calls.
@@ -68,23 +80,36 @@ pub(crate) struct Context<'a> {
     /// Where the output begins.
     pub(crate) base: *mut u8,
     /// Bytes of the output so far.
-    length: usize,
+    pub(crate) length: usize,
     /// Bytes that it has room for.
-    room: usize,
+    pub(crate) room: usize,
+    /// Bytes of the body.
+    pub(crate) came: usize,
     src: &'a [u8],
     plan: &'a Plan,
     out: &'a mut dyn Output,
 }
 
-/// Converts a body into an output that has the length of a native record. Returns whether everything fitted.
+/// So much room is asked for beyond what may be needed: blocks are laid down with less care where more is there.
+const SPARE: usize = 256;
+
+/// Converts a body into an output. Returns whether everything fitted.
 ///
 /// # Panics
 /// If the body is not of the plan's wire format.
 #[inline]
 pub(crate) fn into_output(function: &Function, body: Body<'_>, out: &mut impl Output) -> bool {
-    let length = out.bytes().len();
-    let Some((fitted, whole)) = enter(function, body, out) else { return false };
-    fitted && (whole == length || out.resize(whole).is_ok())
+    function.accepts(body.format());
+    let (src, size) = (body.bytes(), function.size);
+    if function.flat {
+        return out.resize(size).is_ok() && into_fixed(function, src, out.bytes());
+    }
+    // Most often as much comes as goes, or numbers become twice as long.
+    let room = size.saturating_add(src.len().saturating_mul(2)).saturating_add(SPARE);
+    if out.resize(room).is_err() && out.resize(size).is_err() {
+        return false;
+    }
+    enter(function, src, out).is_some_and(|length| out.resize(length).is_ok())
 }
 
 /// Converts a body into a record without pointers. Returns whether everything fitted.
@@ -93,25 +118,40 @@ pub(crate) fn into_output(function: &Function, body: Body<'_>, out: &mut impl Ou
 /// If the body is not of the plan's wire format, or the record not of the native format's size.
 #[inline]
 pub(crate) fn into_record(function: &Function, body: Body<'_>, record: &mut [u8]) -> bool {
-    assert_eq!(record.len(), function.plan.native().size(), "the destination holds one native record");
-    enter(function, body, &mut Record(record)).is_some_and(|(fitted, _)| fitted)
+    assert_eq!(record.len(), function.size, "the destination holds one native record");
+    function.accepts(body.format());
+    into_fixed(function, body.bytes(), record)
 }
 
-/// Runs the function. Returns whether everything fitted, and how long the output is.
+/// The same, for a body of the plan's wire format and a record of the native format's size.
 #[inline]
-fn enter(function: &Function, body: Body<'_>, out: &mut impl Output) -> Option<(bool, usize)> {
-    let Function { entry, plan, .. } = function;
-    assert_eq!(body.format(), plan.wire(), "a plan runs on bodies of its wire format");
-    let src = body.bytes();
-    let mut context = Context { base: ptr::null_mut(), length: 0, room: 0, src, plan, out };
-    context.take();
-    context.length = context.room;
-    if context.room < plan.native().size() {
+fn into_fixed(function: &Function, src: &[u8], record: &mut [u8]) -> bool {
+    if !function.alone || record.len() != function.size {
+        return with_context(function, src, record);
+    }
+    // SAFETY: (1): the body is verified and of the plan's format, and the record is there.
+    let misfits = unsafe { (function.entry)(src.as_ptr(), record.as_mut_ptr(), ptr::null_mut()) };
+    misfits == 0
+}
+
+#[inline(never)]
+fn with_context(function: &Function, src: &[u8], record: &mut [u8]) -> bool {
+    enter(function, src, &mut Record(record)).is_some()
+}
+
+/// Runs the function. Returns how long the output should be, if everything fitted.
+#[inline]
+fn enter(function: &Function, src: &[u8], out: &mut impl Output) -> Option<usize> {
+    let Function { entry, plan, size, .. } = function;
+    let bytes = out.bytes();
+    let (base, room) = (bytes.as_mut_ptr(), bytes.len());
+    if room < *size {
         return None;
     }
+    let mut context = Context { base, length: *size, room, came: src.len(), src, plan, out };
     // SAFETY: (1): the body is verified and of the plan's format, and there is room for a record, as (2) says.
-    let misfits = unsafe { entry(src.as_ptr(), context.base, &mut context) };
-    Some((misfits == 0, context.length))
+    let misfits = unsafe { entry(src.as_ptr(), base, &mut context) };
+    (misfits == 0).then_some(context.length)
 }
 
 impl Context<'_> {
@@ -291,7 +331,7 @@ unsafe fn slice_mut<'a>(start: *mut u8, length: usize) -> &'a mut [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate;
+    use crate::generate::{self, Generator};
     use isoform_core::{Faults, Layout, Rules, Shape, Value, Verifier, value};
 
     /// Says that it became as long as it should, but never becomes longer than this.
@@ -316,18 +356,20 @@ mod tests {
         let shape = Shape::parse("record P\n  name  string\n  n  i64\n  levels  f64[n]\n").unwrap();
         let (wire, native) = (shape.on(&Layout::S390X).unwrap(), shape.on(&Layout::X86_64).unwrap());
         let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
-        let Some(function) = generate::function(&plan).and_then(Function::new) else { return };
         let levels = Value::Array(vec![Value::Float(0.5); 20]);
         let record = Value::Record(vec![("name".into(), Value::String(b"Kiel".to_vec())), ("levels".into(), levels)]);
         let body = value::body(&wire, &record).unwrap();
         let verifier = Verifier::new(&wire);
         let body = verifier.verify(&body).unwrap();
-        let mut expected = vec![0; native.size()];
-        assert!(into_output(&function, body, &mut expected));
-        for longest in 0..=expected.len() {
-            let mut out = Liar { bytes: vec![0; longest.min(native.size())], longest };
-            assert_eq!(into_output(&function, body, &mut out), longest == expected.len(), "{longest}");
-            assert!(longest < expected.len() || out.bytes == expected);
+        for &generator in Generator::ALL {
+            let Some(function) = generate::function(&plan, generator).and_then(Function::new) else { continue };
+            let mut expected = Vec::new();
+            assert!(into_output(&function, body, &mut expected));
+            for longest in 0..=expected.len() {
+                let mut out = Liar { bytes: vec![0; longest.min(native.size())], longest };
+                assert_eq!(into_output(&function, body, &mut out), longest == expected.len(), "{longest}");
+                assert!(longest < expected.len() || out.bytes == expected);
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The machine code of one plan: generated, kept, run.
 
 use crate::call::{self, Function};
-use crate::generate;
+use crate::generate::{self, Generator};
 use isoform_core::interp::{self, Output};
-use isoform_core::{Body, Plan, Result};
+use isoform_core::{Body, Format, Plan, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,7 +18,12 @@ impl Code {
     ///
     /// This takes some ten to some hundred microseconds, so it is not for the thread that receives.
     pub fn of(plan: &Arc<Plan>) -> Option<Code> {
-        let function = Function::new(generate::function(plan)?)?;
+        Generator::ALL.iter().find_map(|&generator| Code::by(generator, plan))
+    }
+
+    /// The same by one generator alone, for who compares them.
+    pub fn by(generator: Generator, plan: &Arc<Plan>) -> Option<Code> {
+        let function = Function::new(generate::function(plan, generator)?)?;
         Some(Code { function })
     }
 
@@ -41,10 +46,9 @@ impl Code {
     /// If the body is not of the plan's wire format.
     #[inline]
     pub fn run(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
-        out.resize(self.plan().native().size())?;
         match call::into_output(&self.function, body, out) {
             true => Ok(()),
-            false => self.interpret(body, out),
+            false => self.interpret(body.format(), body.bytes(), out),
         }
     }
 
@@ -60,15 +64,23 @@ impl Code {
     pub fn run_fixed(&self, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
         match call::into_record(&self.function, body, dst) {
             true => Ok(()),
-            false => interp::run_fixed(self.plan(), body, dst),
+            false => self.interpret_fixed(body.format(), body.bytes(), dst),
         }
     }
 
     /// What did not fit is found by the judge of all engines, or does fit after all. Nothing is left of the attempt.
+    ///
+    /// The body comes in pieces, and is verified again: handed over as it is, it would have to lie in memory for every
+    /// record, and the code would have to wait for that.
     #[cold]
-    fn interpret(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
+    fn interpret(&self, format: &Format, body: &[u8], out: &mut impl Output) -> Result<()> {
         out.resize(0)?;
-        interp::run(self.plan(), body, out)
+        interp::run(self.plan(), format.verify(body)?, out)
+    }
+
+    #[cold]
+    fn interpret_fixed(&self, format: &Format, body: &[u8], dst: &mut [u8]) -> Result<()> {
+        interp::run_fixed(self.plan(), format.verify(body)?, dst)
     }
 }
 

@@ -5,6 +5,15 @@ use isoform_core::{Body, Plan, Result};
 use std::convert::Infallible;
 use std::sync::Arc;
 
+/// What makes machine code of plans, where there is something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generator {}
+
+impl Generator {
+    /// None.
+    pub const ALL: &[Generator] = &[];
+}
+
 /// The machine code of a plan. There is none on this machine.
 #[derive(Debug)]
 pub struct Code(Infallible);
@@ -12,6 +21,11 @@ pub struct Code(Infallible);
 impl Code {
     /// `None`.
     pub fn of(_: &Arc<Plan>) -> Option<Code> {
+        None
+    }
+
+    /// `None`.
+    pub fn by(_: Generator, _: &Arc<Plan>) -> Option<Code> {
         None
     }
 

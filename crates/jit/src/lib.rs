@@ -1,8 +1,8 @@
 //! The second engine: plans as machine code.
 //!
-//! [`Code::of`] turns a plan into one function of this machine, by Cranelift. Numbers, short runs of bytes and what is
-//! around them become straight code and loops; long arrays are left to the kernels, and what is rare to the interpreter,
-//! step by step. The code only finds out *that* something does not fit: then the interpreter converts the record once
+//! [`Code::of`] turns a plan into one function of this machine, directly where the processor is one for which that has
+//! proven worth its while, else by Cranelift. Numbers, short runs of bytes and what is around them become straight code
+//! and loops; long arrays are left to the kernels, and what is rare to the interpreter, step by step. The code only finds out *that* something does not fit: then the interpreter converts the record once
 //! more, from the start, and what it finds is the result. So both engines agree on errors by construction.
 //!
 //! ```
@@ -26,11 +26,13 @@
 //! | module | what it has |
 //! |---|---|
 //! | `code` | [`Code`]: what is generated, kept, and run |
-//! | `generate` | plan to Cranelift's instructions |
+//! | `generate` | which [`Generator`] makes it, whether that is worth its while, and what both have in common |
+//! | `avx512`, `portable` | plan to machine code |
 //! | `call` | into generated code, and out of it again |
 //! | `memory` | executable memory |
-//! | `target` | this machine, as Cranelift sees it |
 
+#[cfg(all(target_arch = "x86_64", unix))]
+mod avx512;
 #[cfg(generator)]
 mod call;
 #[cfg(generator)]
@@ -43,6 +45,10 @@ mod generate;
 #[cfg(generator)]
 mod memory;
 #[cfg(generator)]
-mod target;
+mod portable;
 
 pub use code::Code;
+#[cfg(not(generator))]
+pub use code::Generator;
+#[cfg(generator)]
+pub use generate::Generator;

@@ -1,10 +1,10 @@
-//! Both engines make the same of every number, and of records that are easily got wrong; each with everything that may be
+//! Both engines, and all generators, make the same of every number, and of records that are easily got wrong; each with everything that may be
 //! done with numbers that do not fit. Random formats are in `tests/engines`, records that are known to become others in
 //! `conversion.rs`.
 
 use isoform_core::plan::Plan;
 use isoform_core::{Error, Faults, Format, Layout, Result, Rules, Shape, Value, Verifier, interp, value};
-use isoform_jit::Code;
+use isoform_jit::{Code, Generator};
 use isoform_testing::{PLAIN, any_layout};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn same(plan: &Plan, came: &Outcome, expected: &Outcome) {
     panic!("{difference}\n{plan}");
 }
 
-/// Compares both engines, and returns whether code was generated.
+/// Compares the interpreter with what each generator makes, and returns whether code was generated.
 fn agree(wire: &Format, native: &Format, record: &Value) -> bool {
     let body = value::body(wire, record).unwrap();
     let verifier = Verifier::new(wire);
@@ -40,17 +40,19 @@ fn agree(wire: &Format, native: &Format, record: &Value) -> bool {
     for faults in FAULTS {
         let Ok(plan) = Plan::new(wire, native, &Rules::new(), faults) else { continue };
         let plan = Arc::new(plan);
-        let Some(code) = Code::of(&plan) else { continue };
-        generated = true;
-        let (mut expected, mut came) = (Vec::new(), Vec::new());
+        let mut expected = Vec::new();
         let result = interp::run(&plan, body, &mut expected);
         let expected = outcome(expected, result);
-        let result = code.run(body, &mut came);
-        same(&plan, &outcome(came, result), &expected);
-        if !native.structure().has_slots() {
-            let mut came = vec![0; native.size()];
-            let result = code.run_fixed(body, &mut came);
+        for code in Generator::ALL.iter().filter_map(|&generator| Code::by(generator, &plan)) {
+            generated = true;
+            let mut came = Vec::new();
+            let result = code.run(body, &mut came);
             same(&plan, &outcome(came, result), &expected);
+            if !native.structure().has_slots() {
+                let mut came = vec![0; native.size()];
+                let result = code.run_fixed(body, &mut came);
+                same(&plan, &outcome(came, result), &expected);
+            }
         }
     }
     generated

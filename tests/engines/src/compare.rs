@@ -6,7 +6,7 @@
 use crate::output::{Narrow, Used};
 use crate::{Pair, Tally};
 use isoform_core::{Body, Plan, Result, interp};
-use isoform_jit::Code;
+use isoform_jit::{Code, Generator};
 use isoform_testing::mutate::places;
 use std::sync::Arc;
 
@@ -25,13 +25,15 @@ impl Pair {
             return Ok(tally);
         };
         let plan = Arc::new(plan);
-        let Some(code) = Code::of(&plan) else {
+        let codes: Vec<Code> = Generator::ALL.iter().filter_map(|&by| Code::by(by, &plan)).collect();
+        let Some(best) = codes.first() else {
             tally.interpreted = 1;
             return Ok(tally);
         };
         tally.generated = 1;
-        tally.code = code.size() as u64;
-        let mut engines = Engines { plan: &plan, code: &code, left: Vec::new(), used: Used::default() };
+        tally.twice = u64::from(codes.len() > 1);
+        tally.code = best.size() as u64;
+        let mut engines = Engines { plan: &plan, codes: &codes, left: Vec::new(), used: Used::default() };
         for body in &self.bodies {
             let body = self.wire.verify(body).map_err(|error| format!("a record that is none: {error}"))?;
             let choice = self.random.bits() as usize;
@@ -46,7 +48,8 @@ impl Pair {
 
 struct Engines<'a> {
     plan: &'a Plan,
-    code: &'a Code,
+    /// What each generator has made.
+    codes: &'a [Code],
     /// What generated code has made of the record before.
     left: Vec<u8>,
     used: Used,
@@ -55,28 +58,40 @@ struct Engines<'a> {
 impl Engines<'_> {
     /// Whether the record was converted, by all of them.
     fn compare(&mut self, body: Body<'_>, choice: usize) -> std::result::Result<bool, Difference> {
-        let (plan, code) = (self.plan, self.code);
-        let (mut expected, mut fresh) = (Vec::new(), Vec::new());
+        let plan = self.plan;
+        let mut expected = Vec::new();
         let result = interp::run(plan, body, &mut expected);
         let expected = Expected::new(plan, result.map(|()| expected))?;
-        let result = code.run(body, &mut fresh);
-        expected.exactly(result.map(|()| &fresh[..]))?;
-
         let result = interp::run(plan, body, self.used.leave(&self.left));
         expected.beside_gaps("the interpreter", result.map(|()| self.used.record()), &self.left)?;
-        let result = code.run(body, self.used.leave(&self.left));
-        expected.beside_gaps("generated code", result.map(|()| self.used.record()), &self.left)?;
-        if plan.native().structure().has_slots() {
-            expected.narrow(plan, code, body, choice)?;
-        } else {
-            self.left.resize(plan.native().size(), 0x33);
-            let mut record = self.left.clone();
-            let result = code.run_fixed(body, &mut record);
-            expected.beside_gaps("generated code, without growing", result.map(|()| &record[..]), &self.left)?;
+        for code in self.codes {
+            self.generated(code, &expected, body, choice)?;
         }
         self.left.clear();
         self.left.extend_from_slice(self.used.record());
         Ok(expected.record.is_ok())
+    }
+
+    fn generated(
+        &mut self,
+        code: &Code,
+        expected: &Expected,
+        body: Body<'_>,
+        choice: usize,
+    ) -> std::result::Result<(), Difference> {
+        let plan = self.plan;
+        let mut fresh = Vec::new();
+        let result = code.run(body, &mut fresh);
+        expected.exactly(result.map(|()| &fresh[..]))?;
+        let result = code.run(body, self.used.leave(&self.left));
+        expected.beside_gaps("generated code", result.map(|()| self.used.record()), &self.left)?;
+        if plan.native().structure().has_slots() {
+            return expected.narrow(plan, code, body, choice);
+        }
+        self.left.resize(plan.native().size(), 0x33);
+        let mut record = self.left.clone();
+        let result = code.run_fixed(body, &mut record);
+        expected.beside_gaps("generated code, without growing", result.map(|()| &record[..]), &self.left)
     }
 }
 

@@ -9,6 +9,8 @@ pub struct Tally {
     pub pairs: u64,
     /// Pairs for which there is generated code.
     pub generated: u64,
+    /// Pairs for which several generators have made some.
+    pub twice: u64,
     /// Pairs that are the interpreter's alone, since no code is generated for them.
     pub interpreted: u64,
     /// Pairs that no receiver would accept: there is no plan.
@@ -26,6 +28,7 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.pairs += other.pairs;
         self.generated += other.generated;
+        self.twice += other.twice;
         self.interpreted += other.interpreted;
         self.unplanned += other.unplanned;
         self.converted += other.converted;
@@ -38,11 +41,12 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} pairs, {} with generated code ({} KiB), {} left to the interpreter, {} not planned; \
+            "{} pairs, {} with generated code ({} KiB; {} by two generators), {} left to the interpreter, {} not planned; \
              by both engines alike {} records converted, {} refused",
             self.pairs,
             self.generated,
             self.code >> 10,
+            self.twice,
             self.interpreted,
             self.unplanned,
             self.converted,

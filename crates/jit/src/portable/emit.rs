@@ -1,9 +1,10 @@
 //! The words in which code is generated: addresses, loads and stores, runs of bytes, calls.
 
+use super::At;
 use super::layout::{Move, Part, Window};
-use super::{At, SHORT};
+use super::target::Shuffles;
 use crate::call;
-use crate::target::Shuffles;
+use crate::generate::{SHORT, pieces};
 use cranelift_codegen::ir::{
     AbiParam, Block, ConstantData, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
 };
@@ -240,34 +241,4 @@ pub(super) fn of_width(width: usize) -> Type {
 fn constant_of(width: usize, bits: u64) -> i64 {
     let unused = 64 - 8 * width as u32;
     ((bits << unused) as i64) >> unused
-}
-
-/// A run as pieces of powers of two, of which the last may overlap the one before: where they begin, and their bytes.
-fn pieces(length: usize, widest: usize) -> impl Iterator<Item = (usize, usize)> {
-    let width = if length == 0 { 1 } else { (1 << length.ilog2()).min(widest) };
-    let whole = length / width * width;
-    let mut rest = Vec::new();
-    match length - whole {
-        0 => {}
-        left if left.is_power_of_two() => rest.push((whole, left)),
-        left => rest.push((length - left.next_power_of_two(), left.next_power_of_two())),
-    }
-    (0..whole).step_by(width).map(move |at| (at, width)).chain(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn pieces_cover_a_run() {
-        for widest in [8, 16] {
-            for length in 0..300 {
-                let mut covered = vec![false; length];
-                for (at, width) in super::pieces(length, widest) {
-                    assert!(width.is_power_of_two() && width <= widest);
-                    covered[at..][..width].fill(true);
-                }
-                assert!(covered.into_iter().all(|byte| byte), "{length}");
-            }
-        }
-    }
 }

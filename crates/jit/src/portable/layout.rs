@@ -1,8 +1,8 @@
 //! How small fields are moved and reversed: 16 bytes of the destination at a time, put together by permutation from up to
 //! [`WINDOWS`] times 16 bytes of the source, where that is less work than to move them one by one.
 
-use super::SHORT;
-use crate::target::Shuffles;
+use super::target::Shuffles;
+use crate::generate::SHORT;
 use isoform_core::plan::{Step, Transform};
 
 /// Bytes that are permuted at once.

@@ -5,9 +5,9 @@
 use super::emit::of_width;
 use super::{At, Generator};
 use crate::call;
+use crate::generate::{Kind, kind};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use isoform_core::format::FloatKind;
 use isoform_core::plan::{Conversion, Number, NumberClass, Symbols};
 use isoform_core::{ByteOrder, Faults};
 
@@ -18,23 +18,6 @@ pub(super) const FEW: usize = 4;
 const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
 /// Half of the smallest `f32`: up to here, doubles become zero.
 const TOO_SMALL: f64 = f32::from_bits(1) as f64 / 2.0;
-
-/// What numbers are while they are converted.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Signed,
-    Unsigned,
-    Float,
-}
-
-fn kind(number: Number) -> Option<Kind> {
-    match (number.class, number.size) {
-        (NumberClass::Float(FloatKind::Ieee), 4 | 8) => Some(Kind::Float),
-        (NumberClass::Float(_), _) | (_, 16) => None,
-        (NumberClass::Signed, _) => Some(Kind::Signed),
-        (NumberClass::Unsigned | NumberClass::Boolean, _) => Some(Kind::Unsigned),
-    }
-}
 
 impl Generator<'_> {
     /// Numbers in a row.

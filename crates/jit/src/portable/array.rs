@@ -2,38 +2,14 @@
 
 use super::{At, Generator};
 use crate::call;
+use crate::generate::is_short;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use isoform_core::plan::{Array, Count, Extent, Place, Step, Symbols, Transform};
+use isoform_core::plan::{Array, Count, Extent, Place, Step, Transform};
 use isoform_core::{ByteOrder, Machine};
 
 /// So many elements in a row become straight code, where they are no numbers.
 pub(super) const FEW: usize = 4;
-/// So many symbols are compared one by one.
-pub(super) const SYMBOLS: usize = 16;
-
-/// Whether code is generated for an array: one dimension, or a pointer to one element, block to block.
-pub(super) fn is_plain(array: &Array) -> bool {
-    let plain = match &*array.dims {
-        [] => true,
-        [Extent { src, dst, .. }] => match (src, dst) {
-            (Count::Fixed(came), Count::Fixed(room)) => came == room,
-            (_, Count::Field { .. }) => true,
-            _ => false,
-        },
-        _ => false,
-    };
-    let transform = match &array.transform {
-        Transform::Symbols(symbols) => is_short(symbols),
-        _ => true,
-    };
-    plain && transform && matches!((array.src, array.dst), (Place::Slot(_), Place::Slot(_)))
-}
-
-fn is_short(symbols: &Symbols) -> bool {
-    symbols.map.len() <= SYMBOLS && symbols.from.size <= 8 && symbols.to.size <= 8
-}
-
 /// How many elements a loop has.
 #[derive(Clone, Copy)]
 enum Many {

@@ -1,0 +1,316 @@
+//! How small fields are moved, reversed, and put beside constants: 64 bytes of the destination at a time, put together by
+//! permutation from 64 bytes of the source here and there, where that is less work than to move them one by one.
+
+use super::emit::BLOCK;
+use super::number::{Change, LANES};
+use std::sync::Arc;
+
+/// Groups of numbers that one block may have: each is kept in a register.
+const GROUPS: usize = 16;
+
+/// A field, or bytes in a row, of the destination.
+#[derive(Clone, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) dst: usize,
+    pub(super) length: usize,
+    pub(super) from: From<'a>,
+}
+
+/// Where the bytes of a piece come from.
+#[derive(Clone, Debug)]
+pub(super) enum From<'a> {
+    /// The record or element.
+    Place {
+        offset: usize,
+        reversed: bool,
+    },
+    /// A number there, that is changed.
+    Number {
+        offset: usize,
+        change: Change<'a>,
+    },
+    Constant(Arc<[u8]>),
+    Zero,
+}
+
+impl Piece<'_> {
+    pub(super) fn end(&self) -> usize {
+        self.dst + self.length
+    }
+}
+
+/// What is stored at once.
+#[derive(Debug)]
+pub(super) enum Part<'a> {
+    /// 64 bytes; those of no piece become zeros. They may reach beyond an element that is smaller.
+    Block(usize, Block<'a>),
+    /// One piece.
+    Single(Piece<'a>),
+}
+
+/// 64 bytes that are put together.
+#[derive(Debug, Default)]
+pub(super) struct Block<'a> {
+    pub(super) groups: Vec<Group<'a>>,
+    pub(super) windows: Vec<Window>,
+    /// The bytes that come from no window, if any of them is not 0.
+    pub(super) constants: Option<Box<[u8; BLOCK]>>,
+}
+
+/// Numbers that are changed together: where they are in the source.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) change: Change<'a>,
+    pub(super) lanes: [Option<usize>; LANES],
+}
+
+/// 64 bytes, which of them goes to each place of a block, and to which places any goes.
+#[derive(Debug, PartialEq)]
+pub(super) struct Window {
+    pub(super) from: Space,
+    pub(super) control: [u8; BLOCK],
+    pub(super) mask: u64,
+}
+
+/// Where the 64 bytes of a window are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Space {
+    /// The source, from this offset.
+    Source(usize),
+    /// The register of a group.
+    Group(usize),
+}
+
+impl Window {
+    /// Whether every byte goes to the place that it comes from.
+    pub(super) fn stays(&self) -> bool {
+        (0..BLOCK).all(|to| self.mask >> to & 1 == 0 || usize::from(self.control[to]) == to)
+    }
+}
+
+/// Windows for bytes of a source of so many: where they are, and where they go.
+pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize) -> Vec<Window> {
+    bytes.sort_unstable();
+    let mut windows: Vec<Window> = Vec::new();
+    let mut start = 0;
+    for (from, to) in bytes {
+        if windows.is_empty() || from >= start + BLOCK {
+            start = from.min(source.saturating_sub(BLOCK));
+            windows.push(Window { from: Space::Source(start), control: [0; BLOCK], mask: 0 });
+        }
+        if let Some(window) = windows.last_mut() {
+            window.control[to] = (from - start) as u8;
+            window.mask |= 1 << to;
+        }
+    }
+    windows
+}
+
+/// How the pieces of a record or element of these sizes are stored: blocks first, since they overwrite what lies between
+/// their pieces.
+pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize)) -> Vec<Part<'_>> {
+    pieces.sort_unstable_by_key(|piece| piece.dst);
+    let (mut blocks, mut singles) = (Vec::new(), Vec::new());
+    // The first piece that is not done yet, and from which byte of the destination on.
+    let (mut next, mut done) = (0, 0);
+    while let Some(first) = pieces.get(next) {
+        match block(&pieces, first.dst.max(done), sizes) {
+            Some((dst, block)) => {
+                done = dst + BLOCK;
+                blocks.push(Part::Block(dst, block));
+                next += pieces[next..].iter().take_while(|piece| piece.end() <= done).count();
+            }
+            None => {
+                done = first.end();
+                singles.push(Part::Single(first.clone()));
+                next += 1;
+            }
+        }
+    }
+    blocks.extend(singles);
+    blocks
+}
+
+/// The block that begins at `dst`, or a little before, if it pays to put it together.
+fn block<'a>(pieces: &[Piece<'a>], dst: usize, sizes: (usize, usize)) -> Option<(usize, Block<'a>)> {
+    let dst = dst.min(sizes.1.saturating_sub(BLOCK));
+    let first = pieces.partition_point(|piece| piece.end() <= dst);
+    let mut filling =
+        Filling { dst, bytes: Vec::with_capacity(BLOCK), groups: Vec::new(), alone: 0, constants: [0; BLOCK] };
+    pieces[first..].iter().take_while(|piece| piece.dst < dst + BLOCK).for_each(|piece| filling.add(piece));
+    let (together, alone) = (filling.cost(sizes.0), filling.alone);
+    (together < alone && filling.groups.len() <= GROUPS).then(|| (dst, filling.block(sizes.0)))
+}
+
+/// A block that is being filled.
+struct Filling<'a> {
+    dst: usize,
+    /// Where bytes are in the source, and where they go.
+    bytes: Vec<(usize, usize)>,
+    groups: Vec<(Group<'a>, Window)>,
+    /// What the pieces cost one by one, in instructions.
+    alone: usize,
+    constants: [u8; BLOCK],
+}
+
+impl<'a> Filling<'a> {
+    fn add(&mut self, piece: &Piece<'a>) {
+        let inside = piece.dst.max(self.dst)..piece.end().min(self.dst + BLOCK);
+        let (start, dst) = (piece.dst, self.dst);
+        let places = inside.map(|to| (to - start, to - dst));
+        self.alone += match piece.from {
+            From::Number { change, .. } => change.cost(),
+            _ => 2,
+        };
+        match &piece.from {
+            From::Zero => {}
+            From::Constant(bytes) => places.for_each(|(at, to)| self.constants[to] = bytes[at]),
+            From::Place { offset, reversed: false } => self.bytes.extend(places.map(|(at, to)| (offset + at, to))),
+            From::Place { offset, reversed: true } => {
+                self.bytes.extend(places.map(|(at, to)| (offset + piece.length - 1 - at, to)));
+            }
+            From::Number { offset, change } => {
+                let at = piece.dst.checked_sub(self.dst);
+                let (group, lane) = self.lane(*change, *offset, at);
+                let window = &mut self.groups[group].1;
+                for (at, to) in places {
+                    window.control[to] = change.given(lane, at);
+                    window.mask |= 1 << to;
+                }
+            }
+        }
+    }
+
+    /// A free lane for a number that goes to `at`: the one that lies there, if that will do.
+    fn lane(&mut self, change: Change<'a>, offset: usize, at: Option<usize>) -> (usize, usize) {
+        let own = at.filter(|at| change.fills_lane() && at.is_multiple_of(LANES)).map(|at| at / LANES);
+        let mut known =
+            self.groups.iter().map(|(group, _)| group).enumerate().filter(|(_, group)| group.change == change);
+        let free = known.find_map(|(index, group)| match own {
+            Some(own) => group.lanes[own].is_none().then_some((index, own)),
+            None => group.lanes.iter().position(Option::is_none).map(|lane| (index, lane)),
+        });
+        let (index, lane) = free.unwrap_or_else(|| {
+            let index = self.groups.len();
+            let window = Window { from: Space::Group(index), control: [0; BLOCK], mask: 0 };
+            self.groups.push((Group { change, lanes: [None; LANES] }, window));
+            (index, own.unwrap_or(0))
+        });
+        self.groups[index].0.lanes[lane] = Some(offset);
+        (index, lane)
+    }
+
+    /// What the block costs, in instructions, by trial: a window needs a control, a mask, and its bytes.
+    fn cost(&self, source: usize) -> usize {
+        let windows = windows(self.bytes.clone(), source).len();
+        let gathered = self
+            .groups
+            .iter()
+            .map(|(group, window)| 6 * group.windows(source).len() + 3 + if window.stays() { 2 } else { 6 });
+        6 * windows + gathered.sum::<usize>()
+    }
+
+    fn block(self, source: usize) -> Block<'a> {
+        let mut windows = windows(self.bytes, source);
+        let (groups, converted): (_, Vec<Window>) = self.groups.into_iter().unzip();
+        windows.extend(converted);
+        let constants = (self.constants != [0; BLOCK]).then(|| self.constants.into());
+        Block { groups, windows, constants }
+    }
+}
+
+impl Group<'_> {
+    /// Windows of the source that bring the numbers to their lanes.
+    pub(super) fn windows(&self, source: usize) -> Vec<Window> {
+        let numbers = self.lanes.iter().enumerate().filter_map(|(lane, offset)| offset.map(|offset| (lane, offset)));
+        let bytes = numbers.flat_map(|(lane, offset)| self.change.taken(lane).map(move |(src, to)| (offset + src, to)));
+        windows(bytes.collect(), source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Numbers are not run here: what they become is the business of `number`.
+    fn run(parts: &[Part<'_>], src: &[u8], dst: &mut [u8]) {
+        for part in parts {
+            match part {
+                Part::Block(at, block) => {
+                    let mut bytes = block.constants.as_ref().map_or([0; BLOCK], |bytes| **bytes);
+                    for window in &block.windows {
+                        let Space::Source(start) = window.from else { continue };
+                        for to in (0..BLOCK).filter(|to| window.mask >> to & 1 == 1) {
+                            bytes[to] = src[start..][usize::from(window.control[to])];
+                        }
+                    }
+                    let room = BLOCK.min(dst.len() - at);
+                    dst[*at..][..room].copy_from_slice(&bytes[..room]);
+                }
+                Part::Single(piece) => copy(piece, src, dst),
+            }
+        }
+    }
+
+    fn copy(piece: &Piece<'_>, src: &[u8], dst: &mut [u8]) {
+        let place = &mut dst[piece.dst..piece.end()];
+        match &piece.from {
+            From::Zero => place.fill(0),
+            From::Constant(bytes) => place.copy_from_slice(bytes),
+            From::Number { .. } => {}
+            From::Place { offset, reversed } => {
+                place.copy_from_slice(&src[*offset..][..piece.length]);
+                if *reversed {
+                    place.reverse();
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_arrives(
+            fields in prop::collection::vec((0usize..5, 0usize..6, 0u8..4, any::<u32>()), 0..80),
+            tails in (0usize..20, 0usize..20),
+        ) {
+            let (mut src, mut dst) = (0, 0);
+            let mut order: Vec<usize> = (0..fields.len()).collect();
+            order.sort_by_key(|&index| if fields[index].3 % 2 == 0 { u32::MAX } else { fields[index].3 });
+            let mut offsets = vec![0; fields.len()];
+            for index in order {
+                offsets[index] = src;
+                src += (1 << fields[index].0) + fields[index].1 % 2;
+            }
+            let pieces: Vec<Piece<'_>> = fields.iter().zip(offsets).map(|(&(width, gap, kind, _), offset)| {
+                let length = 1 << width;
+                let from = match kind {
+                    0 => From::Zero,
+                    1 => From::Constant((0..length).map(|byte| byte as u8 | 0x40).collect()),
+                    _ => From::Place { offset, reversed: kind == 2 },
+                };
+                let piece = Piece { dst: dst + gap, length, from };
+                dst += gap + length;
+                piece
+            }).collect();
+            let body: Vec<u8> = (0..src + tails.0).map(|i| i as u8 | 1).collect();
+            let size = dst + tails.1;
+            let mut expected = vec![0; size];
+            pieces.iter().for_each(|piece| copy(piece, &body, &mut expected));
+            let mut came = vec![0; size];
+            run(&parts(pieces, (body.len(), size)), &body, &mut came);
+            prop_assert_eq!(came, expected);
+        }
+    }
+
+    #[test]
+    fn numbers_side_by_side_are_reversed_together() {
+        let piece = |i: usize| Piece { dst: 4 * i, length: 4, from: From::Place { offset: 4 * i, reversed: true } };
+        let control: Vec<u8> = (0..64).map(|to| to ^ 3).collect();
+        let window = Window { from: Space::Source(0), control: control.try_into().unwrap(), mask: u64::MAX };
+        let parts = parts((0..16).map(piece).collect(), (64, 64));
+        let [Part::Block(0, Block { groups, windows, constants: None })] = &parts[..] else { panic!("{parts:?}") };
+        assert!(groups.is_empty());
+        assert_eq!(windows[..], [window]);
+    }
+}

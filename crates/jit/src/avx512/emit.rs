@@ -1,0 +1,367 @@
+//! The words in which code is generated: moves of vectors and numbers, constants that stay in registers, calls, exits.
+//!
+//! What the registers hold:
+//!
+//! | registers | what |
+//! |---|---|
+//! | `rdi`, `rsi`; `rbx`, `r12` | source and destination of the record or element at hand: in functions that are only straight code; in others |
+//! | `r13`, `r15`, `r14` | the context; the body; how many elements are left |
+//! | `zmm0` to `zmm15` | groups of numbers of a block |
+//! | `zmm16` to `zmm19`, `k1`, `k7`, `rax` and others | whatever is at hand |
+//! | `zmm20` to `zmm31`, `k2` to `k6` | constants, until a call |
+
+use super::assembler::*;
+use crate::call;
+use isoform_core::plan::Plan;
+use std::mem::offset_of;
+
+/// Bytes of a vector, and of the blocks that records are put together from.
+pub(super) const BLOCK: usize = 64;
+
+/// Where the work is done.
+pub(super) const V: Vector = Vector(16);
+pub(super) const W: Vector = Vector(17);
+pub(super) const X: Vector = Vector(18);
+/// A small element as a whole; or any register whose value is there already.
+pub(super) const ANY: Vector = Vector(19);
+/// Masks for the moment.
+pub(super) const K: Mask = Mask(1);
+pub(super) const L: Mask = Mask(7);
+
+/// The first register for constants, and how many there are.
+const FIRST_VECTOR: u8 = 20;
+const VECTORS: usize = 12;
+const FIRST_MASK: u8 = 2;
+const MASKS: usize = 5;
+
+const MOVE_BYTES: Opcode = Opcode(Prefix::F2, 1, 0x6F, 0);
+const STORE_BYTES: Opcode = Opcode(Prefix::F2, 1, 0x7F, 0);
+const MOVE_8: Opcode = Opcode(Prefix::F3, 1, 0x7E, 1);
+const STORE_8: Opcode = Opcode(Prefix::P66, 1, 0xD6, 1);
+pub(super) const PERMUTE: Opcode = Opcode(Prefix::P66, 2, 0x8D, 0);
+const TEST_ZERO_BYTES: Opcode = Opcode(Prefix::F3, 2, 0x26, 0);
+const XOR: Opcode = Opcode(Prefix::P66, 1, 0xEF, 1);
+
+/// Where the record or element is that steps work on.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) src: Reg,
+    pub(super) dst: Reg,
+}
+
+/// Constants that are in registers, by when they were last used.
+#[derive(Clone)]
+struct Kept<const N: usize> {
+    slots: [Option<(Constant, u64)>; N],
+    /// So many slots at the beginning keep what they have: a loop counts on them.
+    pinned: usize,
+}
+
+impl<const N: usize> Default for Kept<N> {
+    fn default() -> Self {
+        Kept { slots: [None; N], pinned: 0 }
+    }
+}
+
+impl<const N: usize> Kept<N> {
+    /// Which of the constants that a loop uses it may count on, in a register each: all, or all but one register, if
+    /// others have to take turns.
+    fn pin(mut wanted: Vec<Constant>) -> Vec<Constant> {
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.len() > N {
+            wanted.truncate(N - 1);
+        }
+        wanted
+    }
+
+    /// The place of a constant, and whether it must be loaded there.
+    fn find(&mut self, constant: Constant, now: u64) -> (u8, bool) {
+        let known = self.slots.iter().position(|slot| slot.is_some_and(|(known, _)| known == constant));
+        let oldest = || (self.pinned..N).min_by_key(|&at| self.slots[at].map(|(_, used)| used)).unwrap_or(N - 1);
+        let at = known.unwrap_or_else(oldest);
+        self.slots[at] = Some((constant, now));
+        (at as u8, known.is_none())
+    }
+}
+
+/// What a stretch of code has used.
+#[derive(Default)]
+struct Used {
+    vectors: Vec<Constant>,
+    masks: Vec<Constant>,
+    /// Whether registers were lost in it: there was a call, or two ways came together.
+    lost: bool,
+}
+
+/// A state to return to.
+pub(super) struct Trial {
+    mark: Mark,
+    kept: (Kept<VECTORS>, Kept<MASKS>),
+    used: Used,
+}
+
+pub(super) struct Emit<'a> {
+    pub(super) asm: Assembler,
+    pub(super) plan: &'a Plan,
+    vectors: Kept<VECTORS>,
+    masks: Kept<MASKS>,
+    clock: u64,
+    used: Used,
+    /// Where the function ends if something does not fit.
+    misfit: Label,
+    /// Whether there is a frame, and `rbx` and `r12` are used.
+    framed: bool,
+    /// Where the size of the frame is filled in.
+    frame: usize,
+    /// Whether the first sixteen vector registers are used.
+    pub(super) grouped: bool,
+    /// Bytes of registers that are kept on the stack, now and at most.
+    saved: i32,
+    most_saved: i32,
+}
+
+/// What is pushed below the frame pointer.
+const PUSHED: [Reg; 5] = [RBX, R12, R13, R14, R15];
+
+impl<'a> Emit<'a> {
+    pub(super) fn new(plan: &'a Plan, framed: bool) -> Emit<'a> {
+        let mut asm = Assembler::new();
+        let misfit = asm.label();
+        let (vectors, masks) = (Kept::default(), Kept::default());
+        let used = Used::default();
+        let mut emit = Emit {
+            asm,
+            plan,
+            vectors,
+            masks,
+            clock: 0,
+            used,
+            misfit,
+            framed,
+            frame: 0,
+            grouped: false,
+            saved: 0,
+            most_saved: 0,
+        };
+        emit.begin();
+        emit
+    }
+
+    fn begin(&mut self) {
+        if !self.framed {
+            return;
+        }
+        self.asm.push(RBP);
+        self.asm.copy(RBP, RSP);
+        PUSHED.iter().for_each(|&reg| self.asm.push(reg));
+        self.asm.subtract(RSP, 0);
+        self.frame = self.asm.mark().code();
+        self.asm.and(RSP, -(BLOCK as i32));
+        self.asm.copy(RBX, RDI);
+        self.asm.copy(R12, RSI);
+        self.asm.copy(R13, RDX);
+        self.asm.copy(R15, RDI);
+    }
+
+    /// Where the record is.
+    pub(super) fn at(&self) -> At {
+        if self.framed { At { src: RBX, dst: R12 } } else { At { src: RDI, dst: RSI } }
+    }
+
+    /// Ends the function.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.asm.set(RAX, 0);
+        self.end();
+        self.asm.here(self.misfit);
+        self.asm.set(RAX, 1);
+        self.end();
+        if self.framed {
+            self.asm.fill_in(self.frame, self.most_saved);
+        }
+        self.asm.finish()
+    }
+
+    fn end(&mut self) {
+        if self.grouped {
+            self.asm.zero_upper();
+        }
+        if self.framed {
+            self.asm.address(RSP, Memory::At(RBP, -8 * PUSHED.len() as i32));
+            PUSHED.iter().rev().for_each(|&reg| self.asm.pop(reg));
+            self.asm.pop(RBP);
+        }
+        self.asm.ret();
+    }
+
+    /// A place on the stack for a register, until it is given back with [`unsave`](Emit::unsave).
+    pub(super) fn save(&mut self) -> Memory {
+        self.saved += 8;
+        self.most_saved = self.most_saved.max(self.saved);
+        Memory::At(RBP, -8 * PUSHED.len() as i32 - self.saved)
+    }
+
+    pub(super) fn unsave(&mut self, places: i32) {
+        self.saved -= 8 * places;
+    }
+
+    /// The register that holds 64 bytes.
+    pub(super) fn vector(&mut self, bytes: &[u8; BLOCK]) -> Vector {
+        let constant = self.asm.constant(bytes);
+        self.used.vectors.push(constant);
+        self.keep_vector(constant)
+    }
+
+    fn keep_vector(&mut self, constant: Constant) -> Vector {
+        self.clock += 1;
+        let (at, new) = self.vectors.find(constant, self.clock);
+        let register = Vector(FIRST_VECTOR + at);
+        if new {
+            self.load(register, Memory::Constant(constant), ALL);
+        }
+        register
+    }
+
+    /// The register that holds a mask.
+    pub(super) fn mask(&mut self, bits: u64) -> Mask {
+        let constant = self.asm.constant(&bits.to_le_bytes());
+        self.used.masks.push(constant);
+        self.keep_mask(constant)
+    }
+
+    fn keep_mask(&mut self, constant: Constant) -> Mask {
+        self.clock += 1;
+        let (at, new) = self.masks.find(constant, self.clock);
+        let register = Mask(FIRST_MASK + at);
+        if new {
+            self.asm.load_mask(register, constant);
+        }
+        register
+    }
+
+    /// Registers hold no constants any more, or not on every way that leads here.
+    pub(super) fn forget(&mut self) {
+        (self.vectors, self.masks) = (Kept::default(), Kept::default());
+        self.used.lost = true;
+    }
+
+    /// What follows is only tried, to learn what constants the body of a loop needs.
+    pub(super) fn begin_trial(&mut self) -> Trial {
+        let kept = (self.vectors.clone(), self.masks.clone());
+        Trial { mark: self.asm.mark(), kept, used: std::mem::take(&mut self.used) }
+    }
+
+    /// Takes back what has been tried, and loads its constants, if there are registers for all of them.
+    pub(super) fn end_trial(&mut self, Trial { mark, kept, used }: Trial) {
+        self.asm.back(&mark);
+        (self.vectors, self.masks) = kept;
+        let Used { vectors, masks, lost } = std::mem::replace(&mut self.used, used);
+        self.forget();
+        if !lost {
+            let (vectors, masks) = (Kept::<VECTORS>::pin(vectors), Kept::<MASKS>::pin(masks));
+            vectors.iter().for_each(|&constant| _ = self.keep_vector(constant));
+            masks.iter().for_each(|&constant| _ = self.keep_mask(constant));
+            (self.vectors.pinned, self.masks.pinned) = (vectors.len(), masks.len());
+        }
+    }
+
+    /// Ends the loop whose constants have been loaded.
+    pub(super) fn end_loop(&mut self) {
+        (self.vectors.pinned, self.masks.pinned) = (0, 0);
+    }
+
+    /// Loads the bytes that the mask has, and zeros for the others.
+    pub(super) fn load(&mut self, to: Vector, from: Memory, mask: Mask) {
+        self.load_into(to, from, (mask, mask != ALL));
+    }
+
+    /// The same, but others only become zeros if that is said.
+    pub(super) fn load_into(&mut self, to: Vector, from: Memory, mask: (Mask, bool)) {
+        self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
+    }
+
+    pub(super) fn store(&mut self, to: Memory, from: Vector, mask: Mask) {
+        self.asm.vector(STORE_BYTES, Width::V64, from.0, 0, to, (mask, false), None);
+    }
+
+    /// Loads 8, 16, 32 or 64 bytes.
+    pub(super) fn load_part(&mut self, to: Vector, from: Memory, bytes: usize) {
+        match bytes {
+            8 => self.asm.vector(MOVE_8, Width::V16, to.0, 0, from, (ALL, false), None),
+            _ => self.asm.vector(MOVE_BYTES, width(bytes), to.0, 0, from, (ALL, false), None),
+        }
+    }
+
+    /// Stores the first 8, 16, 32 or 64 bytes.
+    pub(super) fn store_part(&mut self, to: Memory, from: Vector, bytes: usize) {
+        match bytes {
+            8 => self.asm.vector(STORE_8, Width::V16, from.0, 0, to, (ALL, false), None),
+            _ => self.asm.vector(STORE_BYTES, width(bytes), from.0, 0, to, (ALL, false), None),
+        }
+    }
+
+    /// Copies the bytes that the mask has; others become zeros if that is said.
+    pub(super) fn copy_bytes(&mut self, to: Vector, from: Vector, mask: (Mask, bool)) {
+        self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
+    }
+
+    /// Finds the bytes that are 0.
+    pub(super) fn find_zero_bytes(&mut self, to: Mask, from: Vector) {
+        self.asm.vector(TEST_ZERO_BYTES, Width::V64, to.0, from.0, from, (ALL, false), None);
+    }
+
+    pub(super) fn permute(&mut self, to: Vector, control: Vector, from: impl Into<Operand>, mask: (Mask, bool)) {
+        self.asm.vector(PERMUTE, Width::V64, to.0, control.0, from, mask, None);
+    }
+
+    pub(super) fn zero(&mut self, vector: Vector) {
+        self.asm.vector(XOR, Width::V64, vector.0, vector.0, vector, (ALL, false), None);
+    }
+
+    /// Ends the function if any lane is in the mask.
+    pub(super) fn misfit_if_any(&mut self, mask: Mask) {
+        self.asm.test_mask(mask);
+        self.asm.jump_if(If::NotZero, self.misfit);
+    }
+
+    /// Ends the function if a number is not 0.
+    pub(super) fn misfit_if(&mut self, reg: Reg) {
+        self.asm.test(reg);
+        self.asm.jump_if(If::NotZero, self.misfit);
+    }
+
+    pub(super) fn misfit_when(&mut self, condition: If) {
+        self.asm.jump_if(condition, self.misfit);
+    }
+
+    /// Calls a function of [`call`]. Nothing is known of other registers then than those that functions preserve.
+    pub(super) fn call(&mut self, function: *const ()) {
+        self.asm.set(RAX, function.addr() as u64);
+        self.asm.call(RAX);
+        self.forget();
+    }
+
+    /// Calls a function that may move the output.
+    pub(super) fn call_growing(&mut self, function: *const ()) {
+        let base = self.context(offset_of!(call::Context<'_>, base));
+        self.asm.compute_by_memory(Arithmetic::Subtract, R12, base);
+        self.call(function);
+        self.asm.compute_by_memory(Arithmetic::Add, R12, base);
+    }
+
+    pub(super) fn context(&self, field: usize) -> Memory {
+        Memory::At(R13, field as i32)
+    }
+}
+
+fn width(bytes: usize) -> Width {
+    match bytes {
+        16 => Width::V16,
+        32 => Width::V32,
+        _ => Width::V64,
+    }
+}
+
+pub(super) fn at(base: Reg, offset: usize) -> Memory {
+    Memory::At(base, i32::try_from(offset).expect("code is generated for records and elements of less than 2 GiB"))
+}

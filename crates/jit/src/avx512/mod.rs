@@ -1,0 +1,356 @@
+//! Plan to machine code for x86-64 with AVX-512, without a compiler in between.
+//!
+//! What a record consists of decides how it is converted best, and the instructions for that are few: whatever lies close
+//! together is permuted 64 bytes at a time (`vpermb`), numbers change their type eight at a time, arrays of up to a
+//! kilobyte or two become straight code, strings and arrays behind pointers are laid down without a call. So code is
+//! ready in microseconds, and faster than what a compiler makes of the same steps one by one. What is rare is left to the
+//! kernels and the interpreter, as `portable` does.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `assembler` | instructions as bytes |
+//! | `emit` | the words in which the others speak |
+//! | `block` | which bytes are put together, and how |
+//! | `number` | numbers into other numbers |
+//! | `array` | arrays, loops, strings |
+//!
+//! Steps write different bytes, so their order is free, except that
+//! - blocks are stored first, since they clear what lies between their pieces;
+//! - steps that lay down blocks of the record keep their order.
+
+mod array;
+mod assembler;
+mod block;
+mod emit;
+mod number;
+
+use crate::call;
+use crate::generate::{CODE, SHORT, is_short, pieces};
+use assembler::{ALL, Memory, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
+use block::{Block, From, Group, Part, Piece, Space, Window};
+use emit::{ANY, At, BLOCK, Emit, V, at};
+use isoform_core::Plan;
+use isoform_core::plan::{Bytes, Step, Transform};
+use number::{Change, LANES};
+
+/// So many bytes of an array become straight code.
+const STRAIGHT: usize = 2048;
+/// Runs of up to so many bytes are taken for fields.
+const FIELD: usize = 64;
+
+/// Whether this machine has the instructions.
+fn is_here() -> bool {
+    macro_rules! all {
+        ($($feature:tt),*) => { $(std::is_x86_feature_detected!($feature))&&* };
+    }
+    all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
+}
+
+/// Machine code for a plan: a function of type [`Entry`](call::Entry), and whether it does without its context. `None` if
+/// there is too much of it, or something that only another generator can do.
+pub(crate) fn function(plan: &Plan) -> Option<(Vec<u8>, bool)> {
+    if !is_here() {
+        return None;
+    }
+    let native = plan.native();
+    if native.structure().has_slots() && native.machine().pointer != 8 {
+        return None;
+    }
+    let straight = is_straight(plan.steps());
+    let mut generator = Generator {
+        emit: Emit::new(plan, !straight),
+        grows: native.structure().has_slots(),
+        whole: false,
+        trying: false,
+        full: false,
+    };
+    let at = generator.emit.at();
+    generator.steps(plan.steps(), at, (plan.wire().size(), native.size()));
+    let full = generator.full || generator.emit.asm.len() > CODE;
+    (!full).then(|| (generator.emit.finish(), straight))
+}
+
+/// Whether code for these steps needs no calls, no loops, and no place to put converted numbers.
+fn is_straight(steps: &[Step]) -> bool {
+    steps.iter().all(|step| match step {
+        Step::Move { len, .. } => *len <= STRAIGHT,
+        Step::Permute { .. } => true,
+        Step::Fill { bytes, .. } => bytes.len() <= SHORT,
+        Step::Elements { count, transform, .. } => match transform {
+            Transform::Copy(size) => size * count <= STRAIGHT,
+            Transform::Swap { width, per } => BLOCK.is_multiple_of(*width) && width * per * count <= STRAIGHT,
+            Transform::Convert { conversion, per } => {
+                let (change, count) = (Change::Number(conversion), count * per);
+                number::is_known(conversion) && (count < LANES || is_inline(change, count))
+            }
+            Transform::Symbols(_) | Transform::String | Transform::Each { .. } => false,
+        },
+        Step::Array(_) | Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => false,
+    })
+}
+
+/// Whether so many numbers in a row become straight code.
+fn is_inline(change: Change<'_>, count: usize) -> bool {
+    let size = usize::from(change.from().size.max(change.to().size));
+    (LANES..=STRAIGHT / size).contains(&count)
+}
+
+struct Generator<'a> {
+    emit: Emit<'a>,
+    /// Whether the output may grow, and move.
+    grows: bool,
+    /// Whether a small element is in a register as a whole.
+    whole: bool,
+    /// Whether what is generated is thrown away again.
+    trying: bool,
+    /// Whether something has been too much.
+    full: bool,
+}
+
+/// What is done to the small fields of a record or element, and what remains to be done step by step.
+#[derive(Default)]
+struct Collected<'a> {
+    pieces: Vec<Piece<'a>>,
+    others: Vec<&'a Step>,
+}
+
+impl<'a> Collected<'a> {
+    fn add(&mut self, step: &'a Step) {
+        match step {
+            Step::Move { src, dst, len } if *len <= FIELD => self.place(*dst, *len, *src, false),
+            Step::Permute { width, swap, pairs } => {
+                pairs.iter().for_each(|&(src, dst)| self.place(dst, *width, src, *swap));
+            }
+            Step::Fill { dst, bytes } if bytes.len() <= SHORT => {
+                let from = match bytes {
+                    Bytes::Zero(_) => From::Zero,
+                    Bytes::Of(bytes) => From::Constant(bytes.clone()),
+                };
+                self.pieces.push(Piece { dst: *dst, length: bytes.len(), from });
+            }
+            Step::Elements { src, dst, count, transform, .. } => match transform {
+                Transform::Copy(size) if size * count <= FIELD => self.place(*dst, size * count, *src, false),
+                Transform::Swap { width, per } if width * per * count < BLOCK && BLOCK.is_multiple_of(*width) => {
+                    let numbers = (0..per * count).map(|index| index * width);
+                    numbers.for_each(|at| self.place(dst + at, *width, src + at, true));
+                }
+                Transform::Convert { conversion, per } if count * per < LANES && number::is_known(conversion) => {
+                    self.numbers(Change::Number(conversion), count * per, (*src, *dst));
+                }
+                Transform::Symbols(symbols) if *count < LANES && is_short(symbols) => {
+                    self.numbers(Change::Symbol(symbols), *count, (*src, *dst));
+                }
+                _ => self.others.push(step),
+            },
+            _ => self.others.push(step),
+        }
+    }
+
+    fn place(&mut self, dst: usize, length: usize, offset: usize, reversed: bool) {
+        self.pieces.push(Piece { dst, length, from: From::Place { offset, reversed } });
+    }
+
+    fn numbers(&mut self, change: Change<'a>, count: usize, (src, dst): (usize, usize)) {
+        let (from, to) = (usize::from(change.from().size), usize::from(change.to().size));
+        self.pieces.extend((0..count).map(|index| {
+            let from = From::Number { offset: src + index * from, change };
+            Piece { dst: dst + index * to, length: to, from }
+        }));
+    }
+}
+
+impl Generator<'_> {
+    /// Steps on a record or element of these sizes.
+    fn steps(&mut self, steps: &[Step], place: At, sizes: (usize, usize)) {
+        if self.emit.asm.len() > CODE {
+            self.full = true;
+            return;
+        }
+        let mut collected = Collected::default();
+        steps.iter().for_each(|step| collected.add(step));
+        self.whole = false;
+        for part in block::parts(collected.pieces, sizes) {
+            self.part(&part, place, sizes);
+        }
+        self.whole = false;
+        collected.others.into_iter().for_each(|step| self.step(step, place));
+    }
+
+    /// Brings numbers together in a register, and changes them.
+    fn group(&mut self, group: &Group<'_>, v: Vector, place: At, source: usize) {
+        let mut windows = group.windows(source);
+        // What shifts out, or is never looked at, need not be cleared.
+        if let ([window], true) = (&mut windows[..], group.change.always_fits()) {
+            window.mask = u64::MAX;
+        }
+        self.assemble(v, &windows, false, place, source);
+        let lanes = group.lanes.iter().enumerate().map(|(lane, offset)| u8::from(offset.is_some()) << lane);
+        self.emit.change(group.change, v, lanes.sum());
+    }
+
+    /// One number for itself.
+    fn number(&mut self, change: Change<'_>, (src, dst): (usize, usize), place: At, source: usize) {
+        if change.is_simple() {
+            return self.emit.simple(change, at(place.src, src), at(place.dst, dst));
+        }
+        let mut lanes = [None; LANES];
+        lanes[0] = Some(src);
+        self.group(&Group { change, lanes }, V, place, source);
+        self.emit.store_lanes(change, at(place.dst, dst), 1);
+    }
+
+    /// Puts 64 bytes together.
+    fn block(&mut self, block: &Block<'_>, place: At, source: usize) {
+        for (index, group) in block.groups.iter().enumerate() {
+            self.emit.grouped = true;
+            self.group(group, Vector(index as u8), place, source);
+        }
+        if let Some(constants) = &block.constants {
+            let constants = self.emit.asm.constant(&constants[..]);
+            self.emit.load(V, Memory::Constant(constants), ALL);
+        }
+        self.assemble(V, &block.windows, block.constants.is_some(), place, source);
+    }
+
+    /// Brings the bytes of windows together in a register, beside what is there already if it has been `begun`.
+    fn assemble(&mut self, to: Vector, windows: &[Window], mut begun: bool, place: At, source: usize) {
+        let emit = &mut self.emit;
+        for window in windows {
+            let mask = if window.mask == u64::MAX { ALL } else { emit.mask(window.mask) };
+            let mask = (mask, !begun && mask != ALL);
+            begun = true;
+            match (window.from, window.stays()) {
+                (Space::Source(src), true) => emit.load_into(to, at(place.src, src), mask),
+                (Space::Group(group), true) => emit.copy_bytes(to, Vector(group as u8), mask),
+                (Space::Group(group), false) => {
+                    let control = emit.vector(&window.control);
+                    emit.permute(to, control, Vector(group as u8), mask);
+                }
+                (Space::Source(src), false) if source >= BLOCK => {
+                    let control = emit.vector(&window.control);
+                    emit.permute(to, control, at(place.src, src), mask);
+                }
+                (Space::Source(_), false) => {
+                    let control = emit.vector(&window.control);
+                    if !self.whole {
+                        let whole = emit.mask((1 << source) - 1);
+                        emit.load(ANY, at(place.src, 0), whole);
+                        self.whole = true;
+                    }
+                    emit.permute(to, control, ANY, mask);
+                }
+            }
+        }
+        if !begun {
+            emit.zero(to);
+        }
+    }
+
+    fn part(&mut self, part: &Part<'_>, place: At, sizes: (usize, usize)) {
+        match part {
+            Part::Block(dst, block) => {
+                self.block(block, place, sizes.0);
+                let room = if sizes.1 >= BLOCK { ALL } else { self.emit.mask((1 << sizes.1) - 1) };
+                self.emit.store(at(place.dst, *dst), V, room);
+            }
+            Part::Single(piece) => self.single(piece, place, sizes.0),
+        }
+    }
+
+    fn single(&mut self, piece: &Piece<'_>, place: At, source: usize) {
+        let Piece { dst, length, from } = piece;
+        match from {
+            From::Zero => self.constants(&vec![0; *length], place.dst, *dst),
+            From::Constant(bytes) => self.constants(bytes, place.dst, *dst),
+            From::Number { offset, change } => self.number(*change, (*offset, *dst), place, source),
+            From::Place { offset, reversed } => match (length, reversed) {
+                (1, _) | (_, false) => self.run((place.src, *offset), (place.dst, *dst), *length),
+                (16, true) => {
+                    self.reversed((place.src, *offset), (place.dst, dst + 8), 8);
+                    self.reversed((place.src, offset + 8), (place.dst, *dst), 8);
+                }
+                (_, true) => self.reversed((place.src, *offset), (place.dst, *dst), *length),
+            },
+        }
+    }
+
+    fn reversed(&mut self, from: (Reg, usize), to: (Reg, usize), length: usize) {
+        self.emit.asm.load_reversed(RAX, at(from.0, from.1), length);
+        self.emit.asm.store(at(to.0, to.1), RAX, length);
+    }
+
+    /// Copies a run of up to some kilobytes.
+    fn run(&mut self, from: (Reg, usize), to: (Reg, usize), length: usize) {
+        for (offset, width) in pieces(length, BLOCK) {
+            let (from, to) = (at(from.0, from.1 + offset), at(to.0, to.1 + offset));
+            if width > 8 {
+                self.emit.load_part(V, from, width);
+                self.emit.store_part(to, V, width);
+            } else {
+                self.emit.asm.load(RAX, from, width);
+                self.emit.asm.store(to, RAX, width);
+            }
+        }
+    }
+
+    /// Stores constant bytes.
+    fn constants(&mut self, bytes: &[u8], base: Reg, dst: usize) {
+        for (from, width) in pieces(bytes.len(), 8) {
+            let mut number = [0; 8];
+            number[..width].copy_from_slice(&bytes[from..][..width]);
+            self.emit.asm.set(RAX, u64::from_le_bytes(number));
+            self.emit.asm.store(at(base, dst + from), RAX, width);
+        }
+    }
+
+    fn step(&mut self, step: &Step, place: At) {
+        match step {
+            Step::Move { src, dst, len } => self.long_run((*src, *dst), *len, place),
+            Step::Fill { dst, bytes } => self.fill(bytes, place, *dst),
+            Step::Elements { src, dst, count, transform, .. } => {
+                if !self.elements(transform, *count, (*src, *dst), place) {
+                    self.leave(step, place);
+                }
+            }
+            Step::Array(array) if array::is_known(array) => self.array(step, array, place),
+            _ => self.leave(step, place),
+        }
+    }
+
+    fn long_run(&mut self, (src, dst): (usize, usize), length: usize, place: At) {
+        if length <= STRAIGHT {
+            return self.run((place.src, src), (place.dst, dst), length);
+        }
+        self.emit.asm.address(RDI, at(place.src, src));
+        self.emit.asm.address(RSI, at(place.dst, dst));
+        self.emit.asm.set(RDX, length as u64);
+        self.emit.call(call::copy as *const ());
+    }
+
+    /// Many constant bytes.
+    fn fill(&mut self, bytes: &Bytes, place: At, dst: usize) {
+        match bytes {
+            Bytes::Zero(length) => {
+                self.emit.asm.address(RDI, at(place.dst, dst));
+                self.emit.asm.set(RSI, *length as u64);
+                self.emit.call(call::zero as *const ());
+            }
+            Bytes::Of(bytes) => {
+                self.emit.asm.set(RDI, bytes.as_ptr().addr() as u64);
+                self.emit.asm.address(RSI, at(place.dst, dst));
+                self.emit.asm.set(RDX, bytes.len() as u64);
+                self.emit.call(call::copy as *const ());
+            }
+        }
+    }
+
+    /// Leaves a step to the interpreter, which may add blocks.
+    fn leave(&mut self, step: &Step, place: At) {
+        self.emit.asm.copy(RDI, assembler::R13);
+        self.emit.asm.set(RSI, std::ptr::from_ref(step).addr() as u64);
+        self.emit.asm.copy(RDX, place.src);
+        self.emit.asm.copy(RCX, place.dst);
+        self.emit.call_growing(call::step as *const ());
+        self.emit.misfit_if(RAX);
+    }
+}

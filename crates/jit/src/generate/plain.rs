@@ -1,0 +1,76 @@
+//! What both generators take for plain, and so generate code for; the rest is left to the kernels and the interpreter.
+
+use isoform_core::format::FloatKind;
+use isoform_core::plan::{Array, Count, Extent, Number, NumberClass, Place, Symbols, Transform};
+
+/// So many symbols are compared one by one.
+pub(crate) const SYMBOLS: usize = 16;
+
+/// Whether an array has one dimension, or is a pointer to one element, and goes from block to block.
+pub(crate) fn is_plain(array: &Array) -> bool {
+    let plain = match &*array.dims {
+        [] => true,
+        [Extent { src, dst, .. }] => match (src, dst) {
+            (Count::Fixed(came), Count::Fixed(room)) => came == room,
+            (_, Count::Field { .. }) => true,
+            _ => false,
+        },
+        _ => false,
+    };
+    let transform = match &array.transform {
+        Transform::Symbols(symbols) => is_short(symbols),
+        _ => true,
+    };
+    plain && transform && matches!((array.src, array.dst), (Place::Slot(_), Place::Slot(_)))
+}
+
+/// Whether an enumeration has so few symbols that they are compared one by one.
+pub(crate) fn is_short(symbols: &Symbols) -> bool {
+    symbols.map.len() <= SYMBOLS && symbols.from.size <= 8 && symbols.to.size <= 8
+}
+
+/// What numbers are while they are converted.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// The kind of a number: an integer of up to 8 bytes or one of the two common floats. `None` for the others.
+pub(crate) fn kind(number: Number) -> Option<Kind> {
+    match (number.class, number.size) {
+        (NumberClass::Float(FloatKind::Ieee), 4 | 8) => Some(Kind::Float),
+        (NumberClass::Float(_), _) | (_, 16) => None,
+        (NumberClass::Signed, _) => Some(Kind::Signed),
+        (NumberClass::Unsigned | NumberClass::Boolean, _) => Some(Kind::Unsigned),
+    }
+}
+
+/// A run as pieces of powers of two, of which the last may overlap the one before: where they begin, and their bytes.
+pub(crate) fn pieces(length: usize, widest: usize) -> impl Iterator<Item = (usize, usize)> {
+    let width = if length == 0 { 1 } else { (1 << length.ilog2()).min(widest) };
+    let whole = length / width * width;
+    let rest = match length - whole {
+        0 => None,
+        left => Some((length - left.next_power_of_two(), left.next_power_of_two())),
+    };
+    (0..whole).step_by(width).map(move |at| (at, width)).chain(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn pieces_cover_a_run() {
+        for widest in [8, 16, 64] {
+            for length in 0..300 {
+                let mut covered = vec![false; length];
+                for (at, width) in super::pieces(length, widest) {
+                    assert!(width.is_power_of_two() && width <= widest);
+                    covered[at..][..width].fill(true);
+                }
+                assert!(covered.into_iter().all(|byte| byte), "{length}");
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Plan to machine code by Cranelift, for every machine that it knows.
+//!
+//! A function gets the addresses of a verified body and of room for a record, does what the plan's steps do, and returns
+//! 0 if every number fitted. Numbers that do not fit are only noted, in a variable: the rest is done all the same, and
+//! thrown away. `layout` says how small fields are moved, `number` converts single numbers, `array` has what is
+//! done to many elements, and `emit` the words in which all of them speak.
+//!
+//! Steps write different bytes, so their order is free, except that
+//! - 16 bytes that are put together from several fields are stored first, since what lies between those fields, and is
+//!   written by other steps, is stored with them as zeros;
+//! - steps that lay down blocks keep their order.
+
+mod array;
+mod emit;
+mod layout;
+mod number;
+mod target;
+
+use crate::generate::{SHORT, is_plain};
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Function, InstBuilder, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use emit::Emit;
+use isoform_core::Plan;
+use isoform_core::plan::{Bytes, Step};
+use layout::Move;
+use target::Shuffles;
+
+/// Machine code for a plan.
+pub(crate) fn function(plan: &Plan) -> Option<Vec<u8>> {
+    let isa = target::here()?;
+    let sizes = (plan.wire().size(), plan.native().size());
+    let mut context = Context::new();
+    let mut shared = FunctionBuilderContext::new();
+    context.func = Function::new();
+    context.func.signature = emit::signature(isa.default_call_conv(), 3);
+    let builder = FunctionBuilder::new(&mut context.func, &mut shared);
+    let emit = Emit::new(builder, plan, Shuffles::here(), isa.default_call_conv());
+    let mut generator = Generator { emit };
+    generator.record(sizes);
+    generator.emit.finish(isa.frontend_config());
+    let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
+    compiled.buffer.relocs().is_empty().then(|| compiled.code_buffer().to_vec())
+}
+
+/// Where the record or element is that steps work on.
+#[derive(Clone, Copy)]
+struct At {
+    src: Value,
+    dst: Value,
+}
+
+struct Generator<'a> {
+    emit: Emit<'a>,
+}
+
+impl Generator<'_> {
+    /// The steps of the whole plan.
+    fn record(&mut self, sizes: (usize, usize)) {
+        let mut at = At { src: self.emit.src, dst: self.emit.dst };
+        let plan = self.emit.plan;
+        self.steps(plan.steps(), &mut at, sizes);
+    }
+
+    /// Steps on a record or element of these sizes.
+    fn steps(&mut self, steps: &[Step], at: &mut At, sizes: (usize, usize)) {
+        let mut moves = Vec::new();
+        let others: Vec<&Step> = steps.iter().filter(|step| !layout::moves(step, &mut moves)).collect();
+        let parts = layout::parts(moves, sizes, self.emit.shuffles);
+        parts.iter().for_each(|part| self.emit.part(part, *at));
+        others.into_iter().for_each(|step| self.step(step, at));
+    }
+
+    fn step(&mut self, step: &Step, at: &mut At) {
+        match step {
+            Step::Move { src, dst, len } => self.emit.run(*at, (*src, *dst), *len),
+            Step::Permute { width, swap, pairs } => {
+                for &(src, dst) in pairs {
+                    self.emit.single(&Move { src, dst, length: *width, reversed: *swap }, *at);
+                }
+            }
+            Step::Fill { dst, bytes } => self.fill(bytes, *at, *dst),
+            Step::Elements { src, dst, count, transform, .. } => {
+                if !self.elements(transform, *count, (*src, *dst), at) {
+                    self.leave(step, at);
+                }
+            }
+            Step::Array(array) if is_plain(array) => self.array(step, array, at),
+            Step::Array(_) | Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => self.leave(step, at),
+        }
+    }
+
+    /// Constant bytes.
+    fn fill(&mut self, bytes: &Bytes, at: At, dst: usize) {
+        match bytes {
+            Bytes::Zero(length) if *length > SHORT => {
+                let to = self.emit.address(at.dst, dst);
+                let length = self.emit.constant(*length);
+                self.emit.call(crate::call::zero as *const (), &[to, length]);
+            }
+            Bytes::Zero(length) => self.emit.constants(at.dst, dst, &vec![0; *length]),
+            Bytes::Of(bytes) if bytes.len() > SHORT => {
+                let to = self.emit.address(at.dst, dst);
+                let (from, length) = (self.emit.constant(bytes.as_ptr().addr()), self.emit.constant(bytes.len()));
+                self.emit.call(crate::call::copy as *const (), &[from, to, length]);
+            }
+            Bytes::Of(bytes) => self.emit.constants(at.dst, dst, bytes),
+        }
+    }
+
+    /// Leaves a step to the interpreter, which may add blocks.
+    fn leave(&mut self, step: &Step, at: &mut At) {
+        let offset = self.emit.offset(at.dst);
+        let step = self.emit.constant(std::ptr::from_ref(step).addr());
+        let context = self.emit.context;
+        let misfit = self.emit.call(crate::call::step as *const (), &[context, step, at.src, at.dst]);
+        self.emit.stop_if(misfit);
+        at.dst = self.emit.at_offset(offset);
+    }
+
+    /// Notes that a number did not fit if `misfit` is not 0.
+    fn note(&mut self, misfit: Value) {
+        let before = self.emit.builder.use_var(self.emit.misfits);
+        debug_assert_eq!(self.emit.builder.func.dfg.value_type(misfit), types::I64);
+        let after = self.emit.builder.ins().bor(before, misfit);
+        self.emit.builder.def_var(self.emit.misfits, after);
+    }
+}
