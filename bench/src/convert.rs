@@ -11,6 +11,7 @@ use crate::plain::Plain;
 use crate::{Effort, Line, Options, Result, Workload, fill};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Body, Code, Error, Faults, Format, Plan, Rules, Verifier};
+use isoform_jit::Generator;
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -43,8 +44,9 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
 /// Everything that runs for one pair of formats.
 struct Pair<'a> {
     plan: Arc<Plan>,
-    /// Where there is a generator, and something to be gained by it.
-    code: Option<isoform_jit::Code>,
+    /// What the generators make, by their names in the report: `generated` is what a decoder would use. None where there is
+    /// no generator, or nothing to be gained.
+    codes: Vec<(&'static str, isoform_jit::Code)>,
     plain: Plain,
     verifier: Verifier,
     /// What comes, and what must become of it.
@@ -62,7 +64,7 @@ impl<'a> Pair<'a> {
     ) -> Result<Pair<'a>> {
         let plan = Arc::new(Plan::new(wire, native, &Rules::new(), Faults::Error)?);
         Ok(Pair {
-            code: (!plan.is_direct()).then(|| isoform_jit::Code::of(&plan)).flatten(),
+            codes: if plan.is_direct() { Vec::new() } else { codes(&plan) },
             plan,
             plain: Plain::new(wire, native)?,
             verifier: Verifier::new(wire),
@@ -75,7 +77,7 @@ impl<'a> Pair<'a> {
     /// Compares what everything makes of the body with the record that must arrive.
     fn check(&self) -> Result<()> {
         let mut contestants = vec![("interpreter", self.interpreter()), ("the plain interpreter", self.plain())];
-        contestants.extend(self.code.iter().map(|code| ("generated code", self.generated(code))));
+        contestants.extend(self.codes.iter().map(|(name, code)| (*name, self.generated(code))));
         for (name, baseline) in ["compiled", "compiled -O3"].into_iter().zip(self.baselines.iter().flatten()) {
             contestants.push((name, self.compiled(*baseline)));
         }
@@ -99,7 +101,7 @@ impl<'a> Pair<'a> {
 
     fn lines(&self, effort: &Effort, line: Line, print: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
         let mut engines = vec!["interpreter"];
-        engines.extend(self.code.as_ref().map(|_| "generated"));
+        engines.extend(self.codes.iter().map(|(name, _)| *name));
         engines.push("plain");
         if self.plan.is_direct() {
             engines.insert(0, "none");
@@ -127,11 +129,13 @@ impl<'a> Pair<'a> {
         let mut places: Vec<Place<'_>> = places.collect::<Result<_>>()?;
         let mut contestants = vec![memcpy(self.result.len())];
         contestants.extend(self.baselines.iter().flatten().map(|&baseline| self.compiled(baseline)));
-        contestants.extend(engines.iter().map(|&engine| match (engine, &self.code) {
-            ("none", _) => self.none(),
-            ("plain", _) => self.plain(),
-            ("generated", Some(code)) => self.generated(code),
-            _ => self.interpreter(),
+        contestants.extend(engines.iter().map(|&engine| match engine {
+            "none" => self.none(),
+            "plain" => self.plain(),
+            engine => match self.codes.iter().find(|(name, _)| *name == engine) {
+                Some((_, code)) => self.generated(code),
+                None => self.interpreter(),
+            },
         }));
         let mut times = measure(&mut contestants, &mut places, effort).into_iter();
         let mut next = || times.next().unwrap_or_default();
@@ -197,6 +201,12 @@ impl<'a> Pair<'a> {
             }),
         }
     }
+}
+
+/// What each generator makes of a plan, the best first.
+pub fn codes(plan: &Arc<Plan>) -> Vec<(&'static str, isoform_jit::Code)> {
+    let codes = Generator::ALL.iter().filter_map(|&by| isoform_jit::Code::by(by, plan).map(|code| (by, code)));
+    codes.enumerate().map(|(index, (by, code))| (if index == 0 { "generated" } else { by.name() }, code)).collect()
 }
 
 struct Measured {

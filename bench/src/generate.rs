@@ -4,7 +4,7 @@
 use crate::measure::Times;
 use crate::{Line, Options, Result, Workload, fill};
 use isoform_core::{Faults, Format, Plan, Rules, Verifier, interp};
-use isoform_jit::Code;
+use isoform_jit::{Code, Generator};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,11 +25,21 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
         let first = times(repeats, || first_record(&wire, &native, &body).map(|record| record.len()))?;
         let mut result = Line::new("generate", workload.name).word("case", case.name());
         result = result.figure("first_record_ns", first.median());
-        if let Some(code) = Code::of(&plan) {
-            let ready = times(repeats, || Ok(Code::of(&plan).map(|code| code.size())))?;
-            result = result.figure("code_ready_ns", ready.median()).count("code_bytes", code.size());
+        let mut codes = Vec::new();
+        for &by in Generator::ALL {
+            if let Some(code) = Code::by(by, &plan) {
+                let ready = times(repeats, || Ok(Code::by(by, &plan).map(|code| code.size())))?;
+                codes.push((by, ready.median(), code.size()));
+            }
+        }
+        if let Some((_, ready, size)) = codes.first() {
+            result = result.figure("code_ready_ns", *ready).count("code_bytes", *size);
         }
         line(result)?;
+        for (by, ready, size) in codes.into_iter().skip(1) {
+            let other = Line::new("generate", workload.name).word("case", case.name()).word("engine", by.name());
+            line(other.figure("code_ready_ns", ready).count("code_bytes", size))?;
+        }
     }
     Ok(())
 }

@@ -19,7 +19,8 @@ fn two_workloads_are_converted_in_every_case() {
     let lines = lines(&["convert", "--quick", "K1", "S10"]);
     let engines = |workload, case| {
         let found = lines.iter().filter(|line| line.text("workload") == workload && line.text("case") == case);
-        found.map(|line| line.text("engine")).collect::<Vec<_>>()
+        // Not every processor has two generators.
+        found.map(|line| line.text("engine")).filter(|&engine| engine != "portable").collect::<Vec<_>>()
     };
     let has_generator = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
     let converting: &[&str] =
@@ -112,7 +113,8 @@ fn a_new_format_is_met_in_every_case_where_something_is_converted() {
         lines.iter().any(|line| line.text("case") == "project") && lines.iter().all(|line| line.text("case") != "same")
     );
     for line in &lines {
-        assert!(line.number("first_record_ns").is_some_and(|figure| figure > 0.0), "{}", line.json());
+        assert_eq!(line.number("first_record_ns").is_none(), line.text("engine") == "portable", "{}", line.json());
+        assert!(line.number("first_record_ns").is_none_or(|figure| figure > 0.0), "{}", line.json());
         assert_eq!(line.number("code_ready_ns").is_some(), line.number("code_bytes").is_some(), "{}", line.json());
     }
 }

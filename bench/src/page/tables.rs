@@ -67,7 +67,8 @@ pub(super) fn generation(page: &mut String, lines: &[Line]) {
         };
         lines.iter().find(is).and_then(|line| line.number("ns"))
     };
-    let generated: Vec<&Line> = lines.iter().filter(|line| line.text("group") == "generate").collect();
+    let ours = |line: &&Line| line.text("group") == "generate" && line.text("engine") != "portable";
+    let generated: Vec<&Line> = lines.iter().filter(ours).collect();
     if generated.is_empty() {
         return;
     }

@@ -12,6 +12,11 @@ pub enum Generator {}
 impl Generator {
     /// None.
     pub const ALL: &[Generator] = &[];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {}
+    }
 }
 
 /// The machine code of a plan. There is none on this machine.

@@ -22,6 +22,14 @@ pub enum Generator {
 impl Generator {
     /// All of them, the best first.
     pub const ALL: &[Generator] = &[Generator::Direct, Generator::Portable];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Generator::Direct => "direct",
+            Generator::Portable => "portable",
+        }
+    }
 }
 
 /// What was generated.
@@ -51,7 +59,7 @@ pub(crate) fn function(plan: &Arc<Plan>, generator: Generator) -> Option<Generat
         Generator::Direct => crate::avx512::function(plan)?,
         #[cfg(not(all(target_arch = "x86_64", unix)))]
         Generator::Direct => return None,
-        Generator::Portable => (portable::function(plan)?, false),
+        Generator::Portable => portable::function(plan)?,
     };
     (code.len() <= CODE).then(|| Generated { code, plan: plan.clone(), alone })
 }

@@ -88,7 +88,7 @@ impl Generator<'_> {
     fn string(&mut self, (src, dst): (usize, usize), at: &mut At) {
         let offset = self.load_slot(*at, src);
         let own = self.emit.offset(at.dst);
-        let context = self.emit.context;
+        let context = self.emit.context();
         let block = self.emit.call(call::string as *const (), &[context, offset]);
         self.settle(block, own, dst, at);
     }
@@ -124,7 +124,7 @@ impl Generator<'_> {
             None => self.emit.constant(1),
         };
         let (size, align) = (self.emit.constant(array.dst_size), self.emit.constant(array.align));
-        let context = self.emit.context;
+        let context = self.emit.context();
         let block = self.emit.call(call::block as *const (), &[context, count, size, align]);
         self.settle(block, own, dst, at);
         let from = self.emit.builder.ins().iadd(self.emit.src, offset);

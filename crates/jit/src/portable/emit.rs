@@ -30,7 +30,9 @@ pub(super) struct Emit<'a> {
     pub(super) src: Value,
     /// The record, until the output grows.
     pub(super) dst: Value,
-    pub(super) context: Value,
+    context: Value,
+    /// Whether nothing has been asked of the context.
+    alone: bool,
     /// Not 0 once a number has not fitted.
     pub(super) misfits: Variable,
     /// Where the function ends at once.
@@ -54,11 +56,28 @@ impl<'a> Emit<'a> {
         let misfits = builder.declare_var(types::I64);
         let none = builder.ins().iconst(types::I64, 0);
         builder.def_var(misfits, none);
-        Emit { builder, plan, shuffles, src, dst, context, misfits, stop, convention, signatures: [None; 5] }
+        Emit {
+            builder,
+            plan,
+            shuffles,
+            src,
+            dst,
+            context,
+            alone: true,
+            misfits,
+            stop,
+            convention,
+            signatures: [None; 5],
+        }
     }
 
-    /// Ends the function.
-    pub(super) fn finish(mut self, config: TargetFrontendConfig) {
+    pub(super) fn context(&mut self) -> Value {
+        self.alone = false;
+        self.context
+    }
+
+    /// Ends the function. Returns whether it does without its context.
+    pub(super) fn finish(mut self, config: TargetFrontendConfig) -> bool {
         let misfits = self.builder.use_var(self.misfits);
         self.builder.ins().return_(&[misfits]);
         self.builder.switch_to_block(self.stop);
@@ -66,6 +85,7 @@ impl<'a> Emit<'a> {
         self.builder.ins().return_(&[one]);
         self.builder.seal_all_blocks();
         self.builder.finalize(config);
+        self.alone
     }
 
     /// Ends the function here if `misfit` is not 0.
@@ -103,7 +123,8 @@ impl<'a> Emit<'a> {
     }
 
     fn base(&mut self) -> Value {
-        self.load(types::I64, self.context, offset_of!(call::Context<'_>, base))
+        let context = self.context();
+        self.load(types::I64, context, offset_of!(call::Context<'_>, base))
     }
 
     pub(super) fn load(&mut self, of: Type, base: Value, offset: usize) -> Value {

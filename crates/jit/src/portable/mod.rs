@@ -27,8 +27,8 @@ use isoform_core::plan::{Bytes, Step};
 use layout::Move;
 use target::Shuffles;
 
-/// Machine code for a plan.
-pub(crate) fn function(plan: &Plan) -> Option<Vec<u8>> {
+/// Machine code for a plan: a function of type [`Entry`](crate::call::Entry), and whether it does without its context.
+pub(crate) fn function(plan: &Plan) -> Option<(Vec<u8>, bool)> {
     let isa = target::here()?;
     let sizes = (plan.wire().size(), plan.native().size());
     let mut context = Context::new();
@@ -39,9 +39,9 @@ pub(crate) fn function(plan: &Plan) -> Option<Vec<u8>> {
     let emit = Emit::new(builder, plan, Shuffles::here(), isa.default_call_conv());
     let mut generator = Generator { emit };
     generator.record(sizes);
-    generator.emit.finish(isa.frontend_config());
+    let alone = generator.emit.finish(isa.frontend_config());
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
-    compiled.buffer.relocs().is_empty().then(|| compiled.code_buffer().to_vec())
+    compiled.buffer.relocs().is_empty().then(|| (compiled.code_buffer().to_vec(), alone))
 }
 
 /// Where the record or element is that steps work on.
@@ -113,7 +113,7 @@ impl Generator<'_> {
     fn leave(&mut self, step: &Step, at: &mut At) {
         let offset = self.emit.offset(at.dst);
         let step = self.emit.constant(std::ptr::from_ref(step).addr());
-        let context = self.emit.context;
+        let context = self.emit.context();
         let misfit = self.emit.call(crate::call::step as *const (), &[context, step, at.src, at.dst]);
         self.emit.stop_if(misfit);
         at.dst = self.emit.at_offset(offset);
