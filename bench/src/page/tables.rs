@@ -141,7 +141,29 @@ pub(super) fn peers(page: &mut String, lines: &[Line]) {
         }
         page.push_str("</table>\n");
     }
+    let measured = names(lines, "receive");
+    for (peer, note) in NOTES.iter().filter(|(peer, _)| measured.contains(peer)) {
+        let _ = writeln!(page, "<p><b>{peer}</b>: {note}</p>");
+    }
 }
+
+/// What was asked of each.
+const NOTES: &[(&str, &str)] = &[
+    ("rkyv", "what it derives for the same structs, validated, and copied to the struct."),
+    ("rkyv access", "validated, and left where it came: for numbers that is a comparison of lengths."),
+    (
+        "prost",
+        "the message that a <code>.proto</code> file would give, in which arrays are vectors; read again into one that is there.",
+    ),
+    ("Apache Avro", "the sender's schema has one field more, in front; resolved, then made the struct by serde."),
+    ("serde_json", "what serde derives for the same structs."),
+    ("MPICH", "MPI_Pack and MPI_Unpack of a derived datatype that was committed before."),
+    ("MPICH external32", "MPI_Pack_external, field by field, because 4.0 crashes if it is given a struct's datatype."),
+    ("Open MPI", "MPI_Pack and MPI_Unpack of a derived datatype that was committed before."),
+    ("Open MPI external32", "MPI_Pack_external of the same datatype; big-endian."),
+    ("omniORB", "the stubs that omniidl makes; sent in the machine's own order, received from the other."),
+    ("Expat XML", "one element for each value, written with sprintf and read with strtod, into the field of its name."),
+];
 
 /// All other lines, for those who look for one.
 pub(super) fn everything(page: &mut String, lines: &[Line]) {
