@@ -79,13 +79,15 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
         Figure {
             title: "What the receiver pays, with generated code",
             note: "Paper 000, figure 11, without the slowest peers. Where a record is long arrays and little else, no code \
-                   is generated: the interpreter hands them to the same vector loops.",
+                   is generated: the interpreter hands them to the same vector loops. Portable is the generator for machines \
+                   that have none of their own.",
             plot: plot(
                 lines,
                 K,
                 &[
                     source("Isoform, steady state", Own, ["convert", "swap", "ns"], STEADY),
                     source("Isoform, interpreter", Own, ["convert", "swap", "ns"], COPY),
+                    source("Isoform, portable", Own, ["convert", "swap", "ns"], &["portable"]),
                     source("memcpy", Baseline, ["convert", "swap", "memcpy_ns"], COPY),
                     source("compiled for the pair", Baseline, ["convert", "swap", "compiled_ns"], COPY),
                     source("… for any x86-64", Baseline, ["convert", "swap", "compiled_plain_ns"], COPY),

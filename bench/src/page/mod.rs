@@ -52,7 +52,7 @@ h1 { font-size: 1.7em; margin: .6em 0 0 } h2 { font-size: 1.25em; margin: 2em 0 
 p { max-width: 60em; margin: .4em 0 } .about { color: #666 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5em 0 }
 th, td { padding: .15em .7em; border-bottom: 1px solid #e4e4e4; text-align: right; vertical-align: top }
-th { font-weight: 600; border-bottom: 1px solid #999 } th:first-child, td.word { text-align: left } td.word + td.word, th { white-space: nowrap }
+th { font-weight: 600; border-bottom: 1px solid #999 } th:first-child, .word { text-align: left } td.word + td.word, th { white-space: nowrap }
 .bars td { white-space: nowrap } .bars td:last-child { white-space: normal }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(620px, 1fr)); gap: 2em }
 figure { margin: 0 } figcaption { min-height: 4.6em; max-width: 44em }

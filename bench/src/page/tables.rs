@@ -59,28 +59,41 @@ pub(super) fn bars(page: &mut String, lines: &[Line]) {
 
 /// What generation costs, and after how many records it has paid.
 pub(super) fn generation(page: &mut String, lines: &[Line]) {
-    let of = |group, line: &Line, engine| {
-        let is = |other: &&Line| {
-            other.text("group") == group
-                && other.text("engine") == engine
-                && ["workload", "case"].iter().all(|key| other.text(key) == line.text(key))
-        };
-        lines.iter().find(is).and_then(|line| line.number("ns"))
-    };
-    let ours = |line: &&Line| line.text("group") == "generate" && line.text("engine") != "portable";
-    let generated: Vec<&Line> = lines.iter().filter(ours).collect();
-    if generated.is_empty() {
+    let all = || lines.iter().filter(|line| line.text("group") == "generate");
+    if all().next().is_none() {
         return;
     }
     page.push_str(
         "<h2>A format that has never been seen</h2>\n<p>Paper 000, table 1, and 001, §3.4: from its description to the first \
          record, by the interpreter; how long it takes to generate code, on another thread; how much code; and after how \
          many records the time that it saves has paid for it. Where there is no code, long arrays are all that there \
-         is.</p>\n<table><tr><th>workload<th>case<th>first record<th>code ready<th>bytes of code<th>interpreter<th>generated\
-         <th>paid after</tr>\n",
+         is. <i>portable</i> is the generator for machines that have none of their own.</p>\n",
     );
-    for line in generated {
-        let (interpreter, code) = (of("convert", line, "interpreter"), of("convert", line, "generated"));
+    // The case of the papers first.
+    let swapped = |line: &&Line| line.text("case") == "swap";
+    generated(page, lines, all().filter(swapped));
+    page.push_str("<details><summary>other cases</summary>\n");
+    generated(page, lines, all().filter(|line| !swapped(line)));
+    page.push_str("</details>\n");
+}
+
+fn generated<'a>(page: &mut String, lines: &[Line], rows: impl Iterator<Item = &'a Line>) {
+    page.push_str(
+        "<table><tr><th>workload<th class=\"word\">case<th class=\"word\">code by<th>first record<th>code ready\
+         <th>bytes of code<th>interpreter<th>generated<th>paid after</tr>\n",
+    );
+    for line in rows {
+        let converting = |engine: &str| {
+            let words = [("group", "convert"), ("engine", engine)];
+            let is = |other: &&Line| {
+                words.iter().all(|(key, word)| other.text(key) == *word)
+                    && ["workload", "case"].iter().all(|key| other.text(key) == line.text(key))
+            };
+            lines.iter().find(is).and_then(|line| line.number("ns"))
+        };
+        let by = line.text("engine");
+        let interpreter = converting("interpreter");
+        let code = converting(if by.is_empty() { "generated" } else { by });
         let ready = line.number("code_ready_ns");
         let paid = match (ready, interpreter, code) {
             (Some(ready), Some(interpreter), Some(code)) if interpreter > code => {
@@ -89,8 +102,10 @@ pub(super) fn generation(page: &mut String, lines: &[Line]) {
             (Some(_), Some(_), Some(_)) => "never".into(),
             _ => "–".into(),
         };
-        let _ =
-            write!(page, "<tr><td class=\"word\">{}<td class=\"word\">{}", line.text("workload"), line.text("case"));
+        page.push_str("<tr>");
+        [line.text("workload"), line.text("case"), by].iter().for_each(|word| {
+            let _ = write!(page, "<td class=\"word\">{word}");
+        });
         let figures = [line.number("first_record_ns"), ready, line.number("code_bytes"), interpreter, code];
         figures.iter().for_each(|figure| cell(page, *figure));
         let _ = writeln!(page, "<td>{paid}</tr>");
