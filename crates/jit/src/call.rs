@@ -1,7 +1,7 @@
 //! Into generated code, and out of it again: what it is called with, and what it calls.
 //!
 //! Proofs refer to these:
-//! 1. [`enter`] and [`into_fixed`] call a function with nothing but a verified body of its plan's wire format, and room for a record of its
+//! 1. [`enter`], [`into_fixed`] and [`into_records`] call a function with nothing but a verified body of its plan's wire format, and room for a record of its
 //!    native format.
 //! 2. From [`Context::base`] on, [`Context::room`] initialised bytes are there that nobody else refers to, and
 //!    [`Context::length`] is no more than that. Only [`Context::reserve`] changes the output, and then has
@@ -17,11 +17,11 @@
 //!    `dst` lies in the output, both have as many bytes as are said, and the context is that of the call, of which no
 //!    reference is left while generated code runs. Bodies are borrowed and outputs exclusively so: they do not overlap.
 
-use crate::generate::Generated;
+use crate::generate::{Generated, Made};
 use crate::memory::Executable;
 use isoform_core::interp::{Output, part};
 use isoform_core::plan::{Conversion, Step};
-use isoform_core::{Body, Code, Error, Format, Plan, Result};
+use isoform_core::{Bodies, Body, Code, Error, Format, Plan, Result};
 use std::sync::Arc;
 use std::{mem, ptr};
 
@@ -31,12 +31,20 @@ use std::{mem, ptr};
 /// As (1) says of `src` and `dst`; `context` is that of the call, with (2).
 pub(crate) type Entry = unsafe extern "C" fn(src: *const u8, dst: *mut u8, context: *mut Context<'_>) -> usize;
 
+/// The same for many: `count` bodies, at least one, each `stride` bytes behind the one before, become records that follow one
+/// another. Returns how many are left, with the first that does not fit.
+///
+/// # Safety
+/// As (1) says of every `src` and `dst`.
+pub(crate) type Many = unsafe extern "C" fn(src: *const u8, dst: *mut u8, count: usize, stride: usize) -> usize;
+
 /// What helpers return in place of an offset if there is none.
 pub(crate) const NONE: usize = usize::MAX;
 
 /// Generated code, with all that it refers to.
 pub(crate) struct Function {
     entry: Entry,
+    many: Option<Many>,
     plan: Arc<Plan>,
     executable: Executable,
     /// Bytes of a native record.
@@ -50,18 +58,26 @@ pub(crate) struct Function {
 impl Function {
     /// Makes generated code something to call. `None` if the system does not allow it.
     pub(crate) fn new(generated: Generated) -> Option<Function> {
-        let (code, plan, alone) = generated.into_parts();
+        let (Made { code, alone, many }, plan) = generated.into_parts();
         let executable = Executable::new(&code)?;
-        // SAFETY: the mapping has the code (invariant 1 of `Executable`), which begins with a function of this type
-        // (invariant 1 of `Generated`), and is kept for as long as the function, as is the plan (5).
+        // SAFETY: the mapping has the code (invariant 1 of `Executable`), which begins with a function of this type (as
+        // `Made` and invariant 1 of `Generated` say), and is kept for as long as the function, as is the plan (5).
         let entry = unsafe { mem::transmute::<*const u8, Entry>(executable.start()) };
+        let many = many.filter(|&at| at < code.len()).map(|at| {
+            // SAFETY: the same, of the place where this function begins, which is within the mapping.
+            unsafe { mem::transmute::<*const u8, Many>(executable.start().add(at)) }
+        });
         let (size, flat) = (plan.native().size(), !plan.native().structure().has_slots());
-        Some(Function { entry, plan, executable, size, flat, alone })
+        Some(Function { entry, many, plan, executable, size, flat, alone })
     }
 
     /// Bytes of machine code.
     pub(crate) fn size(&self) -> usize {
         self.executable.len()
+    }
+
+    pub(crate) fn is_for_many(&self) -> bool {
+        self.many.is_some()
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
@@ -132,6 +148,23 @@ fn into_fixed(function: &Function, src: &[u8], record: &mut [u8]) -> bool {
     // SAFETY: (1): the body is verified and of the plan's format, and the record is there.
     let misfits = unsafe { (function.entry)(src.as_ptr(), record.as_mut_ptr(), ptr::null_mut()) };
     misfits == 0
+}
+
+/// Converts the first of many bodies into records without pointers that follow one another. Returns how many, up to one
+/// that does not fit; `None` if there is no code for many.
+///
+/// # Panics
+/// If the bodies are not of the plan's wire format, or the records not as long as so many of the native format.
+pub(crate) fn into_records(function: &Function, bodies: Bodies<'_>, records: &mut [u8]) -> Option<usize> {
+    let many = function.many?;
+    function.accepts(bodies.format());
+    let count = bodies.len();
+    assert_eq!(records.len(), function.size * count, "the destination holds as many native records");
+    let (src, dst) = (bodies.bytes().as_ptr(), records.as_mut_ptr());
+    // SAFETY: (1): each of the bodies, of which there is one at least, is verified and of the plan's format, and there is
+    // room for as many records.
+    let left = unsafe { many(src, dst, count, bodies.stride()) };
+    Some(count - left)
 }
 
 #[inline(never)]

@@ -3,7 +3,7 @@
 use crate::call::{self, Function};
 use crate::generate::{self, Generator};
 use isoform_core::interp::{self, Output};
-use isoform_core::{Body, Format, Plan, Result};
+use isoform_core::{Bodies, Body, Format, Plan, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +66,28 @@ impl Code {
             true => Ok(()),
             false => self.interpret_fixed(body.format(), body.bytes(), dst),
         }
+    }
+
+    /// Whether there is code for many bodies at once, with nothing to be done anew for each.
+    pub fn is_for_many(&self) -> bool {
+        self.function.is_for_many()
+    }
+
+    /// As [`interp::run_many`]: converts many bodies into records without pointers, which follow one another.
+    ///
+    /// # Errors
+    /// As [`interp::run_many`].
+    ///
+    /// # Panics
+    /// If the bodies are not of the plan's wire format, or `dst` is not as long as so many records of the native format.
+    pub fn run_many(&self, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
+        let size = self.plan().native().size();
+        assert_eq!(dst.len(), size * bodies.len(), "the destination holds as many native records");
+        let done = call::into_records(&self.function, bodies, dst).unwrap_or(0);
+        for (index, record) in dst.chunks_exact_mut(size).enumerate().skip(done) {
+            self.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;
+        }
+        Ok(())
     }
 
     /// What did not fit is found by the judge of all engines, or does fit after all. Nothing is left of the attempt.

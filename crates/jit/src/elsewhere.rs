@@ -1,7 +1,7 @@
 //! Where there is no generator: no code, and the same interface.
 
 use isoform_core::interp::Output;
-use isoform_core::{Body, Plan, Result};
+use isoform_core::{Bodies, Body, Plan, Result};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -49,6 +49,19 @@ impl Code {
     /// # Errors
     /// None.
     pub fn run(&self, _: Body<'_>, _: &mut impl Output) -> Result<()> {
+        match self.0 {}
+    }
+
+    /// Whether there is code for many bodies at once.
+    pub fn is_for_many(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// Converts many bodies.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run_many(&self, _: Bodies<'_>, _: &mut [u8]) -> Result<()> {
         match self.0 {}
     }
 

@@ -5,7 +5,7 @@
 
 use crate::output::{Narrow, Used};
 use crate::{Pair, Tally};
-use isoform_core::{Body, Plan, Result, interp};
+use isoform_core::{Body, Plan, Result, Verifier, interp};
 use isoform_jit::{Code, Generator};
 use isoform_testing::mutate::places;
 use std::sync::Arc;
@@ -42,7 +42,35 @@ impl Pair {
                 false => tally.refused += 1,
             }
         }
+        if !self.native.structure().has_slots() {
+            let space = self.random.bits() as usize % 20;
+            self.many(&plan, &codes, space).map_err(|difference| format!("{difference}\n{plan}"))?;
+        }
         Ok(tally)
+    }
+
+    /// Converts bodies of one length all at once, at distances of so many bytes more than that.
+    fn many(&self, plan: &Plan, codes: &[Code], space: usize) -> std::result::Result<(), Difference> {
+        let Some(length) = self.bodies.first().map(Vec::len).filter(|&length| length > 0) else { return Ok(()) };
+        let (mut bytes, mut count) = (Vec::new(), 0);
+        for body in self.bodies.iter().filter(|body| body.len() == length) {
+            bytes.resize(count * (length + space), 0xee);
+            bytes.extend_from_slice(body);
+            count += 1;
+        }
+        let verifier = Verifier::new(&self.wire);
+        let bodies = verifier.verify_many(&bytes, length, length + space).map_err(|error| error.to_string())?;
+        let size = plan.native().size();
+        let mut expected = vec![0; count * size];
+        let judged = interp::run_many(plan, bodies, &mut expected);
+        for code in codes {
+            let mut came = vec![0; count * size];
+            let result = code.run_many(bodies, &mut came);
+            if result != judged || result.is_ok() && came != expected {
+                return Err(format!("{count} records at once: {result:?} instead of {judged:?}, or other bytes"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -69,12 +69,12 @@ impl<'a> Bodies<'a> {
     }
 
     /// All of them, with what lies between.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
+    pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// From the beginning of one to that of the next.
-    pub(crate) fn stride(&self) -> usize {
+    pub fn stride(&self) -> usize {
         self.stride
     }
 

@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// `generate`, and on machines that there is a generator for; elsewhere the interpreter does everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, and generated code once many records of a format have come one by one. Batches are left to the
-    /// interpreter, which converts records several at a time.
+    /// The interpreter, and generated code once many records of a format have come. Batches are left to the interpreter,
+    /// which converts records several at a time, unless there is code that does so, too.
     #[default]
     Auto,
     /// The interpreter alone.
@@ -56,7 +56,7 @@ impl Converter {
     #[inline]
     pub(super) fn run(&mut self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
         #[cfg(feature = "generate")]
-        if let Some(code) = self.tier.code(&self.plan) {
+        if let Some(code) = self.tier.code(&self.plan, 1) {
             return code.run(body, out);
         }
         interp::run(&self.plan, body, out)
@@ -66,7 +66,7 @@ impl Converter {
     #[inline]
     pub(super) fn run_fixed(&mut self, body: Body<'_>, record: &mut [u8]) -> Result<()> {
         #[cfg(feature = "generate")]
-        if let Some(code) = self.tier.code(&self.plan) {
+        if let Some(code) = self.tier.code(&self.plan, 1) {
             return code.run_fixed(body, record);
         }
         interp::run_fixed(&self.plan, body, record)
@@ -75,13 +75,10 @@ impl Converter {
     /// As [`interp::run_many`].
     pub(super) fn run_many(&mut self, bodies: Bodies<'_>, records: &mut [u8]) -> Result<()> {
         #[cfg(feature = "generate")]
-        if self.engine == Engine::Generated
-            && let Some(code) = self.tier.code(&self.plan)
+        if let Some(code) = self.tier.code(&self.plan, bodies.len())
+            && (self.engine == Engine::Generated || code.is_for_many())
         {
-            let records = records.chunks_exact_mut(self.plan.native().size()).enumerate();
-            return records.into_iter().try_for_each(|(index, record)| {
-                code.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))
-            });
+            return code.run_many(bodies, records);
         }
         interp::run_many(&self.plan, bodies, records)
     }
@@ -120,17 +117,17 @@ mod generated {
             Tier { slot, left: if engine == Engine::Auto { FREQUENT } else { 0 } }
         }
 
-        /// The code, if it is there. Counts records until it is asked for.
+        /// The code, if it is there. Counts records until it is asked for, now so many more.
         #[inline]
-        pub(super) fn code(&mut self, plan: &Arc<Plan>) -> Option<&Code> {
+        pub(super) fn code(&mut self, plan: &Arc<Plan>, more: usize) -> Option<&Code> {
             if self.left > 0 {
-                self.count(plan);
+                self.count(plan, more);
             }
             self.slot.get()?.as_ref()
         }
 
-        fn count(&mut self, plan: &Arc<Plan>) {
-            self.left -= 1;
+        fn count(&mut self, plan: &Arc<Plan>, more: usize) {
+            self.left = self.left.saturating_sub(u32::try_from(more).unwrap_or(u32::MAX));
             if self.left == 0 && !plan.is_direct() && !ask(plan.clone(), self.slot.clone()) {
                 self.left = FREQUENT;
             }
@@ -177,17 +174,17 @@ mod generated {
             let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
             let mut tier = Tier::new(&plan, Engine::Auto);
             for _ in 1..FREQUENT {
-                assert!(tier.code(&plan).is_none());
+                assert!(tier.code(&plan, 1).is_none());
             }
             assert!(Arc::strong_count(&tier.slot) == 1, "nothing is asked for yet");
-            let _ = tier.code(&plan);
+            let _ = tier.code(&plan, 1);
             assert_eq!(tier.left, 0, "it is asked for, once");
             tier.slot.wait();
             let expected = Code::of(&plan).is_some();
-            assert_eq!(tier.code(&plan).is_some(), expected);
-            assert_eq!(Tier::new(&plan, Engine::Generated).code(&plan).is_some(), expected);
+            assert_eq!(tier.code(&plan, 1).is_some(), expected);
+            assert_eq!(Tier::new(&plan, Engine::Generated).code(&plan, 1).is_some(), expected);
             let mut interpreted = Tier::new(&plan, Engine::Interpreter);
-            assert!((0..2 * FREQUENT).all(|_| interpreted.code(&plan).is_none()));
+            assert!((0..2 * FREQUENT).all(|_| interpreted.code(&plan, 1).is_none()));
         }
     }
 }

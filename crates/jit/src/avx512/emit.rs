@@ -170,7 +170,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Ends the function.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(&mut self) {
         self.asm.set(RAX, 0);
         self.end();
         self.asm.here(self.misfit);
@@ -179,7 +179,32 @@ impl<'a> Emit<'a> {
         if self.framed {
             self.asm.fill_in(self.frame, self.most_saved);
         }
-        self.asm.finish()
+    }
+
+    /// Begins a function of type [`Many`](call::Many), behind one that needs no frame, and returns where that is.
+    pub(super) fn begin_many(&mut self) -> usize {
+        self.misfit = self.asm.label();
+        self.forget();
+        self.asm.mark().code()
+    }
+
+    /// Where the loop begins.
+    pub(super) fn head(&mut self) -> Label {
+        let head = self.asm.label();
+        self.asm.here(head);
+        head
+    }
+
+    /// Goes on to the next record, and ends the function behind the last one, or at one that does not fit.
+    pub(super) fn end_many(&mut self, head: Label) {
+        self.asm.compute(Arithmetic::Add, RDI, RCX);
+        self.asm.add(RSI, self.plan.native().size() as i32);
+        self.asm.subtract(RDX, 1);
+        self.asm.jump_if(If::NotZero, head);
+        self.end_loop();
+        self.asm.here(self.misfit);
+        self.asm.copy(RAX, RDX);
+        self.end();
     }
 
     fn end(&mut self) {

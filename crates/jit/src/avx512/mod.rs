@@ -25,7 +25,7 @@ mod emit;
 mod number;
 
 use crate::call;
-use crate::generate::{CODE, SHORT, is_short, pieces};
+use crate::generate::{CODE, Made, SHORT, is_short, pieces};
 use assembler::{ALL, Memory, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 use block::{Block, From, Group, Part, Piece, Space, Window};
 use emit::{ANY, At, BLOCK, Emit, V, at};
@@ -46,28 +46,20 @@ fn is_here() -> bool {
     all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
 }
 
-/// Machine code for a plan: a function of type [`Entry`](call::Entry), and whether it does without its context. `None` if
-/// there is too much of it, or something that only another generator can do.
-pub(crate) fn function(plan: &Plan) -> Option<(Vec<u8>, bool)> {
-    if !is_here() {
-        return None;
-    }
+/// Machine code for a plan. `None` if there is too much of it, or something that only another generator can do.
+pub(crate) fn function(plan: &Plan) -> Option<Made> {
     let native = plan.native();
-    if native.structure().has_slots() && native.machine().pointer != 8 {
+    if !is_here() || native.structure().has_slots() && native.machine().pointer != 8 {
         return None;
     }
-    let straight = is_straight(plan.steps());
-    let mut generator = Generator {
-        emit: Emit::new(plan, !straight),
-        grows: native.structure().has_slots(),
-        whole: false,
-        trying: false,
-        full: false,
-    };
-    let at = generator.emit.at();
-    generator.steps(plan.steps(), at, (plan.wire().size(), native.size()));
-    let full = generator.full || generator.emit.asm.len() > CODE;
-    (!full).then(|| (generator.emit.finish(), straight))
+    let alone = is_straight(plan.steps());
+    let emit = Emit::new(plan, !alone);
+    let mut generator =
+        Generator { emit, grows: native.structure().has_slots(), whole: false, trying: false, full: false };
+    generator.record();
+    generator.emit.finish();
+    let many = alone.then(|| generator.many());
+    (!generator.full).then(|| Made { code: generator.emit.asm.finish(), alone, many })
 }
 
 /// Whether code for these steps needs no calls, no loops, and no place to put converted numbers.
@@ -160,6 +152,25 @@ impl<'a> Collected<'a> {
 }
 
 impl Generator<'_> {
+    /// The steps of the whole plan.
+    fn record(&mut self) {
+        let plan = self.emit.plan;
+        let at = self.emit.at();
+        self.steps(plan.steps(), at, (plan.wire().size(), plan.native().size()));
+    }
+
+    /// The same in a loop over records, whose constants are loaded before. Returns where that begins.
+    fn many(&mut self) -> usize {
+        let start = self.emit.begin_many();
+        let trial = self.emit.begin_trial();
+        self.record();
+        self.emit.end_trial(trial);
+        let head = self.emit.head();
+        self.record();
+        self.emit.end_many(head);
+        start
+    }
+
     /// Steps on a record or element of these sizes.
     fn steps(&mut self, steps: &[Step], place: At, sizes: (usize, usize)) {
         if self.emit.asm.len() > CODE {

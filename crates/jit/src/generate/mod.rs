@@ -32,20 +32,27 @@ impl Generator {
     }
 }
 
+/// What a generator has made.
+pub(crate) struct Made {
+    /// Machine code, which begins with a function of type [`Entry`](crate::call::Entry) and refers to nothing by relocation.
+    pub(crate) code: Vec<u8>,
+    /// Whether that function does without its context.
+    pub(crate) alone: bool,
+    /// Where a function of type [`Many`](crate::call::Many) begins, if there is one.
+    pub(crate) many: Option<usize>,
+}
+
 /// What was generated.
 ///
-/// **Invariant 1:** the code begins with a function of type [`Entry`](crate::call::Entry) that does what the steps of the
-/// plan do, and refers to nothing by relocation; without its context, if it is said to be `alone`. Only [`function`] makes
-/// one.
+/// **Invariant 1:** the functions of what was made do what the steps of the plan do. Only [`function`] makes one.
 pub(crate) struct Generated {
-    code: Vec<u8>,
+    made: Made,
     plan: Arc<Plan>,
-    alone: bool,
 }
 
 impl Generated {
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Arc<Plan>, bool) {
-        (self.code, self.plan, self.alone)
+    pub(crate) fn into_parts(self) -> (Made, Arc<Plan>) {
+        (self.made, self.plan)
     }
 }
 
@@ -54,12 +61,12 @@ pub(crate) fn function(plan: &Arc<Plan>, generator: Generator) -> Option<Generat
     if !weight::is_worth_it(plan) {
         return None;
     }
-    let (code, alone) = match generator {
+    let made = match generator {
         #[cfg(all(target_arch = "x86_64", unix))]
         Generator::Direct => crate::avx512::function(plan)?,
         #[cfg(not(all(target_arch = "x86_64", unix)))]
         Generator::Direct => return None,
         Generator::Portable => portable::function(plan)?,
     };
-    (code.len() <= CODE).then(|| Generated { code, plan: plan.clone(), alone })
+    (made.code.len() <= CODE).then(|| Generated { made, plan: plan.clone() })
 }

@@ -16,7 +16,7 @@ mod layout;
 mod number;
 mod target;
 
-use crate::generate::{SHORT, is_plain};
+use crate::generate::{Made, SHORT, is_plain};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, InstBuilder, Value, types};
@@ -27,8 +27,8 @@ use isoform_core::plan::{Bytes, Step};
 use layout::Move;
 use target::Shuffles;
 
-/// Machine code for a plan: a function of type [`Entry`](crate::call::Entry), and whether it does without its context.
-pub(crate) fn function(plan: &Plan) -> Option<(Vec<u8>, bool)> {
+/// Machine code for a plan.
+pub(crate) fn function(plan: &Plan) -> Option<Made> {
     let isa = target::here()?;
     let sizes = (plan.wire().size(), plan.native().size());
     let mut context = Context::new();
@@ -41,7 +41,8 @@ pub(crate) fn function(plan: &Plan) -> Option<(Vec<u8>, bool)> {
     generator.record(sizes);
     let alone = generator.emit.finish(isa.frontend_config());
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
-    compiled.buffer.relocs().is_empty().then(|| (compiled.code_buffer().to_vec(), alone))
+    let whole = compiled.buffer.relocs().is_empty();
+    whole.then(|| Made { code: compiled.code_buffer().to_vec(), alone, many: None })
 }
 
 /// Where the record or element is that steps work on.
