@@ -1,3 +1,5 @@
+//! `isoform_fuzz::description`, for libFuzzer.
+
 #![no_main]
 
 isoform_fuzz::target!(description);

@@ -1,3 +1,5 @@
+//! `isoform_fuzz::field_list`, for libFuzzer.
+
 #![no_main]
 
 isoform_fuzz::target!(field_list);

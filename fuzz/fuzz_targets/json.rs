@@ -1,3 +1,5 @@
+//! `isoform_fuzz::json`, for libFuzzer.
+
 #![no_main]
 
 isoform_fuzz::target!(json);

@@ -4,9 +4,13 @@ use crate::parts::Parts;
 use crate::{refusal, same, typed};
 use isoform::plan::{Faults, Plan, Rules, compare};
 use isoform::{Body, Dimension, Element, Field, Format, Structure, Value, View, interp};
+use isoform_jit::Code;
 
 /// Every choice.
 const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
+
+/// From this choice on, one plan of each input is made into machine code, which takes longer than all else.
+pub const GENERATED: u8 = 0xe0;
 
 /// Larger fixed arrays and structures are planned for and not made: how much memory a record takes is the receiver's wish.
 const LARGEST: usize = 1024;
@@ -31,6 +35,26 @@ pub fn check(input: &[u8]) {
         if let [Some(strict), saturated, wrapped] = &records[..] {
             assert_eq!((Some(strict), Some(strict)), (saturated.as_ref(), wrapped.as_ref()));
         }
+        let one = usize::from(choice) % 3;
+        if choice >= GENERATED
+            && let Some(plan) = plans.into_iter().nth(one).flatten()
+        {
+            generated(plan, body);
+        }
+    }
+}
+
+/// Generated code makes the same record, or finds the same fault.
+fn generated(plan: Plan, body: Body<'_>) {
+    let (mut expected, mut record) = (Vec::new(), Vec::new());
+    let run = interp::run(&plan, body, &mut expected);
+    let Some(code) = Code::of(&plan.into()) else { return };
+    assert_eq!(code.run(body, &mut record), run, "by generated code: {}", code.plan());
+    assert!(run.is_err() || record == expected, "by generated code: {}", code.plan());
+    if !code.plan().native().structure().has_slots() {
+        let mut fixed = vec![0; code.plan().native().size()];
+        assert_eq!(code.run_fixed(body, &mut fixed), run, "by generated code: {}", code.plan());
+        assert!(run.is_err() || fixed == expected, "by generated code: {}", code.plan());
     }
 }
 

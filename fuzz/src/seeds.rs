@@ -1,5 +1,6 @@
 //! Inputs to begin with: out of `vectors/`, and random records.
 
+use crate::conversion::GENERATED;
 use crate::mutate::messages_of;
 use crate::parts::join;
 use isoform::format::Type;
@@ -75,7 +76,9 @@ fn conversions() -> BTreeSet<Vec<u8>> {
     let index: serde_json::Value = serde_json::from_str(&index).expect("JSON");
     for case in index.as_array().expect("a list of cases") {
         for result in case["results"].as_array().expect("a list of results") {
-            add(0, &hexadecimal(&case["wire"]), &hexadecimal(&case["native"]), &hexadecimal(&result["body"]));
+            for choice in [0, GENERATED] {
+                add(choice, &hexadecimal(&case["wire"]), &hexadecimal(&case["native"]), &hexadecimal(&result["body"]));
+            }
         }
     }
     for (i, (wire, body)) in messages().iter().enumerate() {
