@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn every_half_is_what_its_bits_mean() {
-        for bits in 0..=u16::MAX {
+        for bits in (0..=u16::MAX).step_by(if cfg!(miri) { 257 } else { 1 }) {
             let (came, expected) = (half(bits.to_ne_bytes()), slow_half(bits));
             assert!(
                 came == expected as f32 && came.is_sign_negative() == (bits >> 15 == 1) || came.is_nan(),

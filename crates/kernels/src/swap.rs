@@ -226,6 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "tests/places.rs does this as well, with fewer cases")]
     fn numbers_of_every_width_are_reversed_at_every_level() {
         let bytes: Vec<u8> = (0..2000).map(|i| (i * 7 + i / 256) as u8).collect();
         for level in Level::all() {
