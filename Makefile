@@ -3,8 +3,8 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install machines engines rust programs python-reader hostile linear miri \
-  fuzz-seeds machines-install machines-tests format clippy documents elsewhere dependencies
+.PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader hostile linear \
+  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -12,6 +12,10 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 MUTANTS := 200000
 AGREED := 3000
+# `off` has everything done without generated code, but for the tests that are about it. The benchmark always has it.
+GENERATE := on
+FEATURES := $(if $(filter off,$(GENERATE)),--no-default-features)
+TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isoform-bench/peers)
 PAIRS := 10000
 MACHINE_PAIRS := 200
 MACHINE_PROFILE := machines
@@ -34,9 +38,9 @@ MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 # What is type-checked for the systems that no test runs on; the machines on which the libraries' own tests run, with
 # the fewer cases that an emulator has time for; and those on which both engines are compared as well.
 ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
-TRIED := s390x powerpc i386 armv7
+TRIED := s390x powerpc i386 armv7 aarch64
 GENERATING := s390x aarch64
-TRIED_TESTS := conversion formats limits verify view declaration decoding encoding records stream vectors
+TRIED_TESTS := conversion formats limits verify view declaration decoding encoding records stream vectors places
 
 help: ## print this
 	@echo 'make <target>, where target is one of'
@@ -56,10 +60,12 @@ demo: rust ## two programs with different structs exchange records: big-endian 3
 	  $(BUILT)/release/isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu $(BUILT)/$(FOREIGN)/release/isoform; \
 	fi
 
-test: rust ## all tests: Rust, doc examples, the vectors, every pair of machines, the independent reader, mutants, Miri
+test: rust ## all tests: Rust, doc examples, vectors, machines, engines, mutants, Miri; GENERATE=off: without generated code
 	@$(MAKE) --no-print-directory machines-install
-	cargo test --workspace --features isoform-bench/peers --locked --no-fail-fast
+	cargo test --workspace $(TESTED) --locked --no-fail-fast
+	@$(if $(FEATURES),,$(MAKE) --no-print-directory interpreter)
 	@$(MAKE) --no-print-directory machines
+	@$(MAKE) --no-print-directory machines-kernels
 	@$(MAKE) --no-print-directory engines
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
@@ -146,7 +152,7 @@ dependencies: rust $(TOOLS)/bin/cargo-deny-$(CARGO_DENY_VERSION)
 python-reader:
 	@command -v python3 >/dev/null || { echo 'python3 is missing: the independent reader of the vectors needs it (3.9 or later).' >&2; exit 1; }
 	python3 tests/reader/run.py
-	cargo build --quiet --locked -p isoform-cli
+	cargo build --quiet --locked -p isoform-cli $(FEATURES)
 	python3 tests/reader/against.py $(BUILT)/debug/isoform $(SEED)
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.
@@ -185,13 +191,27 @@ linear: rust
 	cargo build --release --locked --quiet -p isoform-hostile
 	$(BUILT)/release/isoform-hostile linear
 
+# What decodes, once more where no code is ever generated: in the workspace, the command has that switched on for all.
+interpreter: rust
+	cargo test --locked --no-fail-fast -p isoform -p isoform-cli --no-default-features --lib \
+	  $(patsubst %,--test %,allocation decoding declaration encoding records stream stream_properties vectors command)
+
 machines-install:
 	@sh tests/machines/install.sh
+
+# Vector instructions that are not here: tried on emulated machines that have them.
+machines-kernels: rust
+	@cargo run --quiet --locked -p isoform-machines -- on aarch64 test --quiet --locked --profile machines \
+	  -p isoform-kernels --lib --tests
 
 machines-tests: rust
 	@for machine in $(TRIED); do echo "tests on $$machine:" && PROPTEST_CASES=$${MACHINE_CASES:-16} \
 	  cargo run --quiet --locked -p isoform-machines -- on $$machine test --locked --no-fail-fast --profile machines \
 	  -p isoform-core -p isoform-kernels -p isoform --lib $(TRIED_TESTS:%=--test %) || exit 1; done
+	@for machine in $(GENERATING); do echo "generated code on $$machine:" && PROPTEST_CASES=$${MACHINE_CASES:-16} \
+	  cargo run --quiet --locked -p isoform-machines -- on $$machine test --locked --no-fail-fast --profile machines \
+	  -p isoform-jit -p isoform --features isoform/generate --lib --test conversion --test equality --test engines \
+	  --test decoding --test vectors || exit 1; done
 
 miri: rust
 	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \
@@ -200,7 +220,8 @@ miri: rust
 	if ! cargo +nightly miri --version >/dev/null 2>&1; then \
 	  echo '*** SKIPPED: Miri. It needs the nightly toolchain: rustup toolchain install nightly --component miri,rust-src ***'; \
 	else \
-	  echo 'miri:' && $(MIRI) --lib -- native:: && \
+	  echo 'miri:' && $(MIRI_FLAGS) PROPTEST_CASES=4 cargo +nightly miri test --locked --quiet -p isoform-kernels --lib --tests && \
+	  $(MIRI) --lib -- native:: && \
 	  $(MIRI) --test records --test encoding --test decoding --test declaration --test forbidden && \
 	  for target in $(MIRI_TARGETS); do echo "miri as $$target:" && $(MIRI) --target $$target --test records || exit 1; done && \
 	  echo 'miri, hostile input:' && \

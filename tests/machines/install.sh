@@ -26,11 +26,11 @@ if command -v dpkg-query >/dev/null 2>&1; then
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $missing >/dev/null &&
       missing=
   fi
-  [ -z "$missing" ] || echo "*** NOT INSTALLED (as root: apt-get install$missing) ***"
+  [ -z "$missing" ] || echo "*** SKIPPED: packages that are not installed (as root: apt-get install$missing) ***"
 else
-  echo '*** NOT INSTALLED: the compilers and emulators of other machines; this script knows only Debian'"'"'s packages ***'
+  echo '*** SKIPPED: the compilers and emulators of other machines; this script knows only Debian'"'"'s packages ***'
 fi
 
 # In the folder of the pinned toolchain, so that its libraries are meant.
 targets=$(sed -n 's/.*Some("\(.*-.*\)"), ".*/\1/p' src/lib.rs)
-rustup target add $targets aarch64-apple-darwin >/dev/null 2>&1 || echo "*** NOT INSTALLED: rustup target add" $targets '***'
+rustup target add $targets aarch64-apple-darwin >/dev/null 2>&1 || echo "*** SKIPPED: rustup target add" $targets '***'

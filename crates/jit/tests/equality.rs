@@ -1,6 +1,6 @@
-//! Both engines, and all generators, make the same of every number, and of records that are easily got wrong; each with everything that may be
-//! done with numbers that do not fit. Random formats are in `tests/engines`, records that are known to become others in
-//! `conversion.rs`.
+//! Both engines, and all generators, make the same of every number, and of records that are easily got wrong; each with
+//! everything that may be done with numbers that do not fit. Random formats are in `tests/engines`, records that are known
+//! to become others in `conversion.rs`.
 
 use isoform_core::plan::Plan;
 use isoform_core::{Error, Faults, Format, Layout, Result, Rules, Shape, Value, Verifier, interp, value};

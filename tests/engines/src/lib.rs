@@ -1,8 +1,9 @@
-//! Both engines make the same of every record: the same bytes, or the same error at the same field.
+//! Both engines, and every generator of code, make the same of every record: the same bytes, or the same error at the same
+//! field.
 //!
 //! [`Pair`] is two formats and records of the first, drawn by number; [`Pair::compare`] converts them by every engine, also
 //! into memory that is not new, and counts what came of it. The command `isoform-engines` does so for millions of numbers,
-//! a test for some hundred. Whether what both engines make is right is not asked here, but where results are known:
+//! a test for some hundred. Whether what they make is right is not asked here, but where results are known:
 //! `crates/core/tests/conversion`.
 //!
 //! | module | what it has |
