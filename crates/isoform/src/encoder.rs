@@ -70,6 +70,40 @@ impl<T: Record> Encoder<T> {
         unsafe { self.gather.gather((&raw const *native).cast(), false) }
     }
 
+    /// The message of a record that is made for it, with arrays in the encoder's own memory: those that are
+    /// [gathered](Scratch::gather) from elements that do not lie side by side. It is the same as if they did.
+    ///
+    /// ```
+    /// use isoform::{Array, Encoder, Record, Strided};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Field<'a> {
+    ///     rho: Array<'a, f32, 2>,
+    /// }
+    /// // Every second column of a matrix of 3 rows and 4 columns, from the last row to the first.
+    /// let matrix: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    /// let view = Strided::new(&matrix, 8, [3, 2], [-4, 2])?;
+    /// let mut encoder = Encoder::<Field>::new();
+    /// let message = encoder.encode_with(|scratch| Ok(Field { rho: scratch.gather(&view)? }))?;
+    /// # let message = message.to_vec();
+    /// # let expected = [8.0, 10.0, 4.0, 6.0, 0.0, 2.0];
+    /// # assert_eq!(message, encoder.encode(&Field { rho: Array::new(&expected, [3, 2])? })?.to_vec());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encode`](Encoder::encode), and whatever `make` reports.
+    pub fn encode_with<'m>(
+        &'m mut self,
+        make: impl FnOnce(&'m Scratch) -> Result<T::Native<'m>>,
+    ) -> Result<Message<'m>> {
+        self.scratch.clear();
+        let scratch = &self.scratch;
+        let native = scratch.put(make(scratch)?)?;
+        // SAFETY: as above; the record and what it borrows from the scratch stay there while the message is borrowed.
+        unsafe { self.gather.gather((&raw const *native).cast(), false) }
+    }
+
     /// As [`encode`](Encoder::encode), of a record whose gaps are zeros already: it can go by reference as if it had none.
     ///
     /// # Safety

@@ -35,6 +35,7 @@
 //! |---|---|
 //! | [`Record`], [`Enumeration`](macro@Enumeration) | derives for structs and enumerations |
 //! | [`Str`], [`Slice`], [`Array`], [`Ref`] | borrowed parts of records: sent by reference, received in place |
+//! | [`Strided`] | arrays whose elements do not lie side by side: gathered when they are sent |
 //! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
 //! | [`Incoming`], [`Decoder`] | messages to records |
 //! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
@@ -60,7 +61,8 @@ pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
 pub use message::{Batch, Header, Incoming, Message};
-pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str};
+pub use native::scratch::Scratch;
+pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};
 pub use registry::{Registry, Resolver};
 

@@ -4,8 +4,8 @@
 use isoform::message::HEADER;
 use isoform::stream::{Reader, Writer};
 use isoform::{
-    Batch, Columns, Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Value,
-    value,
+    Batch, Columns, Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Strided,
+    Value, value,
 };
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
@@ -93,6 +93,17 @@ fn encoding_allocates_nothing() {
     let track = Track { name: Str::new(c"name"), small, large, names: Slice::from(&names) };
     let mut encoder = Encoder::new();
     assert_eq!(allocations(|| writer.write(&encoder.encode(&track).unwrap()).unwrap()), 0);
+
+    let every_second = Strided::new(&values, 999, [500], [-2]).unwrap();
+    let mut encoder = Encoder::<Track>::new();
+    let round = || {
+        let message = encoder.encode_with(|scratch| {
+            let large = scratch.gather(&every_second)?;
+            Ok(Track { name: Str::new(c"name"), small: large, large, names: Slice::default() })
+        });
+        writer.write(&message.unwrap()).unwrap();
+    };
+    assert_eq!(allocations(round), 0);
 
     let parts = (0..50).map(|level| Part { name: format!("part {level}"), level }).collect();
     let owned = Owned { name: "name".into(), parts, values };

@@ -1,6 +1,6 @@
 //! What leaves the process: by reference where it can, and never what lies in gaps.
 
-use isoform::{Array, Code, Encoder, Record, Ref, Slice, Str};
+use isoform::{Array, Code, Encoder, Record, Ref, Slice, Str, Strided};
 use std::mem::MaybeUninit;
 
 #[derive(Record)]
@@ -214,4 +214,46 @@ fn arrays_know_their_shape() {
     assert_eq!(format!("{array:?}"), "[3, 2][1, 2, 3, 4, 5, 6]");
     let empty = Array::<u8, 2>::new(&[], [0, 7]).unwrap();
     assert_eq!((empty.as_slice(), empty.at([0, 0])), (&[][..], None));
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Fields<'a> {
+    step: i32,
+    names: Slice<'a, Str<'a>>,
+    rho: Array<'a, f64, 2>,
+    parts: Slice<'a, Gappy>,
+}
+
+#[test]
+fn strided_arrays_are_sent_as_contiguous_ones() {
+    let names = [c"a", c"b", c"c"].map(Str::new);
+    let matrix: Vec<f64> = (0..10_000).map(f64::from).collect();
+    let parts: Vec<Gappy> = (0..9u8).map(|i| Gappy { flag: i, value: i.into(), small: i.into() }).collect();
+    let mut encoder = Encoder::<Fields>::new();
+    for (rows, columns) in [(100, 50), (3, 2), (0, 4)] {
+        // Every second column of the first rows, backwards; the others every second, and every third.
+        let start = if rows == 0 { 0 } else { (rows - 1) * 100 };
+        let rho = Strided::new(&matrix, start, [rows, columns], [-100, 2]).unwrap();
+        let (names_apart, parts_apart) =
+            (Strided::new(&names, 0, [2], [2]).unwrap(), Strided::new(&parts, 8, [3], [-3]).unwrap());
+        let strided = encoder
+            .encode_with(|scratch| {
+                let (names, parts) = (scratch.gather(&names_apart)?, scratch.gather(&parts_apart)?);
+                Ok(Fields { step: 1, names, rho: scratch.gather(&rho)?, parts })
+            })
+            .unwrap()
+            .to_vec();
+        let rho: Vec<f64> =
+            (0..rows).rev().flat_map(|row| (0..columns).map(move |column| (100 * row + 2 * column) as f64)).collect();
+        let (names, parts) =
+            ([names[0], names[2]], [8u8, 5, 2].map(|i| Gappy { flag: i, value: i.into(), small: i.into() }));
+        let contiguous = Fields {
+            step: 1,
+            names: Slice::from(&names),
+            rho: Array::new(&rho, [rows, columns]).unwrap(),
+            parts: Slice::from(&parts),
+        };
+        assert_eq!(strided, Encoder::<Fields>::new().encode(&contiguous).unwrap().to_vec());
+    }
 }

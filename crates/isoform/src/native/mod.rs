@@ -2,7 +2,7 @@
 //!
 //! [`Native`] and [`Part`] say of a type how its memory is laid out; the derive implements `Native` for structs and
 //! enumerations, and `declare` puts their formats together. [`Str`], [`Array`] and [`Ref`] are the borrowed parts of
-//! records: safe pointers whose slots in memory are plain addresses.
+//! records: safe pointers whose slots in memory are plain addresses. [`Strided`] arrays become some when they are sent.
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
 //! slots, `gather` collects a record and what it points at into the buffers of a message, `gaps` clears gaps there,
@@ -20,6 +20,7 @@ pub(crate) mod place;
 mod pointer;
 pub(crate) mod scratch;
 mod str;
+mod strided;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub use declare::{Declared, Fields, Placed, deeper, enumeration, format, nested_
 pub use number::{Bf16, Char, Complex, F16, F128, Real};
 pub use pointer::Ref;
 pub use str::Str;
+pub use strided::Strided;
 
 use isoform_core::{Dimension, Element, Rules};
 

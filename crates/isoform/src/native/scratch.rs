@@ -1,4 +1,5 @@
-//! Memory for the native forms of records that own their parts: used from the front, given up all at once, kept.
+//! Memory for the native forms of records that own their parts, and for what is gathered: used from the front, given up
+//! all at once, kept.
 //!
 //! Invariants: (1) `next..end` are unused bytes of the last chunk; (2) a chunk's memory does not move or go before
 //! [`Scratch::clear`], which nobody who borrows from it can call.
@@ -9,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
-/// Memory for the native form of one record.
+/// An encoder's memory for parts of one record: where strided arrays are [gathered](Scratch::gather) to.
 pub struct Scratch {
     chunks: RefCell<Vec<Vec<Line>>>,
     next: Cell<*mut u8>,
@@ -83,6 +84,14 @@ impl Scratch {
         };
         let text = std::ffi::CStr::from_bytes_with_nul(bytes);
         text.map(Str::new).map_err(|_| Error::new(Code::BadRecord).expected("a string without NUL"))
+    }
+
+    /// New memory, which begins at a multiple of 64.
+    #[expect(clippy::mut_from_ref, reason = "it is nobody else's")]
+    pub(super) fn bytes(&self, length: usize) -> Result<&mut [MaybeUninit<u8>]> {
+        let place = self.room::<Line>(length.div_ceil(size_of::<Line>()))?;
+        // SAFETY: the room is new, at least as long, and stays while this is borrowed (2).
+        Ok(unsafe { slice::from_raw_parts_mut(place.cast(), length) })
     }
 
     /// Room for values that need no drop.
