@@ -29,12 +29,22 @@ static int make(const struct field *fields, size_t count, size_t size, MPI_Datat
     }
     failed |= MPI_Type_create_struct((int)count, lengths, places, parts, &whole);
     failed |= MPI_Type_create_resized(whole, 0, (MPI_Aint)size, type);
+    failed |= MPI_Type_free(&whole);
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].kind == RECORD) failed |= MPI_Type_free(&parts[i]);
     return failed | MPI_Type_commit(type);
+}
+
+/* Takes away what has been left in the file system. */
+static void stop(void) {
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        if (records[i].flat) MPI_Type_free(&types[i]);
+    MPI_Finalize();
 }
 
 int start(void) {
     int running = 0, failed = MPI_Initialized(&running);
-    if (!running) failed |= MPI_Init(NULL, NULL);
+    if (!running) failed |= MPI_Init(NULL, NULL) | atexit(stop);
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         if (records[i].flat) failed |= make(records[i].fields, records[i].count, records[i].size, &types[i]);
     return failed;
