@@ -11,6 +11,7 @@ use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
 use isoform::message::{HEADER, Split, split};
 use isoform::{Decoder, Encoder, Engine, Format, Header, Incoming, Plan, Registry, Rules};
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// Measures the cases of one workload in which the receiver's record is the workload's own.
 ///
@@ -31,10 +32,30 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
     Ok(())
 }
 
+/// Measures one case: by the interpreter and by generated code, where there is something to convert.
 fn receive<T: Sent>(
     workload: &Workload,
     case: Case,
     wire: &Format,
+    options: &Options,
+    line: &mut impl FnMut(Line) -> Result<()>,
+) -> Result<()> {
+    let plan = Arc::new(Plan::new(wire, T::format(), &Rules::new(), Default::default())?);
+    if plan.is_direct() {
+        return by::<T>(workload, case, wire, ("none", Engine::Interpreter), options, line);
+    }
+    by::<T>(workload, case, wire, ("interpreter", Engine::Interpreter), options, line)?;
+    match isoform_jit::Code::of(&plan) {
+        Some(_) => by::<T>(workload, case, wire, ("generated", Engine::Generated), options, line),
+        None => Ok(()),
+    }
+}
+
+fn by<T: Sent>(
+    workload: &Workload,
+    case: Case,
+    wire: &Format,
+    (name, engine): (&str, Engine),
     options: &Options,
     line: &mut impl FnMut(Line) -> Result<()>,
 ) -> Result<()> {
@@ -45,19 +66,17 @@ fn receive<T: Sent>(
     registry.register(wire)?;
     let mut receiver = Receiver::<T> {
         registry,
-        decoder: Decoder::new().with_engine(Engine::Interpreter),
+        decoder: Decoder::new().with_engine(engine),
         message: message.len(),
         record: wire.size(),
     };
-    let direct = Plan::new(wire, T::format(), &Rules::new(), Default::default())?.is_direct();
-    let in_place = direct && wire.structure().has_slots();
+    let in_place = name == "none" && wire.structure().has_slots();
 
     let memory = |index, rotating| Memory::new(index, message.len().max(result.len()), &message, rotating);
-    let name = format!("{} {}", workload.name, case.name());
     let mut first = memory(0, false);
     let mut outcome = Ok(());
     first.place().filled().bytes(1, |src, dst| outcome = receiver.check(in_place, src, dst, &result));
-    outcome.map_err(|error| format!("{name}: {error}"))?;
+    outcome.map_err(|error| format!("{} {}: {error}", workload.name, case.name()))?;
     let before = receiver.decoder.copied();
     receiver.contestant(in_place)(&mut first.place().filled(), 1);
     let copied = receiver.decoder.copied() - before;
@@ -70,9 +89,8 @@ fn receive<T: Sent>(
         measured.extend(measure(&mut contestants, &mut places, &options.effort));
     }
     let [memcpy, ns, far_memcpy, far] = &measured[..] else { unreachable!("two were measured twice") };
-    let engine = if direct { "none" } else { "interpreter" };
     let mut result = Line::new("receive", workload.name).word("case", case.name()).figure("ns", ns.median());
-    result = result.count("copied_bytes", copied as usize).word("engine", engine);
+    result = result.count("copied_bytes", copied as usize).word("engine", name);
     result = result.figure("memcpy_ns", memcpy.median()).figure("rotating_ns", far.median());
     result = result.figure("rotating_memcpy_ns", far_memcpy.median());
     line(result.figure("min_ns", ns.min()).figure("p90_ns", ns.p90()).count("bytes", body.len()))
