@@ -28,6 +28,7 @@ use crate::{Faults, Format, Incoming, Record, Result, Rules};
 use conversion::Conversions;
 #[cfg(doc)]
 use isoform_core::interp;
+use isoform_core::interp::Output;
 use std::marker::PhantomData;
 use std::{fmt, ptr, slice};
 
@@ -300,7 +301,12 @@ impl<T: Record> Decoder<T> {
         match (conversion.direct, self.native.flat) {
             (true, true) => self.buffer.copy(&bytes[..self.native.format.size()])?,
             (true, false) => self.buffer.copy(bytes)?,
-            (false, _) => {
+            (false, true) => {
+                self.buffer.clear();
+                self.buffer.resize(self.native.format.size())?;
+                conversion.converter.run_fixed(body, self.buffer.bytes())?;
+            }
+            (false, false) => {
                 self.buffer.clear();
                 conversion.converter.run(body, &mut self.buffer)?;
             }
@@ -309,6 +315,7 @@ impl<T: Record> Decoder<T> {
     }
 
     /// The record in the buffer.
+    #[inline]
     fn in_buffer<'m>(&'m mut self) -> Result<&'m T::Native<'m>> {
         let (base, length) = self.buffer.as_mut();
         self.copied += length as u64;
@@ -321,6 +328,7 @@ impl<T: Record> Decoder<T> {
     /// # Safety
     /// `base` points at `length` bytes that are a body of (2) or (3), aligned for its record and to 16, and nobody else's
     /// for 'm.
+    #[inline]
     unsafe fn settle<'m>(&self, base: *mut u8, length: usize) -> Result<&'m T::Native<'m>>
     where
         T: 'm,

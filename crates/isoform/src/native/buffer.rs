@@ -54,12 +54,19 @@ impl Buffer {
         (self.lines.as_mut_ptr().cast(), self.length)
     }
 
+    #[inline]
     fn room(&mut self, length: usize) -> Result<()> {
         let lines = length.div_ceil(MAX_ALIGN);
-        if let Some(more) = lines.checked_sub(self.lines.len()).filter(|&more| more > 0) {
-            self.lines.try_reserve(more).map_err(|_| Error::new(Code::Size).came(format_args!("{length} bytes")))?;
-            self.lines.resize(lines, Line([0; MAX_ALIGN]));
-        }
+        if lines > self.lines.len() { self.grow(lines) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn grow(&mut self, lines: usize) -> Result<()> {
+        let more = lines.saturating_sub(self.lines.len());
+        self.lines
+            .try_reserve(more)
+            .map_err(|_| Error::new(Code::Size).came(format_args!("{lines} lines of memory")))?;
+        self.lines.resize(lines, Line([0; MAX_ALIGN]));
         Ok(())
     }
 }

@@ -17,10 +17,20 @@ const POINTER: usize = size_of::<usize>();
 ///
 /// # Safety
 /// (1)
+#[inline]
 pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
     if outline.slots.is_empty() {
         return Ok(());
     }
+    // SAFETY: promised.
+    unsafe { place_slots(outline, base, length) }
+}
+
+/// The same, where there are some.
+///
+/// # Safety
+/// (1)
+unsafe fn place_slots(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
     let place = Place { base, length, address: base.expose_provenance() };
     // SAFETY: promised.
     unsafe { place.structure(outline, 0) }
