@@ -290,7 +290,8 @@ mod tests {
                 let mut dst = vec![0xee; src.len() / from_size * to_size];
                 convert_at(level, from, to, swapped, &given, &mut dst).then_some(dst)
             }).collect();
-            prop_assert!(results.iter().all(|result| *result == results[0]), "{:?}", results);
+            // Miri gives a NaN other bits each time that it is converted.
+            prop_assert!(cfg!(miri) || results.iter().all(|result| *result == results[0]), "{:?}", results);
             for (index, result) in results[0].iter().flat_map(|dst| dst.chunks(to_size)).enumerate() {
                 let (came, became) = (value(from, &src[index * from_size..][..from_size]), value(to, result));
                 let integers = [from.kind, to.kind].map(|kind| matches!(kind, Kind::Signed | Kind::Unsigned));
