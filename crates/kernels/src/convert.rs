@@ -268,9 +268,14 @@ mod tests {
         match exponent {
             31 if fraction == 0.0 => sign * f64::INFINITY,
             31 => f64::NAN,
-            0 => sign * fraction * 2f64.powi(-14),
-            _ => sign * (1.0 + fraction) * 2f64.powi(exponent - 15),
+            0 => sign * fraction * power_of_two(-14),
+            _ => sign * (1.0 + fraction) * power_of_two(exponent - 15),
         }
+    }
+
+    /// Exactly, which is more than Miri has of `powi`.
+    fn power_of_two(exponent: i32) -> f64 {
+        f64::from_bits(((1023 + exponent) as u64) << 52)
     }
 
     proptest! {
