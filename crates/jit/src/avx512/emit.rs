@@ -230,7 +230,7 @@ impl<'a> Emit<'a> {
         self.saved -= 8 * places;
     }
 
-    /// The register that holds 64 bytes.
+    /// The register that holds 64 bytes, until others are asked for.
     pub(super) fn vector(&mut self, bytes: &[u8; BLOCK]) -> Vector {
         let constant = self.asm.constant(bytes);
         self.used.vectors.push(constant);
@@ -247,7 +247,7 @@ impl<'a> Emit<'a> {
         register
     }
 
-    /// The register that holds a mask.
+    /// The register that holds a mask, until another is asked for.
     pub(super) fn mask(&mut self, bits: u64) -> Mask {
         let constant = self.asm.constant(&bits.to_le_bytes());
         self.used.masks.push(constant);

@@ -225,8 +225,12 @@ impl Generator<'_> {
 
     /// Brings the bytes of windows together in a register, beside what is there already if it has been `begun`.
     fn assemble(&mut self, to: Vector, windows: &[Window], mut begun: bool, place: At, source: usize) {
-        let emit = &mut self.emit;
         for window in windows {
+            // Before the window's own mask is asked for, whose register this one could take.
+            if source < BLOCK && matches!(window.from, Space::Source(_)) && !window.stays() {
+                self.bring_whole(place, source);
+            }
+            let emit = &mut self.emit;
             let mask = if window.mask == u64::MAX { ALL } else { emit.mask(window.mask) };
             let mask = (mask, !begun && mask != ALL);
             begun = true;
@@ -243,17 +247,20 @@ impl Generator<'_> {
                 }
                 (Space::Source(_), false) => {
                     let control = emit.vector(&window.control);
-                    if !self.whole {
-                        let whole = emit.mask((1 << source) - 1);
-                        emit.load(ANY, at(place.src, 0), whole);
-                        self.whole = true;
-                    }
                     emit.permute(to, control, ANY, mask);
                 }
             }
         }
         if !begun {
-            emit.zero(to);
+            self.emit.zero(to);
+        }
+    }
+
+    /// Has a record or element of less than 64 bytes in a register, as a whole.
+    fn bring_whole(&mut self, place: At, source: usize) {
+        if !std::mem::replace(&mut self.whole, true) {
+            let mask = self.emit.mask((1 << source) - 1);
+            self.emit.load(ANY, at(place.src, 0), mask);
         }
     }
 
