@@ -317,7 +317,10 @@ impl Generator<'_> {
             }
             Transform::Convert { conversion, per } => {
                 length(self, *per);
-                self.convert(conversion);
+                match number::is_known(conversion) {
+                    true => self.few_numbers(Change::Number(conversion), |generator| generator.convert(conversion)),
+                    false => self.convert(conversion),
+                }
             }
             Transform::Symbols(symbols) => self.some(sizes, place, |generator, element| {
                 generator.whole = false;
@@ -373,6 +376,43 @@ impl Generator<'_> {
         emit.store(to, V, K);
         emit.asm.jump(done);
         emit.asm.here(many);
+        otherwise(self);
+        self.emit.asm.here(done);
+        self.emit.forget();
+    }
+
+    /// Converts `rdx` numbers from `rdi` to `rsi`: eight at a time here, or `otherwise` if they are fewer, or many.
+    fn few_numbers(&mut self, change: Change<'_>, otherwise: impl FnOnce(&mut Self)) {
+        let [other, head, done] = [(); 3].map(|()| self.emit.asm.label());
+        let (from, to) = (i32::from(change.from().size), i32::from(change.to().size));
+        let eight = |generator: &mut Self| {
+            generator.emit.load_lanes(change, Memory::At(RDI, 0));
+            generator.emit.change(change, V, u8::MAX);
+            generator.emit.store_lanes(change, Memory::At(RSI, 0), LANES);
+        };
+        self.emit.asm.compare(RDX, LANES as i32);
+        self.emit.asm.jump_if(If::Below, other);
+        self.emit.asm.compare(RDX, INLINE / to);
+        self.emit.asm.jump_if(If::Above, other);
+        self.emit.forget();
+        self.emit.asm.here(head);
+        eight(self);
+        self.emit.asm.add(RDI, LANES as i32 * from);
+        self.emit.asm.add(RSI, LANES as i32 * to);
+        self.emit.asm.subtract(RDX, LANES as i32);
+        self.emit.asm.compare(RDX, LANES as i32);
+        self.emit.asm.jump_if(If::NotBelow, head);
+        self.emit.asm.test(RDX);
+        self.emit.asm.jump_if(If::Zero, done);
+        // The last eight, of which some have been converted before.
+        self.emit.asm.subtract(RDX, LANES as i32);
+        self.emit.asm.multiply(RCX, RDX, from);
+        self.emit.asm.compute(Arithmetic::Add, RDI, RCX);
+        self.emit.asm.multiply(RCX, RDX, to);
+        self.emit.asm.compute(Arithmetic::Add, RSI, RCX);
+        eight(self);
+        self.emit.asm.jump(done);
+        self.emit.asm.here(other);
         otherwise(self);
         self.emit.asm.here(done);
         self.emit.forget();

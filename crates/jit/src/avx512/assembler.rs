@@ -93,6 +93,7 @@ pub(super) struct Label(usize);
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Below = 2,
+    NotBelow = 3,
     Zero = 4,
     NotZero = 5,
     Above = 7,
