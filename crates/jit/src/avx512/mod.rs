@@ -173,18 +173,31 @@ impl Generator<'_> {
 
     /// Steps on a record or element of these sizes.
     fn steps(&mut self, steps: &[Step], place: At, sizes: (usize, usize)) {
-        if self.emit.asm.len() > CODE {
-            self.full = true;
+        if self.is_full() {
             return;
         }
         let mut collected = Collected::default();
         steps.iter().for_each(|step| collected.add(step));
         self.whole = false;
         for part in block::parts(collected.pieces, sizes) {
+            if self.is_full() {
+                return;
+            }
             self.part(&part, place, sizes);
         }
         self.whole = false;
-        collected.others.into_iter().for_each(|step| self.step(step, place));
+        for step in collected.others {
+            if self.is_full() {
+                return;
+            }
+            self.step(step, place);
+        }
+    }
+
+    /// Whether there is more code than one plan may have: then the rest need not be generated.
+    fn is_full(&mut self) -> bool {
+        self.full |= self.emit.asm.len() > CODE;
+        self.full
     }
 
     /// Brings numbers together in a register, and changes them.
@@ -370,5 +383,25 @@ impl Generator<'_> {
         self.emit.asm.copy(RCX, place.dst);
         self.emit.call_growing(call::step as *const ());
         self.emit.misfit_if(RAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform_core::{Faults, Layout, Rules, Shape};
+
+    #[test]
+    fn what_will_be_too_much_is_not_generated_to_the_end() {
+        let shape = |kind| {
+            let fields: String = (0..1000).map(|i| format!("  f{i}  {kind}[256]\n")).collect();
+            Shape::parse(&format!("record P\n{fields}")).unwrap()
+        };
+        let (wire, native) = (shape("f32").on(&Layout::S390X).unwrap(), shape("f64").on(&Layout::X86_64).unwrap());
+        let plan = Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap();
+        let emit = Emit::new(&plan, false);
+        let mut generator = Generator { emit, grows: false, whole: false, trying: false, full: false };
+        generator.record();
+        assert!(generator.full && generator.emit.asm.len() < 2 * CODE, "{} bytes", generator.emit.asm.len());
     }
 }
