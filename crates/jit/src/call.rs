@@ -1,8 +1,8 @@
 //! Into generated code, and out of it again: what it is called with, and what it calls.
 //!
 //! Proofs refer to these:
-//! 1. [`enter`], [`into_fixed`] and [`into_records`] call a function with nothing but a verified body of its plan's wire format, and room for a record of its
-//!    native format.
+//! 1. [`enter`], [`into_fixed`] and [`into_records`] call a function with nothing but a verified body of its plan's wire
+//!    format, and room for a record of its native format.
 //! 2. From [`Context::base`] on, [`Context::room`] initialised bytes are there that nobody else refers to, and
 //!    [`Context::length`] is no more than that. Only [`Context::reserve`] changes the output, and then has
 //!    [`Context::take`] look at it anew: so nothing hinges on whether it became as long as it said.
@@ -159,7 +159,7 @@ pub(crate) fn into_records(function: &Function, bodies: Bodies<'_>, records: &mu
     let many = function.many?;
     function.accepts(bodies.format());
     let count = bodies.len();
-    assert_eq!(records.len(), function.size * count, "the destination holds as many native records");
+    assert_eq!(Some(records.len()), function.size.checked_mul(count), "the destination holds as many native records");
     let (src, dst) = (bodies.bytes().as_ptr(), records.as_mut_ptr());
     // SAFETY: (1): each of the bodies, of which there is one at least, is verified and of the plan's format, and there is
     // room for as many records.

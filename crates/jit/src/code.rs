@@ -82,7 +82,7 @@ impl Code {
     /// If the bodies are not of the plan's wire format, or `dst` is not as long as so many records of the native format.
     pub fn run_many(&self, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
         let size = self.plan().native().size();
-        assert_eq!(dst.len(), size * bodies.len(), "the destination holds as many native records");
+        assert_eq!(Some(dst.len()), size.checked_mul(bodies.len()), "the destination holds as many native records");
         let done = call::into_records(&self.function, bodies, dst).unwrap_or(0);
         for (index, record) in dst.chunks_exact_mut(size).enumerate().skip(done) {
             self.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;

@@ -2,8 +2,9 @@
 //!
 //! [`Code::of`] turns a plan into one function of this machine, directly where the processor is one for which that has
 //! proven worth its while, else by Cranelift. Numbers, short runs of bytes and what is around them become straight code
-//! and loops; long arrays are left to the kernels, and what is rare to the interpreter, step by step. The code only finds out *that* something does not fit: then the interpreter converts the record once
-//! more, from the start, and what it finds is the result. So both engines agree on errors by construction.
+//! and loops; long arrays are left to the kernels, and what is rare to the interpreter, step by step. The code only finds
+//! out *that* something does not fit: then the interpreter converts the record once more, from the start, and what it
+//! finds is the result. So both engines agree on errors by construction.
 //!
 //! ```
 //! use isoform_core::{Faults, FieldList, Layout, Plan, Rules, Shape, Verifier};
