@@ -37,8 +37,7 @@ const LEAST_UNSIGNED: Opcode = Opcode(Prefix::P66, 2, 0x3B, 1);
 const MOST_SIGNED: Opcode = Opcode(Prefix::P66, 2, 0x3D, 1);
 const MOVE_8_EACH: Opcode = Opcode(Prefix::P66, 2, 0x59, 1);
 
-/// To a double, and to a float.
-const INTEGER_TO_DOUBLE: [Opcode; 2] = [Opcode(Prefix::F2, 1, 0x2A, 1), Opcode(Prefix::F3, 1, 0x2A, 1)];
+const INTEGER_TO_DOUBLE: Opcode = Opcode(Prefix::F2, 1, 0x2A, 1);
 const WIDEN_ONE: Opcode = Opcode(Prefix::F3, 1, 0x5A, 0);
 const TO_VECTOR: Opcode = Opcode(Prefix::P66, 1, 0x6E, 1);
 const FROM_VECTOR: Opcode = Opcode(Prefix::P66, 1, 0x7E, 1);
@@ -157,7 +156,6 @@ impl Emit<'_> {
     /// Converts one number [simply](Change::is_simple).
     pub(super) fn simple(&mut self, change: Change<'_>, from: Memory, to: Memory) {
         let (came, goes) = (change.from(), change.to());
-        let size = usize::from(goes.size);
         match (is_float(came), is_float(goes)) {
             (false, false) => {
                 self.load_extended(came, from);
@@ -165,15 +163,7 @@ impl Emit<'_> {
             }
             (false, true) => {
                 self.load_extended(came, from);
-                self.asm.vector(
-                    INTEGER_TO_DOUBLE[usize::from(size == 4)],
-                    Width::V16,
-                    V.0,
-                    ANY.0,
-                    Vector(RAX.number()),
-                    (ALL, false),
-                    None,
-                );
+                self.asm.vector(INTEGER_TO_DOUBLE, Width::V16, V.0, ANY.0, Vector(RAX.number()), (ALL, false), None);
             }
             _ if swapped(came) => {
                 self.asm.load_reversed(RAX, from, 4);
@@ -182,7 +172,8 @@ impl Emit<'_> {
             }
             _ => self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, from, (ALL, false), None),
         }
-        if swapped(goes) || size != 8 {
+        // What becomes a float has become a double: nothing else is exact.
+        if swapped(goes) {
             self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.number()), (ALL, false), None);
             return self.store_integer(goes, to, RAX);
         }
