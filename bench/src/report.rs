@@ -115,6 +115,7 @@ const RECEIVE: Columns = Columns {
     title: "receive: ns from the bytes of a message to the receiver's record, hot | rotating over 640 KB",
     words: &["workload", "case", "token", "engine", "peer"],
     figures: &[
+        ("known", "known", false),
         ("memcpy", "memcpy_ns", false),
         ("envelope", "envelope_ns", false),
         ("receive", "ns", false),

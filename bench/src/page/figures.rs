@@ -78,7 +78,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
         },
         Figure {
             title: "What the receiver pays, with generated code",
-            note: "Paper 000, figure 11, without the slowest peers. Where a record is long arrays and little else, no code \
+            note: "Paper 000, figure 11: the same, of engines and what comes near them. Where a record is long arrays and little else, no code \
                    is generated: the interpreter hands them to the same vector loops. Portable is the generator for machines \
                    that have none of their own.",
             plot: plot(
@@ -99,7 +99,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
         },
         Figure {
             title: "A field that the receiver does not expect: other byte order",
-            note: "Paper 000, figure 13: the sender has one more field, in front of all others. It should cost nothing.",
+            note: "Paper 000, figure 13: the sender has one more field, in front of all others. From a kilobyte up it should cost nothing.",
             plot: plot(
                 lines,
                 K,

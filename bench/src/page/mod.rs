@@ -68,4 +68,14 @@ const EXPLAINED: &str = "<p>Times are medians in nanoseconds, of contestants tha
 its result was compared with the record that must arrive. Figures in grey are with buffers that rotate over 640 KB; all \
 others with buffers that stay in the first cache, if they fit. The lines that this page is made of are beside it, in \
 <code>bench.jsonl</code>.</p>
+<p>The records: <b>K100</b>, a mechanical-engineering record of 100 KB, scalars and arrays of doubles; <b>K10</b>, <b>K1</b>, \
+<b>K01</b>, its first fields, of 10 KB, 1 KB and 100 bytes. <b>M100</b>, a hundred scalars of five types in turn. <b>S10</b> to \
+<b>S100k</b>, two strings and a dynamic array of as many doubles. <b>T</b>, a thousand nested records of mixed scalars. \
+<b>A01</b> to <b>A100</b>, one array of doubles, of 100 bytes to 100 KB.</p>
+<p>The cases: the sender's record is the <i>same</i>; has one more field at the end (<i>appended</i>) or in <i>front</i>; comes in \
+the other byte order (<i>swap</i>), with one more field in front as well (<i>swapfront</i>), or from a machine of 32 bits too \
+(<i>swap32</i>; <i>layout32</i> in the same order); has narrower or wider numbers (<i>widen</i>, <i>narrow</i>), its fields in \
+another order (<i>shuffled</i>), or a hundred of which three are wanted (<i>project</i>).</p>
+<p>Paper 000 is <i>Native Data Representation: An Efficient Wire Format for High Performance Distributed Computing</i> \
+(Eisenhauer, Bustamante, Schwan), paper 001 <i>Fast Heterogeneous Binary Data Interchange</i> (Eisenhauer, Daley).</p>
 ";

@@ -2,10 +2,10 @@
 //!
 //! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
 //! them out on every kind of machine, and sometimes with more gaps than any compiler would leave; [`evolved()`] makes
-//! other versions of them, and [`moved`] and [`twisted`] what other receivers have. [`any_value`] makes records of a
+//! other versions of them, and [`moved`] and [`twisted()`] what other receivers have. [`any_value`] makes records of a
 //! format, [`any_record`] both. [`mutate`] changes streams as somebody would who means harm.
 //!
-//! Programs that try millions take from strategies what they need by [`drawn`], the same for the same number at any time,
+//! Programs that try millions take from strategies what they need by [`drawn()`], the same for the same number at any time,
 //! and leave word of what they are at [`InFlight`].
 #![forbid(unsafe_code)]
 

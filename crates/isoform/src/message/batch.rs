@@ -29,10 +29,14 @@ use isoform_core::{Bodies, Format, Result, Token, Verifier};
 ///
 /// let mut registry = Registry::new();
 /// registry.register(Point::format())?;
-/// let (batch, rest) = Batch::parse(&bytes, &mut registry)?;
-/// assert_eq!((batch.len(), rest.len()), (2, 14));
 /// let mut decoder = Decoder::<Point>::new();
-/// assert_eq!(decoder.decode_many(&batch)?, [Point { x: 1.0, y: 0.0 }, Point { x: 2.0, y: 0.0 }]);
+/// let (mut sum, mut left) = (0.0, &bytes[..]);
+/// while left.len() >= 48 {
+///     let (batch, rest) = Batch::parse(left, &mut registry)?;
+///     sum += decoder.decode_many(&batch)?.iter().map(|point| point.x).sum::<f64>();
+///     left = rest;
+/// }
+/// assert_eq!((sum, left.len()), (3.0, 14));
 /// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +53,7 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// As [`Incoming::parse`], of the first message.
-    pub fn parse(bytes: &'a [u8], registry: &'a mut Registry) -> Result<(Batch<'a>, &'a [u8])> {
+    pub fn parse<'b: 'a>(bytes: &'b [u8], registry: &'a mut Registry) -> Result<(Batch<'a>, &'b [u8])> {
         let first = Incoming::parse(bytes, registry)?;
         let batch = Batch::beginning(first.header(), first.format(), &bytes[HEADER..]);
         let end = (HEADER + batch.bytes.len()).next_multiple_of(ALIGNMENT);
