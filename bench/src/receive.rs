@@ -125,8 +125,11 @@ impl<T: Sent> Receiver<T> {
 
     #[inline]
     fn in_place<'m>(&'m mut self, src: &[u8], dst: &'m mut [u8]) -> isoform::Result<&'m T::Native<'m>> {
-        let start = HEADER + self.record;
-        dst[..start].copy_from_slice(&src[..start]);
+        // By eight bytes, as they were changed: wider stores would make the loads that follow wait for them.
+        let record = HEADER..HEADER + self.record;
+        for (dst, src) in dst[record.clone()].chunks_exact_mut(8).zip(src[record].chunks_exact(8)) {
+            dst.copy_from_slice(black_box(src));
+        }
         let dst = &mut dst[..self.message];
         let Split::Whole { header, .. } = split(dst)? else { unreachable!("it is whole") };
         let format = self.registry.lookup(header.token)?;

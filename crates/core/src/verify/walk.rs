@@ -208,11 +208,11 @@ fn block_fault(slot: u64, at: usize, count: u64, left: u64) -> Error {
 fn nul(bytes: &[u8]) -> Option<usize> {
     const ONES: u128 = u128::MAX / 0xff;
     // Most strings are short, and end before a call to something faster would have begun.
-    if let Some(head) = bytes.first_chunk::<16>() {
-        let word = u128::from_le_bytes(*head);
+    for (index, part) in bytes.as_chunks::<16>().0.iter().take(4).enumerate() {
+        let word = u128::from_le_bytes(*part);
         let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
         if zeros != 0 {
-            return Some(zeros.trailing_zeros() as usize / 8);
+            return Some(16 * index + zeros.trailing_zeros() as usize / 8);
         }
     }
     far_nul(bytes)
