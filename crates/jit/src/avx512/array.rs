@@ -1,30 +1,15 @@
-//! Many elements: within the record, or in blocks; and strings.
+//! Many elements within the record, and loops over elements wherever they are.
 
-use super::assembler::*;
-use super::emit::{At, BLOCK, K, V, W, at};
+use super::emit::{At, BLOCK, V, at};
 use super::number::{self, Change, LANES};
+use super::operand::*;
 use super::{Generator, STRAIGHT, is_inline};
 use crate::call::{self, Context};
-use crate::generate::is_plain;
-use isoform_core::ByteOrder;
-use isoform_core::plan::{Array, Conversion, Count, Extent, Place, Step, Transform};
+use isoform_core::plan::{Conversion, Transform};
 use std::mem::offset_of;
 
 /// So many strings in a row become straight code.
 const FEW: usize = 4;
-/// Arrays behind pointers of up to so many bytes are swapped here, longer ones by the kernels.
-const INLINE: i32 = 1024;
-/// Arrays of more elements than this are left to whoever checks products.
-const MANY: i32 = 1 << 30;
-
-/// Whether code is generated for an array.
-pub(super) fn is_known(array: &Array) -> bool {
-    let known = match &array.transform {
-        Transform::Swap { width, .. } => BLOCK.is_multiple_of(*width),
-        _ => true,
-    };
-    known && is_plain(array)
-}
 
 impl Generator<'_> {
     /// Elements within the record. Returns whether code was generated for them.
@@ -93,14 +78,14 @@ impl Generator<'_> {
     }
 
     /// Has numbers converted: from `rdi` to `rsi`, as many as `rdx` says.
-    fn convert(&mut self, conversion: &Conversion) {
+    pub(super) fn convert(&mut self, conversion: &Conversion) {
         self.emit.asm.set(RCX, std::ptr::from_ref(conversion).addr() as u64);
         self.emit.call(call::numbers as *const ());
         self.emit.misfit_if(RAX);
     }
 
     /// Does the same to each element, wherever the output lies meanwhile.
-    fn each(&mut self, sizes: (usize, usize), place: At, start: Start, mut body: impl FnMut(&mut Self, At)) {
+    pub(super) fn each(&mut self, sizes: (usize, usize), place: At, start: Start, mut body: impl FnMut(&mut Self, At)) {
         if matches!(start, Start::Within { count: 0, .. }) {
             return;
         }
@@ -153,311 +138,11 @@ impl Generator<'_> {
         }
         self.emit.unsave(3);
     }
-
-    /// A string, and the slot that points at it.
-    fn string(&mut self, (src, dst): (usize, usize), place: At) {
-        let [slow, done, null] = [(); 3].map(|()| self.emit.asm.label());
-        let field = |field| Memory::At(R13, field as i32);
-        let (base, length) = (field(offset_of!(Context<'_>, base)), field(offset_of!(Context<'_>, length)));
-        self.load_slot(RAX, place, src);
-        let asm = &mut self.emit.asm;
-        asm.test(RAX);
-        asm.jump_if(If::Zero, null);
-        asm.address(RCX, Memory::At(RAX, BLOCK as i32));
-        asm.compute_by_memory(Arithmetic::Compare, RCX, field(offset_of!(Context<'_>, came)));
-        asm.jump_if(If::Above, slow);
-        self.emit.load(V, Memory::Sum(R15, RAX), ALL);
-        self.emit.find_zero_bytes(K, V);
-        let asm = &mut self.emit.asm;
-        asm.mask_to(RCX, K);
-        asm.test(RCX);
-        asm.jump_if(If::Zero, slow);
-        asm.up_to_lowest(RDX, RCX);
-        asm.mask_from(K, RDX);
-        asm.trailing_zeros(RCX, RCX);
-        // Where the block begins, and whether a whole vector has room there; what is before it becomes zero.
-        asm.load(R9, length, 8);
-        asm.address(R8, Memory::At(R9, 7));
-        asm.and(R8, -8);
-        asm.address(R10, Memory::At(R8, BLOCK as i32));
-        asm.compute_by_memory(Arithmetic::Compare, R10, field(offset_of!(Context<'_>, room)));
-        asm.jump_if(If::Above, slow);
-        asm.load(R10, base, 8);
-        asm.set(RDX, 0);
-        asm.store(Memory::Sum(R10, R9), RDX, 8);
-        self.emit.copy_bytes(W, V, (K, true));
-        self.emit.store(Memory::Sum(R10, R8), W, ALL);
-        let asm = &mut self.emit.asm;
-        asm.compute(Arithmetic::Add, RCX, R8);
-        asm.add(RCX, 1);
-        asm.store(length, RCX, 8);
-        asm.jump(done);
-
-        asm.here(slow);
-        asm.copy(RDI, R13);
-        asm.copy(RSI, RAX);
-        self.emit.call_growing(call::string as *const ());
-        self.emit.asm.copy(R8, RAX);
-        self.emit.asm.compare(R8, -1);
-        self.emit.misfit_when(If::Zero);
-        self.emit.asm.jump(done);
-        self.emit.asm.here(null);
-        self.emit.asm.set(R8, 0);
-        self.emit.asm.here(done);
-        self.store_slot(R8, place, dst);
-    }
-
-    /// An array behind a pointer.
-    pub(super) fn array(&mut self, step: &Step, array: &Array, place: At) {
-        let (Place::Slot(src), Place::Slot(dst)) = (array.src, array.dst) else { return self.leave(step, place) };
-        let [null, after] = [(); 2].map(|()| self.emit.asm.label());
-        self.load_slot(RAX, place, src);
-        self.emit.asm.test(RAX);
-        self.emit.asm.jump_if(If::Zero, null);
-        let from = self.emit.save();
-        let count = self.emit.save();
-        self.emit.asm.store(from, RAX, 8);
-        match array.dims.first() {
-            Some(&extent) => self.count(extent, place),
-            None => self.emit.asm.set(RDX, 1),
-        }
-        self.emit.asm.store(count, RDX, 8);
-        self.lay_down(array);
-        self.store_slot(R8, place, dst);
-        self.emit.asm.load(RDI, from, 8);
-        self.emit.asm.compute(Arithmetic::Add, RDI, R15);
-        self.emit.asm.load(RSI, self.emit.context(offset_of!(Context<'_>, base)), 8);
-        self.emit.asm.compute(Arithmetic::Add, RSI, R8);
-        self.emit.asm.load(RDX, count, 8);
-        self.counted(array, place);
-        self.emit.unsave(2);
-        self.emit.asm.jump(after);
-
-        self.emit.asm.here(null);
-        self.leave(step, place);
-        self.emit.asm.here(after);
-        self.emit.forget();
-    }
-
-    /// Adds a block for as many elements as `rdx` says, and puts where it begins in `r8`.
-    fn lay_down(&mut self, array: &Array) {
-        let [slow, done] = [(); 2].map(|()| self.emit.asm.label());
-        let field = |field| Memory::At(R13, field as i32);
-        let (base, length) = (field(offset_of!(Context<'_>, base)), field(offset_of!(Context<'_>, length)));
-        let asm = &mut self.emit.asm;
-        asm.compare(RDX, MANY);
-        asm.jump_if(If::Above, slow);
-        asm.load(R9, length, 8);
-        asm.address(R8, Memory::At(R9, array.align as i32 - 1));
-        asm.and(R8, -(array.align as i32));
-        asm.multiply(RCX, RDX, array.dst_size as i32);
-        asm.compute(Arithmetic::Add, RCX, R8);
-        // Behind the block there is room for a vector, so what is before it is cleared without asking how much that is.
-        asm.address(R10, Memory::At(RCX, BLOCK as i32));
-        asm.compute_by_memory(Arithmetic::Compare, R10, field(offset_of!(Context<'_>, room)));
-        asm.jump_if(If::Above, slow);
-        asm.store(length, RCX, 8);
-        asm.load(R10, base, 8);
-        self.emit.zero(V);
-        self.emit.store_part(Memory::Sum(R10, R9), V, 16);
-        self.emit.asm.jump(done);
-
-        self.emit.asm.here(slow);
-        self.emit.asm.copy(RDI, R13);
-        self.emit.asm.copy(RSI, RDX);
-        self.emit.asm.set(RDX, array.dst_size as u64);
-        self.emit.asm.set(RCX, array.align as u64);
-        self.emit.call_growing(call::block as *const ());
-        self.emit.asm.copy(R8, RAX);
-        self.emit.asm.compare(R8, -1);
-        self.emit.misfit_when(If::Zero);
-        self.emit.asm.here(done);
-    }
-
-    /// Puts the number of elements that came into `rdx`, and keeps it in the destination as well.
-    fn count(&mut self, extent: Extent, place: At) {
-        match extent.src {
-            Count::Fixed(count) => self.emit.asm.set(RDX, count as u64),
-            Count::Field { at: src, size, .. } => {
-                let order = self.emit.plan.wire().machine().order;
-                self.load_unsigned(RDX, order, size, at(place.src, src));
-            }
-        }
-        let Count::Field { at: dst, size, signed } = extent.dst else { return };
-        let order = self.emit.plan.native().machine().order;
-        if extent.agree {
-            self.load_unsigned(RCX, order, size, at(place.dst, dst));
-            self.emit.asm.compute(Arithmetic::Compare, RCX, RDX);
-            return self.emit.misfit_when(If::NotZero);
-        }
-        let bits = size * 8 - u8::from(signed);
-        if bits < 64 {
-            self.emit.asm.copy(RCX, RDX);
-            self.emit.asm.shift_right(RCX, bits);
-            self.emit.misfit_if(RCX);
-        }
-        self.store_unsigned(RDX, order, size, at(place.dst, dst));
-    }
-
-    /// Turns the elements at `rdi` into those at `rsi`, as many as `rdx` says.
-    fn counted(&mut self, array: &Array, place: At) {
-        let sizes = (array.src_size, array.dst_size);
-        let length = |generator: &mut Self, size: usize| generator.emit.asm.multiply(RDX, RDX, size as i32);
-        match &array.transform {
-            Transform::Copy(size) => {
-                length(self, *size);
-                self.few_bytes(None, |generator| generator.emit.call(call::copy as *const ()));
-            }
-            Transform::Swap { width, per } => {
-                length(self, width * per);
-                self.few_bytes(Some(*width), |generator| {
-                    generator.emit.asm.set(RCX, *width as u64);
-                    generator.emit.call(call::swap as *const ());
-                });
-            }
-            Transform::Convert { conversion, per } => {
-                length(self, *per);
-                match number::is_known(conversion) {
-                    true => self.few_numbers(Change::Number(conversion), |generator| generator.convert(conversion)),
-                    false => self.convert(conversion),
-                }
-            }
-            Transform::Symbols(symbols) => self.some(sizes, place, |generator, element| {
-                generator.whole = false;
-                generator.number(Change::Symbol(symbols), (0, 0), element, sizes.0);
-            }),
-            Transform::String => self.some(sizes, place, |generator, at| generator.string((0, 0), at)),
-            Transform::Each { steps, .. } => {
-                self.some(sizes, place, |generator, at| generator.steps(steps, at, sizes));
-            }
-        }
-    }
-
-    /// As [`each`](Generator::each), for elements of a block, if there are any.
-    fn some(&mut self, sizes: (usize, usize), place: At, body: impl FnMut(&mut Self, At)) {
-        let none = self.emit.asm.label();
-        self.emit.asm.test(RDX);
-        self.emit.asm.jump_if(If::Zero, none);
-        self.each(sizes, place, Start::Block, body);
-        self.emit.asm.here(none);
-        self.emit.forget();
-    }
-
-    /// Moves `rdx` bytes from `rdi` to `rsi`, in numbers of `width` that are reversed if one is said: here, or `otherwise`
-    /// if they are many.
-    fn few_bytes(&mut self, width: Option<usize>, otherwise: impl FnOnce(&mut Self)) {
-        let [many, last, head, done] = [(); 4].map(|()| self.emit.asm.label());
-        let control = width.map(|width| self.emit.vector(&reversal(width)));
-        let emit = &mut self.emit;
-        emit.asm.compare(RDX, INLINE);
-        emit.asm.jump_if(If::Above, many);
-        emit.asm.here(head);
-        emit.asm.compare(RDX, BLOCK as i32);
-        emit.asm.jump_if(If::Below, last);
-        let (from, to) = (Memory::At(RDI, 0), Memory::At(RSI, 0));
-        match control {
-            Some(control) => emit.permute(V, control, from, (ALL, false)),
-            None => emit.load(V, from, ALL),
-        }
-        emit.store(to, V, ALL);
-        emit.asm.add(RDI, BLOCK as i32);
-        emit.asm.add(RSI, BLOCK as i32);
-        emit.asm.subtract(RDX, BLOCK as i32);
-        emit.asm.jump(head);
-
-        emit.asm.here(last);
-        emit.asm.set(RCX, u64::MAX);
-        emit.asm.low_bits(RCX, RCX, RDX);
-        emit.asm.mask_from(K, RCX);
-        emit.load(V, from, K);
-        if let Some(control) = control {
-            emit.permute(V, control, V, (ALL, false));
-        }
-        emit.store(to, V, K);
-        emit.asm.jump(done);
-        emit.asm.here(many);
-        otherwise(self);
-        self.emit.asm.here(done);
-        self.emit.forget();
-    }
-
-    /// Converts `rdx` numbers from `rdi` to `rsi`: eight at a time here, or `otherwise` if they are fewer, or many.
-    fn few_numbers(&mut self, change: Change<'_>, otherwise: impl FnOnce(&mut Self)) {
-        let [other, head, done] = [(); 3].map(|()| self.emit.asm.label());
-        let (from, to) = (i32::from(change.from().size), i32::from(change.to().size));
-        let eight = |generator: &mut Self| {
-            generator.emit.load_lanes(change, Memory::At(RDI, 0));
-            generator.emit.change(change, V, u8::MAX);
-            generator.emit.store_lanes(change, Memory::At(RSI, 0), LANES);
-        };
-        self.emit.asm.compare(RDX, LANES as i32);
-        self.emit.asm.jump_if(If::Below, other);
-        self.emit.asm.compare(RDX, INLINE / to);
-        self.emit.asm.jump_if(If::Above, other);
-        self.emit.forget();
-        self.emit.asm.here(head);
-        eight(self);
-        self.emit.asm.add(RDI, LANES as i32 * from);
-        self.emit.asm.add(RSI, LANES as i32 * to);
-        self.emit.asm.subtract(RDX, LANES as i32);
-        self.emit.asm.compare(RDX, LANES as i32);
-        self.emit.asm.jump_if(If::NotBelow, head);
-        self.emit.asm.test(RDX);
-        self.emit.asm.jump_if(If::Zero, done);
-        // The last eight, of which some have been converted before.
-        self.emit.asm.subtract(RDX, LANES as i32);
-        self.emit.asm.multiply(RCX, RDX, from);
-        self.emit.asm.compute(Arithmetic::Add, RDI, RCX);
-        self.emit.asm.multiply(RCX, RDX, to);
-        self.emit.asm.compute(Arithmetic::Add, RSI, RCX);
-        eight(self);
-        self.emit.asm.jump(done);
-        self.emit.asm.here(other);
-        otherwise(self);
-        self.emit.asm.here(done);
-        self.emit.forget();
-    }
-
-    fn pointers(&self) -> (usize, usize) {
-        let (wire, native) = (self.emit.plan.wire().machine(), self.emit.plan.native().machine());
-        (wire.pointer.into(), native.pointer.into())
-    }
-
-    fn load_slot(&mut self, to: Reg, place: At, src: usize) {
-        let machine = self.emit.plan.wire().machine();
-        self.load_unsigned(to, machine.order, machine.pointer, at(place.src, src));
-    }
-
-    fn store_slot(&mut self, from: Reg, place: At, dst: usize) {
-        let machine = self.emit.plan.native().machine();
-        self.store_unsigned(from, machine.order, machine.pointer, at(place.dst, dst));
-    }
-
-    fn load_unsigned(&mut self, to: Reg, order: ByteOrder, size: u8, from: Memory) {
-        let size = usize::from(size);
-        match size > 1 && order != ByteOrder::NATIVE {
-            true => {
-                if size == 2 {
-                    self.emit.asm.set(to, 0);
-                }
-                self.emit.asm.load_reversed(to, from, size);
-            }
-            false => self.emit.asm.load(to, from, size),
-        }
-    }
-
-    fn store_unsigned(&mut self, from: Reg, order: ByteOrder, size: u8, to: Memory) {
-        let size = usize::from(size);
-        match size > 1 && order != ByteOrder::NATIVE {
-            true => self.emit.asm.store_reversed(to, from, size),
-            false => self.emit.asm.store(to, from, size),
-        }
-    }
 }
 
 /// Where the elements of a loop are.
 #[derive(Clone, Copy)]
-enum Start {
+pub(super) enum Start {
     /// In the record, from these offsets.
     Within { src: usize, dst: usize, count: usize },
     /// At `rdi` and `rsi`, as many as `rdx` says, which are some.
@@ -470,6 +155,6 @@ fn parts(length: usize, size: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Which byte goes to each place where numbers of so many bytes are reversed.
-fn reversal(width: usize) -> [u8; BLOCK] {
+pub(super) fn reversal(width: usize) -> [u8; BLOCK] {
     std::array::from_fn(|to| (to / width * width + width - 1 - to % width) as u8)
 }

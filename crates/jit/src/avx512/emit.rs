@@ -10,7 +10,8 @@
 //! | `zmm16` to `zmm19`, `k1`, `k7`, `rax` and others | whatever is at hand |
 //! | `zmm20` to `zmm31`, `k2` to `k6` | constants, until a call |
 
-use super::assembler::*;
+use super::assembler::{Assembler, Mark};
+use super::operand::*;
 use crate::call;
 use isoform_core::plan::Plan;
 use std::mem::offset_of;

@@ -8,11 +8,13 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `assembler` | instructions as bytes |
+//! | `operand`, `assembler` | instructions as bytes |
+//! | `collect` | what of a record or element is small |
 //! | `emit` | the words in which the others speak |
 //! | `block` | which bytes are put together, and how |
 //! | `number` | numbers into other numbers |
-//! | `array` | arrays, loops, strings |
+//! | `array` | arrays within the record, and loops |
+//! | `pointer` | strings and arrays behind pointers |
 //!
 //! Steps write different bytes, so their order is free, except that
 //! - blocks are stored first, since they clear what lies between their pieces;
@@ -21,22 +23,24 @@
 mod array;
 mod assembler;
 mod block;
+mod collect;
 mod emit;
 mod number;
+mod operand;
+mod pointer;
 
 use crate::call;
 use crate::generate::{CODE, Made, SHORT, is_short, pieces};
-use assembler::{ALL, Memory, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 use block::{Block, From, Group, Part, Piece, Space, Window};
+use collect::Collected;
 use emit::{ANY, At, BLOCK, Emit, V, at};
 use isoform_core::Plan;
 use isoform_core::plan::{Bytes, Step, Transform};
 use number::{Change, LANES};
+use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 
 /// So many bytes of an array become straight code.
 const STRAIGHT: usize = 2048;
-/// Runs of up to so many bytes are taken for fields.
-const FIELD: usize = 64;
 
 /// Whether this machine has the instructions.
 fn is_here() -> bool {
@@ -75,7 +79,8 @@ fn is_straight(steps: &[Step]) -> bool {
                 let (change, count) = (Change::Number(conversion), count * per);
                 number::is_known(conversion) && (count < LANES || is_inline(change, count))
             }
-            Transform::Symbols(_) | Transform::String | Transform::Each { .. } => false,
+            Transform::Symbols(symbols) => *count < LANES && is_short(symbols),
+            Transform::String | Transform::Each { .. } => false,
         },
         Step::Array(_) | Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => false,
     })
@@ -97,58 +102,6 @@ struct Generator<'a> {
     trying: bool,
     /// Whether something has been too much.
     full: bool,
-}
-
-/// What is done to the small fields of a record or element, and what remains to be done step by step.
-#[derive(Default)]
-struct Collected<'a> {
-    pieces: Vec<Piece<'a>>,
-    others: Vec<&'a Step>,
-}
-
-impl<'a> Collected<'a> {
-    fn add(&mut self, step: &'a Step) {
-        match step {
-            Step::Move { src, dst, len } if *len <= FIELD => self.place(*dst, *len, *src, false),
-            Step::Permute { width, swap, pairs } => {
-                pairs.iter().for_each(|&(src, dst)| self.place(dst, *width, src, *swap));
-            }
-            Step::Fill { dst, bytes } if bytes.len() <= SHORT => {
-                let from = match bytes {
-                    Bytes::Zero(_) => From::Zero,
-                    Bytes::Of(bytes) => From::Constant(bytes.clone()),
-                };
-                self.pieces.push(Piece { dst: *dst, length: bytes.len(), from });
-            }
-            Step::Elements { src, dst, count, transform, .. } => match transform {
-                Transform::Copy(size) if size * count <= FIELD => self.place(*dst, size * count, *src, false),
-                Transform::Swap { width, per } if width * per * count < BLOCK && BLOCK.is_multiple_of(*width) => {
-                    let numbers = (0..per * count).map(|index| index * width);
-                    numbers.for_each(|at| self.place(dst + at, *width, src + at, true));
-                }
-                Transform::Convert { conversion, per } if count * per < LANES && number::is_known(conversion) => {
-                    self.numbers(Change::Number(conversion), count * per, (*src, *dst));
-                }
-                Transform::Symbols(symbols) if *count < LANES && is_short(symbols) => {
-                    self.numbers(Change::Symbol(symbols), *count, (*src, *dst));
-                }
-                _ => self.others.push(step),
-            },
-            _ => self.others.push(step),
-        }
-    }
-
-    fn place(&mut self, dst: usize, length: usize, offset: usize, reversed: bool) {
-        self.pieces.push(Piece { dst, length, from: From::Place { offset, reversed } });
-    }
-
-    fn numbers(&mut self, change: Change<'a>, count: usize, (src, dst): (usize, usize)) {
-        let (from, to) = (usize::from(change.from().size), usize::from(change.to().size));
-        self.pieces.extend((0..count).map(|index| {
-            let from = From::Number { offset: src + index * from, change };
-            Piece { dst: dst + index * to, length: to, from }
-        }));
-    }
 }
 
 impl Generator<'_> {
@@ -343,7 +296,7 @@ impl Generator<'_> {
                     self.leave(step, place);
                 }
             }
-            Step::Array(array) if array::is_known(array) => self.array(step, array, place),
+            Step::Array(array) if pointer::is_known(array) => self.array(step, array, place),
             _ => self.leave(step, place),
         }
     }
@@ -377,7 +330,7 @@ impl Generator<'_> {
 
     /// Leaves a step to the interpreter, which may add blocks.
     fn leave(&mut self, step: &Step, place: At) {
-        self.emit.asm.copy(RDI, assembler::R13);
+        self.emit.asm.copy(RDI, R13);
         self.emit.asm.set(RSI, std::ptr::from_ref(step).addr() as u64);
         self.emit.asm.copy(RDX, place.src);
         self.emit.asm.copy(RCX, place.dst);

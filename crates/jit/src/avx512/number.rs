@@ -4,8 +4,8 @@
 //! floats lie side by side. Where one of them does not fit, or is only *unsure* to fit, the function ends: the
 //! interpreter finds that out.
 
-use super::assembler::*;
 use super::emit::{ANY, BLOCK, Emit, K, L, V, W, X};
+use super::operand::*;
 use crate::generate::{Kind, kind};
 use isoform_core::plan::{Conversion, Number, NumberClass, Symbols};
 use isoform_core::{ByteOrder, Faults};
@@ -163,18 +163,18 @@ impl Emit<'_> {
             }
             (false, true) => {
                 self.load_extended(came, from);
-                self.asm.vector(INTEGER_TO_DOUBLE, Width::V16, V.0, ANY.0, Vector(RAX.number()), (ALL, false), None);
+                self.asm.vector(INTEGER_TO_DOUBLE, Width::V16, V.0, ANY.0, Vector(RAX.0), (ALL, false), None);
             }
             _ if swapped(came) => {
                 self.asm.load_reversed(RAX, from, 4);
-                self.asm.vector(TO_VECTOR, Width::V16, V.0, 0, Vector(RAX.number()), (ALL, false), None);
+                self.asm.vector(TO_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
                 self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, V, (ALL, false), None);
             }
             _ => self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, from, (ALL, false), None),
         }
         // What becomes a float has become a double: nothing else is exact.
         if swapped(goes) {
-            self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.number()), (ALL, false), None);
+            self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
             return self.store_integer(goes, to, RAX);
         }
         self.store_part(to, V, 8);

@@ -1,0 +1,62 @@
+//! Which steps move, change or fill what is small, so that it is put together with what lies beside it.
+
+use super::block::{From, Piece};
+use super::emit::BLOCK;
+use super::number::{self, Change, LANES};
+use crate::generate::{SHORT, is_short};
+use isoform_core::plan::{Bytes, Step, Transform};
+
+/// Runs of up to so many bytes are taken for fields.
+const FIELD: usize = 64;
+
+/// What is done to the small fields of a record or element, and what remains to be done step by step.
+#[derive(Default)]
+pub(super) struct Collected<'a> {
+    pub(super) pieces: Vec<Piece<'a>>,
+    pub(super) others: Vec<&'a Step>,
+}
+
+impl<'a> Collected<'a> {
+    pub(super) fn add(&mut self, step: &'a Step) {
+        match step {
+            Step::Move { src, dst, len } if *len <= FIELD => self.place(*dst, *len, *src, false),
+            Step::Permute { width, swap, pairs } => {
+                pairs.iter().for_each(|&(src, dst)| self.place(dst, *width, src, *swap));
+            }
+            Step::Fill { dst, bytes } if bytes.len() <= SHORT => {
+                let from = match bytes {
+                    Bytes::Zero(_) => From::Zero,
+                    Bytes::Of(bytes) => From::Constant(bytes.clone()),
+                };
+                self.pieces.push(Piece { dst: *dst, length: bytes.len(), from });
+            }
+            Step::Elements { src, dst, count, transform, .. } => match transform {
+                Transform::Copy(size) if size * count <= FIELD => self.place(*dst, size * count, *src, false),
+                Transform::Swap { width, per } if width * per * count < BLOCK && BLOCK.is_multiple_of(*width) => {
+                    let numbers = (0..per * count).map(|index| index * width);
+                    numbers.for_each(|at| self.place(dst + at, *width, src + at, true));
+                }
+                Transform::Convert { conversion, per } if count * per < LANES && number::is_known(conversion) => {
+                    self.numbers(Change::Number(conversion), count * per, (*src, *dst));
+                }
+                Transform::Symbols(symbols) if *count < LANES && is_short(symbols) => {
+                    self.numbers(Change::Symbol(symbols), *count, (*src, *dst));
+                }
+                _ => self.others.push(step),
+            },
+            _ => self.others.push(step),
+        }
+    }
+
+    fn place(&mut self, dst: usize, length: usize, offset: usize, reversed: bool) {
+        self.pieces.push(Piece { dst, length, from: From::Place { offset, reversed } });
+    }
+
+    fn numbers(&mut self, change: Change<'a>, count: usize, (src, dst): (usize, usize)) {
+        let (from, to) = (usize::from(change.from().size), usize::from(change.to().size));
+        self.pieces.extend((0..count).map(|index| {
+            let from = From::Number { offset: src + index * from, change };
+            Piece { dst: dst + index * to, length: to, from }
+        }));
+    }
+}
