@@ -4,7 +4,6 @@
 //! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
 
 use super::conversion::Conversions;
-use super::engine::Engine;
 use super::{Faults, Native};
 use crate::message::Batch;
 use crate::native::Native as Plain;
@@ -105,8 +104,7 @@ impl Columns {
         let values = Buffer::new(structure.needs_check());
         let rules = <T as Plain<'static>>::rules(Rules::new()).required(NAME, name);
         let mut native = Native::new(Format::new(structure.into())?, rules);
-        // What runs on many fields at once is the interpreter.
-        (native.faults, native.engine) = (self.faults, Engine::Interpreter);
+        native.faults = self.faults;
         let (element, conversions) = (TypeId::of::<T>(), Conversions::default());
         self.columns.push(Stored { name: name.into(), element, native, conversions, values });
         Ok(Column { index: self.columns.len() - 1, element: PhantomData })
