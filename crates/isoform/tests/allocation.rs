@@ -223,15 +223,17 @@ fn batches_allocate_nothing() {
     }
     let mut registry = Registry::new();
     registry.register(Gappy::format()).unwrap();
-    let mut decoder = Decoder::<Gappy>::new();
-    let mut columns = Columns::new();
-    let value = columns.field::<f32>("value").unwrap();
-    let round = || {
-        let (batch, _) = Batch::parse(&bytes, &mut registry).unwrap();
-        assert_eq!(decoder.decode_many(&batch).unwrap().len(), 100);
-        columns.clear();
-        columns.append(&batch).unwrap();
-        assert_eq!(columns[value][99], 99.0);
-    };
-    assert_eq!(allocations(round), 0);
+    for engine in [Engine::Interpreter, Engine::Generated] {
+        let mut decoder = Decoder::<Gappy>::new().with_engine(engine);
+        let mut columns = Columns::new().with_engine(engine);
+        let value = columns.field::<f32>("value").unwrap();
+        let round = || {
+            let (batch, _) = Batch::parse(&bytes, &mut registry).unwrap();
+            assert_eq!(decoder.decode_many(&batch).unwrap().len(), 100);
+            columns.clear();
+            columns.append(&batch).unwrap();
+            assert_eq!(columns[value][99], 99.0);
+        };
+        assert_eq!(allocations(round), 0);
+    }
 }

@@ -4,7 +4,7 @@
 //! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
 
 use super::conversion::Conversions;
-use super::{Faults, Native};
+use super::{Engine, Faults, Native};
 use crate::message::Batch;
 use crate::native::Native as Plain;
 use crate::native::buffer::Buffer;
@@ -50,6 +50,7 @@ pub struct Columns {
     columns: Vec<Stored>,
     rows: usize,
     faults: Faults,
+    engine: Engine,
 }
 
 /// Which column it is, of the [`Columns`] that it was asked of.
@@ -81,6 +82,12 @@ impl Columns {
         self
     }
 
+    /// The same, with what converts the columns that are added from now on.
+    pub fn with_engine(mut self, engine: Engine) -> Columns {
+        self.engine = engine;
+        self
+    }
+
     /// Adds a column for the field of this name, which becomes a `T`: a number, a fixed array of numbers, a `#[repr(C)]`
     /// record or an enumeration.
     ///
@@ -104,7 +111,7 @@ impl Columns {
         let values = Buffer::new(structure.needs_check());
         let rules = <T as Plain<'static>>::rules(Rules::new()).required(NAME, name);
         let mut native = Native::new(Format::new(structure.into())?, rules);
-        native.faults = self.faults;
+        (native.faults, native.engine) = (self.faults, self.engine);
         let (element, conversions) = (TypeId::of::<T>(), Conversions::default());
         self.columns.push(Stored { name: name.into(), element, native, conversions, values });
         Ok(Column { index: self.columns.len() - 1, element: PhantomData })
