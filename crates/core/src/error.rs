@@ -87,6 +87,10 @@ codes! {
     Utf8 = 127 BadInput "not UTF-8";
     /// JSON or other text that is not a record of the format.
     Text = 130 BadInput "malformed text";
+    /// What came over a link is no frame, or one that may not come here.
+    Frame = 140 BadInput "malformed frame";
+    /// A connection does not begin as a link does, or was given up before it was one.
+    Handshake = 141 BadInput "not a link";
 
     /// A message is larger than this receiver accepts.
     MessageSize = 200 Limit "message too large";
@@ -98,6 +102,8 @@ codes! {
     Fields = 203 Limit "too many fields";
     /// A record, an array or an offset is larger than this machine or its format can address.
     Size = 204 Limit "too large to address";
+    /// More links, members or subscriptions than this node allows.
+    Peers = 205 Limit "too many peers";
 
     /// A field that the receiver marked as required is missing in what was sent.
     Required = 300 Mismatch "required field is missing";
@@ -126,6 +132,18 @@ codes! {
     UnknownFormat = 400 Unavailable "unknown format";
     /// The operating system refused to read or write.
     Io = 401 Unavailable "input/output";
+    /// Nothing came within the time that was given.
+    Deadline = 402 Unavailable "no answer in time";
+    /// Nobody answers at an address, or the link with a node has ended.
+    Unreachable = 403 Unavailable "cannot be reached";
+    /// The node that was asked has no channel of that name or identity.
+    NoSuchChannel = 404 Unavailable "no such channel";
+    /// The channel, source, sink or node was closed.
+    Closed = 405 Unavailable "closed";
+    /// At the address is another node than the one that was meant.
+    WrongNode = 406 Unavailable "another node";
+    /// The two nodes have a link already, and it stands.
+    Duplicate = 407 Unavailable "already linked";
 
     /// No field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";
@@ -135,6 +153,10 @@ codes! {
     BadRecord = 502 Usage "record contradicts its format";
     /// A source on the command line that cannot be understood or is not supported.
     Source = 503 Usage "cannot open source";
+    /// An address or a channel's id that cannot be understood.
+    Address = 504 Usage "not an address";
+    /// An address beyond this machine, where nothing would be encrypted, without the word that this is meant.
+    Insecure = 505 Usage "not without encryption";
 
     /// A defect of Isoform.
     Internal = 900 Internal "internal error";
