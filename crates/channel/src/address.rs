@@ -1,0 +1,190 @@
+//! Where a node is reached: a TCP port or a Unix socket.
+//!
+//! An address is text that was understood. Which channel is meant there is a matter of [`ChannelId`](crate::ChannelId),
+//! and connecting one of the sockets.
+
+use isoform::{Code, Error, Result};
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where a node is reached. Written `tcp:127.0.0.1:7000`, or just `127.0.0.1:7000`, and `unix:/tmp/x.sock`.
+///
+/// ```
+/// use isoform_channel::Address;
+/// let address: Address = "localhost:7000".parse()?;
+/// assert_eq!(address.to_string(), "tcp:127.0.0.1:7000");
+/// assert!(address.is_local());
+///
+/// let error = "river.example:7000".parse::<Address>().unwrap_err();
+/// assert!(error.to_string().starts_with("not an address: expected an IP address or localhost"));
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Address {
+    /// An IP address and a port; to listen at port 0 is to let the system choose one.
+    Tcp(SocketAddr),
+    /// The absolute path of a socket in the file system of this machine.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Whether only programs of this machine can be at the other end.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
+            Address::Unix(_) => true,
+        }
+    }
+
+    /// Refuses addresses beyond this machine, as nothing is encrypted; unless it was said that this is meant.
+    ///
+    /// # Errors
+    /// [`Code::Insecure`].
+    ///
+    /// ```
+    /// use isoform_channel::Address;
+    /// let everywhere: Address = "0.0.0.0:7000".parse()?;
+    /// assert_eq!(everywhere.permit(false).unwrap_err().code(), isoform::Code::Insecure);
+    /// everywhere.permit(true)?;
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn permit(&self, insecure: bool) -> Result<()> {
+        if insecure || self.is_local() {
+            return Ok(());
+        }
+        let why = "an address of this machine, such as 127.0.0.1:7000 or unix:/tmp/x.sock: on a network, others could \
+                   read and alter what is sent; who trusts them says so, by insecure(true) or --insecure";
+        Err(Error::new(Code::Insecure).expected(why).came(self))
+    }
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Address> {
+        match text.strip_prefix("unix:") {
+            Some(path) => unix(path).map_err(|expected| refused(expected, text)),
+            None => tcp(text.strip_prefix("tcp:").unwrap_or(text)).map_err(|expected| refused(expected, text)),
+        }
+    }
+}
+
+/// An address or an id that is not understood.
+pub(crate) fn refused(expected: impl fmt::Display, came: &str) -> Error {
+    Error::new(Code::Address).expected(expected).came(format_args!("{came:?}"))
+}
+
+/// Understands `HOST:PORT`, else says what was expected. Nobody is asked for the addresses of names: that could take
+/// long, and addresses also come from strangers.
+pub(crate) fn tcp(text: &str) -> Result<Address, &'static str> {
+    if let Ok(address) = text.parse() {
+        return Ok(Address::Tcp(address));
+    }
+    let (host, port) = text.rsplit_once(':').ok_or("HOST:PORT, tcp:HOST:PORT or unix:PATH")?;
+    if host.contains(':') && !host.ends_with(']') {
+        return Err("an IPv6 address in brackets and a port, such as [::1]:7000");
+    }
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.parse().ok().filter(|_| digits).ok_or("a port from 0 to 65535 after the last colon")?;
+    if !host.eq_ignore_ascii_case("localhost") {
+        return Err("an IP address or localhost, as names of other machines are not looked up, and a port");
+    }
+    Ok(Address::Tcp((Ipv4Addr::LOCALHOST, port).into()))
+}
+
+/// Understands the path of a socket, else says what was expected.
+pub(crate) fn unix(path: &str) -> Result<Address, &'static str> {
+    if !path.starts_with('/') || path.ends_with('/') {
+        return Err("the absolute path of a socket, such as /tmp/x.sock");
+    }
+    if path.contains(char::is_control) {
+        return Err("a path without control characters");
+    }
+    if path.len() > LONGEST_PATH {
+        return Err("the path of a socket, which the system wants to be short: at most 103 bytes");
+    }
+    Ok(Address::Unix(path.into()))
+}
+
+/// What fits everywhere, its terminating NUL included: Linux has room for 108 bytes, others for 104.
+const LONGEST_PATH: usize = 103;
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => write!(f, "tcp:{address}"),
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<String> {
+        Ok(text.parse::<Address>()?.to_string())
+    }
+
+    #[test]
+    fn addresses_are_printed_as_they_are_understood() {
+        for (text, printed) in [
+            ("tcp:127.0.0.1:7000", "tcp:127.0.0.1:7000"),
+            ("127.0.0.1:0", "tcp:127.0.0.1:0"),
+            ("LocalHost:65535", "tcp:127.0.0.1:65535"),
+            ("[::1]:7000", "tcp:[::1]:7000"),
+            ("unix:/tmp/a b:c.sock", "unix:/tmp/a b:c.sock"),
+        ] {
+            assert_eq!(parsed(text).unwrap(), printed);
+            assert_eq!(parsed(printed).unwrap(), printed);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_what_was_expected() {
+        let long = format!("unix:/{}", "x".repeat(LONGEST_PATH));
+        for (text, expected) in [
+            ("", "HOST:PORT"),
+            ("7000", "HOST:PORT"),
+            ("127.0.0.1", "HOST:PORT"),
+            ("127.0.0.1:", "a port from 0"),
+            ("127.0.0.1:65536", "a port from 0"),
+            ("localhost:65536", "a port from 0"),
+            ("localhost:+1", "a port from 0"),
+            ("::1", "an IPv6 address in brackets"),
+            ("fe80::beef", "an IPv6 address in brackets"),
+            ("[::1]", "an IPv6 address in brackets"),
+            ("[::x]:7000", "an IP address"),
+            ("river.example:7000", "an IP address or localhost"),
+            ("127.0.0.256:7000", "an IP address"),
+            ("unix:x.sock", "the absolute path"),
+            ("unix:/tmp/", "the absolute path"),
+            ("unix:", "the absolute path"),
+            ("unix:/tmp/\n", "a path without control"),
+            (&long, "the path of a socket, which the system wants"),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert_eq!(error.code(), Code::Address);
+            assert!(error.expectation().starts_with(expected), "{text:?}: {error}");
+            assert_eq!(error.actual(), format!("{text:?}"));
+        }
+        assert!(parsed(&long[..long.len() - 1]).is_ok());
+    }
+
+    #[test]
+    fn only_this_machine_is_permitted_unasked() {
+        for local in ["127.0.0.1:1", "127.8.9.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix:/tmp/x"] {
+            let address: Address = local.parse().unwrap();
+            address.permit(false).unwrap();
+        }
+        for remote in ["0.0.0.0:1", "[::]:1", "192.168.0.1:1", "[2001:db8::1]:1", "[::ffff:10.0.0.1]:1"] {
+            let address: Address = remote.parse().unwrap();
+            let error = address.permit(false).unwrap_err();
+            assert_eq!(error.code(), Code::Insecure);
+            assert!(error.to_string().contains("--insecure") && error.actual() == address.to_string());
+            address.permit(true).unwrap();
+        }
+    }
+}

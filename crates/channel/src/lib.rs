@@ -1,0 +1,23 @@
+//! Event channels: typed, direct from source to sink, and never silently lossy (`spec/channel.md`).
+//!
+//! This crate is sockets, threads and clocks around a protocol that has none of them. An [`Address`] says where a node
+//! is reached, a [`ChannelId`] which channel is meant there:
+//!
+//! ```
+//! # #[cfg(unix)] {
+//! use isoform_channel::{Address, ChannelId};
+//! let id: ChannelId = "iso://127.0.0.1:7000/river".parse()?;
+//! assert_eq!((id.name(), id.address()), ("river", &"127.0.0.1:7000".parse::<Address>()?));
+//! # }
+//! # Ok::<(), isoform::Error>(())
+//! ```
+//!
+//! It is for Unix so far; elsewhere it is empty.
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+mod address;
+mod id;
+
+pub use address::Address;
+pub use id::ChannelId;
