@@ -43,6 +43,7 @@
 //! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
 //! | [`Incoming`], [`Decoder`] | messages to records |
 //! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
+//! | [`Aligned`] | memory for bodies that come, where they can be used in place |
 //! | [`View`], [`text`] | fields of any message, by name or as text |
 //! | [`stream`], [`Registry`] | messages one after another, and the formats that are known |
 //! | [`Format`], [`plan`] and others | what everything is made of: see [`isoform_core`] |
@@ -66,7 +67,7 @@ pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
 pub use message::{Batch, Header, Incoming, Message};
 pub use native::scratch::Scratch;
-pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
+pub use native::{Aligned, Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};
 pub use registry::{Registry, Resolver};
 

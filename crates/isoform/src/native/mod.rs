@@ -6,9 +6,10 @@
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
 //! slots, `gather` collects a record and what it points at into the buffers of a message, `gaps` clears gaps there,
-//! `place` turns the offsets of a body into addresses, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file
-//! states what its proofs rest on.
+//! `place` turns the offsets of a body into addresses; `aligned`, `buffer` and `scratch` are memory. What is `unsafe` in
+//! this crate is here, and each file states what its proofs rest on.
 
+pub(crate) mod aligned;
 mod array;
 pub(crate) mod buffer;
 mod declare;
@@ -24,6 +25,7 @@ mod strided;
 #[cfg(test)]
 mod tests;
 
+pub use aligned::Aligned;
 pub use array::{Array, Slice};
 pub use declare::{Declared, Fields, Placed, deeper, enumeration, format, nested_rules, structure};
 pub use number::{Bf16, Char, Complex, F16, F128, Real};

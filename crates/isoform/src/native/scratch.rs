@@ -4,6 +4,7 @@
 //! Invariants: (1) `next..end` are unused bytes of the last chunk; (2) a chunk's memory does not move or go before
 //! [`Scratch::clear`], which nobody who borrows from it can call.
 
+use super::aligned::Line;
 use super::{MAX_ALIGN, Native, Str};
 use isoform_core::{Code, Error, Result};
 use std::cell::{Cell, RefCell};
@@ -16,10 +17,6 @@ pub struct Scratch {
     next: Cell<*mut u8>,
     left: Cell<usize>,
 }
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "memory for others")] [MaybeUninit<u8>; MAX_ALIGN]);
 
 const FIRST_CHUNK: usize = 4096;
 
