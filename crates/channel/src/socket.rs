@@ -1,0 +1,203 @@
+//! Connections: bytes read and written without ever waiting, over TCP and Unix sockets alike.
+//!
+//! How a connection comes about is a matter of [`crate::dial`] and [`crate::listener`], waiting one of [`crate::poll`],
+//! and what the bytes mean is left to the protocol.
+
+use isoform::{Code, Error, Result};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+use std::fmt;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The most slices that every system takes in one call.
+pub(crate) const MOST_SLICES: usize = 1024;
+
+/// What came of reading or writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// So many bytes were read or written, and maybe more can be.
+    Bytes(usize),
+    /// Nothing can be read or written now: wait until it is ready.
+    Blocked,
+    /// The other side has ended the connection.
+    Closed,
+}
+
+/// A connection. Whether its descriptor blocks does not matter: every call says that it does not want to wait.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    descriptor: OwnedFd,
+    peer: Box<str>,
+}
+
+impl Socket {
+    /// Takes over a connected descriptor; `peer` is what errors call the other side.
+    pub(crate) fn of(descriptor: impl Into<OwnedFd>, peer: impl fmt::Display) -> Socket {
+        let descriptor = descriptor.into();
+        // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
+        #[cfg(target_vendor = "apple")]
+        let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
+        Socket { descriptor, peer: peer.to_string().into() }
+    }
+
+    /// The other side, as it is called in errors.
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Reads what has come: into `first`, and when that is full into `second`.
+    ///
+    /// # Errors
+    /// [`Code::Io`], if the connection has broken.
+    pub(crate) fn read(&self, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
+        if first.is_empty() && second.is_empty() {
+            return Ok(Moved::Bytes(0));
+        }
+        let came = retry_on_intr(|| {
+            if second.is_empty() {
+                return rustix::net::recv(self, &mut *first, RecvFlags::DONTWAIT).map(|(came, _)| came);
+            }
+            let mut places = [IoSliceMut::new(first), IoSliceMut::new(second)];
+            let mut none = RecvAncillaryBuffer::default();
+            rustix::net::recvmsg(self, &mut places, &mut none, RecvFlags::DONTWAIT).map(|came| came.bytes)
+        });
+        match came {
+            Ok(0) => Ok(Moved::Closed),
+            came => self.moved(came, "reading from"),
+        }
+    }
+
+    /// Writes slices one after another, as much of them as goes, and no more than the first [`MOST_SLICES`].
+    ///
+    /// # Errors
+    /// [`Code::Io`], if the connection has broken.
+    pub(crate) fn write(&self, slices: &[IoSlice<'_>]) -> Result<Moved> {
+        let written = retry_on_intr(|| match slices {
+            [slice] => rustix::net::send(self, slice, WITHOUT_WAITING),
+            _ => {
+                let slices = &slices[..slices.len().min(MOST_SLICES)];
+                rustix::net::sendmsg(self, slices, &mut SendAncillaryBuffer::default(), WITHOUT_WAITING)
+            }
+        });
+        self.moved(written, "writing to")
+    }
+
+    fn moved(&self, result: rustix::io::Result<usize>, what: &str) -> Result<Moved> {
+        match result {
+            Ok(bytes) => Ok(Moved::Bytes(bytes)),
+            Err(Errno::AGAIN) => Ok(Moved::Blocked),
+            Err(Errno::PIPE) => Ok(Moved::Closed),
+            Err(error) => Err(Error::new(Code::Io).came(format_args!("{what} {}: {error}", self.peer))),
+        }
+    }
+
+    /// Ends the connection, so that whoever waits for it learns of it, here and there. What was written is still sent.
+    pub(crate) fn end(&self) {
+        // It fails if the other side was first.
+        _ = rustix::net::shutdown(self, Shutdown::Both);
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// And without the signal that would end a program whose peer is gone.
+#[cfg(not(target_vendor = "apple"))]
+const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+#[cfg(target_vendor = "apple")]
+const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixStream;
+
+    /// Two ends of a connection: over TCP, and over a Unix socket.
+    fn pairs() -> [(Socket, Socket); 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        let unix = UnixStream::pair().unwrap();
+        [(Socket::of(near, "far"), Socket::of(far, "near")), (Socket::of(unix.0, "far"), Socket::of(unix.1, "near"))]
+    }
+
+    /// Reads, waiting for the first byte.
+    fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
+        use crate::poll::{Interest, entry, wait};
+        wait(&mut [entry(socket, Interest::Read)], None)?;
+        socket.read(first, second)
+    }
+
+    #[test]
+    fn slices_are_written_in_a_row_and_scattered_where_they_are_read() {
+        for (near, far) in pairs() {
+            assert_eq!(far.read(&mut [0; 9], &mut [0; 9]).unwrap(), Moved::Blocked);
+            assert_eq!(far.read(&mut [0; 9], &mut []).unwrap(), Moved::Blocked);
+            let slices = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
+            assert_eq!(near.write(&slices).unwrap(), Moved::Bytes(11));
+            assert_eq!(near.write(&slices[..1]).unwrap(), Moved::Bytes(3));
+
+            let (mut first, mut second, mut rest) = ([0; 4], [0; 5], [0; 9]);
+            assert_eq!(read(&far, &mut first, &mut second).unwrap(), Moved::Bytes(9));
+            assert_eq!((&first, &second), (b"onet", b"wothr"));
+            assert_eq!(read(&far, &mut rest, &mut []).unwrap(), Moved::Bytes(5));
+            assert_eq!(&rest[..5], b"eeone");
+            assert_eq!(far.read(&mut [], &mut []).unwrap(), Moved::Bytes(0));
+        }
+    }
+
+    #[test]
+    fn more_slices_than_the_system_takes_are_for_another_call() {
+        for (near, _far) in pairs() {
+            let slices: Vec<_> = (0..MOST_SLICES + 1).map(|_| IoSlice::new(b"x")).collect();
+            assert_eq!(near.write(&slices).unwrap(), Moved::Bytes(MOST_SLICES));
+        }
+    }
+
+    #[test]
+    fn who_does_not_read_blocks_the_other() {
+        for (near, far) in pairs() {
+            let block = vec![7; 1 << 16];
+            let mut written = 0;
+            while let Moved::Bytes(bytes) = near.write(&[IoSlice::new(&block), IoSlice::new(&block)]).unwrap() {
+                written += bytes;
+            }
+            assert_eq!(near.write(&[IoSlice::new(&block)]).unwrap(), Moved::Blocked);
+            near.end();
+            let mut place = vec![0; 1 << 16];
+            while let Moved::Bytes(bytes) = read(&far, &mut place, &mut []).unwrap() {
+                assert!(bytes > 0 && place[..bytes].iter().all(|&byte| byte == 7));
+                written -= bytes;
+            }
+            assert_eq!(written, 0, "what was written before the end comes");
+        }
+    }
+
+    #[test]
+    fn an_end_is_told_and_ends_nobody() {
+        for (near, far) in pairs() {
+            drop(near);
+            assert_eq!(read(&far, &mut [0; 9], &mut []).unwrap(), Moved::Closed);
+            assert_eq!(read(&far, &mut [0; 9], &mut [0; 9]).unwrap(), Moved::Closed);
+            // The first of these may still go; then there is no signal, but an answer.
+            let ended = |_: &i32| !matches!(far.write(&[IoSlice::new(b"x")]), Ok(Moved::Bytes(_)));
+            assert!((0..1000).find(ended).is_some());
+        }
+    }
+
+    #[test]
+    fn a_broken_connection_is_an_error_that_names_the_other_side() {
+        let [(near, far), _] = pairs();
+        near.write(&[IoSlice::new(b"never read")]).unwrap();
+        assert_eq!(read(&far, &mut [0; 1], &mut []).unwrap(), Moved::Bytes(1));
+        drop(far);
+        let error = read(&near, &mut [0; 9], &mut []).unwrap_err();
+        assert_eq!(error.code(), Code::Io);
+        assert!(error.to_string().starts_with("input/output: reading from far: "), "{error}");
+    }
+}
