@@ -23,6 +23,8 @@ mod id;
 #[allow(dead_code, reason = "for the node, which comes next")]
 mod listener;
 #[allow(dead_code, reason = "for the node, which comes next")]
+mod nonce;
+#[allow(dead_code, reason = "for the node, which comes next")]
 mod poll;
 #[allow(dead_code, reason = "for the node, which comes next")]
 mod socket;

@@ -1,0 +1,28 @@
+//! Randomness: what makes the ids of nodes and the identities of channels unlike all others.
+
+use isoform::{Code, Error, Result};
+
+/// Sixteen random bytes of the operating system's.
+pub(crate) fn nonce() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(Error::new(Code::Io).came(format_args!("the system has no random bytes: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_is_another() {
+        let all: HashSet<_> = (0..1000).map(|_| nonce().unwrap()).collect();
+        assert_eq!(all.len(), 1000);
+        // Every bit is set in some, and not in others.
+        let (ones, zeros) =
+            all.iter().map(|it| u128::from_ne_bytes(*it)).fold((0, 0), |(or, nor), it| (or | it, nor | !it));
+        assert_eq!((ones, zeros), (u128::MAX, u128::MAX));
+    }
+}
