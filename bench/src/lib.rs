@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod case;
+pub mod channel;
 pub mod compiled;
 pub mod convert;
 pub mod evolve;
@@ -27,6 +28,7 @@ pub mod send;
 pub mod workload;
 
 pub use case::Case;
+pub use channel::Measure;
 pub use measure::Effort;
 pub use options::{Group, Options};
 pub use peers::Peers;
@@ -45,6 +47,10 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
     let peers = if wanted { Peers::new()? } else { Peers::default() };
     peers.skipped.iter().try_for_each(|(peer, install)| line(Line::skipped(peer, install)))?;
     for group in &options.groups {
+        if *group == Group::Channel {
+            channel::run(options, &mut line)?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -59,6 +65,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
+                Group::Channel => {}
             }
         }
     }

@@ -9,6 +9,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(unix)]
+    if words == [isoform_bench::channel::PARTNER] {
+        return outcome(isoform_bench::channel::serve());
+    }
     let mut out = io::stdout();
     if words.iter().any(|word| word == "--help" || word == "-h") {
         return outcome(write!(out, "{}", options::HELP).map_err(Into::into));

@@ -13,13 +13,15 @@ pub struct Effort {
     pub batch: u64,
     /// Places within a page at which buffers begin.
     pub placements: usize,
+    /// So many small events go to another process in a batch.
+    pub events: u32,
 }
 
 impl Effort {
     /// Enough for medians that two runs agree on.
-    pub const FULL: Effort = Effort { rounds: 31, batch: 50_000, placements: 8 };
+    pub const FULL: Effort = Effort { rounds: 31, batch: 50_000, placements: 8, events: 100_000 };
     /// Enough to see that everything runs.
-    pub const QUICK: Effort = Effort { rounds: 3, batch: 10_000, placements: 2 };
+    pub const QUICK: Effort = Effort { rounds: 3, batch: 10_000, placements: 2, events: 2_000 };
 }
 
 /// Something that is measured: runs so many times on the buffers of a place.
@@ -44,6 +46,21 @@ impl FromIterator<f64> for Times {
     }
 }
 
+impl IntoIterator for Times {
+    type Item = f64;
+    type IntoIter = std::vec::IntoIter<f64>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Extend<f64> for Times {
+    fn extend<I: IntoIterator<Item = f64>>(&mut self, times: I) {
+        self.0.extend(times);
+    }
+}
+
 impl Times {
     /// The median.
     pub fn median(&self) -> f64 {
@@ -58,6 +75,11 @@ impl Times {
     /// What nine of ten batches stay below.
     pub fn p90(&self) -> f64 {
         self.at(0.9)
+    }
+
+    /// What all but one of a hundred stay below.
+    pub fn p99(&self) -> f64 {
+        self.at(0.99)
     }
 
     /// The median of how many times longer this took than `other`, batch by batch.

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{Case, Effort, Result, Workload};
+use crate::{Case, Effort, Measure, Result, Workload};
 use std::path::PathBuf;
 
 /// What is measured.
@@ -18,10 +18,12 @@ pub enum Group {
     Evolve,
     /// Many small messages at once.
     Batch,
+    /// Events from one program to another.
+    Channel,
 }
 
 impl Group {
-    /// All of them.
+    /// What is measured unless something else is asked for.
     pub const ALL: &[Group] =
         &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve, Group::Batch];
 
@@ -34,6 +36,7 @@ impl Group {
             Group::Generate => "generate",
             Group::Evolve => "evolve",
             Group::Batch => "batch",
+            Group::Channel => "channel",
         }
     }
 }
@@ -47,6 +50,8 @@ pub struct Options {
     pub workloads: Vec<Workload>,
     /// Where they make sense.
     pub cases: Vec<Case>,
+    /// Of the group `channel`, which has neither workloads nor cases.
+    pub measures: Vec<Measure>,
     /// How long.
     pub effort: Effort,
     /// Lines of JSON instead of a table.
@@ -57,6 +62,8 @@ pub struct Options {
     pub report: Option<PathBuf>,
     /// Make the report of the lines that are there already, and measure nothing.
     pub again: bool,
+    /// What other processes run: this program.
+    pub program: PathBuf,
 }
 
 /// How to call it.
@@ -86,25 +93,29 @@ impl Options {
             groups: vec![],
             workloads: vec![],
             cases: vec![],
+            measures: vec![],
             effort: Effort::FULL,
             json: false,
             peers: true,
             report: None,
             again: false,
+            program: std::env::current_exe()?,
         };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             let group = Group::ALL.iter().find(|group| group.name() == word);
             let case = Case::ALL.iter().find(|case| case.name() == word);
-            match (&*word, group, case, Workload::all().into_iter().find(|workload| workload.name == word)) {
+            let measure = Measure::ALL.iter().find(|measure| measure.name() == word);
+            match (&*word, group, case, measure, Workload::all().into_iter().find(|workload| workload.name == word)) {
                 ("--json", ..) => options.json = true,
                 ("--report", ..) => options.report = Some(words.next().ok_or("--report needs a directory")?.into()),
                 ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,
                 (_, Some(group), ..) => options.groups.push(*group),
-                (_, _, Some(case), _) => options.cases.push(*case),
-                (_, _, _, Some(workload)) => options.workloads.push(workload),
+                (_, _, Some(case), ..) => options.cases.push(*case),
+                (_, _, _, Some(measure), _) => options.measures.push(*measure),
+                (.., Some(workload)) => options.workloads.push(workload),
                 _ => return Err(format!("there is no group, workload, case or option {word:?}\n\n{HELP}").into()),
             }
         }
@@ -112,13 +123,16 @@ impl Options {
             return Err("--again needs a --report".into());
         }
         if options.groups.is_empty() {
-            options.groups = Group::ALL.to_vec();
+            options.groups = if options.measures.is_empty() { Group::ALL.to_vec() } else { vec![Group::Channel] };
         }
         if options.workloads.is_empty() {
             options.workloads = Workload::all();
         }
         if options.cases.is_empty() {
             options.cases = Case::ALL.to_vec();
+        }
+        if options.measures.is_empty() {
+            options.measures = Measure::ALL.to_vec();
         }
         Ok(options)
     }

@@ -10,17 +10,22 @@ pub struct Line(Map<String, Value>);
 impl Line {
     /// A line of this group and workload.
     pub fn new(group: &str, workload: &str) -> Line {
-        Line(Map::new()).word("group", group).word("workload", workload)
+        Line::of(group).word("workload", workload)
+    }
+
+    /// A line of this group, which has no workloads.
+    pub fn of(group: &str) -> Line {
+        Line(Map::new()).word("group", group)
     }
 
     /// A line that says what all others hold for.
     pub fn about(machine: &str) -> Line {
-        Line(Map::new()).word("group", "about").word("machine", machine)
+        Line::of("about").word("machine", machine)
     }
 
     /// A line for a peer that was not measured, and what would bring it here.
     pub fn skipped(peer: &str, install: &str) -> Line {
-        Line(Map::new()).word("group", "skipped").word("peer", peer).word("install", install)
+        Line::of("skipped").word("peer", peer).word("install", install)
     }
 
     /// Reads what [`json`](Line::json) has written.
@@ -153,6 +158,24 @@ const GENERATE: Columns = Columns {
     ],
 };
 
+const CHANNEL: Columns = Columns {
+    title: "channel: ns of a round trip, or of an event on its way; x: times the bare socket (raw), times ZeroMQ (zmq)",
+    words: &["measure", "transport", "case"],
+    figures: &[
+        ("bytes", "bytes", false),
+        ("cores", "cores", false),
+        ("p50", "p50_ns", false),
+        ("p99", "p99_ns", false),
+        ("per s", "per_s", false),
+        ("raw p50", "raw_p50_ns", false),
+        ("raw p99", "raw_p99_ns", false),
+        ("raw per s", "raw_per_s", false),
+        ("x raw", "ratio", true),
+        ("zmq per s", "zeromq_per_s", false),
+        ("x zmq", "zeromq_ratio", true),
+    ],
+};
+
 /// Prints lines as they come.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -171,6 +194,7 @@ impl Table {
             "generate" => &GENERATE,
             "evolve" => &EVOLVE,
             "batch" => &BATCH,
+            "channel" => &CHANNEL,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

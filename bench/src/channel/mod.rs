@@ -1,0 +1,72 @@
+//! The group `channel`: what it costs that an event goes from one program to another, beside a bare socket and ZeroMQ.
+//!
+//! Two processes: this one, which takes the times, and a [`partner`], the same program again. Every [`Way`](ends::Way) of
+//! getting an event across has an end in both; in short rounds they take [`turns`], with the same number of events of
+//! the same size. `raw` is what a program would write that has a socket and one kind of record; `zeromq` is PUB and SUB of
+//! libzmq.
+//!
+//! Everything is measured with both processes on one core, where nothing but the work counts, and where the system puts
+//! them, where waking the other core is most of a round trip.
+
+#[cfg(unix)]
+mod cores;
+#[cfg(unix)]
+mod ends;
+#[cfg(unix)]
+mod partner;
+#[cfg(unix)]
+mod raw;
+#[cfg(unix)]
+mod turns;
+#[cfg(unix)]
+mod zeromq;
+
+use crate::{Line, Options, Result};
+#[cfg(unix)]
+pub use partner::{PARTNER, serve};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// An event, and the answer to it.
+    Rtt,
+    /// Small events, one after another.
+    Rate,
+    /// Events of a megabyte.
+    Bandwidth,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: &[Measure] = &[Measure::Rtt, Measure::Rate, Measure::Bandwidth];
+
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Rtt => "rtt",
+            Measure::Rate => "rate",
+            Measure::Bandwidth => "bandwidth",
+        }
+    }
+}
+
+/// Measures what was asked for.
+///
+/// # Errors
+/// If an event is lost or wrong, a process cannot be started, or `line` fails.
+#[cfg(unix)]
+pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    if options.peers && zeromq::Library::open().is_err() {
+        line(Line::skipped("ZeroMQ", "apt-get install libzmq5"))?;
+    }
+    turns::run(options, line)
+}
+
+/// Says that there is nothing to measure.
+///
+/// # Errors
+/// If `line` fails.
+#[cfg(not(unix))]
+pub fn run(_: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    line(Line::skipped("channels", "a system with Unix sockets"))
+}

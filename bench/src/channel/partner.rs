@@ -1,0 +1,110 @@
+//! The process at the other end: this program again, which is told over its standard input what to do, a line at a time,
+//! and answers in lines on its standard output. If it fails, it says why and ends, so that nobody waits for it.
+
+use super::ends::{Far, Transport, Way};
+use crate::Result;
+use std::io::{self, BufRead, BufReader, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The word with which this program is called to be a partner.
+pub const PARTNER: &str = "channel-partner";
+
+/// What an answer begins with if something went wrong.
+const FAILED: &str = "failed: ";
+
+/// Another process.
+pub(super) struct Partner {
+    child: Child,
+    told: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Partner {
+    /// Starts one, on the cores of this thread.
+    pub(super) fn start(program: &Path) -> Result<Partner> {
+        let mut command = Command::new(program);
+        let mut child = command.arg(PARTNER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (told, answers) = (child.stdin.take(), child.stdout.take());
+        let (told, answers) = told.zip(answers).ok_or("a process without pipes")?;
+        Ok(Partner { child, told, answers: BufReader::new(answers) })
+    }
+
+    /// Tells it something, and waits until it has begun, or done it if that is quick.
+    pub(super) fn tell(&mut self, words: &str) -> Result<()> {
+        writeln!(self.told, "{words}")?;
+        self.answer().map(drop)
+    }
+
+    /// Its next answer.
+    pub(super) fn answer(&mut self) -> Result<String> {
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer)?;
+        match answer.strip_prefix(FAILED) {
+            Some(error) => Err(format!("the other process: {}", error.trim_end()).into()),
+            None if answer.is_empty() => Err("the other process has ended".into()),
+            None => Ok(answer.trim_end().into()),
+        }
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        // It may be waiting for something that will not come any more.
+        let _ = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+/// What the partner does, until its standard input ends.
+///
+/// # Errors
+/// If something goes wrong, after having said so.
+pub fn serve() -> Result<()> {
+    let mut service = Service::default();
+    for line in io::stdin().lines() {
+        if let Err(error) = service.obey(&line?) {
+            answer(&format!("{FAILED}{}", error.to_string().replace('\n', " ")))?;
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn answer(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// The ends that were opened.
+#[derive(Default)]
+struct Service(Vec<(Way, Box<dyn Far>)>);
+
+impl Service {
+    fn obey(&mut self, line: &str) -> Result<()> {
+        match *line.split(' ').collect::<Vec<_>>() {
+            ["connect", way, transport, bytes, address] => {
+                let way = Way::parse(way)?;
+                self.0.push((way, way.connect(Transport::parse(transport)?, bytes.parse()?, address)?));
+                answer("connected")
+            }
+            [deed @ ("echo" | "receive"), way, first, end] => {
+                let (far, steps) = (self.far(way)?, Range { start: first.parse()?, end: end.parse()? });
+                answer("ready")?;
+                match deed {
+                    "echo" => far.echo(steps)?,
+                    _ => far.receive(steps)?,
+                }
+                answer("done")
+            }
+            _ => Err(format!("it was told {line:?}").into()),
+        }
+    }
+
+    fn far(&mut self, way: &str) -> Result<&mut dyn Far> {
+        let way = Way::parse(way)?;
+        let (_, far) = self.0.iter_mut().find(|(other, _)| *other == way).ok_or("nothing is connected so")?;
+        Ok(far.as_mut())
+    }
+}
