@@ -1,7 +1,7 @@
 //! The group `channel`: what it costs that an event goes from one program to another, beside a bare socket and ZeroMQ.
 //!
-//! Two processes: this one, which takes the times, and a [`partner`], the same program again. Every [`Way`](ends::Way) of
-//! getting an event across has an end in both; in short rounds they take [`turns`], with the same number of events of
+//! Two processes: this one, which takes the times, and a `partner`, the same program again. Every `Way` of
+//! getting an event across has an end in both; in short rounds they take `turns`, with the same number of events of
 //! the same size. `raw` is what a program would write that has a socket and one kind of record; `zeromq` is PUB and SUB of
 //! libzmq.
 //!
