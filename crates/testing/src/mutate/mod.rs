@@ -2,20 +2,22 @@
 //!
 //! [`mutate`] changes headers, slots, lengths, truths and symbols in bodies; numbers, names, fields and structures in
 //! descriptions, mostly with the token that follows, so that the mutant is not refused for its hash; and the order of
-//! messages. [`mutate_text`] does the same to JSON. What a mutant is depends on the stream and on [`Random`] only, so that
-//! whatever fails can be made again.
+//! messages. [`mutate_text`] does the same to JSON, and [`mutate_link`] to what one side of a link says. What a mutant is
+//! depends on its input and on [`Random`] only, so that whatever fails can be made again.
 //!
-//! A stream is taken apart in `stream`, a description in `description`, a body in `places`; beside each stand its edits.
+//! A stream is taken apart in `stream`, a link in `link`, a description in `description`, a body in `places`; beside each stand its edits.
 
 mod body;
 mod bytes;
 mod description;
 mod format;
+mod link;
 mod places;
 mod random;
 mod stream;
 mod text;
 
+pub use link::mutate_link;
 pub use places::{Place, What, places};
 pub use random::Random;
 pub use stream::stream_of;
