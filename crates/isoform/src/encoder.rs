@@ -1,11 +1,13 @@
 //! From records to messages.
 
-use crate::message::Message;
+use crate::message::{Message, Shared};
 use crate::native::gather::Gather;
+use crate::native::kept::Kept;
 use crate::native::scratch::Scratch;
 use crate::{Format, Record, Result};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Makes messages of records, without converting them: what can be sent from where it lies is only referred to.
 ///
@@ -102,6 +104,25 @@ impl<T: Record> Encoder<T> {
         let native = scratch.put(make(scratch)?)?;
         // SAFETY: as above; the record and what it borrows from the scratch stay there while the message is borrowed.
         unsafe { self.gather.gather((&raw const *native).cast(), false) }
+    }
+
+    /// The body of a record, which it keeps: to be sent to many, later, or from another thread. Nothing of 1024 bytes or
+    /// more is copied, but for what [`encode`](Encoder::encode) copies too: strings of records that own them, and records
+    /// with gaps. See [`Shared`].
+    ///
+    /// # Errors
+    /// As [`encode`](Encoder::encode).
+    pub fn encode_shared<R>(&mut self, record: Arc<R>) -> Result<Shared>
+    where
+        R: Record<Kind = T> + Send + Sync + 'static,
+    {
+        self.scratch.clear();
+        let native = (&raw const *record.native(&self.scratch)?).cast();
+        // SAFETY: by Native's promise (1, 2), `native` is a record of the format that its type declares, with valid slots,
+        // and has no interior mutability (3). It is good for as long as the record and the scratch can be referred to, since
+        // `native` was given such references for whatever lifetime, and nothing has happened to them since.
+        let body = unsafe { Kept::record(&mut self.gather, native, record, &mut self.scratch)? };
+        Ok(Shared::new(self.gather.format().clone(), body))
     }
 
     /// As [`encode`](Encoder::encode), of a record whose gaps are zeros already: it can go by reference as if it had none.

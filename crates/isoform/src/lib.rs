@@ -41,6 +41,7 @@
 //! | [`Str`], [`Slice`], [`Array`], [`Ref`] | borrowed parts of records: sent by reference, received in place |
 //! | [`Strided`] | arrays whose elements do not lie side by side: gathered when they are sent |
 //! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
+//! | [`Shared`] | bodies of messages that are kept, or sent to many |
 //! | [`Incoming`], [`Decoder`] | messages to records |
 //! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
 //! | [`Aligned`] | memory for bodies that come, where they can be used in place |
@@ -65,7 +66,7 @@ pub use decoder::{Column, Columns, Decoder, Engine};
 pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
-pub use message::{Batch, Header, Incoming, Message};
+pub use message::{Batch, Header, Incoming, Message, Shared};
 pub use native::scratch::Scratch;
 pub use native::{Aligned, Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};

@@ -9,6 +9,7 @@ use isoform::{
 };
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 struct Counting;
 
@@ -49,6 +50,12 @@ fn allocations(mut round: impl FnMut()) -> usize {
     let before = ALLOCATIONS.with(Cell::get);
     (0..100).for_each(|_| round());
     ALLOCATIONS.with(Cell::get) - before
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Full {
+    value: f64,
 }
 
 #[derive(Record, Clone)]
@@ -109,6 +116,21 @@ fn encoding_allocates_nothing() {
     let owned = Owned { name: "name".into(), parts, values };
     let mut encoder = Encoder::new();
     assert_eq!(allocations(|| writer.write(&encoder.encode(&owned).unwrap()).unwrap()), 0);
+}
+
+/// A body that is kept has a place for itself and one for the list of its parts; one more if something was copied, which
+/// grows. Long strings take their memory along.
+#[test]
+fn bodies_that_are_kept_allocate_what_they_keep() {
+    let (mut encoder, full) = (Encoder::new(), Arc::new(Full { value: 1.5 }));
+    assert_eq!(allocations(|| drop(encoder.encode_shared(full.clone()).unwrap())), 200);
+    let (mut encoder, gappy) = (Encoder::new(), Arc::new(Gappy { flag: true, value: 1.0 }));
+    assert_eq!(allocations(|| drop(encoder.encode_shared(gappy.clone()).unwrap())), 300);
+    for (text, expected) in [(4, 300), (2000, 500)] {
+        let owned = Owned { name: "n".repeat(text), parts: Vec::new(), values: vec![0.5; 1000] };
+        let (mut encoder, owned) = (Encoder::new(), Arc::new(owned));
+        assert_eq!(allocations(|| drop(encoder.encode_shared(owned.clone()).unwrap())), expected);
+    }
 }
 
 #[test]

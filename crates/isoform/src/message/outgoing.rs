@@ -1,6 +1,7 @@
 //! A message to be sent: a header and a body in several buffers.
 
-use super::{ALIGNMENT, HEADER};
+use super::{ALIGNMENT, HEADER, Shared};
+use crate::Aligned;
 use crate::stream::write_pieces;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::fmt;
@@ -55,6 +56,22 @@ impl<'a> Message<'a> {
     pub fn body(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let first = self.segments.first().map(|first| &first[HEADER..]);
         first.into_iter().chain(self.segments[1..].iter().map(|segment| &**segment)).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Bytes of the body alone.
+    pub fn body_len(&self) -> usize {
+        self.body_length
+    }
+
+    /// A copy of its body, to be kept or sent to many.
+    ///
+    /// # Errors
+    /// [`Code::Size`] if there is no memory for it.
+    pub fn to_shared(&self) -> Result<Shared> {
+        let mut body = Aligned::new();
+        body.try_reserve(self.body_length)?;
+        self.body().for_each(|bytes| body.extend_from_slice(bytes));
+        Shared::of_body(self.format, body)
     }
 
     /// Bytes of header and body, without padding.

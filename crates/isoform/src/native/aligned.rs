@@ -125,11 +125,13 @@ impl Aligned {
     }
 
     /// Where its bytes begin.
+    #[inline]
     pub(super) fn start(&mut self) -> *mut u8 {
         self.lines.as_mut_ptr().cast()
     }
 
     /// Where its bytes end, and those that are reserved begin.
+    #[inline]
     pub(super) fn end(&mut self) -> *mut u8 {
         // SAFETY: by (1) this is within its memory, or at its end.
         unsafe { self.start().add(self.length) }
@@ -139,6 +141,7 @@ impl Aligned {
     ///
     /// # Safety
     /// So many were reserved, and have been initialised.
+    #[inline]
     pub(super) unsafe fn advance(&mut self, written: usize) {
         self.length += written;
         self.initialised = self.initialised.max(self.length); // (1)

@@ -11,14 +11,16 @@
 //! 2. An [`Outline`] made from a structure has its sizes and offsets: the slots and gaps that it lists are inside, and a
 //!    mask is that of the gaps beside it, and of records or elements that are as large.
 //! 3. `segments` and `pieces` are emptied before every use, and what they refer to leaves only within a [`Message`],
-//!    whose lifetime is that of the borrow of (1).
+//!    whose lifetime is that of the borrow of (1), or as bytes of which `kept` holds what they are in.
 
+use super::aligned::Aligned;
 use super::gaps::clear;
 use super::outline::{Block, Elements, Gap, Gaps, Length, Outline, SlotKind};
 use crate::message::Message;
 use isoform_core::message::{HEADER, Header};
 use isoform_core::{Code, Error, Format, Machine, Result};
 use std::io::IoSlice;
+use std::mem;
 use std::ops::Range;
 use std::ptr::with_exposed_provenance;
 use std::slice;
@@ -36,7 +38,7 @@ pub(crate) struct Gather {
     outline: Outline,
     way: Way,
     /// The header, then what is copied.
-    copied: Vec<u8>,
+    copied: Aligned,
     pieces: Vec<Piece>,
     segments: Vec<IoSlice<'static>>,
 }
@@ -95,8 +97,15 @@ impl Gather {
     pub(crate) fn new(format: &Format) -> Gather {
         let outline = Outline::new(format.structure());
         let way = Way::of(&outline);
-        let copied = Header::new(format.token(), outline.size as u64).to_bytes().to_vec();
-        Gather { format: format.clone(), outline, way, copied, pieces: Vec::new(), segments: Vec::new() }
+        let copied = Header::new(format.token(), outline.size as u64).to_bytes();
+        Gather {
+            format: format.clone(),
+            outline,
+            way,
+            copied: Aligned::from(&copied[..]),
+            pieces: Vec::new(),
+            segments: Vec::new(),
+        }
     }
 
     pub(crate) fn format(&self) -> &Format {
@@ -112,6 +121,41 @@ impl Gather {
     /// As (1) above says, for as long as the message lives; if `clean`, bytes of gaps are initialised.
     #[inline]
     pub(crate) unsafe fn gather<'m>(&'m mut self, record: *const u8, clean: bool) -> Result<Message<'m>> {
+        // SAFETY: promised.
+        let length = unsafe { self.fill(record, clean)? };
+        Ok(Message::new(&self.format, length, &self.segments))
+    }
+
+    /// The message of a record, and the memory in which what had to be copied of its body is: nobody else's, so that the
+    /// bytes of the body may be used when the message is gone.
+    ///
+    /// # Errors
+    /// As `gather`.
+    ///
+    /// # Safety
+    /// As (1) above says, for as long as bytes of the body are used; and for so long that memory stays as it is.
+    pub(super) unsafe fn gather_apart<'m>(&'m mut self, record: *const u8) -> Result<(Aligned, Message<'m>)> {
+        let mut copied = Aligned::new();
+        let apart = matches!(self.way, Way::Copied | Way::Walked);
+        if apart {
+            copied.try_reserve(HEADER + self.outline.size)?;
+            copied.extend_from_slice(&self.copied[..HEADER]);
+            mem::swap(&mut self.copied, &mut copied);
+        }
+        // SAFETY: promised. Bytes do not move when the vectors that they are in change places (3).
+        let length = unsafe { self.fill(record, false) };
+        if apart {
+            mem::swap(&mut self.copied, &mut copied);
+        }
+        Ok((copied, Message::new(&self.format, length?, &self.segments)))
+    }
+
+    /// Makes `segments` those of the record's message, and returns how long its body is.
+    ///
+    /// # Safety
+    /// As `gather`.
+    #[inline]
+    unsafe fn fill(&mut self, record: *const u8, clean: bool) -> Result<usize> {
         self.segments.clear(); // (3)
         let size = self.outline.size;
         let length = match &self.way {
@@ -150,7 +194,7 @@ impl Gather {
                 size
             }
         };
-        Ok(Message::new(&self.format, length, &self.segments))
+        Ok(length)
     }
 
     /// # Safety
@@ -190,7 +234,7 @@ struct Walk<'g> {
     body: usize,
     /// Where in `copied` the piece begins that is not closed yet.
     open: usize,
-    copied: &'g mut Vec<u8>,
+    copied: &'g mut Aligned,
     pieces: &'g mut Vec<Piece>,
 }
 
@@ -385,14 +429,14 @@ pub(super) unsafe fn count(block: &Block, record: *const u8) -> Result<usize> {
 /// # Safety
 /// `source` points at `count` elements of `stride` bytes, initialised except in these gaps, which are inside.
 #[inline]
-unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usize, gaps: Option<&Gaps>) -> Result<()> {
+unsafe fn append(to: &mut Aligned, source: *const u8, count: usize, stride: usize, gaps: Option<&Gaps>) -> Result<()> {
     let length = count * stride;
-    to.try_reserve(length).map_err(|_| Error::new(Code::Size).came(format_args!("{length} bytes")))?;
+    to.try_reserve(length)?;
     // SAFETY: there is room for `length` bytes; the source is there and elsewhere. By (2) the mask is that of these gaps:
     // it copies what is initialised, and zeros for the rest. Without one, this copies whatever is in the gaps without
     // looking at it, and overwrites it then. So all of the new length is initialised.
     unsafe {
-        let start = to.as_mut_ptr().add(to.len());
+        let start = to.end();
         match gaps.and_then(|gaps| gaps.mask.as_deref()) {
             Some(mask) => {
                 debug_assert_eq!(mask.size(), stride);
@@ -403,7 +447,7 @@ unsafe fn append(to: &mut Vec<u8>, source: *const u8, count: usize, stride: usiz
                 clear(start, count, stride, gaps.map_or(&[], |gaps| &gaps.list));
             }
         }
-        to.set_len(to.len() + length);
+        to.advance(length);
     }
     Ok(())
 }

@@ -5,9 +5,9 @@
 //! records: safe pointers whose slots in memory are plain addresses. [`Strided`] arrays become some when they are sent.
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
-//! slots, `gather` collects a record and what it points at into the buffers of a message, `gaps` clears gaps there,
-//! `place` turns the offsets of a body into addresses; `aligned`, `buffer` and `scratch` are memory. What is `unsafe` in
-//! this crate is here, and each file states what its proofs rest on.
+//! slots, `gather` collects a record and what it points at into the buffers of a message, `kept` owns what such buffers
+//! refer to, `gaps` clears gaps there, `place` turns the offsets of a body into addresses; `aligned`, `buffer` and
+//! `scratch` are memory. What is `unsafe` in this crate is here, and each file states what its proofs rest on.
 
 pub(crate) mod aligned;
 mod array;
@@ -15,6 +15,7 @@ pub(crate) mod buffer;
 mod declare;
 mod gaps;
 pub(crate) mod gather;
+pub(crate) mod kept;
 mod number;
 pub(crate) mod outline;
 pub(crate) mod place;

@@ -18,6 +18,10 @@ pub struct Scratch {
     left: Cell<usize>,
 }
 
+/// Memory of a scratch that is not one any more. It does not move or go before this is dropped (2).
+#[derive(Default)]
+pub(super) struct Lowered(#[expect(dead_code, reason = "memory for others")] Vec<Vec<Line>>);
+
 const FIRST_CHUNK: usize = 4096;
 
 // SAFETY: the pointer is to memory that it owns.
@@ -41,6 +45,17 @@ impl Scratch {
             self.next.set(chunk.as_mut_ptr().cast());
             self.left.set(chunk.capacity() * MAX_ALIGN);
         }
+    }
+
+    /// Whether an address is in memory that is in use.
+    pub(super) fn holds(&self, place: *const u8) -> bool {
+        let bytes = |chunk: &Vec<Line>| chunk.as_ptr().addr()..chunk.as_ptr().addr() + chunk.capacity() * MAX_ALIGN;
+        self.chunks.borrow().iter().any(|chunk| bytes(chunk).contains(&place.addr()))
+    }
+
+    /// Gives its memory away, with all that is there.
+    pub(super) fn give_up(&mut self) -> Lowered {
+        Lowered(std::mem::take(self).chunks.into_inner())
     }
 
     /// A place for a value.

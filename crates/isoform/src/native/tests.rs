@@ -3,13 +3,16 @@
 
 use super::buffer::Buffer;
 use super::gather::{Gather, count};
+use super::kept::Kept;
 use super::outline::{Elements, Gap, Outline, SlotKind};
 use super::place::place;
+use super::scratch::Scratch;
 use isoform_core::interp;
 use isoform_core::{Faults, Format, Layout, Plan, Rules, value};
 use isoform_testing::{any_layout, any_shape, any_value, with_gaps};
 use proptest::prelude::*;
 use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
 
 proptest! {
     #[test]
@@ -83,6 +86,23 @@ fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
             assert_eq!(message.body().collect::<Vec<_>>().concat(), body);
             assert_eq!(format.verify(&bytes[32..]).unwrap().bytes(), body);
         }
+        let kept = Kept::record(&mut gather, base, Arc::new(()), &mut Scratch::default()).unwrap();
+        drop(gather);
+        check_pieces(&kept, body);
+    }
+}
+
+/// Checks that a body that is kept is this one, whole and in parts.
+fn check_pieces(kept: &Kept, body: &[u8]) {
+    assert!(kept.contiguous().is_none_or(|bytes| bytes == body));
+    let part = |range| kept.pieces(range).collect::<Vec<_>>().concat();
+    assert_eq!((kept.len(), &part(0..body.len())[..]), (body.len(), body));
+    for step in [1, 7, 64] {
+        for start in (0..body.len()).step_by(step) {
+            let end = body.len().min(start + step);
+            assert_eq!(part(start..end), &body[start..end]);
+        }
+        assert_eq!(part(body.len() / step..body.len()), &body[body.len() / step..]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writing a stream.
 
 use super::io_error;
-use crate::Message;
+use crate::message::{Message, admit_body};
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
@@ -39,8 +39,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Code::Io`].
     pub fn write(&mut self, message: &Message<'_>) -> Result<()> {
-        let length = message.len() - HEADER;
-        self.write_message(message.format(), message.segments().iter().map(|segment| &**segment), length)
+        let segments = message.segments().iter().map(|segment| &**segment);
+        self.write_message(message.format(), segments, message.body_len())
     }
 
     /// Writes a message whose body is there already, as `spec/message.md` says it must be: one that came from elsewhere
@@ -49,10 +49,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::Io`].
     pub fn write_body(&mut self, format: &Format, body: &[u8]) -> Result<()> {
-        if body.len() < format.size() {
-            let error = Error::new(Code::BodyLength).at(format.name());
-            return Err(error.expected(format_args!("at least {} bytes", format.size())).came(body.len()));
-        }
+        admit_body(format, body.len())?;
         let header = Header::new(format.token(), body.len() as u64).to_bytes();
         self.write_message(format, [&header[..], body].into_iter(), body.len())
     }

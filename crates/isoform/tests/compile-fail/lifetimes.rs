@@ -44,4 +44,19 @@ fn message_outlives_record() {
     println!("{message:?}");
 }
 
+fn kept_body_borrows() {
+    let name = c"short".to_owned();
+    let track = Track { name: Str::new(&name) };
+    Encoder::new().encode_shared(std::sync::Arc::new(track)).unwrap();
+}
+
+fn bytes_outlive_kept_body() {
+    let piece = {
+        let track = Track { name: Str::new(c"static") };
+        let shared = Encoder::new().encode_shared(std::sync::Arc::new(track)).unwrap();
+        shared.contiguous().unwrap()
+    };
+    println!("{piece:?}");
+}
+
 fn main() {}

@@ -1,0 +1,157 @@
+//! A body that many can hold at once.
+
+use super::Incoming;
+use crate::native::kept::Kept;
+use isoform_core::message::Header;
+use isoform_core::{Code, Error, Format, Result, Token};
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The body of a message, which is sent to many, later, or from another thread: it owns its bytes, and a clone is one more
+/// who holds them.
+///
+/// An encoder makes one [of a record](crate::Encoder::encode_shared) in an `Arc`. Small parts are copied then; large ones
+/// stay in the record, which lives as long as they are wanted. A [message](super::Message::to_shared) can be copied to one.
+///
+/// ```
+/// use isoform::{Encoder, Record, Shared};
+/// use std::sync::Arc;
+/// #[derive(Record)]
+/// struct Wave {
+///     station: String,
+///     levels: Vec<f64>,
+/// }
+/// let wave = Arc::new(Wave { station: "Kiel".into(), levels: vec![5.0; 1000] });
+/// let shared = Encoder::new().encode_shared(Arc::clone(&wave))?;
+/// let threads = [shared.clone(), shared.clone()].map(|shared| {
+///     std::thread::spawn(move || shared.body().map(|piece| piece.len()).collect::<Vec<_>>())
+/// });
+/// for thread in threads {
+///     assert_eq!(thread.join().unwrap(), [24 + 5 + 3, 8000]);
+/// }
+/// // The levels have not been copied; and within the process there is the record itself.
+/// assert_eq!(shared.body().last().unwrap().as_ptr(), wave.levels.as_ptr().cast());
+/// assert_eq!(shared.record::<Wave>().unwrap().levels.len(), 1000);
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Shared(Arc<Inner>);
+
+struct Inner {
+    format: Format,
+    body: Kept,
+}
+
+impl Shared {
+    pub(crate) fn new(format: Format, body: Kept) -> Shared {
+        Shared(Arc::new(Inner { format, body }))
+    }
+
+    /// A body that is there already, as `spec/message.md` says it must be: one that came from elsewhere and is passed on,
+    /// or that a tool made. What it holds is not checked here, but by whoever reads it.
+    ///
+    /// ```
+    /// use isoform::{Aligned, Decoder, FieldList, Machine, Record, Shared};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Level {
+    ///     level: f64,
+    /// }
+    /// let body = Aligned::from(&0.5f64.to_ne_bytes()[..]);
+    /// let shared = Shared::of_body(Level::format(), body)?;
+    /// let message = shared.incoming().expect("one piece");
+    /// assert_eq!(Decoder::<Level>::new().decode(&message)?.level, 0.5);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::BodyLength`] if it is shorter than a record of the format.
+    pub fn of_body(format: &Format, body: crate::Aligned) -> Result<Shared> {
+        admit_body(format, body.len())?;
+        Ok(Shared::new(format.clone(), Kept::body(body)))
+    }
+
+    /// The format of the record.
+    #[inline]
+    pub fn format(&self) -> &Format {
+        &self.0.format
+    }
+
+    /// The name of the format.
+    #[inline]
+    pub fn token(&self) -> Token {
+        self.0.format.token()
+    }
+
+    /// Bytes of the body.
+    #[allow(clippy::len_without_is_empty, reason = "a record has bytes")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.body.len()
+    }
+
+    /// The bytes of the body, in the pieces that they lie in.
+    pub fn body(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        self.pieces(0..self.len())
+    }
+
+    /// The bytes of a part of the body. It is found at once, so that a large body may be asked for in many parts.
+    ///
+    /// ```
+    /// # use isoform::{Encoder, Record};
+    /// # #[derive(Record)]
+    /// # struct Wave { levels: Vec<f64> }
+    /// # let wave = std::sync::Arc::new(Wave { levels: vec![5.0; 100_000] });
+    /// let shared = Encoder::new().encode_shared(wave)?;
+    /// let mut sent = 0;
+    /// while sent < shared.len() {
+    ///     let end = shared.len().min(sent + 65536);
+    ///     sent += shared.pieces(sent..end).map(|piece| /* send it */ piece.len()).sum::<usize>();
+    /// }
+    /// # assert_eq!(sent, 16 + 800_000);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the range is not within the body.
+    #[inline]
+    pub fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> + Clone {
+        self.0.body.pieces(range)
+    }
+
+    /// The whole body, if it lies in one piece: that of a small record does, and one that was there already.
+    #[inline]
+    pub fn contiguous(&self) -> Option<&[u8]> {
+        self.0.body.contiguous()
+    }
+
+    /// The body as a message that came, for a receiver in this process; if it lies in [one piece](Shared::contiguous).
+    #[inline]
+    pub fn incoming(&self) -> Option<Incoming<'_>> {
+        let body = self.contiguous()?;
+        Some(Incoming::new(Header::new(self.token(), body.len() as u64), self.format(), body))
+    }
+
+    /// The record that it was made of, if that was one of this type.
+    #[inline]
+    pub fn record<R: Any>(&self) -> Option<&R> {
+        self.0.body.owner()?.downcast_ref()
+    }
+}
+
+/// Checks that a body of so many bytes can begin with a record of a format.
+pub(crate) fn admit_body(format: &Format, length: usize) -> Result<()> {
+    if length >= format.size() {
+        return Ok(());
+    }
+    let error = Error::new(Code::BodyLength).at(format.name());
+    Err(error.expected(format_args!("at least {} bytes", format.size())).came(length))
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shared({} {}, {} bytes)", self.format().name(), self.token(), self.len())
+    }
+}

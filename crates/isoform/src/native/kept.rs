@@ -1,0 +1,116 @@
+//! The body of a record, kept together with all that it consists of, for as long as anybody wants its bytes.
+//!
+//! `gather` leaves parts of a body where they are. Here what they are parts of is owned: nobody can change it, nor take it
+//! apart, before the last of those who share it is done. `message::Shared` is what programs see of it.
+//!
+//! Invariant of [`Kept`]: (1) the bytes of `parts` are constants, or lie in memory of `copied`, of `lowered`, or of what
+//! can be reached through a shared reference to `record`. None of the three is changed or given away before all are dropped;
+//! and `bytes` leave only as borrowed from the whole.
+
+use super::aligned::Aligned;
+use super::gather::Gather;
+use super::scratch::{Lowered, Scratch};
+use isoform_core::Result;
+use std::any::Any;
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+
+/// A record that is shared.
+pub(crate) type Record = Arc<dyn Any + Send + Sync>;
+
+/// A body in parts, and their owners.
+pub(crate) struct Kept {
+    parts: Vec<Part>,
+    #[expect(dead_code, reason = "parts lie in it")]
+    copied: Aligned,
+    #[expect(dead_code, reason = "parts lie in it")]
+    lowered: Lowered,
+    record: Option<Record>,
+}
+
+struct Part {
+    /// Where in the body it ends.
+    end: usize,
+    bytes: &'static [u8],
+}
+
+impl Kept {
+    /// A body that is there already.
+    pub(crate) fn body(copied: Aligned) -> Kept {
+        let mut parts = Vec::with_capacity(1);
+        // SAFETY: (1)
+        parts.push(Part { end: copied.len(), bytes: unsafe { keep(&copied) } });
+        Kept { parts, copied, lowered: Lowered::default(), record: None }
+    }
+
+    /// The body of a record whose native form is at `native`. The scratch is what this was lowered to, if it was. It is
+    /// left to the encoder if no part lies there, which is so unless there were long strings.
+    ///
+    /// # Errors
+    /// As [`Gather::gather`].
+    ///
+    /// # Safety
+    /// `native` is what (1) of `gather` says, for as long as references to `record` and to `scratch` would be good.
+    pub(crate) unsafe fn record(
+        gather: &mut Gather,
+        native: *const u8,
+        record: Record,
+        scratch: &mut Scratch,
+    ) -> Result<Kept> {
+        // SAFETY: promised, as long as this function lasts; and it is said below for longer.
+        let (copied, message) = unsafe { gather.gather_apart(native)? };
+        let mut parts = Vec::with_capacity(message.segments().len());
+        let mut end = 0;
+        let mut in_scratch = false;
+        for bytes in message.body() {
+            end += bytes.len();
+            in_scratch |= scratch.holds(bytes.as_ptr());
+            // SAFETY: (1): `copied` has what was copied. All else is as the caller promises in memory of the record, which is
+            // kept, or in the scratch, and then that is kept, too.
+            parts.push(Part { end, bytes: unsafe { keep(bytes) } });
+        }
+        let lowered = if in_scratch { scratch.give_up() } else { Lowered::default() };
+        Ok(Kept { parts, copied, lowered, record: Some(record) })
+    }
+
+    /// The record that it is the body of, if there is one.
+    pub(crate) fn owner(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.end)
+    }
+
+    /// All bytes, if they lie in one piece.
+    #[inline]
+    pub(crate) fn contiguous(&self) -> Option<&[u8]> {
+        if let [part] = &self.parts[..] { Some(part.bytes) } else { None }
+    }
+
+    /// The bytes of a range, in as many pieces as they lie in.
+    ///
+    /// # Panics
+    /// If it is not within the body.
+    #[inline]
+    pub(crate) fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> + Clone {
+        assert!(range.start <= range.end && range.end <= self.len(), "{range:?} of a body of {} bytes", self.len());
+        let first = self.parts.partition_point(|part| part.end <= range.start);
+        let within = move |part: &Part| {
+            let start = part.end - part.bytes.len();
+            range.start.saturating_sub(start)..range.end.min(part.end).saturating_sub(start)
+        };
+        let pieces = self.parts[first..].iter().map(move |part| &part.bytes[within(part)]);
+        pieces.take_while(|piece| !piece.is_empty())
+    }
+}
+
+/// # Safety
+/// The bytes stay as they are for as long as they are used: (1).
+unsafe fn keep(bytes: &[u8]) -> &'static [u8] {
+    // SAFETY: promised.
+    unsafe { slice::from_raw_parts(bytes.as_ptr(), bytes.len()) }
+}
