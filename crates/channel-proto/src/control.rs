@@ -1,0 +1,255 @@
+//! Frames that set things up: what their payloads say (`spec/channel.md`, "Frames"). Events have no part in this.
+
+use crate::account::Policy;
+use crate::frame::{self, Header, Kind, NO_FORMAT, PAYLOAD};
+use crate::node::{Identity, NodeId};
+use crate::receiving::{Count, Window};
+use crate::report::Report;
+use crate::wire::{Reader, put_text, put_texts};
+use isoform_core::{Code, Error, Result};
+
+/// A frame that sets something up.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Control {
+    Bye { code: u16, text: String },
+    Ping,
+    Synced,
+    Start { epoch: u64 },
+    Open { request: u32, identity: Option<Identity>, name: String },
+    Opened { request: u32, format: Option<u16>, identity: Identity, name: String, members: Vec<Member> },
+    Refused { request: u32, code: u16, text: String },
+    Leave { identity: Identity },
+    Offer { identity: Identity, source: u32, format: Option<u16> },
+    Withdraw { source: u32 },
+    Subscribe(Box<Subscribe>),
+    Decline { source: u32, sink: u32, code: u16, text: String },
+    Unsubscribe { subscription: u32, taken: u64 },
+    Started { subscription: u32, next: u64 },
+    End { subscription: u32, next: u64 },
+    Ask { request: u32, identity: Identity },
+    Told { request: u32, report: Box<Report> },
+}
+
+/// Another member of a channel, and where it can be dialed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) node: NodeId,
+    pub(crate) addresses: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Subscribe {
+    pub(crate) subscription: u32,
+    pub(crate) source: u32,
+    pub(crate) sink: u32,
+    pub(crate) policy: Policy,
+    pub(crate) window: Window,
+    pub(crate) longest: u64,
+    pub(crate) resumed: Option<Resumed>,
+    pub(crate) fields: Vec<String>,
+}
+
+/// Where a subscription of an earlier epoch stands at its sink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Resumed {
+    pub(crate) expected: u64,
+    pub(crate) received: Count,
+    pub(crate) taken: Count,
+}
+
+impl Control {
+    /// Reads the payload of a frame of one of these kinds; `None` if it is of another.
+    pub(crate) fn parse(header: &Header, payload: &[u8]) -> Result<Option<Control>> {
+        let Some(kind) = header.kind else { return Ok(None) };
+        let subscription = header.subscription;
+        let format = (header.index != NO_FORMAT).then_some(header.index);
+        let mut fields = Reader::new(payload, "payload");
+        let fields = &mut fields;
+        Ok(Some(match kind {
+            Kind::Bye => Control::Bye { code: fields.u16()?, text: fields.text()?.into() },
+            Kind::Ping => Control::Ping,
+            Kind::Synced => Control::Synced,
+            Kind::Start => Control::Start { epoch: fields.u64()? },
+            Kind::Open => {
+                let (request, _) = (fields.u32()?, fields.u32()?);
+                let identity = Identity(fields.array()?);
+                let identity = (identity != Identity::NONE).then_some(identity);
+                Control::Open { request, identity, name: fields.text()?.into() }
+            }
+            Kind::Opened => {
+                let (request, count) = (fields.u32()?, fields.u32()?);
+                let (identity, name) = (Identity(fields.array()?), fields.text()?.into());
+                let member = |_| Ok(Member { node: NodeId(fields.array()?), addresses: fields.texts()? });
+                Control::Opened {
+                    request,
+                    format,
+                    identity,
+                    name,
+                    members: (0..count).map(member).collect::<Result<_>>()?,
+                }
+            }
+            Kind::Refused => {
+                Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
+            }
+            Kind::Leave => Control::Leave { identity: Identity(fields.array()?) },
+            Kind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
+            Kind::Withdraw => Control::Withdraw { source: fields.u32()? },
+            Kind::Subscribe => Control::Subscribe(Subscribe::parse(subscription, fields)?.into()),
+            Kind::Decline => Control::Decline {
+                source: fields.u32()?,
+                sink: fields.u32()?,
+                code: fields.u16()?,
+                text: fields.text()?.into(),
+            },
+            Kind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
+            Kind::Started => Control::Started { subscription, next: fields.u64()? },
+            Kind::End => Control::End { subscription, next: fields.u64()? },
+            Kind::Ask => {
+                let (request, _) = (fields.u32()?, fields.u32()?);
+                Control::Ask { request, identity: Identity(fields.array()?) }
+            }
+            Kind::Told => {
+                let (request, _) = (fields.u32()?, fields.u32()?);
+                Control::Told { request, report: Report::parse(fields)?.into() }
+            }
+            Kind::Format | Kind::Event | Kind::Begin | Kind::Part | Kind::Gap | Kind::Time | Kind::Ack => {
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// Appends it as a frame.
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        frame::put(out, self.header(), |out| self.put_payload(out));
+    }
+
+    fn header(&self) -> Header {
+        let plain = Header::plain;
+        let with = |kind, subscription| Header { subscription, ..plain(kind) };
+        let of = |kind, format: &Option<u16>| Header { index: format.unwrap_or(NO_FORMAT), ..plain(kind) };
+        match self {
+            Control::Bye { .. } => plain(Kind::Bye),
+            Control::Ping => plain(Kind::Ping),
+            Control::Synced => plain(Kind::Synced),
+            Control::Start { .. } => plain(Kind::Start),
+            Control::Open { .. } => plain(Kind::Open),
+            Control::Opened { format, .. } => of(Kind::Opened, format),
+            Control::Refused { .. } => plain(Kind::Refused),
+            Control::Leave { .. } => plain(Kind::Leave),
+            Control::Offer { format, .. } => of(Kind::Offer, format),
+            Control::Withdraw { .. } => plain(Kind::Withdraw),
+            Control::Subscribe(subscribe) => with(Kind::Subscribe, subscribe.subscription),
+            Control::Decline { .. } => plain(Kind::Decline),
+            Control::Unsubscribe { subscription, .. } => with(Kind::Unsubscribe, *subscription),
+            Control::Started { subscription, .. } => with(Kind::Started, *subscription),
+            Control::End { subscription, .. } => with(Kind::End, *subscription),
+            Control::Ask { .. } => plain(Kind::Ask),
+            Control::Told { .. } => plain(Kind::Told),
+        }
+    }
+
+    fn put_payload(&self, out: &mut Vec<u8>) {
+        match self {
+            Control::Ping | Control::Synced => {}
+            Control::Start { epoch } => out.extend(epoch.to_le_bytes()),
+            Control::Bye { code, text } => {
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
+            }
+            Control::Open { request, identity, name } => {
+                out.extend(u64::from(*request).to_le_bytes());
+                out.extend(identity.unwrap_or(Identity::NONE).0);
+                put_text(out, name);
+            }
+            Control::Opened { request, identity, name, members, .. } => {
+                put_opened(out, *request, identity, name, members);
+            }
+            Control::Refused { request, code, text } => {
+                out.extend(request.to_le_bytes());
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
+            }
+            Control::Leave { identity } => out.extend(identity.0),
+            Control::Offer { identity, source, .. } => {
+                out.extend(identity.0);
+                out.extend(source.to_le_bytes());
+            }
+            Control::Withdraw { source } => out.extend(source.to_le_bytes()),
+            Control::Subscribe(subscribe) => subscribe.put(out),
+            Control::Decline { source, sink, code, text } => {
+                out.extend(source.to_le_bytes());
+                out.extend(sink.to_le_bytes());
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
+            }
+            Control::Unsubscribe { taken, .. } => out.extend(taken.to_le_bytes()),
+            Control::Started { next, .. } => out.extend(next.to_le_bytes()),
+            Control::End { next, .. } => {
+                out.extend(next.to_le_bytes());
+                out.extend([0; 2]);
+            }
+            Control::Ask { request, identity } => {
+                out.extend(u64::from(*request).to_le_bytes());
+                out.extend(identity.0);
+            }
+            Control::Told { request, report } => {
+                out.extend(u64::from(*request).to_le_bytes());
+                report.put(out);
+            }
+        }
+    }
+}
+
+/// As many members as a frame has room for. With more than that, a channel needs another way to find them.
+fn put_opened(out: &mut Vec<u8>, request: u32, identity: &Identity, name: &str, members: &[Member]) {
+    let limit = out.len() + PAYLOAD;
+    out.extend(request.to_le_bytes());
+    let count = out.len();
+    out.extend([0; 4]);
+    out.extend(identity.0);
+    put_text(out, name);
+    let mut written = 0u32;
+    for Member { node, addresses } in members {
+        let start = out.len();
+        out.extend(node.0);
+        put_texts(out, addresses);
+        if out.len() > limit {
+            out.truncate(start);
+            break;
+        }
+        written += 1;
+    }
+    out[count..count + 4].copy_from_slice(&written.to_le_bytes());
+}
+
+impl Subscribe {
+    fn parse(subscription: u32, fields: &mut Reader<'_>) -> Result<Subscribe> {
+        let (source, sink) = (fields.u32()?, fields.u32()?);
+        let [policy, resumed, ..] = fields.array::<8>()?;
+        let window = Window { events: fields.u64()?.max(1), bytes: fields.u64()?.max(1) };
+        let (events, bytes) = (fields.u64()?, fields.u64()?);
+        let policy = Policy::of(policy, events, bytes)
+            .ok_or_else(|| Error::new(Code::Frame).at("policy").expected("0, 1 or 2").came(policy))?;
+        let longest = fields.u64()?;
+        let from = Resumed {
+            expected: fields.u64()?,
+            received: Count { events: fields.u64()?, bytes: fields.u64()? },
+            taken: Count { events: fields.u64()?, bytes: fields.u64()? },
+        };
+        let resumed = (resumed != 0).then_some(from);
+        Ok(Subscribe { subscription, source, sink, policy, window, longest, resumed, fields: fields.texts()? })
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let (events, bytes) = self.policy.queue();
+        let nothing = Resumed { expected: 0, received: Count::default(), taken: Count::default() };
+        let Resumed { expected, received, taken } = self.resumed.unwrap_or(nothing);
+        out.extend(self.source.to_le_bytes());
+        out.extend(self.sink.to_le_bytes());
+        out.extend([self.policy.number(), u8::from(self.resumed.is_some()), 0, 0, 0, 0, 0, 0]);
+        let numbers = [self.window.events, self.window.bytes, events, bytes, self.longest, expected];
+        let counts = [received.events, received.bytes, taken.events, taken.bytes];
+        numbers.iter().chain(&counts).for_each(|number| out.extend(number.to_le_bytes()));
+        put_texts(out, &self.fields);
+    }
+}

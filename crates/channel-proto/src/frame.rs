@@ -1,0 +1,117 @@
+//! Frames: what a connection carries once it is a link's (`spec/channel.md`, "Frames").
+
+use isoform_core::{Code, Error, Result};
+
+/// Bytes of a frame's header.
+pub const HEADER: usize = 16;
+/// The longest payload of a frame.
+pub const PAYLOAD: usize = 1 << 16;
+/// The index that stands for no format.
+pub(crate) const NO_FORMAT: u16 = u16::MAX;
+
+macro_rules! kinds {
+    ($($name:ident = $number:literal,)*) => {
+        /// What a frame is for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind { $(#[allow(missing_docs, reason = "they stand in the specification")] $name = $number,)* }
+
+        impl Kind {
+            fn of(number: u8) -> Option<Kind> {
+                match number { $($number => Some(Kind::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+kinds! {
+    Bye = 1, Ping = 2, Synced = 3, Start = 4, Open = 8, Opened = 9, Refused = 10, Leave = 11, Format = 16, Offer = 17,
+    Withdraw = 18, Subscribe = 19, Decline = 20, Unsubscribe = 21, Started = 24, Event = 25, Begin = 26, Part = 27,
+    Gap = 28, End = 29, Time = 30, Ack = 31, Ask = 40, Told = 41,
+}
+
+/// The first kind that a node passes over if it does not know it.
+const IGNORABLE: u8 = 128;
+
+/// What stands before a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes of the payload.
+    pub length: u32,
+    /// What the frame is for; `None` for one that is to be passed over.
+    pub kind: Option<Kind>,
+    /// Index of a format.
+    pub index: u16,
+    /// Number of a subscription.
+    pub subscription: u32,
+    /// Nanoseconds since the connection's time.
+    pub time: u32,
+}
+
+impl Header {
+    /// The header of a frame that has no more than a kind and a payload.
+    pub(crate) fn plain(kind: Kind) -> Header {
+        Header { length: 0, kind: Some(kind), index: 0, subscription: 0, time: 0 }
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// [`Code::Frame`].
+    #[inline]
+    pub fn parse(bytes: &[u8; HEADER]) -> Result<Header> {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let (length, kind) = (word(0), Kind::of(bytes[4]));
+        if length as usize > PAYLOAD || bytes[5] != 0 || (kind.is_none() && bytes[4] < IGNORABLE) {
+            return Err(Header::refuse(length, bytes));
+        }
+        let index = u16::from_le_bytes([bytes[6], bytes[7]]);
+        Ok(Header { length, kind, index, subscription: word(8), time: word(12) })
+    }
+
+    #[cold]
+    fn refuse(length: u32, bytes: &[u8; HEADER]) -> Error {
+        let error = Error::new(Code::Frame);
+        match length as usize > PAYLOAD {
+            true => error.at("payload").expected(format_args!("at most {PAYLOAD} bytes")).came(length),
+            false => error.at("kind").expected("one of spec/channel.md").came(format_args!("{:?}", &bytes[4..6])),
+        }
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub(crate) fn to_bytes(self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..4].copy_from_slice(&self.length.to_le_bytes());
+        bytes[4] = self.kind.map_or(IGNORABLE, |kind| kind as u8);
+        bytes[6..8].copy_from_slice(&self.index.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.subscription.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.time.to_le_bytes());
+        bytes
+    }
+
+    /// Bytes of the whole frame.
+    pub fn extent(&self) -> usize {
+        HEADER + (self.length as usize).next_multiple_of(HEADER)
+    }
+}
+
+/// Appends a frame whose payload `fill` writes.
+pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend([0; HEADER]);
+    fill(out);
+    // What is too long for a frame was cut by those who wrote it: texts and lists are, bodies and descriptions fit.
+    debug_assert!(out.len() - start - HEADER <= PAYLOAD);
+    out.truncate(start + HEADER + PAYLOAD);
+    header.length = (out.len() - start - HEADER) as u32;
+    out[start..start + HEADER].copy_from_slice(&header.to_bytes());
+    pad(out);
+}
+
+/// Appends the zeros behind a payload: frames begin at multiples of 16 in whatever `out` is.
+#[inline]
+pub(crate) fn pad(out: &mut Vec<u8>) {
+    let padding = out.len().wrapping_neg() % HEADER;
+    out.extend_from_slice(&[0; HEADER][..padding]);
+}

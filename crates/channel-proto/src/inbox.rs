@@ -1,0 +1,278 @@
+//! What has come for a sink and was not yet handed to its application: batches of events, which leave whole, so that an
+//! application takes hundreds of small ones for one look into the node.
+
+use crate::account::Gap;
+use crate::memory::{Body, Storage};
+use crate::node::{NodeId, SourceRef};
+use isoform_core::{Error, Format};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A batch that holds so many bytes takes no further body.
+const BYTES: usize = 64 << 10;
+/// Nor one of so many items.
+const ITEMS: usize = 1024;
+/// Storage of long bodies that is kept for the next ones.
+const SPARE: usize = 4;
+/// A run counts no more bytes than this, since they are acknowledged together.
+const RUN: u64 = 16 << 10;
+
+/// Items in the order in which they came.
+pub struct Batch<B, S> {
+    /// What has come.
+    pub items: Vec<Item>,
+    /// The short bodies, each at a multiple of 16.
+    pub storage: S,
+    /// The long bodies, each in storage of its own.
+    pub long: Vec<S>,
+    /// Bodies that are shared with a source of this process.
+    pub shared: Vec<B>,
+    /// The formats of its events.
+    pub formats: Vec<Format>,
+    /// How the items are accounted for.
+    pub(crate) runs: Vec<Run>,
+    /// The serial number of the last of `formats`.
+    latest: Option<u64>,
+}
+
+/// One thing that a sink is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// An event.
+    Event {
+        /// From whom.
+        source: SourceRef,
+        /// Its number at the source.
+        sequence: u64,
+        /// When it was submitted, in nanoseconds since 1970.
+        time: u64,
+        /// Its format's place in [`Batch::formats`].
+        format: u32,
+        /// Where its body is.
+        place: Place,
+    },
+    /// Events of this source will not come.
+    Gap(SourceRef, Gap),
+    /// A source has come, in this node.
+    Joined(SourceRef, NodeId),
+    /// A source has left: nothing more comes from it.
+    Left(SourceRef),
+    /// This source's events cannot be this sink's.
+    Refused(SourceRef, Error),
+}
+
+/// Where a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In [`Batch::storage`]: where it begins, and its length.
+    Here(u32, u32),
+    /// In [`Batch::long`].
+    Long(u32),
+    /// In [`Batch::shared`].
+    Shared(u32),
+}
+
+/// Items one after another that count for the same subscription, or for none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) subscription: Option<u32>,
+    pub(crate) items: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A format with a number by which it is told from others faster than by its token.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) format: Format,
+    pub(crate) serial: u64,
+}
+
+/// What stands in front of an event's body.
+#[derive(Clone, Copy)]
+pub(crate) struct Stamp {
+    pub(crate) source: SourceRef,
+    pub(crate) subscription: u32,
+    pub(crate) sequence: u64,
+    pub(crate) time: u64,
+}
+
+impl<B, S: Storage> Default for Batch<B, S> {
+    fn default() -> Self {
+        Batch {
+            items: Vec::new(),
+            storage: S::default(),
+            long: Vec::new(),
+            shared: Vec::new(),
+            formats: Vec::new(),
+            runs: Vec::new(),
+            latest: None,
+        }
+    }
+}
+
+impl<B: Body, S: Storage> Batch<B, S> {
+    fn clear(&mut self) {
+        self.items.clear();
+        self.storage.resize(0);
+        self.shared.clear();
+        self.formats.clear();
+        self.runs.clear();
+        self.latest = None;
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= ITEMS || self.storage.bytes().len() >= BYTES
+    }
+
+    #[inline]
+    fn add(&mut self, item: Item, subscription: Option<u32>, bytes: u64) {
+        self.items.push(item);
+        match self.runs.last_mut() {
+            Some(run) if run.subscription == subscription && run.bytes < RUN => {
+                run.items += 1;
+                run.bytes += bytes;
+            }
+            _ => self.runs.push(Run { subscription, items: 1, bytes }),
+        }
+    }
+
+    /// The place of a format.
+    #[inline]
+    fn place_of(&mut self, known: &Known) -> u32 {
+        if self.latest != Some(known.serial) {
+            self.latest = Some(known.serial);
+            self.formats.push(known.format.clone());
+        }
+        self.formats.len() as u32 - 1
+    }
+}
+
+/// The batches of one sink.
+pub(crate) struct Inbox<B, S> {
+    batches: VecDeque<Batch<B, S>>,
+    spare: Vec<Batch<B, S>>,
+    spare_long: Vec<S>,
+}
+
+impl<B: Body, S: Storage> Inbox<B, S> {
+    pub(crate) fn new() -> Self {
+        Inbox { batches: VecDeque::new(), spare: Vec::new(), spare_long: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    /// The batch into which the next item goes.
+    #[inline]
+    fn open(&mut self) -> &mut Batch<B, S> {
+        if self.batches.back().is_none_or(Batch::is_full) {
+            self.batches.push_back(self.spare.pop().unwrap_or_default());
+        }
+        self.batches.back_mut().unwrap_or_else(|| unreachable!("there is one now"))
+    }
+
+    /// Adds an event whose body is copied.
+    #[inline]
+    pub(crate) fn copy(&mut self, stamp: Stamp, known: &Known, pieces: impl FnOnce(&mut S)) {
+        let batch = self.open();
+        let start = batch.storage.bytes().len().next_multiple_of(16);
+        batch.storage.resize(start);
+        pieces(&mut batch.storage);
+        let length = batch.storage.bytes().len() - start;
+        let place = Place::Here(start as u32, length as u32);
+        batch.event(stamp, known, place, length);
+    }
+
+    /// Adds an event whose body has come in storage of its own.
+    pub(crate) fn long(&mut self, stamp: Stamp, known: &Known, body: S) {
+        let (batch, length) = (self.open(), body.bytes().len());
+        batch.long.push(body);
+        let place = Place::Long(batch.long.len() as u32 - 1);
+        batch.event(stamp, known, place, length);
+        self.seal();
+    }
+
+    /// Adds an event whose body is shared with its source.
+    pub(crate) fn share(&mut self, stamp: Stamp, known: &Known, body: B) {
+        let (batch, length) = (self.open(), body.length());
+        batch.shared.push(body);
+        let place = Place::Shared(batch.shared.len() as u32 - 1);
+        batch.event(stamp, known, place, length);
+    }
+
+    /// Adds something that is no event.
+    pub(crate) fn tell(&mut self, item: Item) {
+        self.open().add(item, None, 0);
+    }
+
+    /// Has the next item go into another batch: so a long body is given back as soon as it was used.
+    fn seal(&mut self) {
+        let spare = self.spare.pop().unwrap_or_default();
+        self.batches.push_back(spare);
+    }
+
+    /// Storage for a long body: one that held such a body before, if there is one.
+    pub(crate) fn storage(&mut self) -> S {
+        self.spare_long.pop().unwrap_or_default()
+    }
+
+    /// Exchanges a batch that was used for the next one. `false` if there is none.
+    pub(crate) fn take(&mut self, used: &mut Batch<B, S>) -> bool {
+        used.clear();
+        for storage in used.long.drain(..) {
+            if self.spare_long.len() < SPARE {
+                self.spare_long.push(storage);
+            }
+        }
+        while let Some(next) = self.batches.pop_front() {
+            if next.items.is_empty() {
+                self.spare.push(next);
+                continue;
+            }
+            let used = std::mem::replace(used, next);
+            if self.spare.len() < 2 {
+                self.spare.push(used);
+            }
+            return true;
+        }
+        false
+    }
+}
+
+impl<B: Body, S: Storage> Batch<B, S> {
+    #[inline]
+    fn event(&mut self, stamp: Stamp, known: &Known, place: Place, length: usize) {
+        let Stamp { source, subscription, sequence, time } = stamp;
+        let format = self.place_of(known);
+        self.add(Item::Event { source, sequence, time, format, place }, Some(subscription), cost(length));
+    }
+
+    /// The body at a place, if it lies in one piece; else it is one of [`Batch::shared`].
+    pub fn body(&self, place: Place) -> Option<&[u8]> {
+        match place {
+            Place::Here(start, length) => Some(&self.storage.bytes()[range(start, length)]),
+            Place::Long(at) => Some(self.long[at as usize].bytes()),
+            Place::Shared(_) => None,
+        }
+    }
+
+    /// The same, to be changed: it is nobody else's.
+    pub fn body_mut(&mut self, place: Place) -> Option<&mut [u8]> {
+        match place {
+            Place::Here(start, length) => Some(&mut self.storage.bytes_mut()[range(start, length)]),
+            Place::Long(at) => Some(self.long[at as usize].bytes_mut()),
+            Place::Shared(_) => None,
+        }
+    }
+}
+
+fn range(start: u32, length: u32) -> Range<usize> {
+    start as usize..start as usize + length as usize
+}
+
+/// What an event counts in windows and queues: its bytes, and 16 more.
+#[inline]
+pub(crate) fn cost(length: usize) -> u64 {
+    length as u64 + 16
+}

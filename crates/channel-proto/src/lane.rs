@@ -1,0 +1,138 @@
+//! The way from a source to one sink: frames on a link, or straight into the inbox of a sink of the same node.
+
+use crate::account::{Cause, Gap};
+use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
+use crate::inbox::{Inbox, Item, Known};
+use crate::memory::{Body, Draft, Storage};
+use crate::outbox::Outbox;
+use crate::receiving::{Receiving, Stage};
+
+/// Shared bodies up to this length are copied nevertheless: pointing at them costs a system call as much.
+const SHORT: usize = 1024;
+
+/// Where the events of one subscription go.
+pub(crate) trait Lane<B> {
+    /// Whether it takes an event now.
+    fn is_open(&self) -> bool;
+
+    /// Sends an event. A body that must go in parts is returned: they follow by `part`.
+    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B>;
+
+    /// Sends the next part of a body, and returns how much has been sent.
+    fn part(&mut self, body: &B, sent: usize) -> usize;
+
+    /// Says that events will not come.
+    fn gap(&mut self, gap: Gap);
+
+    /// Says that nothing more comes, behind an event of the number before this one.
+    fn end(&mut self, next: u64);
+}
+
+/// A lane over a link.
+pub(crate) struct Over<'a, B> {
+    pub(crate) outbox: &'a mut Outbox<B>,
+    /// The subscription's number.
+    pub(crate) number: u32,
+    /// Whether the link stands and the subscription is resumed.
+    pub(crate) live: bool,
+}
+
+impl<B: Body> Lane<B> for Over<'_, B> {
+    fn is_open(&self) -> bool {
+        self.live && self.outbox.has_room()
+    }
+
+    #[inline]
+    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+        let length = draft.length();
+        let index = self.outbox.index(known);
+        let time = self.outbox.time(time);
+        let mut header = Header { length: 0, kind: Some(Kind::Event), index, subscription: self.number, time };
+        if length > PAYLOAD {
+            header.kind = Some(Kind::Begin);
+            frame::put(self.outbox.bytes(), header, |out| out.extend((length as u64).to_le_bytes()));
+            return Some(draft.share());
+        }
+        header.length = length as u32;
+        if length > SHORT && (many || draft.is_shared()) {
+            let body = draft.share();
+            self.outbox.splice(header, body, 0..length);
+            return None;
+        }
+        let out = self.outbox.bytes();
+        out.reserve(HEADER + length + HEADER);
+        out.extend_from_slice(&header.to_bytes());
+        draft.pieces(&mut |piece| out.extend_from_slice(piece));
+        frame::pad(out);
+        None
+    }
+
+    fn part(&mut self, body: &B, sent: usize) -> usize {
+        let end = body.length().min(sent + PAYLOAD);
+        let length = (end - sent) as u32;
+        let header = Header { length, subscription: self.number, ..Header::plain(Kind::Part) };
+        self.outbox.splice(header, body.clone(), sent..end);
+        end
+    }
+
+    fn gap(&mut self, gap: Gap) {
+        let header = Header { subscription: self.number, ..Header::plain(Kind::Gap) };
+        frame::put(self.outbox.bytes(), header, |out| {
+            out.extend(gap.first.to_le_bytes());
+            out.extend(gap.count.to_le_bytes());
+            out.extend((gap.cause as u16).to_le_bytes());
+        });
+    }
+
+    fn end(&mut self, next: u64) {
+        let header = Header { subscription: self.number, ..Header::plain(Kind::End) };
+        frame::put(self.outbox.bytes(), header, |out| {
+            out.extend(next.to_le_bytes());
+            out.extend([0; 2]);
+        });
+    }
+}
+
+/// A lane within the node.
+pub(crate) struct Within<'a, B, S> {
+    pub(crate) receiving: &'a mut Receiving<S>,
+    pub(crate) subscription: u32,
+    pub(crate) inbox: &'a mut Inbox<B, S>,
+}
+
+impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+        let length = draft.length();
+        let stamp = self.receiving.receive(self.subscription, time, length);
+        if draft.is_shared() || length > SHORT && many || length > PAYLOAD {
+            self.inbox.share(stamp, known, draft.share());
+        } else {
+            self.inbox.copy(stamp, known, |storage| draft.pieces(&mut |piece| storage.append(piece)));
+        }
+        None
+    }
+
+    fn part(&mut self, body: &B, _: usize) -> usize {
+        body.length()
+    }
+
+    fn gap(&mut self, gap: Gap) {
+        // The numbers are this node's own.
+        let counted = self.receiving.lose(gap);
+        debug_assert!(counted.is_ok(), "{counted:?}");
+        self.inbox.tell(Item::Gap(self.receiving.source, gap));
+    }
+
+    fn end(&mut self, next: u64) {
+        if let Some(gap) = self.receiving.until(next, Cause::Ended) {
+            self.inbox.tell(Item::Gap(self.receiving.source, gap));
+        }
+        self.receiving.stage = Stage::Ended;
+        self.inbox.tell(Item::Left(self.receiving.source));
+    }
+}

@@ -1,0 +1,49 @@
+//! Event channels as state machines: what a node says and does, without sockets, threads or clocks.
+//!
+//! [`Node`] is fed the bytes that came over connections, the time, and what the application wants; it gives back bytes to
+//! be written and [`Action`]s to be taken. So everything that can go wrong between processes - cuts, double dials, slow sinks,
+//! restarts - happens in tests on a clock that they turn themselves. The crate `isoform-channel` puts sockets and threads
+//! around it.
+//!
+//! | | |
+//! |---|---|
+//! | [`Node`] | connections, links, channels, sources and sinks of one process |
+//! | `frame`, `control`, [`Hello`] | what goes over the wire |
+//! | `outbox` | what is to be written to a connection |
+//! | `sending`, `receiving` | a subscription at its source, and at its sink |
+//! | `lane` | the way between both: over a link, or within the node |
+//! | `inbox` | what has come for a sink |
+//! | [`Ledger`], [`Gap`], [`Policy`] | the account |
+//!
+//! The text to all of it is `spec/channel.md`.
+#![forbid(unsafe_code)]
+
+mod account;
+mod control;
+mod frame;
+mod hello;
+mod inbox;
+mod lane;
+mod memory;
+mod node;
+mod outbox;
+mod receiving;
+mod report;
+mod sending;
+mod wire;
+
+pub use account::{Cause, Gap, Ledger, Policy};
+pub use frame::{HEADER, Header, Kind, PAYLOAD};
+pub use hello::Hello;
+pub use inbox::{Batch, Item, Place};
+pub use memory::{Body, Draft, Storage};
+pub use node::{
+    Action, ChannelInfo, ChannelKey, ConnId, DialKey, Identity, Large, MemberInfo, Node, NodeId, OpenKey, Settings,
+    SinkKey, SourceKey, SourceRef, Submitted, Wanted,
+};
+pub use outbox::{Outgoing, Splice};
+pub use receiving::{Count, Window};
+pub use report::{Report, SinkLedger, SinkReport, SourceReport};
+
+/// Time since any moment that the caller chose, the same for all calls to a node.
+pub type Time = std::time::Duration;

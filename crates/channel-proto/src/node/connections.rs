@@ -1,0 +1,414 @@
+//! Dialing, handshakes, cuts, and what time brings (`spec/channel.md`, "Handshake" and "Cuts").
+
+use super::link::{Link, indices};
+use super::state::{Connection, Dial, Purpose};
+use super::{Action, ConnId, DialKey, LinkKey, Node, NodeId};
+use crate::Time;
+use crate::account::Cause;
+use crate::control::Control;
+use crate::hello::Hello;
+use crate::memory::{Body, Storage};
+use isoform_core::{Code, Error, Result};
+
+/// Time before the next attempt to dial.
+const AGAIN: Time = Time::from_millis(50);
+/// Time that the one who was dialed leaves to the dialer, to dial again.
+const PATIENCE: Time = Time::from_secs(1);
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// There is a connection: by an attempt of this node's own, or accepted.
+    pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
+        let dial = dial.map(|key| key.0 as usize).filter(|&key| self.dials.contains(key));
+        let crowd = self.connections.values().filter(|connection| connection.link.is_none()).count();
+        if dial.is_none() && crowd >= self.settings.peers {
+            return self.act(Action::Close(id));
+        }
+        let mut connection = Connection { dial, since: now, hello: None, out: Vec::new(), link: None };
+        if let Some(dial) = dial {
+            self.dials[dial].connection = Some(id);
+            let wanted = self.dials[dial].wanted;
+            connection.out = self.hello(wanted).to_bytes();
+            self.act(Action::Write(id));
+        }
+        self.connections.insert(id, connection);
+    }
+
+    /// An attempt to connect has failed.
+    pub fn dial_failed(&mut self, now: Time, dial: DialKey, error: Error) {
+        let key = dial.0 as usize;
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        dial.connection = None;
+        if dial.tried < dial.addresses.len() {
+            return self.dial_next(key);
+        }
+        self.dial_is_over(now, key, error);
+    }
+
+    /// A connection is gone, without a word.
+    pub fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
+        self.farewells.remove(&id);
+        let Some(connection) = self.connections.remove(&id) else { return };
+        match (connection.link, connection.dial) {
+            (Some(link), _) => self.cut(now, link),
+            (None, Some(dial)) => {
+                let gone = || Error::new(Code::Unreachable).came("the connection was closed during the handshake");
+                self.dial_failed(now, DialKey(dial as u32), why.unwrap_or_else(gone));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Looks at the time.
+    pub fn tick(&mut self, now: Time) {
+        self.tick_handshakes(now);
+        self.tick_dials(now);
+        self.tick_links(now);
+        self.tick_opens(now);
+    }
+
+    /// When [`tick`](Node::tick) next has something to do; `None` if never.
+    pub fn deadline(&self) -> Option<Time> {
+        let handshakes = self.connections.values().filter(|connection| connection.link.is_none());
+        let handshakes = handshakes.map(|connection| connection.since + self.settings.handshake);
+        let dials = self.dials.iter().map(|(_, dial)| dial.again.unwrap_or(dial.deadline).min(dial.deadline));
+        let links = self.links.iter().map(|(_, link)| match link.standing() {
+            Some(_) => {
+                (link.wrote + link.beat).min(link.heard + self.settings.silence).min(link.due.unwrap_or(Time::MAX))
+            }
+            None => link.since + self.settings.linger,
+        });
+        let opens = self.opens.iter().filter(|(_, open)| open.answer.is_none()).map(|(_, open)| open.deadline);
+        handshakes.chain(dials).chain(links).chain(opens).min()
+    }
+
+    /// What this node says first.
+    fn hello(&self, to: Option<NodeId>) -> Hello {
+        let ended = to.and_then(|to| self.peers.get(&to)).map(|link| &self.links[link.0 as usize]);
+        Hello {
+            node: self.settings.id,
+            wanted: to.unwrap_or(NodeId::ANY),
+            ended: ended.filter(|link| link.standing().is_none()).map_or(0, |link| link.epoch),
+            formats: indices(&self.settings.limits) as u32,
+            silence: self.settings.silence,
+            subscriptions: self.settings.subscriptions as u32,
+            addresses: self.settings.addresses.clone(),
+        }
+    }
+
+    /// What came in a handshake: how much of it was used. Behind a Start there are frames.
+    pub(super) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+        let Some(connection) = self.connections.get_mut(&id) else { return Ok(input.len()) };
+        if connection.hello.is_some() {
+            return self.await_start(now, id, input);
+        }
+        let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
+        let (peer, wanted) = (hello.node, hello.wanted);
+        connection.hello = Some(hello);
+        match connection.dial {
+            None => {
+                let answer = self.hello(Some(peer)).to_bytes();
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    connection.out.extend(answer);
+                }
+                self.act(Action::Write(id));
+                if wanted != NodeId::ANY && wanted != self.settings.id {
+                    return Err(Error::new(Code::WrongNode).expected(wanted).came(self.settings.id));
+                }
+            }
+            Some(dial) => {
+                let wanted = self.dials.get(dial).and_then(|dial| dial.wanted);
+                if let Some(wanted) = wanted.filter(|&wanted| wanted != peer) {
+                    return Err(Error::new(Code::WrongNode).expected(wanted).came(peer));
+                }
+            }
+        }
+        if peer == self.settings.id {
+            return Err(Error::new(Code::WrongNode).expected("another node").came("this node itself"));
+        }
+        if self.settings.id < peer {
+            self.decide(now, id, peer)?;
+        }
+        Ok(length)
+    }
+
+    /// The lower node decides whether this connection is the link's.
+    fn decide(&mut self, now: Time, id: ConnId, peer: NodeId) -> Result<()> {
+        let Some(connection) = self.connections.get(&id) else { return Ok(()) };
+        let ended = connection.hello.as_ref().map_or(0, |hello| hello.ended);
+        let link = self.peers.get(&peer).map(|key| &self.links[key.0 as usize]);
+        let last = link.map_or(0, |link| link.epoch);
+        if link.is_some_and(|link| link.standing().is_some()) && last > ended {
+            return Err(Error::new(Code::Duplicate).at(format!("node {peer}")));
+        }
+        if link.is_none() && self.links.len() >= self.settings.peers {
+            let error = Error::new(Code::Peers).at("links");
+            return Err(error.expected(format_args!("at most {}", self.settings.peers)));
+        }
+        let epoch = last.max(ended).saturating_add(1);
+        self.begin(now, id, epoch, true);
+        Ok(())
+    }
+
+    /// The higher node waits for the lower's decision.
+    fn await_start(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+        let Some((header, payload, length)) = super::frames::split(input)? else { return Ok(0) };
+        match Control::parse(&header, payload)? {
+            Some(Control::Start { epoch }) => {
+                let peer = self.connections.get(&id).and_then(|connection| Some(connection.hello.as_ref()?.node));
+                let link = peer.and_then(|peer| self.peers.get(&peer)).map(|key| &self.links[key.0 as usize]);
+                let last = link.map_or(0, |link| link.epoch);
+                let is_lower = peer.is_some_and(|peer| peer < self.settings.id);
+                if !is_lower || epoch <= last {
+                    let error = Error::new(Code::Handshake).at("epoch");
+                    return Err(error.expected(format_args!("more than {last}, from the lower node")).came(epoch));
+                }
+                if link.is_none() && self.links.len() >= self.settings.peers {
+                    return Err(Error::new(Code::Peers).at("links"));
+                }
+                self.begin(now, id, epoch, false);
+            }
+            Some(Control::Bye { code, text }) => {
+                let duplicate = code == Code::Duplicate as u16;
+                let code = Code::ALL.iter().copied().find(|known| *known as u16 == code).unwrap_or(Code::Unreachable);
+                let error = Error::new(code).came(text);
+                self.turned_down(now, id, error, duplicate);
+            }
+            _ => return Err(Error::new(Code::Handshake).expected("a Start or a Bye")),
+        }
+        Ok(length)
+    }
+
+    /// The connection is the link's from here on.
+    fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_lower: bool) {
+        let Some((hello, dial)) = self.connections.get(&id).and_then(|c| Some((c.hello.clone()?, c.dial))) else {
+            return;
+        };
+        let peer = hello.node;
+        let key = match self.peers.get(&peer) {
+            Some(&key) => key,
+            None => {
+                let key = LinkKey(self.links.insert(Link::new(peer)) as u32);
+                self.peers.insert(peer, key);
+                key
+            }
+        };
+        if let Some(old) = self.links[key.0 as usize].standing() {
+            self.connections.remove(&old);
+            self.act(Action::Close(old));
+            self.cut(now, key);
+        }
+        self.links[key.0 as usize].begin(now, id, epoch, dial.is_some(), &hello);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.link = Some(key);
+            connection.dial = None;
+        }
+        if is_lower {
+            self.say(key, &Control::Start { epoch });
+        }
+        self.say_all(key);
+        if let Some(dial) = dial {
+            self.reached(now, dial, key);
+        }
+        // Whatever else was trying to restore it is done.
+        let resuming = |dial: &Dial| dial.purpose == Purpose::Resume(key);
+        let done: Vec<usize> = self.dials.iter().filter(|(_, dial)| resuming(dial)).map(|(dial, _)| dial).collect();
+        done.into_iter().for_each(|dial| self.forget_dial(dial));
+    }
+
+    /// The other node refuses this connection.
+    fn turned_down(&mut self, now: Time, id: ConnId, error: Error, duplicate: bool) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        self.act(Action::Close(id));
+        let Some(dial) = connection.dial else { return };
+        let link = connection.hello.and_then(|hello| self.peers.get(&hello.node).copied());
+        let standing = link.filter(|link| self.links[link.0 as usize].standing().is_some());
+        match (duplicate, standing) {
+            (true, Some(link)) => self.reached(now, dial, link),
+            // The connection that is meant has yet to be heard of here.
+            (true, None) => {
+                if let Some(dial) = self.dials.get_mut(dial) {
+                    dial.connection = None;
+                    dial.tried = 0;
+                    dial.again = Some(now + AGAIN);
+                }
+            }
+            (false, _) => self.dial_failed(now, DialKey(dial as u32), error),
+        }
+    }
+
+    /// Ends a connection because of what came over it, or because it is not wanted, and says why.
+    pub(super) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        let mut farewell = connection.out;
+        let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
+        match connection.link {
+            Some(link) => {
+                self.say(link, &bye);
+                let mut out = crate::Outgoing::default();
+                self.links[link.0 as usize].outbox.give(&mut out);
+                farewell.extend(out.to_vec());
+                self.end_link(now, link, Cause::Unknown);
+            }
+            // Who does not speak as a link does is not answered.
+            None if connection.hello.is_some() || error.code() == Code::Version => {
+                if connection.hello.is_none() {
+                    farewell.extend(self.hello(None).to_bytes());
+                }
+                bye.put(&mut farewell);
+            }
+            None => {}
+        }
+        self.farewells.insert(id, farewell);
+        self.act(Action::Close(id));
+        let Some(dial) = connection.dial else { return };
+        let link = connection.hello.and_then(|hello| self.peers.get(&hello.node).copied());
+        match link.filter(|link| self.links.get(link.0 as usize).is_some_and(|link| link.standing().is_some())) {
+            Some(link) if error.code() == Code::Duplicate => self.reached(now, dial, link),
+            _ => self.dial_failed(now, DialKey(dial as u32), error.clone()),
+        }
+    }
+
+    /// Begins to dial.
+    pub(super) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
+        let dial = Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None };
+        let key = self.dials.insert(dial);
+        self.dial_next(key);
+    }
+
+    fn dial_next(&mut self, key: usize) {
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        let address = dial.addresses.get(dial.tried).cloned();
+        dial.tried += 1;
+        dial.again = None;
+        if let Some(address) = address {
+            self.act(Action::Dial(DialKey(key as u32), address));
+        }
+    }
+
+    /// All addresses have been tried.
+    fn dial_is_over(&mut self, now: Time, key: usize, error: Error) {
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        match dial.purpose {
+            // Another node has its place: it will not come back.
+            Purpose::Resume(link) if error.code() == Code::WrongNode => {
+                self.dials.remove(key);
+                self.end_link(now, link, Cause::Unknown);
+            }
+            Purpose::Resume(_) => {
+                dial.tried = 0;
+                dial.again = Some(now + AGAIN);
+            }
+            Purpose::Join(_) => {
+                self.dials.remove(key);
+            }
+            Purpose::Open(open) => {
+                self.dials.remove(key);
+                self.answer(open, Err(error));
+            }
+        }
+    }
+
+    fn forget_dial(&mut self, key: usize) {
+        let Some(dial) = self.dials.try_remove(key) else { return };
+        if let Some(id) = dial.connection
+            && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())
+        {
+            self.connections.remove(&id);
+            self.act(Action::Close(id));
+        }
+    }
+
+    /// The node that was dialed is linked.
+    fn reached(&mut self, _: Time, key: usize, link: LinkKey) {
+        let Some(dial) = self.dials.try_remove(key) else { return };
+        match dial.purpose {
+            Purpose::Open(open) => self.ask_to_open(open, link),
+            Purpose::Join(channel) => self.join(channel, link),
+            Purpose::Resume(_) => {}
+        }
+    }
+
+    /// The connection of a link broke.
+    pub(super) fn cut(&mut self, now: Time, key: LinkKey) {
+        let Some(link) = self.links.get_mut(key.0 as usize) else { return };
+        link.cut(now);
+        let (addresses, peer, dialed) = (link.addresses.clone(), link.peer, link.dialed);
+        let sendings: Vec<usize> = link.sendings.values().copied().collect();
+        for sending in sendings {
+            self.sendings[sending].cut();
+        }
+        for (_, receiving) in &mut self.receivings {
+            if matches!(receiving.from, crate::receiving::From::Link(link, _) if link == key) {
+                receiving.long = None;
+            }
+        }
+        if addresses.is_empty() {
+            return;
+        }
+        let dial = Dial {
+            addresses,
+            tried: 0,
+            wanted: Some(peer),
+            purpose: Purpose::Resume(key),
+            deadline: now + self.settings.linger,
+            again: Some(if dialed { now } else { now + PATIENCE }),
+            connection: None,
+        };
+        self.dials.insert(dial);
+    }
+
+    fn tick_handshakes(&mut self, now: Time) {
+        let late = |connection: &Connection| connection.since + self.settings.handshake <= now;
+        let late: Vec<ConnId> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| connection.link.is_none() && late(connection))
+            .map(|(&id, _)| id)
+            .collect();
+        for id in late {
+            let expected = format!("a handshake within {:?}", self.settings.handshake);
+            self.refuse(now, id, &Error::new(Code::Handshake).expected(expected));
+        }
+    }
+
+    fn tick_dials(&mut self, now: Time) {
+        let due: Vec<usize> = self.dials.iter().map(|(key, _)| key).collect();
+        for key in due {
+            let Some(dial) = self.dials.get(key) else { continue };
+            if dial.deadline <= now {
+                let address = dial.addresses.first().cloned().unwrap_or_default();
+                let error = Error::new(Code::Deadline).at(address).expected("a node that answers");
+                let purpose = dial.purpose;
+                self.forget_dial(key);
+                if let Purpose::Open(open) = purpose {
+                    self.answer(open, Err(error));
+                }
+            } else if dial.again.is_some_and(|again| again <= now) {
+                self.dial_next(key);
+            }
+        }
+    }
+
+    fn tick_links(&mut self, now: Time) {
+        let links: Vec<LinkKey> = self.links.iter().map(|(key, _)| LinkKey(key as u32)).collect();
+        for key in links {
+            let Some(link) = self.links.get_mut(key.0 as usize) else { continue };
+            match link.standing() {
+                None if link.since + self.settings.linger <= now => self.end_link(now, key, Cause::Unknown),
+                None => {}
+                Some(id) if link.heard + self.settings.silence <= now => {
+                    self.connections.remove(&id);
+                    self.act(Action::Close(id));
+                    self.cut(now, key);
+                }
+                Some(_) => {
+                    if link.wrote + link.beat <= now {
+                        link.wrote = now;
+                        self.say(key, &Control::Ping);
+                    }
+                    self.acknowledge_if_due(now, key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Submitting and taking events, and what follows from both for those who wait.
+
+use super::state::Channel;
+use super::{Action, LinkKey, Node, SinkKey, SourceKey, closed};
+use crate::Time;
+use crate::inbox::{Batch, Run};
+use crate::lane::{Over, Within};
+use crate::memory::{Body, Draft, Storage};
+use crate::receiving::{From, Stage};
+use crate::sending::To;
+use isoform_core::{Faults, Format, Plan, Result, Rules};
+
+/// What became of an event that was to be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It was, under this number.
+    Done(u64),
+    /// Nobody has subscribed.
+    Unheard,
+    /// A sink that lets its source wait has no room. It was not submitted to anybody: try again when there is
+    /// [`Action::Room`].
+    Full,
+}
+
+/// Calls `$body` with a sending and its lane, whatever kind that is.
+macro_rules! with_lane {
+    ($node:ident, $at:expr, |$sending:ident, $lane:ident| $body:expr) => {{
+        let $sending = &mut $node.sendings[$at];
+        match $sending.to {
+            To::Link(link, number) => {
+                let link = &mut $node.links[link.0 as usize];
+                let live = $sending.live && link.connection.is_some();
+                let $lane = &mut Over { outbox: &mut link.outbox, number, live };
+                $body
+            }
+            To::Here(number) => {
+                let receiving = &mut $node.receivings[number as usize];
+                let inbox = &mut $node.sinks[receiving.sink.0 as usize].inbox;
+                let $lane = &mut Within { receiving, subscription: number, inbox };
+                $body
+            }
+        }
+    }};
+}
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Submits an event of this time, in nanoseconds since 1970, to all sinks of a source. Its format is the source's, or for
+    /// sources of any format the one that is given.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the format to the channel's type.
+    #[inline]
+    pub fn submit(
+        &mut self,
+        time: u64,
+        key: SourceKey,
+        format: Option<&Format>,
+        draft: &mut impl Draft<B>,
+    ) -> Result<Submitted> {
+        let at = key.0 as usize;
+        let Some(source) = self.sources.get(at).filter(|source| !source.left) else { return Err(closed("source")) };
+        if source.sendings.is_empty() {
+            return Ok(Submitted::Unheard);
+        }
+        for i in 0..source.sendings.len() {
+            let sending = self.sources[at].sendings[i];
+            if with_lane!(self, sending, |sending, lane| sending.is_full(lane)) {
+                self.sources[at].waits = true;
+                return Ok(Submitted::Full);
+            }
+        }
+        if let Some(format) = format {
+            self.change_format(at, format)?;
+        }
+        let source = &mut self.sources[at];
+        let Some(known) = source.known.take() else { return Err(closed("format")) };
+        let sequence = source.next;
+        source.next += 1;
+        let many = source.sendings.len() > 1;
+        for i in 0..source.sendings.len() {
+            let sending = self.sources[at].sendings[i];
+            with_lane!(self, sending, |sending, lane| sending.submit(time, &known, draft, many, lane));
+            self.follow(sending);
+        }
+        self.sources[at].known = Some(known);
+        Ok(Submitted::Done(sequence))
+    }
+
+    /// The next events of a source are of this format.
+    fn change_format(&mut self, at: usize, format: &Format) -> Result<()> {
+        let source = &self.sources[at];
+        if source.known.as_ref().is_some_and(|known| known.format == *format) {
+            return Ok(());
+        }
+        let Channel { known, .. } = &self.channels[source.channel];
+        if let Some(known) = known {
+            Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
+        }
+        let known = self.known(format.clone());
+        self.sources[at].known = Some(known);
+        Ok(())
+    }
+
+    /// Sees to it that what a sending has to say is said.
+    #[inline]
+    fn follow(&mut self, at: usize) {
+        let sending = &mut self.sendings[at];
+        match sending.to {
+            To::Link(link, _) => {
+                let entry = &mut self.links[link.0 as usize];
+                if sending.live && !sending.ready && sending.has_more() {
+                    sending.ready = true;
+                    entry.ready.push_back(at);
+                }
+                if entry.outbox.waiting() > 0 || (!entry.ready.is_empty() && entry.outbox.has_room()) {
+                    self.announce(link);
+                }
+            }
+            To::Here(number) => {
+                let sink = self.receivings[number as usize].sink;
+                if !self.sinks[sink.0 as usize].inbox.is_empty() {
+                    self.act(Action::Wake(sink));
+                }
+            }
+        }
+    }
+
+    /// Lets a sending send what it may.
+    pub(super) fn pump(&mut self, at: usize) {
+        if let To::Here(_) = self.sendings[at].to {
+            while with_lane!(self, at, |sending, lane| sending.pump(lane)) {}
+        }
+        self.follow(at);
+    }
+
+    /// Tells a source that waits that it may try again.
+    pub(super) fn make_room(&mut self, key: SourceKey) {
+        if let Some(source) = self.sources.get_mut(key.0 as usize).filter(|source| source.waits) {
+            source.waits = false;
+            self.act(Action::Room(key));
+        }
+    }
+
+    /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
+    pub fn take(&mut self, now: Time, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
+        self.consumed(now, key, usize::MAX);
+        let Some(sink) = self.sinks.get_mut(key.0 as usize) else { return false };
+        sink.done = 0;
+        sink.runs.clear();
+        let came = sink.inbox.take(batch);
+        if came {
+            sink.runs.extend(batch.runs.iter().copied());
+        }
+        came
+    }
+
+    /// The application has taken so many items of the batch that it has.
+    pub fn consumed(&mut self, now: Time, key: SinkKey, items: usize) {
+        let at = key.0 as usize;
+        loop {
+            let Some(sink) = self.sinks.get_mut(at) else { return };
+            let Some(run) = sink.runs.front_mut() else { return };
+            let count = run.items.min((items as u64).saturating_sub(sink.done));
+            if count == 0 {
+                return;
+            }
+            sink.done += count;
+            run.items -= count;
+            let taken = Run { items: count, bytes: if run.items == 0 { run.bytes } else { 0 }, ..*run };
+            if run.items == 0 {
+                sink.runs.pop_front();
+            }
+            self.account(now, taken);
+        }
+    }
+
+    fn account(&mut self, now: Time, taken: Run) {
+        let Some(at) = taken.subscription.map(|number| number as usize) else { return };
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        receiving.taken.events += taken.items;
+        receiving.taken.bytes += taken.bytes;
+        let is_over = receiving.stage == Stage::Ended && receiving.is_drained();
+        match receiving.from {
+            From::Link(link, _) => self.owe(now, link, at),
+            From::Here(sending) => {
+                let taken = receiving.taken;
+                let counted = self.sendings[sending].acknowledge(taken);
+                debug_assert!(counted.is_ok(), "{counted:?}");
+                self.pump(sending);
+                let source = self.sendings[sending].source;
+                self.make_room(source);
+            }
+            From::Gone => {}
+        }
+        if is_over {
+            self.unsubscribe(now, at);
+        }
+    }
+
+    /// Notes that a source is to be told what was taken, at once if it may be waiting for that.
+    fn owe(&mut self, now: Time, key: LinkKey, at: usize) {
+        let (receiving, link) = (&mut self.receivings[at], &mut self.links[key.0 as usize]);
+        if !receiving.owes {
+            receiving.owes = true;
+            link.owing.push(at);
+        }
+        if link.due.is_none() {
+            link.due = Some(now + self.settings.acknowledge);
+        }
+        if receiving.is_urgent() {
+            self.announce(key);
+        }
+    }
+}

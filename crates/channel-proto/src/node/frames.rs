@@ -1,0 +1,430 @@
+//! What comes over a connection, and what goes out: bytes to frames, and frames to those whom they are for.
+
+use super::link::Part;
+use super::{Action, ConnId, LinkKey, Node};
+use crate::Time;
+use crate::account::{Cause, Gap};
+use crate::control::Control;
+use crate::frame::{self, HEADER, Header, Kind};
+use crate::inbox::Item;
+use crate::memory::{Body, Storage};
+use crate::outbox::Outgoing;
+use crate::receiving::{Count, Long, Stage};
+use crate::wire::Reader;
+use isoform_core::{Code, Error, Format, Result};
+
+/// The least room that a long body gets when its first part comes.
+const ROOM: usize = 64 << 10;
+
+/// A fragment whose bytes can be read straight to where they belong: `missing` bytes from `at` on.
+pub struct Large<S> {
+    /// The memory: at least `at + missing` bytes.
+    pub storage: S,
+    /// Where the next byte goes.
+    pub at: usize,
+    /// How many bytes of the fragment are missing.
+    pub missing: usize,
+    receiving: usize,
+}
+
+/// The frame at the beginning of some bytes, with its payload and its length; `None` if it is not whole.
+#[inline]
+pub(super) fn split(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>> {
+    let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(None) };
+    let header = Header::parse(bytes)?;
+    let Some(frame) = input.get(..header.extent()) else { return Ok(None) };
+    Ok(Some((header, &frame[HEADER..HEADER + header.length as usize], frame.len())))
+}
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Takes what came over a connection, and says how much of it was used: the rest is to be given again, with more behind
+    /// it. A fragment of a long body is used as far as it is there; [`take_large`](Node::take_large) then
+    /// spares a copy of the rest.
+    ///
+    /// # Errors
+    /// What is wrong with what came. The connection is closed for that, and the other side told why, as
+    /// [`Action::Close`] has it.
+    pub fn receive(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+        let mut used = 0;
+        loop {
+            match self.step(now, id, &input[used..]) {
+                Ok(0) => return Ok(used),
+                Ok(length) => used += length,
+                Err(error) => {
+                    self.refuse(now, id, &error);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Uses what it can of the input: at most one frame of those that are not for events.
+    fn step(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+        let Some(connection) = self.connections.get(&id) else { return Ok(input.len()) };
+        let Some(link) = connection.link else { return self.shake(now, id, input) };
+        if !input.is_empty() {
+            self.links[link.0 as usize].heard = now;
+        }
+        if self.links[link.0 as usize].part.is_some() {
+            return self.more_of_part(link, input);
+        }
+        let used = self.events(link, input)?;
+        if used > 0 {
+            return Ok(used);
+        }
+        let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(0) };
+        let header = Header::parse(bytes)?;
+        if header.kind == Some(Kind::Part) {
+            self.begin_part(link, &header)?;
+            return Ok(HEADER);
+        }
+        let Some((header, payload, length)) = split(input)? else { return Ok(0) };
+        self.frame(now, link, &header, payload)?;
+        Ok(length)
+    }
+
+    /// The frames at the beginning of the input that are whole events: most of what comes.
+    fn events(&mut self, key: LinkKey, input: &[u8]) -> Result<usize> {
+        let (mut used, mut woken) = (0, None);
+        while let Some((header, body, length)) = split(&input[used..])? {
+            if header.kind != Some(Kind::Event) {
+                break;
+            }
+            let link = &self.links[key.0 as usize];
+            let (known, time) = (link.formats.at(header.index)?, link.time + u64::from(header.time));
+            let receiving = self.receivings.get_mut(header.subscription as usize);
+            let receiving = receiving
+                .filter(|receiving| matches!(receiving.from, crate::receiving::From::Link(from, _) if from == key))
+                .ok_or_else(|| unknown(header.subscription))?;
+            used += length;
+            if receiving.stage == Stage::Leaving {
+                continue;
+            }
+            expect_running(receiving.stage, receiving.long.is_some())?;
+            receiving.admit(body.len() as u64)?;
+            let (sink, stamp) = (receiving.sink, receiving.receive(header.subscription, time, body.len()));
+            let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { continue };
+            entry.inbox.copy(stamp, known, |storage| storage.append(body));
+            if woken != Some(sink) {
+                woken = Some(sink);
+                self.act(Action::Wake(sink));
+            }
+        }
+        Ok(used)
+    }
+
+    /// Any other frame.
+    fn frame(&mut self, now: Time, link: LinkKey, header: &Header, payload: &[u8]) -> Result<()> {
+        let mut fields = Reader::new(payload, "payload");
+        match header.kind {
+            // Of a later version, and may be passed over.
+            None => Ok(()),
+            Some(Kind::Format) => self.named(link, header.index, payload),
+            Some(Kind::Time) => {
+                self.links[link.0 as usize].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
+                Ok(())
+            }
+            Some(Kind::Begin) => self.begin_long(link, header, fields.u64()?),
+            Some(Kind::Gap) => {
+                let (first, count, cause) = (fields.u64()?, fields.u64()?, Cause::of(fields.u16()?));
+                self.lost(link, header.subscription, Gap { first, count, cause })
+            }
+            Some(Kind::Ack) => self.acknowledged(link, &mut fields),
+            Some(_) => match Control::parse(header, payload)? {
+                Some(control) => self.control(now, link, control),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn named(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {
+        let limits = self.settings.limits;
+        self.links[key.0 as usize].formats.admit(index, &limits)?;
+        limits.admit_description(description.len() as u64)?;
+        let known = self.known(Format::parse_within(description, &limits)?);
+        self.links[key.0 as usize].formats.name(index, known, &limits)
+    }
+
+    fn lost(&mut self, link: LinkKey, number: u32, gap: Gap) -> Result<()> {
+        let receiving = self.receiving(link, number)?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving.stage, receiving.long.is_some())?;
+        receiving.lose(gap)?;
+        let (sink, source) = (receiving.sink, receiving.source);
+        self.tell(sink, Item::Gap(source, gap));
+        Ok(())
+    }
+
+    fn acknowledged(&mut self, link: LinkKey, fields: &mut Reader<'_>) -> Result<()> {
+        while !fields.is_empty() {
+            let (number, _) = (fields.u32()?, fields.u32()?);
+            let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
+            // It may have crossed with an End.
+            if let Some(&sending) = self.links[link.0 as usize].sendings.get(&number) {
+                self.sendings[sending].acknowledge(taken)?;
+                self.pump(sending);
+                let source = self.sendings[sending].source;
+                self.make_room(source);
+            }
+        }
+        Ok(())
+    }
+
+    /// A body longer than a frame begins.
+    fn begin_long(&mut self, key: LinkKey, header: &Header, length: u64) -> Result<()> {
+        let link = &self.links[key.0 as usize];
+        let (known, time) = (link.formats.at(header.index)?.clone(), link.time + u64::from(header.time));
+        let receiving = self.receiving(key, header.subscription)?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving.stage, receiving.long.is_some())?;
+        receiving.admit(length)?;
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|&length| length > 0)
+            .ok_or_else(|| Error::new(Code::Size).at("event").came(length))?;
+        let sink = receiving.sink;
+        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return Ok(()) };
+        let storage = entry.inbox.storage();
+        let receiving = self.receiving(key, header.subscription)?;
+        receiving.long = Some(Long { storage, filled: 0, length, known, time });
+        Ok(())
+    }
+
+    /// A fragment of a long body begins.
+    fn begin_part(&mut self, key: LinkKey, header: &Header) -> Result<()> {
+        let length = header.length as usize;
+        let receiving = self.receiving(key, header.subscription)?;
+        let wanted = match (&receiving.long, receiving.stage) {
+            (_, Stage::Leaving) => None,
+            (Some(long), _) if length > 0 && length <= long.length - long.filled => Some(header.subscription as usize),
+            (long, _) => {
+                let missing = long.as_ref().map_or(0, |long| long.length - long.filled);
+                let error = Error::new(Code::Frame).at("part");
+                return Err(error.expected(format_args!("at most {missing} bytes, and some")).came(length));
+            }
+        };
+        let padding = length.wrapping_neg() % HEADER;
+        self.links[key.0 as usize].part = Some(Part { receiving: wanted, missing: length, padding });
+        self.finish_part(key);
+        Ok(())
+    }
+
+    /// Bytes of the fragment that is under way.
+    fn more_of_part(&mut self, key: LinkKey, input: &[u8]) -> Result<usize> {
+        let link = &mut self.links[key.0 as usize];
+        let Some(part) = &mut link.part else { return Ok(0) };
+        let length = part.missing.min(input.len());
+        let padding = part.padding.min(input.len() - length);
+        let wanted =
+            part.receiving.and_then(|at| self.receivings.get_mut(at)).and_then(|receiving| receiving.long.as_mut());
+        if let Some(long) = wanted {
+            make_room(&mut long.storage, long.filled, length, long.length);
+            long.storage.bytes_mut()[long.filled..long.filled + length].copy_from_slice(&input[..length]);
+            long.filled += length;
+        }
+        part.missing -= length;
+        part.padding -= padding;
+        self.finish_part(key);
+        Ok(length + padding)
+    }
+
+    /// Looks whether the fragment that is under way is whole, and the body with it.
+    fn finish_part(&mut self, key: LinkKey) {
+        let link = &mut self.links[key.0 as usize];
+        let Some(Part { receiving, missing: 0, padding }) = link.part else { return };
+        // The padding does not matter to whoever waits for the body.
+        link.part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
+        let Some((number, receiving)) = receiving.and_then(|at| Some((at as u32, self.receivings.get_mut(at)?))) else {
+            return;
+        };
+        let Some(Long { storage, length, known, time, .. }) = receiving.long.take_if(|long| long.filled == long.length)
+        else {
+            return;
+        };
+        let (sink, stamp) = (receiving.sink, receiving.receive(number, time, length));
+        if let Some(entry) = self.sinks.get_mut(sink.0 as usize) {
+            entry.inbox.long(stamp, &known, storage);
+            self.act(Action::Wake(sink));
+        }
+    }
+
+    /// The memory for the rest of the fragment that is under way, if it belongs to a body. To be given
+    /// [back](Node::put_large) before anything else is said of this connection.
+    pub fn take_large(&mut self, id: ConnId) -> Option<Large<S>> {
+        let link = self.connections.get(&id)?.link?;
+        let part = self.links[link.0 as usize].part.as_ref().filter(|part| part.missing > 0)?;
+        let (receiving, missing) = (part.receiving?, part.missing);
+        let long = self.receivings.get_mut(receiving)?.long.as_mut()?;
+        make_room(&mut long.storage, long.filled, missing, long.length);
+        Some(Large { storage: std::mem::take(&mut long.storage), at: long.filled, missing, receiving })
+    }
+
+    /// Gives the memory of a fragment back, with so many bytes more in it.
+    pub fn put_large(&mut self, now: Time, id: ConnId, large: Large<S>, got: usize) {
+        let Some(link) = self.connections.get(&id).and_then(|connection| connection.link) else { return };
+        let Some(long) = self.receivings.get_mut(large.receiving).and_then(|receiving| receiving.long.as_mut()) else {
+            return;
+        };
+        let got = got.min(large.missing);
+        long.storage = large.storage;
+        long.filled += got;
+        let entry = &mut self.links[link.0 as usize];
+        entry.heard = now;
+        if let Some(part) = &mut entry.part {
+            part.missing -= got.min(part.missing);
+        }
+        self.finish_part(link);
+    }
+
+    /// Gives out what is to be written to a connection, in exchange for memory that was used before.
+    pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) {
+        out.clear();
+        if let Some(farewell) = self.farewells.remove(&id) {
+            out.bytes = farewell;
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(key) = connection.link else {
+            std::mem::swap(&mut out.bytes, &mut connection.out);
+            connection.out.clear();
+            return;
+        };
+        let rest = std::mem::take(&mut connection.out);
+        self.acknowledge(key);
+        self.take_turns(key);
+        let link = &mut self.links[key.0 as usize];
+        link.outbox.give(out);
+        link.announced = false;
+        link.wrote = now;
+        if !rest.is_empty() {
+            // The end of the handshake stands before everything else.
+            out.bodies.iter_mut().for_each(|splice| splice.at += rest.len());
+            out.bytes.splice(0..0, rest);
+        }
+    }
+
+    /// How much of a connection's output waits in the node.
+    pub fn waiting(&self, id: ConnId) -> usize {
+        let Some(connection) = self.connections.get(&id) else { return 0 };
+        let link = connection.link.map_or(0, |link| self.links[link.0 as usize].outbox.waiting());
+        link + connection.out.len()
+    }
+
+    /// How many bytes of what was given out the caller still has to write.
+    pub fn unwritten(&mut self, id: ConnId, bytes: usize) {
+        let Some(key) = self.connections.get(&id).and_then(|connection| connection.link) else { return };
+        let link = &mut self.links[key.0 as usize];
+        let was_full = !link.outbox.has_room();
+        link.outbox.unwritten(bytes);
+        if !link.outbox.has_room() {
+            return;
+        }
+        if !link.ready.is_empty() {
+            self.announce(key);
+        }
+        if was_full {
+            let waiting: Vec<_> = self.sources.iter().filter(|(_, source)| source.waits).map(|(at, _)| at).collect();
+            waiting.into_iter().for_each(|source| self.make_room(super::SourceKey(source as u32)));
+        }
+    }
+
+    /// Lets subscriptions that have something to send do so, a fragment in turn.
+    fn take_turns(&mut self, key: LinkKey) {
+        let link = &mut self.links[key.0 as usize];
+        while link.outbox.has_room()
+            && let Some(at) = link.ready.pop_front()
+        {
+            let sending = &mut self.sendings[at];
+            let crate::sending::To::Link(_, number) = sending.to else { continue };
+            let mut lane = crate::lane::Over { outbox: &mut link.outbox, number, live: sending.live };
+            sending.ready = sending.pump(&mut lane);
+            if sending.ready {
+                link.ready.push_back(at);
+            }
+        }
+    }
+
+    /// Appends a frame to a link's output, if the link stands. If it does not, all is said anew once it does.
+    pub(super) fn say(&mut self, key: LinkKey, control: &Control) {
+        let Some(link) = self.links.get_mut(key.0 as usize).filter(|link| link.standing().is_some()) else { return };
+        control.put(link.outbox.bytes());
+        self.announce(key);
+    }
+
+    /// Lets the caller know that there is something to be written.
+    #[inline]
+    pub(super) fn announce(&mut self, key: LinkKey) {
+        let link = &mut self.links[key.0 as usize];
+        if let Some(id) = link.connection
+            && !link.announced
+        {
+            link.announced = true;
+            self.actions.push_back(Action::Write(id));
+        }
+    }
+
+    /// Appends what is owed to the other side's sources.
+    fn acknowledge(&mut self, key: LinkKey) {
+        let link = &mut self.links[key.0 as usize];
+        link.due = None;
+        for some in link.owing.chunks(frame::PAYLOAD / 24) {
+            frame::put(link.outbox.bytes(), Header::plain(Kind::Ack), |out| {
+                for &at in some {
+                    let receiving = &mut self.receivings[at];
+                    receiving.owes = false;
+                    receiving.told = receiving.taken;
+                    out.extend((at as u64).to_le_bytes());
+                    out.extend(receiving.taken.events.to_le_bytes());
+                    out.extend(receiving.taken.bytes.to_le_bytes());
+                }
+            });
+        }
+        link.owing.clear();
+    }
+
+    pub(super) fn acknowledge_if_due(&mut self, now: Time, key: LinkKey) {
+        if self.links[key.0 as usize].due.is_some_and(|due| due <= now) {
+            self.announce(key);
+        }
+    }
+
+    /// Takes everything that a link has to say into the last words of its connection.
+    pub(super) fn bid_farewell(&mut self, key: LinkKey, id: ConnId) {
+        let mut out = Outgoing::default();
+        self.links[key.0 as usize].outbox.give(&mut out);
+        let rest = self.connections.get_mut(&id).map(|connection| std::mem::take(&mut connection.out));
+        self.farewells.insert(id, [rest.unwrap_or_default(), out.to_vec()].concat());
+    }
+}
+
+/// Makes room for so many bytes of a long body: for all of it if so much has come before, else twice what has come, so
+/// that a length alone reserves nothing.
+fn make_room<S: Storage>(storage: &mut S, filled: usize, more: usize, length: usize) {
+    let needed = filled + more;
+    if storage.bytes().len() < needed {
+        storage.resize(length.min((2 * needed).max(ROOM)));
+    }
+    if needed == length {
+        storage.resize(length);
+    }
+}
+
+fn expect_running(stage: Stage, is_amid: bool) -> Result<()> {
+    if stage == Stage::Running && !is_amid {
+        return Ok(());
+    }
+    let error = Error::new(Code::Frame).at("subscription");
+    Err(match is_amid {
+        true => error.expected("the rest of the event that has begun").came("another one"),
+        false => error.expected("no event before Started and behind End").came("one"),
+    })
+}
+
+#[cold]
+fn unknown(number: u32) -> Error {
+    Error::new(Code::Frame).at("subscription").expected("one of this link").came(number)
+}

@@ -1,0 +1,160 @@
+//! What is known of another node: the connection with it, if there is one, and what both have agreed on over it.
+
+use super::{ConnId, NodeId};
+use crate::Time;
+use crate::hello::Hello;
+use crate::inbox::Known;
+use crate::memory::Body;
+use crate::outbox::Outbox;
+use isoform_core::{Code, Error, Limits, Result};
+use std::collections::{HashMap, VecDeque};
+
+pub(super) struct Link<B> {
+    pub(super) peer: NodeId,
+    /// Where the other node can be dialed.
+    pub(super) addresses: Vec<String>,
+    pub(super) epoch: u64,
+    pub(super) connection: Option<ConnId>,
+    /// Whether this side dialed the last connection.
+    pub(super) dialed: bool,
+    /// Since when it stands, or has been cut.
+    pub(super) since: Time,
+    /// When something was last written, and when something last came.
+    pub(super) wrote: Time,
+    pub(super) heard: Time,
+    /// At least so often something must be written.
+    pub(super) beat: Time,
+    /// How many subscriptions the other allows.
+    pub(super) allowed: usize,
+    pub(super) outbox: Outbox<B>,
+    /// Whether the caller knows that there is something to be written.
+    pub(super) announced: bool,
+    /// The formats that the other has named.
+    pub(super) formats: Formats,
+    /// From where times count that come.
+    pub(super) time: u64,
+    /// A fragment of which a part has come.
+    pub(super) part: Option<Part>,
+    /// Subscriptions of the other's sinks, by number: the places of their sendings.
+    pub(super) sendings: HashMap<u32, usize>,
+    /// Those among them that have something to send, in the order of their turns.
+    pub(super) ready: VecDeque<usize>,
+    /// Subscriptions of this node's sinks that have something to acknowledge.
+    pub(super) owing: Vec<usize>,
+    /// When that is due.
+    pub(super) due: Option<Time>,
+}
+
+/// A fragment under way.
+pub(super) struct Part {
+    /// The subscription; `None` if nobody wants it any more.
+    pub(super) receiving: Option<usize>,
+    /// Bytes of the payload that have yet to come, and bytes of padding behind them.
+    pub(super) missing: usize,
+    pub(super) padding: usize,
+}
+
+impl<B: Body> Link<B> {
+    pub(super) fn new(peer: NodeId) -> Link<B> {
+        Link {
+            peer,
+            addresses: Vec::new(),
+            epoch: 0,
+            connection: None,
+            dialed: false,
+            since: Time::ZERO,
+            wrote: Time::ZERO,
+            heard: Time::ZERO,
+            beat: Time::MAX,
+            allowed: 0,
+            outbox: Outbox::new(1),
+            announced: false,
+            formats: Formats::default(),
+            time: 0,
+            part: None,
+            sendings: HashMap::new(),
+            ready: VecDeque::new(),
+            owing: Vec::new(),
+            due: None,
+        }
+    }
+
+    /// A new epoch begins: whatever was agreed on over the connection before is forgotten.
+    pub(super) fn begin(&mut self, now: Time, connection: ConnId, epoch: u64, dialed: bool, hello: &Hello) {
+        self.addresses.clone_from(&hello.addresses);
+        self.epoch = epoch;
+        self.connection = Some(connection);
+        self.dialed = dialed;
+        (self.since, self.wrote, self.heard) = (now, now, now);
+        self.beat = hello.silence / 3;
+        self.allowed = hello.subscriptions as usize;
+        self.outbox = Outbox::new(hello.formats);
+        self.announced = false;
+        self.formats = Formats::default();
+        self.time = 0;
+        self.part = None;
+        self.ready.clear();
+    }
+
+    /// The connection is gone.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.connection = None;
+        self.since = now;
+        self.part = None;
+        self.ready.clear();
+        self.outbox = Outbox::new(1);
+    }
+}
+
+/// The formats that the other side of a link has named.
+#[derive(Default)]
+pub(super) struct Formats {
+    known: Vec<Option<Known>>,
+    bytes: usize,
+}
+
+impl Formats {
+    /// The format of an index.
+    #[inline]
+    pub(super) fn at(&self, index: u16) -> Result<&Known> {
+        self.known.get(usize::from(index)).and_then(Option::as_ref).ok_or_else(|| {
+            let error = Error::new(Code::Frame).at("format");
+            error.expected("an index that a format was named by").came(index)
+        })
+    }
+
+    /// Whether an index is within the limits.
+    pub(super) fn admit(&self, index: u16, limits: &Limits) -> Result<()> {
+        match usize::from(index) < indices(limits) {
+            true => Ok(()),
+            false => {
+                let error = Error::new(Code::Frame).at("format");
+                Err(error.expected(format_args!("an index below {}", indices(limits))).came(index))
+            }
+        }
+    }
+
+    /// Names a format. With the first index, all that were named before are forgotten.
+    pub(super) fn name(&mut self, index: u16, known: Known, limits: &Limits) -> Result<()> {
+        if index == 0 {
+            *self = Formats::default();
+        }
+        self.bytes += known.format.description().as_bytes().len();
+        if self.bytes > limits.registry {
+            let error = Error::new(Code::DescriptionSize).at("formats of a link");
+            let expected = format_args!("at most {} bytes (limit: registry)", limits.registry);
+            return Err(error.expected(expected).came(self.bytes));
+        }
+        let index = usize::from(index);
+        if self.known.len() <= index {
+            self.known.resize(index + 1, None);
+        }
+        self.known[index] = Some(known);
+        Ok(())
+    }
+}
+
+/// How many formats a node keeps of each link.
+pub(super) fn indices(limits: &Limits) -> usize {
+    limits.formats.clamp(1, usize::from(u16::MAX))
+}

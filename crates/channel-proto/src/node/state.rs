@@ -1,0 +1,131 @@
+//! What a node keeps of everything but links.
+
+use super::link::Link;
+use super::{ConnId, Identity, LinkKey, NodeId, OpenKey, SourceRef, Wanted};
+use crate::Time;
+use crate::hello::Hello;
+use crate::inbox::{Inbox, Known, Run};
+use crate::report::{Report, SinkLedger};
+use isoform_core::{Error, Result};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A connection: first in its handshake, then a link's.
+pub(super) struct Connection {
+    /// The attempt that it came of; `None` if it was accepted.
+    pub(super) dial: Option<usize>,
+    pub(super) since: Time,
+    /// What the other side has said.
+    pub(super) hello: Option<Hello>,
+    /// Bytes of the handshake that are to be written.
+    pub(super) out: Vec<u8>,
+    /// The link, once it is one's.
+    pub(super) link: Option<LinkKey>,
+}
+
+/// An attempt to reach a node.
+pub(super) struct Dial {
+    /// Where it may be: the first that answers.
+    pub(super) addresses: Vec<String>,
+    /// How many of them have been tried.
+    pub(super) tried: usize,
+    /// Who is wanted there; `None` for whoever answers.
+    pub(super) wanted: Option<NodeId>,
+    pub(super) purpose: Purpose,
+    pub(super) deadline: Time,
+    /// When the next attempt begins, if none is under way.
+    pub(super) again: Option<Time>,
+    pub(super) connection: Option<ConnId>,
+}
+
+/// What is done when a node is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The application opens a channel there.
+    Open(OpenKey),
+    /// It is another member of this channel.
+    Join(usize),
+    /// The link with it had been cut.
+    Resume(LinkKey),
+}
+
+/// A channel that this node is a member of.
+pub(super) struct Channel {
+    pub(super) identity: Identity,
+    pub(super) name: String,
+    /// Its type.
+    pub(super) known: Option<Known>,
+    /// The other members: the links with them, and what they last told of their part.
+    pub(super) members: BTreeMap<LinkKey, Option<Report>>,
+    pub(super) sources: Vec<usize>,
+    pub(super) sinks: Vec<usize>,
+    /// The sources that there are for this node's sinks, its own included.
+    pub(super) offers: Vec<Offer>,
+    /// Sinks that could not use a source of this node, and why; the latest few.
+    pub(super) declined: VecDeque<(NodeId, Error)>,
+}
+
+/// A source that this node's sinks may subscribe to.
+pub(super) struct Offer {
+    pub(super) origin: Origin,
+    pub(super) node: NodeId,
+    pub(super) source: SourceRef,
+    pub(super) known: Option<Known>,
+    /// The epoch in which it was last told of.
+    pub(super) epoch: u64,
+}
+
+/// Where a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// At another node, under this number.
+    Link(LinkKey, u32),
+    /// Here.
+    Here(usize),
+}
+
+/// An attempt of the application to open a channel.
+pub(super) struct Open {
+    pub(super) name: String,
+    pub(super) identity: Option<Identity>,
+    pub(super) deadline: Time,
+    /// The link over which it was asked for.
+    pub(super) asked: Option<LinkKey>,
+    pub(super) answer: Option<Result<usize>>,
+}
+
+pub(super) struct Source {
+    pub(super) channel: usize,
+    /// The format of its events: the declared one, or that of the latest.
+    pub(super) known: Option<Known>,
+    /// Whether events of other formats may come.
+    pub(super) is_typed: bool,
+    /// The sequence of its next event.
+    pub(super) next: u64,
+    pub(super) sendings: Vec<usize>,
+    /// Whether it was told to wait.
+    pub(super) waits: bool,
+    /// Whether it has left, and only its account is still open.
+    pub(super) left: bool,
+    /// Accounts that are closed; the latest few.
+    pub(super) past: VecDeque<SinkLedger>,
+}
+
+pub(super) struct Sink<B, S> {
+    pub(super) channel: usize,
+    pub(super) wanted: Wanted,
+    pub(super) inbox: Inbox<B, S>,
+    /// Of the batch that the application has: what is not accounted for yet.
+    pub(super) runs: VecDeque<Run>,
+    /// How many items of that batch are accounted for.
+    pub(super) done: u64,
+    pub(super) receivings: Vec<usize>,
+    /// What subscriptions that have ended had received and lost.
+    pub(super) past: (u64, u64),
+}
+
+impl<B> Link<B> {
+    /// Its connection, if it stands.
+    pub(super) fn standing(&self) -> Option<ConnId> {
+        self.connection
+    }
+}

@@ -1,0 +1,204 @@
+//! What is to be written to a connection: frames, in the order in which they were made, and what the other side has been
+//! told of formats and time.
+
+use crate::frame::{self, Header, Kind};
+use crate::inbox::Known;
+use crate::memory::Body;
+use isoform_core::Token;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+/// An outbox that holds so many bytes takes no further event.
+const ROOM: usize = 256 << 10;
+
+/// What the descriptions of all formats that have an index may have together.
+const DESCRIBED: usize = 4 << 20;
+
+/// Bytes to be written, with bodies between them that need not be copied.
+pub struct Outgoing<B> {
+    /// The bytes that are not in bodies.
+    pub bytes: Vec<u8>,
+    /// The bodies, by ascending place.
+    pub bodies: Vec<Splice<B>>,
+}
+
+/// A part of a body that goes out in front of the byte at a place.
+pub struct Splice<B> {
+    /// The place in [`Outgoing::bytes`].
+    pub at: usize,
+    /// The body.
+    pub body: B,
+    /// The part of it.
+    pub range: Range<usize>,
+}
+
+impl<B> Default for Outgoing<B> {
+    fn default() -> Self {
+        Outgoing { bytes: Vec::new(), bodies: Vec::new() }
+    }
+}
+
+impl<B> Outgoing<B> {
+    /// Bytes in all.
+    pub fn length(&self) -> usize {
+        self.bytes.len() + self.bodies.iter().map(|splice| splice.range.len()).sum::<usize>()
+    }
+
+    /// Whether there is nothing to be written.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.bodies.is_empty()
+    }
+
+    /// Forgets everything, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.bodies.clear();
+    }
+}
+
+impl<B: Body> Outgoing<B> {
+    /// Its bytes in one piece.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let (mut all, mut from) = (Vec::with_capacity(self.length()), 0);
+        for Splice { at, body, range } in &self.bodies {
+            all.extend_from_slice(&self.bytes[from..*at]);
+            body.pieces(range.clone(), &mut |piece| all.extend_from_slice(piece));
+            from = *at;
+        }
+        all.extend_from_slice(&self.bytes[from..]);
+        all
+    }
+}
+
+impl<B> fmt::Debug for Outgoing<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Outgoing({} bytes, {} of them in bodies)", self.length(), self.length() - self.bytes.len())
+    }
+}
+
+/// The frames of one connection.
+pub(crate) struct Outbox<B> {
+    out: Outgoing<B>,
+    /// Bytes of the bodies in `out`.
+    spliced: usize,
+    /// What was given out to be written, and is not written yet.
+    unwritten: usize,
+    /// Formats that the other side knows by an index.
+    indices: HashMap<Token, u16>,
+    /// How many it keeps.
+    limit: usize,
+    /// What their descriptions have together.
+    described: usize,
+    latest: Option<(u64, u16)>,
+    /// From where times count; `None` before the first.
+    time: Option<u64>,
+}
+
+impl<B: Body> Outbox<B> {
+    pub(crate) fn new(formats: u32) -> Outbox<B> {
+        Outbox {
+            out: Outgoing::default(),
+            spliced: 0,
+            unwritten: 0,
+            indices: HashMap::new(),
+            // One index stands for no format.
+            limit: (formats as usize).clamp(1, usize::from(u16::MAX)),
+            described: 0,
+            latest: None,
+            time: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.length() < ROOM
+    }
+
+    /// What is not written yet, wherever it is.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        self.waiting() + self.unwritten
+    }
+
+    /// What is to be given out.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.out.bytes.len() + self.spliced
+    }
+
+    pub(crate) fn unwritten(&mut self, bytes: usize) {
+        self.unwritten = bytes;
+    }
+
+    /// Gives out what is there, in exchange for empty memory.
+    pub(crate) fn give(&mut self, out: &mut Outgoing<B>) {
+        out.clear();
+        self.unwritten += self.waiting();
+        self.spliced = 0;
+        std::mem::swap(&mut self.out, out);
+    }
+
+    /// Where whole frames are appended.
+    #[inline]
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.out.bytes
+    }
+
+    /// Appends a frame whose payload is a part of a body.
+    pub(crate) fn splice(&mut self, header: Header, body: B, range: Range<usize>) {
+        self.out.bytes.extend(header.to_bytes());
+        self.spliced += range.len();
+        let padding = range.len().wrapping_neg() % frame::HEADER;
+        self.out.bodies.push(Splice { at: self.out.bytes.len(), body, range });
+        self.out.bytes.extend_from_slice(&[0; frame::HEADER][..padding]);
+    }
+
+    /// The index by which the other side knows a format. It is told if it does not know it yet.
+    #[inline]
+    pub(crate) fn index(&mut self, known: &Known) -> u16 {
+        match self.latest {
+            Some((serial, index)) if serial == known.serial => index,
+            _ => self.look_up(known),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, known: &Known) -> u16 {
+        let token = known.format.token();
+        let index = match self.indices.get(&token) {
+            Some(&index) => index,
+            None => self.describe(known, token),
+        };
+        self.latest = Some((known.serial, index));
+        index
+    }
+
+    fn describe(&mut self, known: &Known, token: Token) -> u16 {
+        let description = known.format.description().as_bytes();
+        if self.indices.len() >= self.limit || self.described + description.len() > DESCRIBED {
+            self.indices.clear();
+            self.described = 0;
+        }
+        let index = self.indices.len() as u16;
+        self.described += description.len();
+        self.indices.insert(token, index);
+        let header = Header { index, ..Header::plain(Kind::Format) };
+        frame::put(&mut self.out.bytes, header, |out| out.extend_from_slice(description));
+        index
+    }
+
+    /// A time, as it stands in a header.
+    #[inline]
+    pub(crate) fn time(&mut self, time: u64) -> u32 {
+        let since = self.time.and_then(|base| time.checked_sub(base)).and_then(|since| u32::try_from(since).ok());
+        since.unwrap_or_else(|| self.set_time(time))
+    }
+
+    #[cold]
+    fn set_time(&mut self, time: u64) -> u32 {
+        self.time = Some(time);
+        frame::put(&mut self.out.bytes, Header::plain(Kind::Time), |out| out.extend(time.to_le_bytes()));
+        0
+    }
+}

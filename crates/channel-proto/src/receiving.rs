@@ -1,0 +1,137 @@
+//! A subscription at its sink: what has come, what was taken, and what is acknowledged.
+
+use crate::account::{Cause, Gap};
+use crate::inbox::{Known, Stamp, cost};
+use crate::node::{LinkKey, SinkKey, SourceRef};
+use isoform_core::{Code, Error, Result};
+
+/// From whom events come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// A source of another node, by its number there.
+    Link(LinkKey, u32),
+    /// A source of this node, by the place of its sending.
+    Here(usize),
+    /// The link is gone, and what had come of it is still to be taken.
+    Gone,
+}
+
+/// How many events and bytes may be under way, or wait at the sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Events.
+    pub events: u64,
+    /// Bytes, an event counting 16 more than its body has.
+    pub bytes: u64,
+}
+
+/// Where a subscription stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It has been asked for.
+    Asked,
+    /// Events come.
+    Running,
+    /// The source has left: what has come is still to be taken.
+    Ended,
+    /// The sink has said that it leaves, and waits for the end. What comes is not wanted any more.
+    Leaving,
+}
+
+pub(crate) struct Receiving<S> {
+    pub(crate) sink: SinkKey,
+    pub(crate) from: From,
+    pub(crate) source: SourceRef,
+    pub(crate) stage: Stage,
+    /// The longest body that is taken.
+    pub(crate) longest: u64,
+    pub(crate) window: Window,
+    /// The sequence of the next event.
+    pub(crate) expected: u64,
+    pub(crate) received: Count,
+    pub(crate) taken: Count,
+    /// Of the taken, those that the source has been told of.
+    pub(crate) told: Count,
+    pub(crate) lost: u64,
+    /// Whether it is among those of its link that have something to acknowledge.
+    pub(crate) owes: bool,
+    /// A long body of which parts have come.
+    pub(crate) long: Option<Long<S>>,
+}
+
+/// Events and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Events.
+    pub events: u64,
+    /// Their bytes, with 16 for each.
+    pub bytes: u64,
+}
+
+/// A long body that is coming.
+pub(crate) struct Long<S> {
+    pub(crate) storage: S,
+    /// Bytes that have come.
+    pub(crate) filled: usize,
+    /// Bytes that it will have.
+    pub(crate) length: usize,
+    /// Its format, as its index stood when it began.
+    pub(crate) known: Known,
+    pub(crate) time: u64,
+}
+
+impl<S> Receiving<S> {
+    /// Counts an event that comes now, and returns its stamp.
+    #[inline]
+    pub(crate) fn receive(&mut self, subscription: u32, time: u64, length: usize) -> Stamp {
+        let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time };
+        self.expected += 1;
+        self.received.events += 1;
+        self.received.bytes += cost(length);
+        stamp
+    }
+
+    /// Refuses a body that is longer than was agreed on.
+    pub(crate) fn admit(&self, length: u64) -> Result<()> {
+        if length <= self.longest {
+            return Ok(());
+        }
+        let error = Error::new(Code::MessageSize).at(format!("event {}", self.expected));
+        Err(error.expected(format_args!("at most {} bytes", self.longest)).came(length))
+    }
+
+    /// Counts events that will not come.
+    pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
+        let end = gap.first.checked_add(gap.count);
+        let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
+            let error =
+                Error::new(Code::Frame).at("gap").expected(format_args!("one that begins at {}", self.expected));
+            return Err(error.came(format_args!("{} events from {} on", gap.count, gap.first)));
+        };
+        self.expected = end;
+        self.lost += gap.count;
+        Ok(())
+    }
+
+    /// Events up to this one, which will never be sent; `None` if there are none.
+    pub(crate) fn until(&mut self, next: u64, cause: Cause) -> Option<Gap> {
+        let count = next.checked_sub(self.expected).filter(|&count| count > 0)?;
+        let gap = Gap { first: self.expected, count, cause };
+        self.expected = next;
+        self.lost += count;
+        Some(gap)
+    }
+
+    /// Whether so much of the window has been taken that the source should know at once.
+    #[inline]
+    pub(crate) fn is_urgent(&self) -> bool {
+        let events = self.taken.events - self.told.events;
+        let bytes = self.taken.bytes - self.told.bytes;
+        events > 0 && (events >= self.window.events.div_ceil(2) || bytes >= self.window.bytes.div_ceil(2))
+    }
+
+    /// Whether everything that has come has been taken.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.taken.events == self.received.events
+    }
+}

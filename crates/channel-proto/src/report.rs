@@ -1,0 +1,172 @@
+//! What a node tells of its part in a channel (`spec/channel.md`, "Reports").
+
+use crate::account::{Cause, Ledger, Policy};
+use crate::frame::PAYLOAD;
+use crate::node::NodeId;
+use crate::wire::{Reader, put_text};
+use isoform_core::{Result, Token};
+
+/// A node's sources and sinks on a channel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Its sources.
+    pub sources: Vec<SourceReport>,
+    /// Its sinks.
+    pub sinks: Vec<SinkReport>,
+}
+
+/// A source, and what has become of its events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceReport {
+    /// Its number at its node.
+    pub source: u32,
+    /// Events that it has submitted while somebody listened.
+    pub submitted: u64,
+    /// Name and token of its format; `None` if it has not submitted any yet, and was not declared with one.
+    pub format: Option<(String, Token)>,
+    /// The account with each sink.
+    pub sinks: Vec<SinkLedger>,
+}
+
+/// The account of a source with one sink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SinkLedger {
+    /// Where the sink is.
+    pub node: NodeId,
+    /// Its number there.
+    pub sink: u32,
+    /// What is done when it is too slow.
+    pub policy: Policy,
+    /// Whether it is still subscribed.
+    pub present: bool,
+    /// What has become of its events.
+    pub ledger: Ledger,
+}
+
+/// A sink, and what has come to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SinkReport {
+    /// Its number at its node.
+    pub sink: u32,
+    /// Name and token of its format; `None` for one that takes any.
+    pub format: Option<(String, Token)>,
+    /// What is done when it is too slow.
+    pub policy: Policy,
+    /// Events that have come.
+    pub received: u64,
+    /// Events that were handed to the application.
+    pub taken: u64,
+    /// Events that were declared lost.
+    pub lost: u64,
+}
+
+impl Report {
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        let limit = out.len() + PAYLOAD - 64;
+        put_list(out, &self.sources, limit, SourceReport::put);
+        put_list(out, &self.sinks, limit, SinkReport::put);
+    }
+
+    pub(crate) fn parse(fields: &mut Reader<'_>) -> Result<Report> {
+        Ok(Report { sources: list(fields, SourceReport::parse)?, sinks: list(fields, SinkReport::parse)? })
+    }
+}
+
+impl SourceReport {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.source.to_le_bytes());
+        out.extend(self.submitted.to_le_bytes());
+        put_format(out, self.format.as_ref());
+        // A source of very many sinks tells of as many as leave room for other sources.
+        let limit = out.len() + PAYLOAD / 2;
+        put_list(out, &self.sinks, limit, SinkLedger::put);
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<SourceReport> {
+        let (source, submitted, format) = (fields.u32()?, fields.u64()?, format(fields)?);
+        Ok(SourceReport { source, submitted, format, sinks: list(fields, SinkLedger::parse)? })
+    }
+}
+
+impl SinkLedger {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.node.0);
+        out.extend(self.sink.to_le_bytes());
+        put_policy(out, self.policy, self.present);
+        let Ledger { submitted, acknowledged, in_flight, .. } = self.ledger;
+        [submitted, acknowledged, in_flight].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        Cause::ALL.iter().for_each(|&cause| out.extend(self.ledger.lost_for(cause).to_le_bytes()));
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<SinkLedger> {
+        let (node, sink) = (NodeId(fields.array()?), fields.u32()?);
+        let (policy, present) = policy(fields)?;
+        let (submitted, acknowledged, in_flight) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let mut ledger = Ledger::of(submitted, acknowledged, in_flight);
+        for cause in Cause::ALL {
+            ledger.lose(cause, fields.u64()?);
+        }
+        Ok(SinkLedger { node, sink, policy, present, ledger })
+    }
+}
+
+impl SinkReport {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.sink.to_le_bytes());
+        put_format(out, self.format.as_ref());
+        put_policy(out, self.policy, true);
+        [self.received, self.taken, self.lost].iter().for_each(|number| out.extend(number.to_le_bytes()));
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<SinkReport> {
+        let (sink, format) = (fields.u32()?, format(fields)?);
+        let (policy, _) = policy(fields)?;
+        let (received, taken, lost) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        Ok(SinkReport { sink, format, policy, received, taken, lost })
+    }
+}
+
+/// Writes as many as fit before `limit`, behind their number.
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], limit: usize, put: impl Fn(&T, &mut Vec<u8>)) {
+    let count = out.len();
+    out.extend([0; 4]);
+    let mut written = 0u32;
+    for item in list {
+        let start = out.len();
+        put(item, out);
+        if out.len() > limit {
+            out.truncate(start);
+            break;
+        }
+        written += 1;
+    }
+    out[count..count + 4].copy_from_slice(&written.to_le_bytes());
+}
+
+fn list<T>(fields: &mut Reader<'_>, parse: impl Fn(&mut Reader<'_>) -> Result<T>) -> Result<Vec<T>> {
+    let count = fields.u32()?;
+    (0..count).map(|_| parse(fields)).collect()
+}
+
+fn put_format(out: &mut Vec<u8>, format: Option<&(String, Token)>) {
+    out.extend(format.map_or(Token::ZERO, |(_, token)| *token).as_bytes());
+    put_text(out, format.map_or("", |(name, _)| name));
+}
+
+fn format(fields: &mut Reader<'_>) -> Result<Option<(String, Token)>> {
+    let (token, name) = (Token::from_bytes(fields.array()?), fields.text()?.to_string());
+    Ok((token != Token::ZERO).then_some((name, token)))
+}
+
+fn put_policy(out: &mut Vec<u8>, policy: Policy, present: bool) {
+    let (events, bytes) = policy.queue();
+    out.extend([policy.number(), u8::from(present), 0, 0]);
+    out.extend(events.to_le_bytes());
+    out.extend(bytes.to_le_bytes());
+}
+
+fn policy(fields: &mut Reader<'_>) -> Result<(Policy, bool)> {
+    let [number, present, ..] = fields.array::<4>()?;
+    let (events, bytes) = (fields.u64()?, fields.u64()?);
+    Ok((Policy::of(number, events, bytes).unwrap_or(Policy::Block), present != 0))
+}

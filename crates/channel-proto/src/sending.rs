@@ -1,0 +1,385 @@
+//! A subscription at its source: what was submitted, what of it may be sent, what waits, and what has become of it.
+
+use crate::account::{Cause, Gap, Ledger, Policy};
+use crate::frame::PAYLOAD;
+use crate::inbox::{Known, cost};
+use crate::lane::Lane;
+use crate::memory::{Body, Draft};
+use crate::node::{LinkKey, NodeId, SourceKey};
+use crate::receiving::{Count, Window};
+use isoform_core::{Code, Error, Result};
+use std::collections::VecDeque;
+
+/// With so many gaps to tell, neighbours become one, whatever their causes.
+const GAPS: usize = 64;
+
+/// Where events go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    /// To a sink of another node, by the subscription's number.
+    Link(LinkKey, u32),
+    /// To a sink of this node, by the subscription's number.
+    Here(u32),
+}
+
+pub(crate) struct Sending<B> {
+    pub(crate) source: SourceKey,
+    pub(crate) to: To,
+    pub(crate) node: NodeId,
+    /// The sink's number at its node.
+    pub(crate) sink: u32,
+    pub(crate) policy: Policy,
+    pub(crate) window: Window,
+    pub(crate) longest: u64,
+    /// Whether events may be sent: it is subscribed to in the link's present epoch.
+    pub(crate) live: bool,
+    /// Whether it is among those of its link that have something to send.
+    pub(crate) ready: bool,
+    ledger: Ledger,
+    /// The sequence of the next event that is submitted.
+    next: u64,
+    /// The sequence that the sink expects, once all that was sent has come.
+    position: u64,
+    sent: Count,
+    taken: Count,
+    queue: VecDeque<Queued<B>>,
+    queued: u64,
+    /// Events that will not come, and of which the sink has not been told, by ascending sequence.
+    gaps: VecDeque<Gap>,
+    /// A long body of which parts are sent.
+    long: Option<(B, usize)>,
+    ending: Ending,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The source is there.
+    No,
+    /// It has left; what is queued is still to be sent.
+    Soon,
+    /// The sink has been told.
+    Told,
+}
+
+struct Queued<B> {
+    sequence: u64,
+    time: u64,
+    known: Known,
+    body: B,
+}
+
+/// What a subscription asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) sink: u32,
+    pub(crate) policy: Policy,
+    pub(crate) window: Window,
+    pub(crate) longest: u64,
+}
+
+impl<B: Body> Sending<B> {
+    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, terms: Terms, next: u64) -> Sending<B> {
+        let Terms { sink, policy, window, longest } = terms;
+        Sending {
+            source,
+            to,
+            node,
+            sink,
+            policy,
+            window,
+            longest,
+            live: true,
+            ready: false,
+            ledger: Ledger::default(),
+            next,
+            position: next,
+            sent: Count::default(),
+            taken: Count::default(),
+            queue: VecDeque::new(),
+            queued: 0,
+            gaps: VecDeque::new(),
+            long: None,
+            ending: Ending::No,
+        }
+    }
+
+    /// What has become of its events.
+    pub(crate) fn ledger(&self) -> Ledger {
+        let in_flight = self.sent.events - self.taken.events + self.queue.len() as u64;
+        self.ledger.at(self.taken.events, in_flight)
+    }
+
+    /// The sequence of the next event that is submitted.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether the source must wait before it submits the next event.
+    #[inline]
+    pub(crate) fn is_full(&self, lane: &impl Lane<B>) -> bool {
+        self.policy == Policy::Block && !self.may_send(lane)
+    }
+
+    /// Whether everything was sent and taken.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.queue.is_empty() && self.sent.events == self.taken.events
+    }
+
+    #[inline]
+    fn may_send(&self, lane: &impl Lane<B>) -> bool {
+        self.queue.is_empty() && self.long.is_none() && self.has_credit() && lane.is_open()
+    }
+
+    #[inline]
+    fn has_credit(&self) -> bool {
+        let events = self.sent.events - self.taken.events;
+        // Bytes are acknowledged later than events, in runs of several.
+        let bytes = self.sent.bytes - self.taken.bytes;
+        events == 0 || events < self.window.events && bytes < self.window.bytes
+    }
+
+    /// Takes an event: sends it, keeps it, or loses it. `many` sinks may have use for its body.
+    #[inline]
+    pub(crate) fn submit(
+        &mut self,
+        time: u64,
+        known: &Known,
+        draft: &mut impl Draft<B>,
+        many: bool,
+        lane: &mut impl Lane<B>,
+    ) {
+        let sequence = self.next;
+        self.next += 1;
+        self.ledger.submitted += 1;
+        if draft.length() as u64 > self.longest {
+            self.lose(sequence, Cause::TooLarge);
+        } else if self.may_send(lane) {
+            self.tell_gaps(sequence, lane);
+            self.send(sequence, time, known, draft, many, lane);
+        } else {
+            self.queued += cost(draft.length());
+            self.queue.push_back(Queued { sequence, time, known: known.clone(), body: draft.share() });
+            self.trim();
+        }
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        sequence: u64,
+        time: u64,
+        known: &Known,
+        draft: &mut impl Draft<B>,
+        many: bool,
+        lane: &mut impl Lane<B>,
+    ) {
+        debug_assert_eq!(self.position, sequence);
+        self.position = sequence + 1;
+        self.sent.events += 1;
+        self.sent.bytes += cost(draft.length());
+        self.long = lane.event(time, known, draft, many).map(|body| (body, 0));
+    }
+
+    /// Sends what may be sent, up to about a fragment. Whether more could be.
+    pub(crate) fn pump(&mut self, lane: &mut impl Lane<B>) -> bool {
+        let mut budget = PAYLOAD as u64;
+        while lane.is_open() {
+            if let Some((body, sent)) = &mut self.long {
+                *sent = lane.part(body, *sent);
+                if *sent == body.length() {
+                    self.long = None;
+                }
+                return self.has_more();
+            }
+            let Some(front) = self.queue.front() else { break };
+            if !self.has_credit() {
+                return false;
+            }
+            if budget == 0 {
+                return true;
+            }
+            let sequence = front.sequence;
+            self.tell_gaps(sequence, lane);
+            let Some(Queued { sequence, time, known, body }) = self.queue.pop_front() else { break };
+            let cost = cost(body.length());
+            self.queued -= cost;
+            budget = budget.saturating_sub(cost);
+            self.send(sequence, time, &known, &mut Kept(body), false, lane);
+        }
+        if !lane.is_open() {
+            return self.has_more();
+        }
+        self.tell_gaps(self.next, lane);
+        if self.ending == Ending::Soon {
+            self.ending = Ending::Told;
+            lane.end(self.next);
+        }
+        false
+    }
+
+    /// Whether there is something to send.
+    pub(crate) fn has_more(&self) -> bool {
+        self.long.is_some() || !self.queue.is_empty() || !self.gaps.is_empty() || self.ending == Ending::Soon
+    }
+
+    #[inline]
+    fn tell_gaps(&mut self, before: u64, lane: &mut impl Lane<B>) {
+        while let Some(&gap) = self.gaps.front()
+            && gap.first < before
+        {
+            debug_assert_eq!(self.position, gap.first);
+            lane.gap(gap);
+            self.position = gap.first + gap.count;
+            self.gaps.pop_front();
+        }
+    }
+
+    /// Loses the oldest until the policy's bounds hold.
+    fn trim(&mut self) {
+        let (events, bytes) = self.policy.queue();
+        while self.policy != Policy::Block
+            && (self.queue.len() as u64 > events.max(1) || self.queue.len() > 1 && self.queued > bytes)
+        {
+            self.drop_oldest(Cause::Overrun);
+        }
+    }
+
+    fn drop_oldest(&mut self, cause: Cause) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.queued -= cost(oldest.body.length());
+        self.lose(oldest.sequence, cause);
+        true
+    }
+
+    /// Declares an event lost that was not sent.
+    fn lose(&mut self, sequence: u64, cause: Cause) {
+        self.ledger.lose(cause, 1);
+        self.note(Gap { first: sequence, count: 1, cause });
+    }
+
+    /// Notes events that the sink is to be told of as lost. They may lie before other ones that are noted.
+    fn note(&mut self, gap: Gap) {
+        let at = self.gaps.partition_point(|other| other.first < gap.first);
+        let many = self.gaps.len() >= GAPS;
+        if let Some(before) = at.checked_sub(1).and_then(|at| self.gaps.get_mut(at))
+            && before.first + before.count == gap.first
+            && (before.cause == gap.cause || many)
+        {
+            before.count += gap.count;
+            return;
+        }
+        self.gaps.insert(at, gap);
+    }
+
+    /// The sink has taken so much.
+    pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<()> {
+        let (before, sent) = (self.taken, self.sent);
+        let possible =
+            (before.events..=sent.events).contains(&taken.events) && (before.bytes..=sent.bytes).contains(&taken.bytes);
+        if !possible {
+            let error = Error::new(Code::Frame).at("acknowledgement");
+            return Err(error.expected(format_args!("from {before:?} to {sent:?}")).came(format_args!("{taken:?}")));
+        }
+        self.taken = taken;
+        Ok(())
+    }
+
+    /// Its connection broke. Bodies that were sent in part are lost with it; what is queued waits.
+    pub(crate) fn cut(&mut self) {
+        self.live = false;
+        self.ready = false;
+        self.long = None;
+    }
+
+    /// It is subscribed to again, by a sink that has received so much, and expects this sequence.
+    pub(crate) fn resume(&mut self, expected: u64, received: Count, taken: Count) -> Result<()> {
+        let possible = expected <= self.position
+            && received.events <= self.sent.events
+            && received.bytes <= self.sent.bytes
+            && taken.events <= received.events
+            && taken.bytes <= received.bytes;
+        if !possible {
+            let error = Error::new(Code::Frame).at("resumed subscription");
+            let expected = format_args!("at most sequence {} and {:?}", self.position, self.sent);
+            return Err(error.expected(expected).came(format_args!("sequence {expected}, {received:?}, {taken:?}")));
+        }
+        self.acknowledge(taken)?;
+        self.ledger.lose(Cause::Cut, self.sent.events - received.events);
+        self.sent = received;
+        if self.position > expected {
+            let gap = Gap { first: expected, count: self.position - expected, cause: Cause::Cut };
+            self.gaps.push_front(gap);
+            self.position = expected;
+        }
+        if self.ending == Ending::Told {
+            self.ending = Ending::Soon;
+        }
+        self.live = true;
+        Ok(())
+    }
+
+    /// It is subscribed to again, by a sink that has never heard that it was: what was sent is lost, and counts from here.
+    pub(crate) fn restart(&mut self) {
+        self.ledger.lose(Cause::Cut, self.sent.events - self.taken.events);
+        self.sent = self.taken;
+        if self.ending == Ending::Told {
+            self.ending = Ending::Soon;
+        }
+        self.live = true;
+    }
+
+    /// The sequence that the sink expects next.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The source leaves: what is queued is sent, and then the end.
+    pub(crate) fn end(&mut self) {
+        if self.ending == Ending::No {
+            self.ending = Ending::Soon;
+        }
+    }
+
+    /// The sink has left, having taken so many events: the rest is lost.
+    pub(crate) fn left(&mut self, taken: u64) -> Result<()> {
+        self.acknowledge(Count { events: taken, bytes: self.taken.bytes })?;
+        self.forget(Cause::Ended);
+        Ok(())
+    }
+
+    /// Gives up all that is in flight.
+    pub(crate) fn forget(&mut self, cause: Cause) {
+        let sent = self.sent.events - self.taken.events;
+        self.ledger.lose(cause, sent);
+        self.sent.events = self.taken.events;
+        while self.drop_oldest(cause) {}
+        self.gaps.clear();
+        self.long = None;
+    }
+
+    /// Whether the sink has been told that the source is gone.
+    pub(crate) fn has_told_end(&self) -> bool {
+        self.ending == Ending::Told
+    }
+}
+
+/// A body that was kept, as a draft.
+struct Kept<B>(B);
+
+impl<B: Body> Draft<B> for Kept<B> {
+    fn length(&self) -> usize {
+        self.0.length()
+    }
+
+    fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
+        self.0.pieces(0..self.0.length(), each);
+    }
+
+    fn share(&mut self) -> B {
+        self.0.clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}

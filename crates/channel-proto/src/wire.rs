@@ -1,0 +1,72 @@
+//! Numbers and texts in the payloads of frames (`spec/channel.md`, "Frames").
+
+use isoform_core::{Code, Error, Result};
+
+/// Longest text: longer ones are cut where they are written.
+const TEXT: usize = 4096;
+
+/// Reads a payload from its front.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    /// What is read, for errors.
+    what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(payload: &'a [u8], what: &'static str) -> Reader<'a> {
+        Reader { rest: payload, what }
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let Some((first, rest)) = self.rest.split_first_chunk() else { return Err(self.short(N)) };
+        self.rest = rest;
+        Ok(*first)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        let length = usize::from(self.u16()?);
+        let Some((text, rest)) = self.rest.split_at_checked(length) else { return Err(self.short(length)) };
+        self.rest = rest;
+        std::str::from_utf8(text).map_err(|error| Error::new(Code::Frame).at(self.what).expected("text").came(error))
+    }
+
+    pub(crate) fn texts(&mut self) -> Result<Vec<String>> {
+        let count = self.u16()?;
+        // Each takes two bytes at least, so that a number alone reserves nothing.
+        (0..count).map(|_| self.text().map(Into::into)).collect()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    #[cold]
+    fn short(&self, needed: usize) -> Error {
+        let error = Error::new(Code::Frame).at(self.what);
+        error.expected(format_args!("{needed} more bytes")).came(self.rest.len())
+    }
+}
+
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+    let text = &text[..text.floor_char_boundary(TEXT)];
+    out.extend((text.len() as u16).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+pub(crate) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {
+    let count = texts.len().min(usize::from(u16::MAX));
+    out.extend((count as u16).to_le_bytes());
+    texts[..count].iter().for_each(|text| put_text(out, text));
+}

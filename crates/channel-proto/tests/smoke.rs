@@ -1,0 +1,118 @@
+//! Two nodes and a wire between them: the plainest way of an event, so that everything else can be told from it.
+
+use isoform_channel_proto::{
+    Action, Batch, ConnId, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, SourceKey, Submitted,
+    Time, Wanted,
+};
+use isoform_core::{FieldList, Format, Machine};
+use std::sync::Arc;
+
+type Body = Arc<[u8]>;
+
+struct Pair {
+    nodes: [Node<Body, Vec<u8>>; 2],
+    /// What is on its way to each of them.
+    wires: [Vec<u8>; 2],
+    now: Time,
+}
+
+fn format() -> Format {
+    FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap()
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let node = |byte| {
+            let addresses = vec![format!("test:{byte}")];
+            Node::new(Settings { addresses, ..Settings::new(NodeId([byte; 16])) })
+        };
+        Pair { nodes: [node(1), node(2)], wires: [Vec::new(), Vec::new()], now: Time::ZERO }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..50 {
+            for i in 0..2 {
+                while let Some(action) = self.nodes[i].action() {
+                    match action {
+                        Action::Dial(dial, _) => {
+                            self.nodes[i].connected(self.now, ConnId(1), Some(dial));
+                            self.nodes[1 - i].connected(self.now, ConnId(1), None);
+                        }
+                        Action::Write(id) | Action::Close(id) => {
+                            let mut out = Outgoing::default();
+                            self.nodes[i].output(self.now, id, &mut out);
+                            self.wires[1 - i].extend(out.to_vec());
+                            self.nodes[i].unwritten(id, 0);
+                        }
+                        _ => {}
+                    }
+                }
+                let used = self.nodes[i].receive(self.now, ConnId(1), &self.wires[i]).unwrap();
+                self.wires[i].drain(..used);
+            }
+        }
+    }
+}
+
+fn bodies(node: &mut Node<Body, Vec<u8>>, sink: SinkKey) -> Vec<Vec<u8>> {
+    let (mut batch, mut bodies) = (Batch::default(), Vec::new());
+    while node.take(Time::ZERO, sink, &mut batch) {
+        for item in &batch.items {
+            if let Item::Event { place, .. } = item {
+                match batch.body(*place) {
+                    Some(body) => bodies.push(body.to_vec()),
+                    None => bodies.push(batch.shared[0].to_vec()),
+                }
+            }
+        }
+    }
+    bodies
+}
+
+fn submit(node: &mut Node<Body, Vec<u8>>, source: SourceKey, body: &[u8]) -> Submitted {
+    node.submit(7, source, None, &mut Body::from(body)).unwrap()
+}
+
+#[test]
+fn an_event_goes_from_a_source_to_a_sink() {
+    let mut pair = Pair::new();
+    let [maker, opener] = &mut pair.nodes;
+    let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
+    let source = maker.add_source(Time::ZERO, channel, Some(&format())).unwrap();
+    assert_eq!(submit(maker, source, &[1; 8]), Submitted::Unheard);
+    let open = opener.open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    pair.run();
+    let channel = pair.nodes[1].opened(open).unwrap().unwrap();
+    let wanted = Wanted { format: Some(format()), ..Wanted::any(Policy::Block) };
+    let sink = pair.nodes[1].add_sink(Time::ZERO, channel, wanted).unwrap();
+    pair.run();
+    assert_eq!(pair.nodes[0].listeners(source), 1);
+    assert_eq!(submit(&mut pair.nodes[0], source, &[2; 8]), Submitted::Done(0));
+    assert_eq!(submit(&mut pair.nodes[0], source, &[3; 200_000]), Submitted::Done(1));
+    assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Full, "the long one is under way");
+    pair.run();
+    assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Done(2));
+    pair.run();
+    assert_eq!(bodies(&mut pair.nodes[1], sink), [vec![2; 8], vec![3; 200_000], vec![4; 8]]);
+    let ledger = pair.nodes[0].ledger(source)[0].ledger;
+    assert_eq!((ledger.submitted, ledger.acknowledged, ledger.in_flight), (3, 0, 3));
+    pair.now += Time::from_millis(20);
+    pair.nodes.iter_mut().for_each(|node| node.tick(pair.now));
+    pair.run();
+    let ledger = pair.nodes[0].ledger(source)[0].ledger;
+    assert_eq!((ledger.submitted, ledger.acknowledged, ledger.in_flight), (3, 3, 0));
+}
+
+#[test]
+fn sinks_of_the_same_node_are_reached_without_a_link() {
+    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
+    let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();
+    let source = node.add_source(Time::ZERO, channel, Some(&format())).unwrap();
+    let sink = node.add_sink(Time::ZERO, channel, Wanted::any(Policy::Latest)).unwrap();
+    for i in 0..5 {
+        assert_eq!(submit(&mut node, source, &[i; 8]), Submitted::Done(i.into()));
+    }
+    assert_eq!(bodies(&mut node, sink), [[0; 8], [4; 8]], "the one that was there, and the latest");
+    let ledger = node.ledger(source)[0].ledger;
+    assert_eq!((ledger.submitted, ledger.acknowledged, ledger.lost()), (5, 2, 3));
+}
