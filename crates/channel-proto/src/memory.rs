@@ -7,8 +7,8 @@ pub trait Body: Clone {
     /// Its bytes.
     fn length(&self) -> usize;
 
-    /// Gives out the bytes of a range, in order, in as many pieces as they lie in.
-    fn pieces(&self, range: Range<usize>, each: &mut dyn FnMut(&[u8]));
+    /// Gives out the bytes of a range, in order, in as many pieces as they lie in. They are written from there.
+    fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8]));
 }
 
 /// A body that is about to be submitted. It is copied where it is short, and shared where it must be kept.
@@ -65,7 +65,7 @@ impl Body for std::sync::Arc<[u8]> {
         self.len()
     }
 
-    fn pieces(&self, range: Range<usize>, each: &mut dyn FnMut(&[u8])) {
+    fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8])) {
         each(&self[range]);
     }
 }

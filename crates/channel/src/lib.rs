@@ -28,6 +28,8 @@ mod nonce;
 mod poll;
 #[allow(dead_code, reason = "for the node, which comes next")]
 mod socket;
+#[allow(dead_code, reason = "for the node, which comes next")]
+mod unwritten;
 
 pub use address::Address;
 pub use id::ChannelId;

@@ -5,7 +5,8 @@
 //! messages. [`mutate_text`] does the same to JSON, and [`mutate_link`] to what one side of a link says. What a mutant is
 //! depends on its input and on [`Random`] only, so that whatever fails can be made again.
 //!
-//! A stream is taken apart in `stream`, a link in `link`, a description in `description`, a body in `places`; beside each stand its edits.
+//! A stream is taken apart in `stream`, a link in `link`, a description in `description`, a body in `places`; beside each
+//! stand its edits.
 
 mod body;
 mod bytes;
