@@ -3,9 +3,9 @@
 //! `gather` leaves parts of a body where they are. Here what they are parts of is owned: nobody can change it, nor take it
 //! apart, before the last of those who share it is done. `message::Shared` is what programs see of it.
 //!
-//! Invariant of [`Kept`]: (1) the bytes of `parts` are constants, or lie in memory of `copied`, of `lowered`, or of what
-//! can be reached through a shared reference to `record`. None of the three is changed or given away before all are dropped;
-//! and `bytes` leave only as borrowed from the whole.
+//! Invariant of [`Kept`]: (1) the bytes of its parts are initialised, and are constants, or lie in memory of `copied`, of
+//! `lowered`, or of what can be reached through a shared reference to `record`. None of the three is changed or given away
+//! before all are dropped, and they may be used by any thread. Parts do not leave it.
 
 use super::aligned::Aligned;
 use super::gather::Gather;
@@ -13,7 +13,6 @@ use super::scratch::{Lowered, Scratch};
 use isoform_core::Result;
 use std::any::Any;
 use std::ops::Range;
-use std::slice;
 use std::sync::Arc;
 
 /// A record that is shared.
@@ -21,7 +20,9 @@ pub(crate) type Record = Arc<dyn Any + Send + Sync>;
 
 /// A body in parts, and their owners.
 pub(crate) struct Kept {
-    parts: Vec<Part>,
+    /// The first part, and often the only one.
+    first: Part,
+    more: Vec<Part>,
     #[expect(dead_code, reason = "parts lie in it")]
     copied: Aligned,
     #[expect(dead_code, reason = "parts lie in it")]
@@ -32,16 +33,28 @@ pub(crate) struct Kept {
 struct Part {
     /// Where in the body it ends.
     end: usize,
-    bytes: &'static [u8],
+    /// Not a reference, which would have to be good while the whole is dropped.
+    bytes: *const [u8],
+}
+
+// SAFETY: (1): its bytes do not change, whoever reads them.
+unsafe impl Send for Part {}
+// SAFETY: likewise.
+unsafe impl Sync for Part {}
+
+impl Part {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: (1), and the part is borrowed from the whole.
+        unsafe { &*self.bytes }
+    }
 }
 
 impl Kept {
     /// A body that is there already.
     pub(crate) fn body(copied: Aligned) -> Kept {
-        let mut parts = Vec::with_capacity(1);
-        // SAFETY: (1)
-        parts.push(Part { end: copied.len(), bytes: unsafe { keep(&copied) } });
-        Kept { parts, copied, lowered: Lowered::default(), record: None }
+        let first = Part { end: copied.len(), bytes: &raw const copied[..] }; // (1)
+        Kept { first, more: Vec::new(), copied, lowered: Lowered::default(), record: None }
     }
 
     /// The body of a record whose native form is at `native`. The scratch is what this was lowered to, if it was. It is
@@ -58,20 +71,20 @@ impl Kept {
         record: Record,
         scratch: &mut Scratch,
     ) -> Result<Kept> {
-        // SAFETY: promised, as long as this function lasts; and it is said below for longer.
+        // SAFETY: promised, for as long as all of it is kept.
         let (copied, message) = unsafe { gather.gather_apart(native)? };
-        let mut parts = Vec::with_capacity(message.segments().len());
-        let mut end = 0;
-        let mut in_scratch = false;
-        for bytes in message.body() {
+        let (mut end, mut in_scratch) = (0, false);
+        let mut parts = message.body().map(|bytes| {
             end += bytes.len();
             in_scratch |= scratch.holds(bytes.as_ptr());
-            // SAFETY: (1): `copied` has what was copied. All else is as the caller promises in memory of the record, which is
-            // kept, or in the scratch, and then that is kept, too.
-            parts.push(Part { end, bytes: unsafe { keep(bytes) } });
-        }
+            // (1): `copied` has what was copied. All else is as the caller promises in memory of the record, which is kept,
+            // or in the scratch, and then that is kept, too.
+            Part { end, bytes }
+        });
+        let first = parts.next().unwrap_or(Part { end: 0, bytes: &[] });
+        let more = parts.collect();
         let lowered = if in_scratch { scratch.give_up() } else { Lowered::default() };
-        Ok(Kept { parts, copied, lowered, record: Some(record) })
+        Ok(Kept { first, more, copied, lowered, record: Some(record) })
     }
 
     /// The record that it is the body of, if there is one.
@@ -82,13 +95,13 @@ impl Kept {
     /// How many bytes there are.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.parts.last().map_or(0, |part| part.end)
+        self.more.last().unwrap_or(&self.first).end
     }
 
     /// All bytes, if they lie in one piece.
     #[inline]
     pub(crate) fn contiguous(&self) -> Option<&[u8]> {
-        if let [part] = &self.parts[..] { Some(part.bytes) } else { None }
+        self.more.is_empty().then(|| self.first.bytes())
     }
 
     /// The bytes of a range, in as many pieces as they lie in.
@@ -98,19 +111,13 @@ impl Kept {
     #[inline]
     pub(crate) fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> + Clone {
         assert!(range.start <= range.end && range.end <= self.len(), "{range:?} of a body of {} bytes", self.len());
-        let first = self.parts.partition_point(|part| part.end <= range.start);
+        let first = (range.start < self.first.end).then_some(&self.first);
+        let more = &self.more[self.more.partition_point(|part| part.end <= range.start)..];
         let within = move |part: &Part| {
             let start = part.end - part.bytes.len();
             range.start.saturating_sub(start)..range.end.min(part.end).saturating_sub(start)
         };
-        let pieces = self.parts[first..].iter().map(move |part| &part.bytes[within(part)]);
+        let pieces = first.into_iter().chain(more).map(move |part| &part.bytes()[within(part)]);
         pieces.take_while(|piece| !piece.is_empty())
     }
-}
-
-/// # Safety
-/// The bytes stay as they are for as long as they are used: (1).
-unsafe fn keep(bytes: &[u8]) -> &'static [u8] {
-    // SAFETY: promised.
-    unsafe { slice::from_raw_parts(bytes.as_ptr(), bytes.len()) }
 }
