@@ -15,7 +15,8 @@
 
 use super::aligned::Aligned;
 use super::gaps::clear;
-use super::outline::{Block, Elements, Gap, Gaps, Length, Outline, SlotKind};
+use super::outline::{Block, Elements, Gaps, Length, Outline, SlotKind};
+use super::way::{BY_REFERENCE, Run, Way, ZEROS};
 use crate::message::Message;
 use isoform_core::message::{HEADER, Header};
 use isoform_core::{Code, Error, Format, Machine, Result};
@@ -25,11 +26,6 @@ use std::ops::Range;
 use std::ptr::with_exposed_provenance;
 use std::slice;
 
-/// From so many bytes on, a block is sent from where it lies. A smaller one is copied together with its neighbours: an
-/// entry more in a vector of buffers costs a system call about as much as copying this. (Random records of tests are small.)
-const BY_REFERENCE: usize = if cfg!(test) { 5 } else { 1024 };
-/// What stands for gaps between runs that are sent from where they lie.
-static ZEROS: [u8; 256] = [0; 256];
 const POINTER: usize = size_of::<usize>();
 
 /// Makes messages of records of one format.
@@ -43,54 +39,10 @@ pub(crate) struct Gather {
     segments: Vec<IoSlice<'static>>,
 }
 
-/// How records of a format are sent. Decided once.
-#[derive(Debug, PartialEq)]
-enum Way {
-    /// Without slots and gaps: from where they lie.
-    Whole,
-    /// With few gaps: the runs between them from where they lie, and zeros in between.
-    Runs(Box<[Run]>),
-    /// Copied, gaps cleared.
-    Copied,
-    /// With slots.
-    Walked,
-}
-
-/// A part of a record that is sent in runs.
-#[derive(Debug, PartialEq)]
-enum Run {
-    /// A gap of so many bytes.
-    Zeros(usize),
-    /// Fields at this offset, of so many bytes.
-    Fields(usize, usize),
-}
-
 /// A part of the message.
 enum Piece {
     Copied(Range<usize>),
     Lent(IoSlice<'static>),
-}
-
-impl Way {
-    fn of(outline: &Outline) -> Way {
-        if !outline.slots.is_empty() {
-            return Way::Walked;
-        }
-        match outline.runs() {
-            Some(runs) if outline.gaps.is_empty() => {
-                debug_assert_eq!(runs, [(0, outline.size)]);
-                Way::Whole
-            }
-            Some(runs) => {
-                let longest =
-                    outline.gaps.list.iter().map(|gap| if let Gap::Bytes { len, .. } = gap { *len } else { 0 }).max();
-                let few = outline.size >= BY_REFERENCE * (runs.len() + outline.gaps.list.len());
-                let short = longest.is_none_or(|len| len <= ZEROS.len());
-                if few && short { Way::Runs(parts(&runs, outline.size)) } else { Way::Copied }
-            }
-            None => Way::Copied,
-        }
-    }
 }
 
 impl Gather {
@@ -464,17 +416,4 @@ unsafe fn lend(bytes: *const u8, len: usize) -> IoSlice<'static> {
 fn header(copied: &[u8]) -> IoSlice<'static> {
     // SAFETY: the header stays as it is: only formats with slots, which do not come here, overwrite it.
     unsafe { lend(copied.as_ptr(), HEADER) }
-}
-
-/// The whole of a record of `size` bytes, of which these runs are fields.
-fn parts(runs: &[(usize, usize)], size: usize) -> Box<[Run]> {
-    let mut parts = Vec::new();
-    let mut end = 0;
-    for &(offset, len) in runs {
-        parts.extend([Run::Zeros(offset - end), Run::Fields(offset, len)]);
-        end = offset + len;
-    }
-    parts.push(Run::Zeros(size - end));
-    parts.retain(|part| *part != Run::Zeros(0));
-    parts.into()
 }

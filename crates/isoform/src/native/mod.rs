@@ -5,9 +5,10 @@
 //! records: safe pointers whose slots in memory are plain addresses. [`Strided`] arrays become some when they are sent.
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
-//! slots, `gather` collects a record and what it points at into the buffers of a message, `kept` owns what such buffers
-//! refer to, `gaps` clears gaps there, `place` turns the offsets of a body into addresses; `aligned`, `buffer` and
-//! `scratch` are memory. What is `unsafe` in this crate is here, and each file states what its proofs rest on.
+//! slots, `gather` collects a record and what it points at into the buffers of a message in the `way` that costs least,
+//! `kept` owns what such buffers refer to, `gaps` clears gaps there, `place` turns the offsets of a body into addresses;
+//! `aligned`, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file states what its
+//! proofs rest on.
 
 pub(crate) mod aligned;
 mod array;
@@ -25,6 +26,7 @@ mod str;
 mod strided;
 #[cfg(test)]
 mod tests;
+mod way;
 
 pub use aligned::Aligned;
 pub use array::{Array, Slice};
