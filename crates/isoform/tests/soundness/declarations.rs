@@ -2,9 +2,11 @@
 
 use super::{Aligned, message};
 use isoform::{
-    Array, Char, Code, Complex, Decoder, Encoder, Enumeration, Error, F128, Owned, Record, Ref, Result, Slice, Str,
+    Array, Char, Code, Complex, Decoder, Encoder, Enumeration, Error, F128, Owned, Record, Ref, Result, Shared, Slice,
+    Str,
 };
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// Names that the derive also uses, or that a prelude has.
 mod names {
@@ -313,13 +315,26 @@ fn safe_traits_may_be_implemented_by_hand() {
         assert_eq!(encoder.encode(&bad).unwrap_err().path(), "pair[1]");
     }
 
-    let packed = [Packed { a: 1, b: 2, c: 3 }, Packed { a: 4, b: 5, c: 6 }];
+    static PACKED: [Packed; 2] = [Packed { a: 1, b: 2, c: 3 }, Packed { a: 4, b: 5, c: 6 }];
+    let packed = PACKED;
     let mut encoder = Encoder::<Other<'static>>::new();
     assert_eq!(encoder.format(), Packed::format());
     for packed in &packed {
         let body = encoder.encode(&Other(packed)).unwrap().to_vec().split_off(32);
         let mut decoder = Decoder::<Other>::new();
         assert_eq!(decoder.decode(&message(Packed::format(), &body)).unwrap(), packed);
+    }
+    // What is kept stays, be it in the encoder's memory, which goes on to others, or elsewhere.
+    let kept: Vec<Shared> =
+        PACKED.iter().map(|packed| encoder.encode_shared(Arc::new(Other(packed))).unwrap()).collect();
+    for i in 0..3 {
+        encoder.encode_shared(Arc::new(Other(&PACKED[i % 2]))).unwrap();
+        encoder.encode(&Other(&packed[i % 2])).unwrap();
+    }
+    drop(encoder);
+    for (shared, packed) in kept.iter().zip(&packed) {
+        let mut decoder = Decoder::<Other>::new();
+        assert_eq!(decoder.decode(&shared.incoming().unwrap()).unwrap(), packed);
     }
 }
 
