@@ -1,6 +1,6 @@
 //! What comes over a connection, and what goes out: bytes to frames, and frames to those whom they are for.
 
-use super::link::Part;
+use super::link::{Announced, Part};
 use super::{Action, ConnId, LinkKey, Node};
 use crate::Time;
 use crate::account::{Cause, Gap};
@@ -12,6 +12,9 @@ use crate::outbox::Outgoing;
 use crate::receiving::{Count, Long, Stage};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Format, Result};
+
+/// The caller is told again when so much waits to be written.
+const MUCH: usize = 64 << 10;
 
 /// The least room that a long body gets when its first part comes.
 const ROOM: usize = 64 << 10;
@@ -298,7 +301,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.take_turns(key);
         let link = &mut self.links[key.0 as usize];
         link.outbox.give(out);
-        link.announced = false;
+        link.announced = Announced::Nothing;
         link.wrote = now;
         if !rest.is_empty() {
             // The end of the handshake stands before everything else.
@@ -359,10 +362,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     #[inline]
     pub(super) fn announce(&mut self, key: LinkKey) {
         let link = &mut self.links[key.0 as usize];
+        let state = if link.outbox.waiting() < MUCH { Announced::Some } else { Announced::Much };
         if let Some(id) = link.connection
-            && !link.announced
+            && link.announced < state
         {
-            link.announced = true;
+            link.announced = state;
             self.actions.push_back(Action::Write(id));
         }
     }

@@ -27,8 +27,8 @@ pub(super) struct Link<B> {
     /// How many subscriptions the other allows.
     pub(super) allowed: usize,
     pub(super) outbox: Outbox<B>,
-    /// Whether the caller knows that there is something to be written.
-    pub(super) announced: bool,
+    /// What the caller knows of what is to be written.
+    pub(super) announced: Announced,
     /// The formats that the other has named.
     pub(super) formats: Formats,
     /// From where times count that come.
@@ -43,6 +43,16 @@ pub(super) struct Link<B> {
     pub(super) owing: Vec<usize>,
     /// When that is due.
     pub(super) due: Option<Time>,
+}
+
+/// What the caller has been told of a link's output.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Announced {
+    Nothing,
+    /// That there is some.
+    Some,
+    /// That there is enough for a system call that pays.
+    Much,
 }
 
 /// A fragment under way.
@@ -68,7 +78,7 @@ impl<B: Body> Link<B> {
             beat: Time::MAX,
             allowed: 0,
             outbox: Outbox::new(1),
-            announced: false,
+            announced: Announced::Nothing,
             formats: Formats::default(),
             time: 0,
             part: None,
@@ -89,7 +99,7 @@ impl<B: Body> Link<B> {
         self.beat = hello.silence / 3;
         self.allowed = hello.subscriptions as usize;
         self.outbox = Outbox::new(hello.formats);
-        self.announced = false;
+        self.announced = Announced::Nothing;
         self.formats = Formats::default();
         self.time = 0;
         self.part = None;

@@ -157,7 +157,8 @@ impl Wanted {
 pub enum Action {
     /// Connect to an address, and say [`Node::connected`] or [`Node::dial_failed`].
     Dial(DialKey, String),
-    /// There is something to be written: ask for [`Node::output`].
+    /// There is something to be written: ask for [`Node::output`]. Told once, and again when it has become 64 KiB, so that
+    /// callers may let small events gather.
     Write(ConnId),
     /// Write what there still is to be written, as far as that needs no waiting, and close the connection. The node has
     /// forgotten it.
