@@ -45,6 +45,7 @@ struct Inner {
 }
 
 impl Shared {
+    #[inline]
     pub(crate) fn new(format: Format, body: Kept) -> Shared {
         Shared(Arc::new(Inner { format, body }))
     }

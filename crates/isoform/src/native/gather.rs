@@ -312,6 +312,7 @@ impl Walk<'_> {
     /// Begins a block: rounds the body's length up, and returns it.
     fn begin(&mut self, align: usize) -> Result<usize> {
         let padding = self.body.wrapping_neg() % align;
+        self.copied.try_reserve(padding)?;
         self.copied.extend_from_slice(&ZEROS[..padding]);
         self.grow(padding)?;
         Ok(self.body)

@@ -65,6 +65,7 @@ impl Kept {
     ///
     /// # Safety
     /// `native` is what (1) of `gather` says, for as long as references to `record` and to `scratch` would be good.
+    #[inline]
     pub(crate) unsafe fn record(
         gather: &mut Gather,
         native: *const u8,
