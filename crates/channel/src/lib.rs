@@ -17,19 +17,37 @@
 #![forbid(unsafe_code)]
 
 mod address;
-#[allow(dead_code, reason = "for the node, which comes next")]
+mod bell;
+mod channel;
 mod dial;
+mod drive;
+mod event;
+mod handler;
+mod hub;
 mod id;
-#[allow(dead_code, reason = "for the node, which comes next")]
+mod keeper;
 mod listener;
-#[allow(dead_code, reason = "for the node, which comes next")]
+mod machine;
+mod node;
 mod nonce;
-#[allow(dead_code, reason = "for the node, which comes next")]
 mod poll;
-#[allow(dead_code, reason = "for the node, which comes next")]
+mod sink;
 mod socket;
-#[allow(dead_code, reason = "for the node, which comes next")]
+mod source;
+mod stream;
 mod unwritten;
+mod wire;
 
 pub use address::Address;
+pub use channel::Channel;
+pub use event::{Event, Stamp};
+pub use handler::Handler;
 pub use id::ChannelId;
+pub use isoform_channel_proto::{
+    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Report, SinkLedger, SinkReport,
+    SourceRef, SourceReport, Window,
+};
+pub use node::{Node, NodeBuilder};
+pub use sink::{Counts, Sink, SinkOptions, Views};
+pub use source::{MessageSource, Source};
+pub use stream::Events;

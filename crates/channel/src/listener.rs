@@ -26,6 +26,7 @@ pub(crate) struct Listener {
 #[derive(Debug)]
 enum Inner {
     Tcp(TcpListener),
+    #[expect(dead_code, reason = "held until the listener is dropped")]
     Unix(UnixListener, Claim),
 }
 

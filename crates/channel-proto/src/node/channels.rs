@@ -196,6 +196,21 @@ impl<B: Body, S: Storage> Node<B, S> {
         source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
     }
 
+    /// Whether there is such a source, and it has not left.
+    pub fn has_source(&self, key: SourceKey) -> bool {
+        self.sources.get(key.0 as usize).is_some_and(|source| !source.left)
+    }
+
+    /// Whether there is such a sink.
+    pub fn has_sink(&self, key: SinkKey) -> bool {
+        self.sinks.contains(key.0 as usize)
+    }
+
+    /// Whether a source has left, and all its accounts are closed.
+    pub fn is_over(&self, key: SourceKey) -> bool {
+        self.sources.get(key.0 as usize).is_none_or(|source| source.left && source.sendings.is_empty())
+    }
+
     /// Forgets a source: what of it is in flight is lost. Returns its account with each sink.
     pub fn drop_source(&mut self, now: Time, key: SourceKey) -> Vec<SinkLedger> {
         self.end_source(now, key);

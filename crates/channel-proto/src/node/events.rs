@@ -141,6 +141,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
+    /// Whether a source was told to wait, and has not been told since that it may try again.
+    pub fn waits(&self, key: SourceKey) -> bool {
+        self.sources.get(key.0 as usize).is_some_and(|source| source.waits)
+    }
+
+    /// Whether something has come for a sink.
+    pub fn has_come(&self, key: SinkKey) -> bool {
+        self.sinks.get(key.0 as usize).is_some_and(|sink| !sink.inbox.is_empty())
+    }
+
     /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
     pub fn take(&mut self, now: Time, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
         self.consumed(now, key, usize::MAX);

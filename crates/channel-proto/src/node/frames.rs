@@ -269,16 +269,17 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Gives the memory of a fragment back, with so many bytes more in it.
     pub fn put_large(&mut self, now: Time, id: ConnId, large: Large<S>, got: usize) {
         let Some(link) = self.connections.get(&id).and_then(|connection| connection.link) else { return };
-        let Some(long) = self.receivings.get_mut(large.receiving).and_then(|receiving| receiving.long.as_mut()) else {
-            return;
-        };
-        let got = got.min(large.missing);
-        long.storage = large.storage;
-        long.filled += got;
         let entry = &mut self.links[link.0 as usize];
         entry.heard = now;
-        if let Some(part) = &mut entry.part {
-            part.missing -= got.min(part.missing);
+        let Some(part) = &mut entry.part else { return };
+        let got = got.min(part.missing);
+        part.missing -= got;
+        // Unless the sink has left meanwhile.
+        if let Some(receiving) = self.receivings.get_mut(large.receiving)
+            && let Some(long) = &mut receiving.long
+        {
+            long.storage = large.storage;
+            long.filled += got;
         }
         self.finish_part(link);
     }

@@ -1,0 +1,80 @@
+//! What somebody waits for, and who is told that it has come: a thread that drives the node meanwhile, or a task.
+
+use crate::poll::Waker;
+use isoform::Result;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task;
+
+/// A sink's, a source's or an opener's way to be told that there is something to look at.
+pub(crate) struct Bell {
+    pub(crate) waker: Waker,
+    /// A thread waits, or is about to.
+    awaited: AtomicBool,
+    task: Mutex<Option<task::Waker>>,
+    has_task: AtomicBool,
+    /// Of a source's bell: whether anybody listens.
+    heard: AtomicBool,
+}
+
+impl Bell {
+    pub(crate) fn new() -> Result<Bell> {
+        Ok(Bell {
+            waker: Waker::new()?,
+            awaited: AtomicBool::new(false),
+            task: Mutex::new(None),
+            has_task: AtomicBool::new(false),
+            heard: AtomicBool::new(false),
+        })
+    }
+
+    /// Tells whoever waits to look again. Called with the node's state locked, in which there is something to see.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        if self.awaited.load(Ordering::SeqCst) {
+            self.waker.wake();
+        }
+        if self.has_task.load(Ordering::SeqCst) {
+            self.wake_task();
+        }
+    }
+
+    #[cold]
+    fn wake_task(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.has_task.store(false, Ordering::SeqCst);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// Whether anybody listens to the source whose bell this is.
+    #[inline]
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn hear(&self, heard: bool) {
+        self.heard.store(heard, Ordering::Relaxed);
+    }
+
+    /// From now on it is rung for a thread, until the guard is dropped. The state is to be looked at after this.
+    pub(crate) fn await_it(&self) -> Awaited<'_> {
+        self.awaited.store(true, Ordering::SeqCst);
+        Awaited(self)
+    }
+
+    /// From now on it is rung for a task, once. The state is to be looked at after this.
+    pub(crate) fn await_task(&self, task: &task::Waker) {
+        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
+        self.has_task.store(true, Ordering::SeqCst);
+    }
+}
+
+pub(crate) struct Awaited<'b>(&'b Bell);
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.awaited.store(false, Ordering::SeqCst);
+    }
+}

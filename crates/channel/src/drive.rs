@@ -1,0 +1,143 @@
+//! Waiting, by working: a thread that waits for an event, or for room, reads the connections of the node itself, so that
+//! what comes needs no other thread. What another thread reads already, it leaves to that one.
+
+use crate::bell::Bell;
+use crate::hub::{Hub, LOOK, State};
+use crate::poll::{Entry, Interest, entry, ready, wait};
+use crate::wire::{Reader, Wire};
+use isoform::Result;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
+
+impl Hub {
+    /// Waits until `look` finds something in the state, of whose changes `bell` tells; `None` at the deadline.
+    pub(crate) fn drive<R>(
+        &self,
+        bell: &Arc<Bell>,
+        deadline: Option<Instant>,
+        mut look: impl FnMut(&mut State) -> Option<R>,
+    ) -> Result<Option<R>> {
+        let awaited = bell.await_it();
+        let result = loop {
+            let (found, wires) = self.with(|state| (look(state), state.wires.clone()));
+            if let Some(found) = found {
+                break Ok(Some(found));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break Ok(None);
+            }
+            if let Err(error) = self.turn(bell, &wires, left.unwrap_or(LOOK).min(LOOK)) {
+                break Err(error);
+            }
+        };
+        drop(awaited);
+        self.hand_over();
+        result
+    }
+
+    /// Waits once, and does what can be done then.
+    fn turn(&self, bell: &Arc<Bell>, wires: &[Arc<Wire>], timeout: std::time::Duration) -> Result<()> {
+        let mut seats = Seats::take(self, wires);
+        let passenger = seats.missing.then(|| Passenger::new(self, bell));
+        if passenger.is_some() {
+            // Who left in between has told nobody.
+            drop(seats);
+            seats = Seats::take(self, wires);
+        }
+        let mut entries: Vec<Entry<'_>> = Vec::with_capacity(wires.len() + 1);
+        entries.push(entry(&bell.waker, Interest::Read));
+        entries.extend(seats.readers.iter().map(|(wire, _)| {
+            let blocked = wire.blocked.load(Ordering::Acquire);
+            entry(&wire.socket, if blocked { Interest::Both } else { Interest::Read })
+        }));
+        wait(&mut entries, Some(timeout))?;
+        let came: Vec<_> = entries.iter().map(ready).collect();
+        drop(entries);
+        drop(passenger);
+        if came[0].read {
+            bell.waker.drain();
+        }
+        for ((wire, reader), came) in seats.readers.iter_mut().zip(&came[1..]) {
+            if came.write {
+                self.flush(wire);
+            }
+            if came.read || came.ended {
+                self.read(wire, reader);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a thread that waits read what this one does not read any more.
+    fn hand_over(&self) {
+        if self.passenger_count.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let passengers = self.passengers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(next) = passengers.first() {
+            next.waker.wake();
+        }
+    }
+}
+
+/// The connections that a thread reads.
+struct Seats<'w> {
+    hub: &'w Hub,
+    readers: Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)>,
+    /// Whether others are read by another thread.
+    missing: bool,
+}
+
+impl<'w> Seats<'w> {
+    fn take(hub: &'w Hub, wires: &'w [Arc<Wire>]) -> Seats<'w> {
+        let mut seats = Seats { hub, readers: Vec::with_capacity(wires.len()), missing: false };
+        for wire in wires {
+            match wire.reader.try_lock() {
+                Ok(reader) => seats.readers.push((wire, reader)),
+                Err(TryLockError::Poisoned(poisoned)) => seats.readers.push((wire, poisoned.into_inner())),
+                Err(TryLockError::WouldBlock) => {
+                    seats.missing = true;
+                    wire.attended.store(hub.now().as_nanos() as u64, Ordering::Relaxed);
+                    // The keeper gives it up when it is asked.
+                    if wire.kept.swap(false, Ordering::AcqRel) {
+                        hub.keeper.wake();
+                    }
+                }
+            }
+        }
+        seats
+    }
+}
+
+impl Drop for Seats<'_> {
+    fn drop(&mut self) {
+        let now = self.hub.now().as_nanos() as u64;
+        self.readers.iter().for_each(|(wire, _)| wire.attended.store(now, Ordering::Relaxed));
+    }
+}
+
+/// A thread that is to be told when a connection is free to be read.
+struct Passenger<'h> {
+    hub: &'h Hub,
+    bell: Arc<Bell>,
+}
+
+impl<'h> Passenger<'h> {
+    fn new(hub: &'h Hub, bell: &Arc<Bell>) -> Passenger<'h> {
+        hub.passenger_count.fetch_add(1, Ordering::SeqCst);
+        hub.passengers.lock().unwrap_or_else(PoisonError::into_inner).push(bell.clone());
+        Passenger { hub, bell: bell.clone() }
+    }
+}
+
+impl Drop for Passenger<'_> {
+    fn drop(&mut self) {
+        let mut passengers = self.hub.passengers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = passengers.iter().position(|bell| Arc::ptr_eq(bell, &self.bell)) {
+            passengers.remove(at);
+        }
+        self.hub.passenger_count.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,125 @@
+//! Handlers: sinks whose events are given to a function, on the thread that polls the node (004 §2.1).
+
+use crate::bell::Bell;
+use crate::channel::Channel;
+use crate::hub::Hub;
+use crate::sink::{Sink, SinkOptions};
+use crate::{Event, sink::Counts};
+use isoform::{Record, Result};
+use isoform_channel_proto::SinkKey;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// A handler is given no more than so many events in turn.
+const TURN: usize = 1024;
+
+/// The handlers of a node.
+pub(crate) struct Handlers {
+    list: Mutex<Vec<Weak<Mutex<dyn Handle>>>>,
+    /// Their sinks.
+    keys: Mutex<Vec<SinkKey>>,
+    /// The bell of all of these.
+    bell: Arc<Bell>,
+}
+
+/// A sink with its function, of whatever type.
+trait Handle: Send {
+    /// Gives it what has come, and returns how many events that were.
+    fn turn(&mut self) -> Result<usize>;
+
+    fn counts(&self) -> Counts;
+}
+
+/// Keeps a handler going: when it is dropped, its sink leaves.
+pub struct Handler(Arc<Mutex<dyn Handle>>);
+
+struct Of<T, F> {
+    sink: Sink<T>,
+    handle: F,
+}
+
+impl Handlers {
+    pub(crate) fn new() -> Result<Handlers> {
+        Ok(Handlers { list: Mutex::new(Vec::new()), keys: Mutex::new(Vec::new()), bell: Arc::new(Bell::new()?) })
+    }
+
+    /// Runs handlers until something has come for one, or `patience` is over.
+    pub(crate) fn poll(&self, hub: &Hub, patience: Duration) -> Result<usize> {
+        let mut deadline = None;
+        loop {
+            let count = self.turn()?;
+            if count > 0 || patience.is_zero() {
+                return Ok(count);
+            }
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
+            if Instant::now() >= deadline {
+                return Ok(0);
+            }
+            hub.drive(&self.bell, Some(deadline), |state| {
+                let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+                keys.iter().any(|&key| state.machine.has_come(key)).then_some(())
+            })?;
+        }
+    }
+
+    fn turn(&self) -> Result<usize> {
+        // A handler may make and drop others.
+        let handlers: Vec<_> = {
+            let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+            if list.iter().any(|handler| handler.strong_count() == 0) {
+                list.retain(|handler| handler.strong_count() > 0);
+            }
+            list.iter().filter_map(Weak::upgrade).collect()
+        };
+        let mut count = 0;
+        for handler in handlers {
+            // One that polls from within itself, or that another thread runs, is passed over.
+            if let Ok(mut handler) = handler.try_lock() {
+                count += handler.turn()?;
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl Handler {
+    pub(crate) fn new<T: Record<Kind = T> + 'static>(
+        channel: &Channel,
+        options: SinkOptions,
+        handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
+    ) -> Result<Handler> {
+        let handlers = &channel.life().handlers;
+        let sink = Sink::<T>::new(channel, options, handlers.bell.clone())?;
+        handlers.keys.lock().unwrap_or_else(PoisonError::into_inner).push(sink.key());
+        let handler: Arc<Mutex<dyn Handle>> = Arc::new(Mutex::new(Of { sink, handle }));
+        handlers.list.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&handler));
+        Ok(Handler(handler))
+    }
+
+    /// What has come and gone so far.
+    pub fn counts(&self) -> Counts {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).counts()
+    }
+}
+
+impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<T, F> {
+    fn turn(&mut self) -> Result<usize> {
+        let mut count = 0;
+        while count < TURN && self.sink.look() {
+            count += 1;
+            (self.handle)(self.sink.next()?);
+        }
+        Ok(count)
+    }
+
+    fn counts(&self) -> Counts {
+        self.sink.counts()
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handler({:?})", self.counts())
+    }
+}

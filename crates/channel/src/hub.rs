@@ -1,0 +1,367 @@
+//! What all threads of a node share: the machine under its lock, the connections, and who waits for what.
+//!
+//! Whoever calls the machine does what it asks for afterwards ([`Hub::with`]): threads that wait are woken with the lock held,
+//! and what needs system calls is done after it was released. Waiting is in [`crate::drive`], what nobody else does in
+//! [`crate::keeper`].
+
+use crate::address::Address;
+use crate::bell::Bell;
+use crate::machine::Machine;
+use crate::poll::Waker;
+use crate::socket::{Moved, Socket};
+use crate::wire::{Came, Reader, Wire};
+use isoform::{Error, Result};
+use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoing, SinkKey, SourceKey, Time};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// With so much to be written, the thread that made it writes it.
+const MUCH: usize = 64 << 10;
+/// A connection over which nothing was written for so long is written to at once.
+const QUIET: u64 = 5_000;
+
+pub(crate) struct Hub {
+    state: Mutex<State>,
+    /// When the node's clock began.
+    start: Instant,
+    /// What the time of day is when that clock shows zero, in nanoseconds since 1970.
+    wall: AtomicI64,
+    pub(crate) keeper: Waker,
+    /// The keeper looks for output by itself every now and then: nobody needs to wake it for that.
+    pub(crate) gathering: AtomicBool,
+    pub(crate) stopping: AtomicBool,
+    /// Threads that wait, and do not read all connections since others do.
+    pub(crate) passengers: Mutex<Vec<Arc<Bell>>>,
+    pub(crate) passenger_count: AtomicUsize,
+    pub(crate) insecure: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) machine: Machine,
+    /// The connections; exchanged as a whole, so that threads keep them without the lock.
+    pub(crate) wires: Arc<Vec<Arc<Wire>>>,
+    by_id: HashMap<ConnId, Arc<Wire>>,
+    pub(crate) sinks: HashMap<SinkKey, Seat>,
+    pub(crate) sources: HashMap<SourceKey, Arc<Bell>>,
+    pub(crate) opens: HashMap<OpenKey, Arc<Bell>>,
+    /// Those that wait for a channel to change.
+    pub(crate) watchers: Vec<(ChannelKey, Arc<Bell>)>,
+    /// What the keeper is to dial.
+    pub(crate) dials: Vec<(DialKey, String)>,
+    /// Sources that were let go of, and until when the keeper waits for their events to be taken.
+    pub(crate) orphans: Vec<(SourceKey, Time)>,
+    connections: u64,
+}
+
+/// A sink, as far as the node knows its thread.
+pub(crate) struct Seat {
+    pub(crate) bell: Arc<Bell>,
+    /// How many items of its batch it has handed out.
+    pub(crate) progress: Arc<AtomicUsize>,
+}
+
+/// What is to be done with the lock released.
+#[derive(Default)]
+pub(crate) struct Effects {
+    write: Vec<Arc<Wire>>,
+    later: Vec<Arc<Wire>>,
+    close: Vec<(Arc<Wire>, Vec<u8>)>,
+    keeper: bool,
+}
+
+impl Hub {
+    pub(crate) fn new(machine: Machine, insecure: bool) -> Result<Hub> {
+        let state = State {
+            machine,
+            wires: Arc::default(),
+            by_id: HashMap::new(),
+            sinks: HashMap::new(),
+            sources: HashMap::new(),
+            opens: HashMap::new(),
+            watchers: Vec::new(),
+            dials: Vec::new(),
+            orphans: Vec::new(),
+            connections: 0,
+        };
+        let hub = Hub {
+            state: Mutex::new(state),
+            start: Instant::now(),
+            wall: AtomicI64::new(0),
+            keeper: Waker::new()?,
+            gathering: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+            passengers: Mutex::new(Vec::new()),
+            passenger_count: AtomicUsize::new(0),
+            insecure,
+        };
+        hub.set_wall();
+        Ok(hub)
+    }
+
+    /// The time since the node's clock began.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.start.elapsed()
+    }
+
+    /// The time of day, from the node's clock: a clock less to be read for each event.
+    #[inline]
+    pub(crate) fn wall(&self, now: Time) -> u64 {
+        self.wall.load(Ordering::Relaxed).saturating_add(now.as_nanos() as i64).max(0) as u64
+    }
+
+    /// Compares the clocks.
+    pub(crate) fn set_wall(&self) {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
+        self.wall.store(wall - self.now().as_nanos() as i64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked has not left the machine amid a change that others could not go on from: its calls
+        // do not call back.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the machine, and does what it asks for.
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.lock();
+        let result = call(&mut state);
+        let mut effects = Effects::default();
+        self.collect(&mut state, &mut effects, None);
+        drop(state);
+        self.perform(effects);
+        result
+    }
+
+    /// Takes what the machine asks for, and does what needs no system call. Given the time, what was made for connections that
+    /// are busy now gathers; else it is written at once.
+    #[inline]
+    pub(crate) fn collect(&self, state: &mut State, effects: &mut Effects, now: Option<Time>) {
+        while let Some(action) = state.machine.action() {
+            match action {
+                Action::Write(id) => {
+                    let Some(wire) = state.by_id.get(&id) else { continue };
+                    let quiet = now.is_none_or(|now| is_quiet(wire, now));
+                    let at_once = quiet || state.machine.waiting(id) >= MUCH;
+                    let list = if at_once { &mut effects.write } else { &mut effects.later };
+                    list.push(wire.clone());
+                }
+                Action::Close(id) => {
+                    let mut out = Outgoing::default();
+                    state.machine.output(self.now(), id, &mut out);
+                    if let Some(wire) = state.remove(id) {
+                        effects.close.push((wire, out.to_vec()));
+                    }
+                }
+                Action::Wake(sink) => state.sinks.get(&sink).into_iter().for_each(|seat| seat.bell.ring()),
+                Action::Room(source) => state.sources.get(&source).into_iter().for_each(|bell| bell.ring()),
+                Action::Opened(open) => state.opens.get(&open).into_iter().for_each(|bell| bell.ring()),
+                Action::Changed(channel) => {
+                    for (&source, bell) in &state.sources {
+                        bell.hear(state.machine.listeners(source) > 0 || !state.machine.has_source(source));
+                    }
+                    let watching = state.watchers.iter().filter(|(watched, _)| *watched == channel);
+                    watching.for_each(|(_, bell)| bell.ring());
+                }
+                Action::Dial(dial, address) => {
+                    state.dials.push((dial, address));
+                    effects.keeper = true;
+                }
+            }
+        }
+    }
+
+    /// Does what needs system calls.
+    #[inline]
+    pub(crate) fn perform(&self, effects: Effects) {
+        for wire in effects.write {
+            self.flush(&wire);
+        }
+        for wire in effects.later {
+            wire.more.store(true, Ordering::Release);
+            if !self.gathering.swap(true, Ordering::AcqRel) {
+                self.keeper.wake();
+            }
+        }
+        for (wire, farewell) in effects.close {
+            say_farewell(&wire, &farewell);
+        }
+        if effects.keeper {
+            self.keeper.wake();
+        }
+    }
+
+    /// Writes what there is to write to a connection, as much as goes without waiting. If another thread is at it, that
+    /// one goes on.
+    pub(crate) fn flush(&self, wire: &Wire) {
+        wire.more.store(true, Ordering::Release);
+        while wire.more.load(Ordering::Acquire) {
+            let Ok(mut writer) = wire.writer.try_lock() else { return };
+            wire.more.store(false, Ordering::Release);
+            let mut effects = Effects::default();
+            loop {
+                if writer.length() == 0 {
+                    let mut state = self.lock();
+                    let now = self.now();
+                    state.machine.unwritten(wire.id, 0);
+                    writer.fill(|out| state.machine.output(now, wire.id, out));
+                    self.collect(&mut state, &mut effects, Some(now));
+                    wire.wrote.store(now.as_nanos() as u64, Ordering::Relaxed);
+                }
+                if writer.length() == 0 {
+                    wire.blocked.store(false, Ordering::Release);
+                    break;
+                }
+                match writer.write(&wire.socket) {
+                    Ok(Moved::Bytes(_)) => {}
+                    Ok(Moved::Blocked) => {
+                        let mut state = self.lock();
+                        state.machine.unwritten(wire.id, writer.length());
+                        let now = self.now();
+                        self.collect(&mut state, &mut effects, Some(now));
+                        if !wire.blocked.swap(true, Ordering::AcqRel) {
+                            effects.keeper = true;
+                        }
+                        break;
+                    }
+                    Ok(Moved::Closed) => {
+                        drop(writer);
+                        return self.lose(wire, None);
+                    }
+                    Err(error) => {
+                        drop(writer);
+                        return self.lose(wire, Some(error));
+                    }
+                }
+            }
+            drop(writer);
+            // What this asks to be written on this connection is found by the next round.
+            for other in std::mem::take(&mut effects.write) {
+                if other.id == wire.id { other.more.store(true, Ordering::Release) } else { self.flush(&other) }
+            }
+            self.perform(effects);
+        }
+    }
+
+    /// Writes whatever gathers.
+    pub(crate) fn flush_all(&self) {
+        let wires = self.lock().wires.clone();
+        wires.iter().filter(|wire| wire.more.load(Ordering::Acquire)).for_each(|wire| self.flush(wire));
+    }
+
+    /// Reads once from a connection. Whether something came.
+    pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) -> bool {
+        match reader.fill(&wire.socket) {
+            Came::Nothing => false,
+            Came::Something => {
+                let now = self.now();
+                wire.read.store(now.as_nanos() as u64, Ordering::Relaxed);
+                // The machine closes the connection of whoever it does not understand.
+                let _ = self.with(|state| reader.feed(&mut state.machine, now, wire.id));
+                true
+            }
+            Came::End(why) => {
+                self.lose(wire, why);
+                true
+            }
+        }
+    }
+
+    /// A connection is gone.
+    pub(crate) fn lose(&self, wire: &Wire, why: Option<Error>) {
+        wire.socket.end();
+        self.with(|state| {
+            state.remove(wire.id);
+            state.machine.closed(self.now(), wire.id, why);
+        });
+    }
+
+    /// A connection has come about.
+    pub(crate) fn connected(&self, socket: Socket, dial: Option<DialKey>) {
+        self.with(|state| {
+            state.connections += 1;
+            let id = ConnId(state.connections);
+            let wire = Arc::new(Wire::new(id, socket));
+            state.by_id.insert(id, wire);
+            state.changed_wires();
+            state.machine.connected(self.now(), id, dial);
+        });
+        // Whoever waits has to wait for this one, too.
+        self.keeper.wake();
+        self.wake_drivers();
+    }
+
+    /// Lets every thread that waits look at what there is to wait for.
+    pub(crate) fn wake_drivers(&self) {
+        let state = self.lock();
+        let sinks = state.sinks.values().map(|seat| &seat.bell);
+        let all = sinks.chain(state.sources.values()).chain(state.opens.values());
+        all.for_each(|bell| bell.ring());
+        state.watchers.iter().for_each(|(_, bell)| bell.ring());
+    }
+
+    /// Nobody waits for changes of a channel with this bell any more.
+    pub(crate) fn unwatch(&self, bell: &Arc<Bell>) {
+        self.lock().watchers.retain(|(_, other)| !Arc::ptr_eq(other, bell));
+    }
+
+    /// Whether an address may be dialed, or listened at.
+    pub(crate) fn permit(&self, address: &Address) -> Result<()> {
+        address.permit(self.insecure)
+    }
+}
+
+impl State {
+    /// Forgets sources that were let go of, once all their events are taken or their time is over.
+    pub(crate) fn let_go(&mut self, now: Time) {
+        let machine = &mut self.machine;
+        self.orphans.retain(|&(source, until)| {
+            let waits = !machine.is_settled(source) && now < until;
+            if !waits {
+                machine.drop_source(now, source);
+            }
+            waits
+        });
+    }
+
+    /// Whether every source that was let go of is settled.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.orphans.iter().all(|&(source, _)| self.machine.is_settled(source))
+    }
+
+    fn remove(&mut self, id: ConnId) -> Option<Arc<Wire>> {
+        let wire = self.by_id.remove(&id)?;
+        self.changed_wires();
+        Some(wire)
+    }
+
+    fn changed_wires(&mut self) {
+        let mut wires: Vec<Arc<Wire>> = self.by_id.values().cloned().collect();
+        wires.sort_by_key(|wire| wire.id);
+        self.wires = Arc::new(wires);
+    }
+}
+
+/// Whether a system call for a single event pays: nothing was written of late, or something was answered.
+#[inline]
+fn is_quiet(wire: &Wire, now: Time) -> bool {
+    let (wrote, read) = (wire.wrote.load(Ordering::Relaxed), wire.read.load(Ordering::Relaxed));
+    read > wrote || now.as_nanos() as u64 > wrote + QUIET
+}
+
+/// Writes last words, if they can be written without waiting, and ends a connection.
+fn say_farewell(wire: &Wire, farewell: &[u8]) {
+    if let Ok(mut writer) = wire.writer.lock()
+        && matches!(writer.write(&wire.socket), Ok(Moved::Bytes(_)))
+        && !farewell.is_empty()
+    {
+        writer.fill(|out| out.bytes.extend_from_slice(farewell));
+        let _ = writer.write(&wire.socket);
+    }
+    wire.socket.end();
+}
+
+/// Longer than this, nobody waits without looking around.
+pub(crate) const LOOK: Duration = Duration::from_secs(1);

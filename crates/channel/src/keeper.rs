@@ -1,0 +1,205 @@
+//! The one thread that a node has of its own. It does what no thread of the application is there for: accepting and dialing,
+//! what time brings, writing what has gathered, and reading connections that nobody else reads.
+
+use crate::address::Address;
+use crate::dial::{Dial, Dialed};
+use crate::hub::{Hub, LOOK};
+use crate::listener::Listener;
+use crate::poll::{Entry, Interest, entry, ready, wait};
+use crate::wire::{Reader, Wire};
+use isoform_channel_proto::{DialKey, Time};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long events gather before they are written.
+const GATHER: Duration = Duration::from_micros(100);
+/// After so many looks that found nothing, whoever makes the next event wakes the keeper.
+const LOOKS: u32 = 20;
+/// A connection that no thread has read for so long is read here.
+const UNATTENDED: Duration = Duration::from_millis(10);
+/// How often acknowledgements are looked after, while there is traffic.
+const ROUND: Duration = Duration::from_millis(10);
+/// How long a connection may take to come about.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a listener rests that has failed.
+const REST: Duration = Duration::from_millis(100);
+
+pub(crate) struct Keeper {
+    hub: Arc<Hub>,
+    listeners: Vec<Listener>,
+    /// Until when the listeners rest.
+    resting: Option<Instant>,
+    dials: Vec<(DialKey, Dial)>,
+    /// Looks in a row that found nothing to write.
+    idle: u32,
+    next_round: Time,
+    next_clock: Time,
+}
+
+impl Keeper {
+    pub(crate) fn new(hub: Arc<Hub>, listeners: Vec<Listener>) -> Keeper {
+        let (next_round, next_clock) = (Time::ZERO, Time::ZERO);
+        Keeper { hub, listeners, resting: None, dials: Vec::new(), idle: 0, next_round, next_clock }
+    }
+
+    /// Works until the node stops.
+    pub(crate) fn run(mut self) {
+        let hub = self.hub.clone();
+        while !hub.stopping.load(Ordering::Acquire) {
+            self.start_dials();
+            let now = hub.now();
+            if now >= self.next_round {
+                self.round(now);
+            }
+            let wires = hub.lock().wires.clone();
+            self.gather(&wires);
+            self.turn(&wires);
+        }
+        hub.with(|state| state.machine.leave(hub.now()));
+    }
+
+    /// What time brings.
+    fn round(&mut self, now: Time) {
+        let hub = &self.hub;
+        if now >= self.next_clock {
+            self.next_clock = now + LOOK;
+            hub.set_wall();
+        }
+        let deadline = hub.with(|state| {
+            for (&sink, seat) in &state.sinks {
+                state.machine.consumed(now, sink, seat.progress.load(Ordering::Relaxed));
+            }
+            state.machine.tick(now);
+            state.let_go(now);
+            state.machine.deadline()
+        });
+        let wires = hub.lock().wires.clone();
+        let latest = wires.iter().map(|wire| wire.read.load(Ordering::Relaxed).max(wire.wrote.load(Ordering::Relaxed)));
+        let busy = latest.max().is_some_and(|latest| Duration::from_nanos(latest) + LOOK > now);
+        let rest = deadline.unwrap_or(Time::MAX).saturating_sub(now).clamp(Duration::from_millis(1), LOOK);
+        self.next_round = now + if busy { rest.min(ROUND) } else { rest };
+    }
+
+    /// Writes what has gathered.
+    fn gather(&mut self, wires: &[Arc<Wire>]) {
+        let ready = |wire: &&Arc<Wire>| wire.more.load(Ordering::Acquire) && !wire.blocked.load(Ordering::Acquire);
+        let waiting: Vec<&Arc<Wire>> = wires.iter().filter(ready).collect();
+        self.idle = if waiting.is_empty() { self.idle.saturating_add(1) } else { 0 };
+        if self.idle == LOOKS {
+            self.hub.gathering.store(false, Ordering::SeqCst);
+            // Who was just about to make something may not have woken anybody.
+            if wires.iter().any(|wire| ready(&wire)) {
+                self.hub.gathering.store(true, Ordering::SeqCst);
+                self.idle = 0;
+            }
+        } else if self.idle > LOOKS && self.hub.gathering.load(Ordering::SeqCst) {
+            self.idle = 0;
+        }
+        waiting.into_iter().for_each(|wire| self.hub.flush(wire));
+    }
+
+    /// Waits once, and does what can be done then.
+    fn turn(&mut self, wires: &[Arc<Wire>]) {
+        let hub = self.hub.clone();
+        let mut seats = self.seats(wires);
+        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| wire.blocked.load(Ordering::Acquire)).collect();
+        let listening = self.resting.is_none_or(|until| until <= Instant::now());
+        let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
+        let mut entries: Vec<Entry<'_>> = vec![entry(&hub.keeper, Interest::Read)];
+        entries.extend(seats.iter().map(|(wire, _)| entry(&wire.socket, Interest::Read)));
+        entries.extend(blocked.iter().map(|wire| entry(&wire.socket, Interest::Write)));
+        if listening {
+            entries.extend(self.listeners.iter().map(|listener| entry(listener, Interest::Read)));
+        }
+        for (_, dial) in &self.dials {
+            let (what, patience) = dial.waits_for();
+            timeout = timeout.min(patience);
+            entries.extend(what);
+        }
+        // If the system has no memory for it, the next round is as good.
+        let waited = wait(&mut entries, Some(timeout));
+        let came: Vec<_> = entries.iter().map(ready).collect();
+        drop(entries);
+        if waited.is_err() {
+            std::thread::sleep(ROUND);
+        }
+        if came[0].read {
+            hub.keeper.drain();
+        }
+        let (readable, rest) = came[1..].split_at(seats.len());
+        for ((wire, reader), came) in seats.iter_mut().zip(readable) {
+            if came.read || came.ended {
+                hub.read(wire, reader);
+            }
+        }
+        for (wire, came) in blocked.iter().zip(rest) {
+            if came.write || came.ended {
+                hub.flush(wire);
+            }
+        }
+        release(&hub, seats);
+        if listening {
+            self.accept();
+        }
+        self.go_on_dialing();
+    }
+
+    /// The connections that no thread of the application reads.
+    fn seats<'w>(&self, wires: &'w [Arc<Wire>]) -> Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)> {
+        let now = self.hub.now();
+        let free = |wire: &&Arc<Wire>| Duration::from_nanos(wire.attended.load(Ordering::Relaxed)) + UNATTENDED <= now;
+        let seats = wires.iter().filter(free).filter_map(|wire| Some((wire, wire.reader.try_lock().ok()?)));
+        seats.inspect(|(wire, _)| wire.kept.store(true, Ordering::Release)).collect()
+    }
+
+    fn accept(&mut self) {
+        self.resting = None;
+        for listener in &self.listeners {
+            loop {
+                match listener.accept() {
+                    Ok(Some(socket)) => self.hub.connected(socket, None),
+                    Ok(None) => break,
+                    Err(_) => {
+                        self.resting = Some(Instant::now() + REST);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn start_dials(&mut self) {
+        let dials = std::mem::take(&mut self.hub.lock().dials);
+        for (key, address) in dials {
+            let dialed = address.parse::<Address>().and_then(|address| {
+                self.hub.permit(&address)?;
+                Dial::start(&address, Instant::now() + PATIENCE)
+            });
+            self.dialed(key, dialed);
+        }
+    }
+
+    fn go_on_dialing(&mut self) {
+        for (key, dial) in std::mem::take(&mut self.dials) {
+            self.dialed(key, dial.go_on());
+        }
+    }
+
+    fn dialed(&mut self, key: DialKey, dialed: isoform::Result<Dialed>) {
+        match dialed {
+            Ok(Dialed::Connected(socket)) => self.hub.connected(socket, Some(key)),
+            Ok(Dialed::Waiting(dial)) => self.dials.push((key, dial)),
+            Err(error) => self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error)),
+        }
+    }
+}
+
+/// Gives the connections up, and lets those know who wait for that.
+fn release(hub: &Hub, seats: Vec<(&Arc<Wire>, MutexGuard<'_, Reader>)>) {
+    drop(seats);
+    if hub.passenger_count.load(Ordering::SeqCst) > 0 {
+        let passengers = hub.passengers.lock().unwrap_or_else(PoisonError::into_inner);
+        passengers.iter().for_each(|bell| bell.waker.wake());
+    }
+}

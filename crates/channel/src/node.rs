@@ -1,0 +1,263 @@
+//! A node: this process's part in channels, and the way to all of them.
+
+use crate::address::Address;
+use crate::channel::Channel;
+use crate::handler::Handlers;
+use crate::hub::Hub;
+use crate::id::ChannelId;
+use crate::keeper::Keeper;
+use crate::listener::Listener;
+use crate::machine::Machine;
+use crate::nonce::nonce;
+use isoform::{Code, Error, Format, Limits, Record, Result};
+use isoform_channel_proto::{Identity, NodeId, Settings};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long an answer to [`Node::open`] may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a node that is dropped waits for its sources' last events to be taken.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// This process's part in channels: it can be dialed by other nodes, has one link with each that it shares channels with, and
+/// makes and opens channels. Usually there is one in a process.
+///
+/// ```
+/// use isoform::Record;
+/// use isoform_channel::{Event, Node};
+/// use std::time::Duration;
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Tick {
+///     count: u64,
+/// }
+/// // One process makes a channel, and a source on it ..
+/// let node = Node::new()?;
+/// let channel = node.create::<Tick>("ticks")?;
+/// let mut source = channel.source::<Tick>()?;
+///
+/// // .. another opens it by its id, which is text ..
+/// let id = channel.id().to_string();
+/// let other = Node::new()?;
+/// let mut sink = other.open(&id)?.sink::<Tick>()?;
+///
+/// // .. and has what is submitted from then on.
+/// source.wait_for_sinks(1, Duration::from_secs(5))?;
+/// source.submit(&Tick { count: 7 })?;
+/// loop {
+///     if let Event::Record { record, .. } = sink.recv()? {
+///         assert_eq!(record.count, 7);
+///         break;
+///     }
+/// }
+/// # Ok::<(), isoform::Error>(())
+/// ```
+///
+/// When the last handle is dropped - the node, its channels, sources and sinks - what was submitted has a second to be taken.
+/// [`Source::close`](crate::Source::close) waits longer, and returns the account.
+#[derive(Clone)]
+pub struct Node {
+    pub(crate) life: Arc<Life>,
+}
+
+/// Keeps a node alive as long as there is a handle.
+pub(crate) struct Life {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) handlers: Handlers,
+    keeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How a node shall be: see [`Node::builder`].
+#[derive(Clone, Debug)]
+pub struct NodeBuilder {
+    listen: Vec<String>,
+    insecure: bool,
+    settings: Settings,
+}
+
+impl Node {
+    /// A node that can be dialed on this machine, over TCP, at a port that the system chooses.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn new() -> Result<Node> {
+        Node::builder().build()
+    }
+
+    /// A node that is to be another one than usual.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let socket = directory.path().join("isoform.sock");
+    /// let node = Node::builder().listen("127.0.0.1:0").listen(format!("unix:{}", socket.display())).build()?;
+    /// assert_eq!(node.addresses().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn builder() -> NodeBuilder {
+        NodeBuilder { listen: Vec::new(), insecure: false, settings: Settings::new(NodeId::ANY) }
+    }
+
+    /// Where it can be dialed.
+    pub fn addresses(&self) -> &[Address] {
+        &self.life.addresses
+    }
+
+    /// Makes a channel for records of this type. Its sources may have more, other and wider fields; its sinks fewer, other and
+    /// wider ones.
+    ///
+    /// # Errors
+    /// [`Code::Address`] if this node has a channel of that name, or it cannot be one.
+    pub fn create<T: Record>(&self, name: &str) -> Result<Channel> {
+        self.create_with(name, Some(T::format()))
+    }
+
+    /// Makes a channel for whatever records its sources submit.
+    ///
+    /// # Errors
+    /// As [`create`](Node::create).
+    pub fn create_untyped(&self, name: &str) -> Result<Channel> {
+        self.create_with(name, None)
+    }
+
+    /// Makes a channel for records of a format, or of any.
+    ///
+    /// # Errors
+    /// As [`create`](Node::create).
+    pub fn create_with(&self, name: &str, format: Option<&Format>) -> Result<Channel> {
+        let identity = Identity(nonce()?);
+        let key = self.life.hub.with(|state| state.machine.create(identity, name, format.cloned()))?;
+        Channel::new(self.life.clone(), key)
+    }
+
+    /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`: wherever it was made, and at whichever of its members.
+    ///
+    /// # Errors
+    /// [`Code::Address`] if that is no id; [`Code::Unreachable`], [`Code::Deadline`] within five seconds;
+    /// [`Code::NoSuchChannel`]; [`Code::Insecure`].
+    pub fn open(&self, id: impl AsRef<str>) -> Result<Channel> {
+        let id: ChannelId = id.as_ref().parse()?;
+        self.open_within(&id, PATIENCE)
+    }
+
+    /// The same, with how long the answer may take.
+    ///
+    /// # Errors
+    /// As [`open`](Node::open).
+    pub fn open_within(&self, id: &ChannelId, patience: Duration) -> Result<Channel> {
+        let hub = &self.life.hub;
+        hub.permit(id.address())?;
+        let bell = Arc::new(crate::bell::Bell::new()?);
+        let (address, identity) = (id.address().to_string(), id.identity().map(Identity));
+        let key = hub.with(|state| {
+            let now = hub.now();
+            let key = state.machine.open(now, &address, id.name(), identity, now + patience);
+            state.opens.insert(key, bell.clone());
+            key
+        });
+        let deadline = Instant::now() + patience + Duration::from_millis(100);
+        let answer = hub.drive(&bell, Some(deadline), |state| state.machine.opened(key));
+        hub.lock().opens.remove(&key);
+        let late =
+            || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
+        let channel = answer?.ok_or_else(late)?.map_err(|error| error.within(&id.to_string()))?;
+        Channel::new(self.life.clone(), channel)
+    }
+
+    /// Runs the [handlers](Channel::on) of this node on this thread: those for which something has come, and if nothing has,
+    /// when something does, within `patience`. Returns how many events they were given.
+    ///
+    /// # Errors
+    /// The first that a handler could not be given: the next call goes on behind it.
+    pub fn poll(&self, patience: Duration) -> Result<usize> {
+        self.life.handlers.poll(&self.life.hub, patience)
+    }
+}
+
+impl NodeBuilder {
+    /// Listens there, too: `127.0.0.1:7000`, `unix:/tmp/x.sock`. Without any, at a TCP port that the system chooses.
+    pub fn listen(mut self, address: impl Into<String>) -> NodeBuilder {
+        self.listen.push(address.into());
+        self
+    }
+
+    /// Lets it listen and dial beyond this machine, where nothing is encrypted and everybody may listen.
+    pub fn insecure(mut self, yes: bool) -> NodeBuilder {
+        self.insecure = yes;
+        self
+    }
+
+    /// After so long without a byte, another node is taken for dead. Usually 10 seconds.
+    pub fn silence(mut self, silence: Duration) -> NodeBuilder {
+        self.settings.silence = silence;
+        self
+    }
+
+    /// How long a link is kept whose connection broke, to be restored. Usually 10 seconds.
+    pub fn linger(mut self, linger: Duration) -> NodeBuilder {
+        self.settings.linger = linger;
+        self
+    }
+
+    /// What it puts up with from others.
+    pub fn limits(mut self, limits: Limits) -> NodeBuilder {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// The node.
+    ///
+    /// # Errors
+    /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Io`].
+    pub fn build(mut self) -> Result<Node> {
+        if self.listen.is_empty() {
+            self.listen.push("127.0.0.1:0".into());
+        }
+        let mut listeners = Vec::new();
+        for text in &self.listen {
+            let address: Address = text.parse()?;
+            address.permit(self.insecure)?;
+            listeners.push(Listener::bind(&address)?);
+        }
+        let addresses: Vec<Address> = listeners.iter().map(|listener| listener.address().clone()).collect();
+        self.settings.id = NodeId(nonce()?);
+        self.settings.addresses = addresses.iter().map(Address::to_string).collect();
+        let hub = Arc::new(Hub::new(Machine::new(self.settings), self.insecure)?);
+        let keeper = Keeper::new(hub.clone(), listeners);
+        let keeper = std::thread::Builder::new().name("isoform".into()).spawn(|| keeper.run());
+        let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
+        let handlers = Handlers::new()?;
+        Ok(Node { life: Arc::new(Life { hub, addresses, handlers, keeper: Mutex::new(Some(keeper)) }) })
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let hub = &self.hub;
+        if let Ok(bell) = crate::bell::Bell::new() {
+            // Those that have been let go of are settled, or wait in vain.
+            let bell = Arc::new(bell);
+            let until = Instant::now() + PARTING;
+            while Instant::now() < until && !hub.with(|state| state.is_settled()) {
+                let soon = Instant::now() + Duration::from_millis(5);
+                let _ = hub.drive(&bell, Some(soon.min(until)), |state| state.is_settled().then_some(()));
+            }
+        }
+        hub.stopping.store(true, Ordering::Release);
+        hub.keeper.wake();
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeper) = keeper.filter(|keeper| keeper.thread().id() != std::thread::current().id()) {
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.life.hub.lock().machine)
+    }
+}

@@ -1,0 +1,415 @@
+//! Sinks: where events go.
+
+use crate::bell::Bell;
+use crate::channel::Channel;
+use crate::hub::{Seat, State};
+use crate::machine::{Batch, Sent};
+use crate::node::Life;
+use crate::{Event, Stamp};
+use isoform::{Aligned, Code, Decoder, Error, Faults, Header, Incoming, Limits, Record, Result, Rules, Scratch};
+use isoform_channel_proto::{Item, Place, Policy, SinkKey, Wanted, Window};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// How a sink shall be.
+///
+/// ```
+/// use isoform_channel::{Policy, SinkOptions};
+/// // The newest record whenever there is time for one.
+/// let viewer = SinkOptions::default().policy(Policy::Latest);
+/// // The last thousand, of a mebibyte at most, if it was too slow for more.
+/// let recorder = SinkOptions::default().policy(Policy::DropOldest { events: 1000, bytes: 1 << 20 });
+/// ```
+#[derive(Clone, Debug)]
+pub struct SinkOptions {
+    policy: Policy,
+    window: Option<Window>,
+    faults: Faults,
+    fields: Vec<String>,
+    longest: u64,
+}
+
+impl Default for SinkOptions {
+    /// Sources wait for it; numbers that do not fit are errors; 4 MiB may be under way from each source, and an event has a
+    /// gibibyte at most.
+    fn default() -> SinkOptions {
+        SinkOptions {
+            policy: Policy::Block,
+            window: None,
+            faults: Faults::default(),
+            fields: Vec::new(),
+            longest: Limits::default().message,
+        }
+    }
+}
+
+impl SinkOptions {
+    /// What a source does when this sink cannot keep up.
+    pub fn policy(mut self, policy: Policy) -> SinkOptions {
+        self.policy = policy;
+        self
+    }
+
+    /// How much may be under way from one source, or wait here: so much memory a sink takes that has stopped, and one event
+    /// more.
+    pub fn window(mut self, window: Window) -> SinkOptions {
+        self.window = Some(window);
+        self
+    }
+
+    /// What is done with numbers that do not fit their field.
+    pub fn faults(mut self, faults: Faults) -> SinkOptions {
+        self.faults = faults;
+        self
+    }
+
+    /// The paths of the fields that are needed. Sources may send more.
+    pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> SinkOptions {
+        self.fields = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The longest event that is taken, in bytes: longer ones come as gaps.
+    pub fn longest(mut self, bytes: u64) -> SinkOptions {
+        self.longest = bytes;
+        self
+    }
+
+    fn wanted(self, format: Option<isoform::Format>, rules: Rules) -> Wanted {
+        let SinkOptions { policy, window, faults, fields, longest } = self;
+        let usual = Wanted::any(policy);
+        Wanted { format, rules, faults, fields, longest, window: window.unwrap_or(usual.window), ..usual }
+    }
+}
+
+/// A sink for records of one type, whatever their sources have.
+pub struct Sink<T> {
+    end: End,
+    decoder: Decoder<T>,
+    scratch: Scratch,
+    /// For bodies that are shared and do not lie in one piece.
+    copy: Aligned,
+}
+
+/// A sink for records of any format.
+pub struct Views {
+    end: End,
+    copy: Aligned,
+}
+
+/// What both have.
+struct End {
+    life: Arc<Life>,
+    key: SinkKey,
+    bell: Arc<Bell>,
+    progress: Arc<AtomicUsize>,
+    batch: Batch,
+    /// The next item of the batch.
+    next: usize,
+}
+
+impl<T: Record<Kind = T> + 'static> Sink<T> {
+    pub(crate) fn new(channel: &Channel, options: SinkOptions, bell: Arc<Bell>) -> Result<Sink<T>> {
+        let decoder = Decoder::<T>::new().with_faults(options.faults);
+        let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
+        Ok(Sink { end: End::new(channel, wanted, bell)?, decoder, scratch: Scratch::default(), copy: Aligned::new() })
+    }
+
+    /// The next event, or the next thing that there is to know about events. Waits for it.
+    ///
+    /// # Errors
+    /// What [`Decoder::decode`] reports of an event: the next call goes on behind it. [`Code::Closed`].
+    #[inline]
+    pub fn recv(&mut self) -> Result<Event<&T::Native<'_>>> {
+        self.end.wait(None)?;
+        self.next()
+    }
+
+    /// The same; `None` if nothing comes within `patience`.
+    ///
+    /// # Errors
+    /// As [`recv`](Sink::recv).
+    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<&T::Native<'_>>>> {
+        match self.end.wait(Some(patience))? {
+            true => self.next().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The same; `None` if nothing has come.
+    ///
+    /// # Errors
+    /// As [`recv`](Sink::recv).
+    pub fn try_recv(&mut self) -> Result<Option<Event<&T::Native<'_>>>> {
+        self.recv_timeout(Duration::ZERO)
+    }
+
+    /// What has come and gone so far.
+    pub fn counts(&self) -> Counts {
+        self.end.counts()
+    }
+
+    /// The next event, for a task: what [`recv`](Sink::recv) is for a thread. Connections are read by the node meanwhile.
+    ///
+    /// # Errors
+    /// As [`recv`](Sink::recv).
+    pub async fn recv_async(&mut self) -> Result<Event<&T::Native<'_>>> {
+        std::future::poll_fn(|context| self.end.poll(context)).await?;
+        self.next()
+    }
+
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.end.poll(context)
+    }
+
+    pub(crate) fn key(&self) -> SinkKey {
+        self.end.key
+    }
+
+    /// Whether there is something, without waiting and reading connections.
+    #[inline]
+    pub(crate) fn look(&mut self) -> bool {
+        self.end.look()
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
+        let Sink { end, decoder, scratch, copy } = self;
+        let (stamp, format, place) = match end.item() {
+            Item::Event { source, sequence, time, format, place } => {
+                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
+            }
+            other => return Ok(about(other)),
+        };
+        let Batch { formats, storage, long, shared, .. } = &mut end.batch;
+        let format = &formats[format as usize];
+        let record = match place {
+            Place::Here(start, length) => {
+                let body = &mut storage.0[start as usize..start as usize + length as usize];
+                decoder.decode_in_place(format, body)?
+            }
+            Place::Long(at) => decoder.decode_in_place(format, &mut long[at as usize].0)?,
+            Place::Shared(at) => {
+                let Sent(shared) = &shared[at as usize];
+                match (shared.record::<T>(), shared.incoming()) {
+                    (Some(record), _) => {
+                        *scratch = Scratch::default();
+                        record.native(scratch)?
+                    }
+                    (None, Some(message)) => decoder.decode(&message)?,
+                    (None, None) => {
+                        copy.clear();
+                        shared.body().for_each(|piece| copy.extend_from_slice(piece));
+                        decoder.decode_in_place(format, copy)?
+                    }
+                }
+            }
+        };
+        Ok(Event::Record { stamp, record })
+    }
+}
+
+impl Views {
+    pub(crate) fn new(channel: &Channel, options: SinkOptions) -> Result<Views> {
+        let wanted = options.wanted(None, Rules::new());
+        let bell = Arc::new(Bell::new()?);
+        Ok(Views { end: End::new(channel, wanted, bell)?, copy: Aligned::new() })
+    }
+
+    /// As [`Sink::recv`]. What a message holds is [viewed](Incoming::view) by name.
+    ///
+    /// # Errors
+    /// [`Code::Closed`].
+    pub fn recv(&mut self) -> Result<Event<Incoming<'_>>> {
+        self.end.wait(None)?;
+        Ok(self.next())
+    }
+
+    /// As [`Sink::recv_timeout`].
+    ///
+    /// # Errors
+    /// As [`recv`](Views::recv).
+    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Incoming<'_>>>> {
+        let came = self.end.wait(Some(patience))?;
+        Ok(came.then(|| self.next()))
+    }
+
+    /// As [`Sink::try_recv`].
+    ///
+    /// # Errors
+    /// As [`recv`](Views::recv).
+    pub fn try_recv(&mut self) -> Result<Option<Event<Incoming<'_>>>> {
+        self.recv_timeout(Duration::ZERO)
+    }
+
+    /// What has come and gone so far.
+    pub fn counts(&self) -> Counts {
+        self.end.counts()
+    }
+
+    fn next(&mut self) -> Event<Incoming<'_>> {
+        let Views { end, copy } = self;
+        let (stamp, format, place) = match end.item() {
+            Item::Event { source, sequence, time, format, place } => {
+                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
+            }
+            other => return about(other),
+        };
+        let batch = &end.batch;
+        let format = &batch.formats[format as usize];
+        let body = match (place, batch.body(place)) {
+            (_, Some(body)) => body,
+            (Place::Shared(at), None) => {
+                let Sent(shared) = &batch.shared[at as usize];
+                match shared.contiguous() {
+                    Some(body) => body,
+                    None => {
+                        copy.clear();
+                        shared.body().for_each(|piece| copy.extend_from_slice(piece));
+                        copy
+                    }
+                }
+            }
+            _ => unreachable!("only shared bodies may lie in several pieces"),
+        };
+        let header = Header::new(format.token(), body.len() as u64);
+        Event::Record { stamp, record: Incoming::new(header, format, body) }
+    }
+}
+
+/// What a sink has had so far, from all sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events that have come.
+    pub received: u64,
+    /// Events that were handed out.
+    pub taken: u64,
+    /// Events that were declared lost.
+    pub lost: u64,
+}
+
+impl End {
+    fn new(channel: &Channel, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
+        let (life, progress) = (channel.life().clone(), Arc::new(AtomicUsize::new(0)));
+        let key = life.hub.with(|state| {
+            let key = state.machine.add_sink(life.hub.now(), channel.key(), wanted)?;
+            state.sinks.insert(key, Seat { bell: bell.clone(), progress: progress.clone() });
+            Ok::<_, Error>(key)
+        })?;
+        Ok(End { life, key, bell, progress, batch: Batch::default(), next: 0 })
+    }
+
+    /// Waits until there is an item. `false` if none has come within `patience`.
+    #[inline]
+    fn wait(&mut self, patience: Option<Duration>) -> Result<bool> {
+        if self.next < self.batch.items.len() {
+            return Ok(true);
+        }
+        self.wait_for_batch(patience)
+    }
+
+    fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        let hub = self.life.hub.clone();
+        let bell = self.bell.clone();
+        let came = hub.drive(&bell, deadline, |state| {
+            if !state.machine.has_sink(self.key) {
+                return Some(Err(closed()));
+            }
+            self.take(state).then_some(Ok(()))
+        })?;
+        came.transpose().map(|came| came.is_some())
+    }
+
+    /// Whether there is something, for a task that is woken if not.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        if self.look() {
+            return Poll::Ready(Ok(()));
+        }
+        self.bell.await_task(context.waker());
+        if self.look() {
+            return Poll::Ready(Ok(()));
+        }
+        match self.life.hub.lock().machine.has_sink(self.key) {
+            true => Poll::Pending,
+            false => Poll::Ready(Err(closed())),
+        }
+    }
+
+    /// Whether there is something, without waiting.
+    #[inline]
+    fn look(&mut self) -> bool {
+        if self.next < self.batch.items.len() {
+            return true;
+        }
+        let hub = self.life.hub.clone();
+        hub.with(|state| self.take(state))
+    }
+
+    fn take(&mut self, state: &mut State) -> bool {
+        self.next = 0;
+        self.progress.store(0, Ordering::Relaxed);
+        state.machine.take(self.life.hub.now(), self.key, &mut self.batch)
+    }
+
+    /// The next item, which is handed out by this.
+    #[inline]
+    fn item(&mut self) -> &Item {
+        let at = self.next;
+        self.next += 1;
+        self.progress.store(self.next, Ordering::Relaxed);
+        &self.batch.items[at]
+    }
+
+    fn counts(&self) -> Counts {
+        let hub = &self.life.hub;
+        let mut state = hub.lock();
+        state.machine.consumed(hub.now(), self.key, self.next);
+        let (received, taken, lost) = state.machine.counts(self.key);
+        Counts { received, taken, lost }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let hub = &self.life.hub;
+        hub.with(|state| {
+            let now = hub.now();
+            state.sinks.remove(&self.key);
+            state.machine.consumed(now, self.key, self.next);
+            state.machine.end_sink(now, self.key);
+        });
+    }
+}
+
+#[cold]
+fn closed() -> Error {
+    Error::new(Code::Closed).at("channel")
+}
+
+/// What an item says that is no event.
+#[cold]
+fn about<R>(item: &Item) -> Event<R> {
+    match item {
+        Item::Event { .. } => unreachable!("told from the others before"),
+        Item::Gap(source, gap) => Event::Gap(*source, *gap),
+        Item::Joined(source, node) => Event::Joined(*source, *node),
+        Item::Left(source) => Event::Left(*source),
+        Item::Refused(source, error) => Event::Refused(*source, error.clone()),
+    }
+}
+
+impl<T> fmt::Debug for Sink<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sink({:?})", self.decoder)
+    }
+}
+
+impl fmt::Debug for Views {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Views({:?})", self.end.key)
+    }
+}

@@ -1,0 +1,299 @@
+//! Sources: where events come from.
+
+use crate::bell::Bell;
+use crate::channel::Channel;
+use crate::hub::Effects;
+use crate::machine::Sent;
+use crate::node::Life;
+use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
+use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long events of a source that was dropped may take to be taken.
+const PARTING: Duration = Duration::from_secs(10);
+
+/// A source of records of one type. What it submits goes to every sink of its channel, in order.
+pub struct Source<T> {
+    end: End,
+    encoder: Encoder<T>,
+}
+
+/// A source of records of any format, as messages: for tools, and for what passes on what came from elsewhere.
+#[derive(Debug)]
+pub struct MessageSource {
+    end: End,
+}
+
+/// What both have.
+struct End {
+    life: Arc<Life>,
+    key: SourceKey,
+    bell: Arc<Bell>,
+    /// Whether it is the source's own format that its events have.
+    is_typed: bool,
+}
+
+impl<T: Record<Kind = T>> Source<T> {
+    pub(crate) fn new(channel: &Channel) -> Result<Source<T>> {
+        let encoder = Encoder::new();
+        Ok(Source { end: End::new(channel, Some(encoder.format()))?, encoder })
+    }
+
+    /// Submits a record to all sinks, and returns its sequence; `None` if there are no sinks.
+    ///
+    /// The record is copied at most once, for all of them together. If a sink that
+    /// lets its source [wait](crate::Policy::Block) has no room, this waits, as long as that sink's process lives.
+    ///
+    /// # Errors
+    /// [`Code::Closed`] if the channel was closed; what [`Encoder::encode`] reports.
+    #[inline]
+    pub fn submit<R>(&mut self, record: &R) -> Result<Option<u64>>
+    where
+        R: Record<Kind = T>,
+    {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let message = self.encoder.encode(record)?;
+        match message.body_len() > PAYLOAD {
+            true => self.end.submit(None, &mut Sent(message.to_shared()?)),
+            false => self.end.submit(None, &mut Copied { message, shared: None }),
+        }
+    }
+
+    /// Submits a record that is shared with its sinks: what is large of it is not copied at all, and sinks of this process
+    /// that have the same type are given the record itself.
+    ///
+    /// # Errors
+    /// As [`submit`](Source::submit).
+    pub fn submit_owned(&mut self, record: Arc<T>) -> Result<Option<u64>>
+    where
+        T: Any + Send + Sync,
+    {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let shared = self.encoder.encode_shared(record)?;
+        self.end.submit(None, &mut Sent(shared))
+    }
+
+    /// Waits until so many sinks have subscribed.
+    ///
+    /// # Errors
+    /// [`Code::Deadline`].
+    pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
+        self.end.wait_for_sinks(count, patience)
+    }
+
+    /// How many sinks there are.
+    pub fn sinks(&self) -> usize {
+        self.end.sinks()
+    }
+
+    /// What has become of its events: the account with every sink that is there, and the latest that have left.
+    pub fn ledger(&self) -> Vec<SinkLedger> {
+        self.end.ledger()
+    }
+
+    /// Ends the source: sinks get what was submitted, and then learn that it has left. Waits until they have taken all, or
+    /// `patience` is over, and returns the account.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
+        self.end.close(patience)
+    }
+}
+
+impl MessageSource {
+    pub(crate) fn new(channel: &Channel) -> Result<MessageSource> {
+        Ok(MessageSource { end: End::new(channel, None)? })
+    }
+
+    /// Submits a body of a format, as `spec/message.md` says that it must be. What it holds is checked by the sinks.
+    ///
+    /// # Errors
+    /// [`Code::BodyLength`] if it is shorter than a record of the format; what speaks against a plan from the format to the
+    /// channel's type; [`Code::Closed`].
+    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let shared = Shared::of_body(format, Aligned::from(body))?;
+        self.end.submit(Some(format), &mut Sent(shared))
+    }
+
+    /// Submits a message that came from elsewhere.
+    ///
+    /// # Errors
+    /// As [`submit_body`](MessageSource::submit_body).
+    pub fn submit(&mut self, message: &Incoming<'_>) -> Result<Option<u64>> {
+        self.submit_body(message.format(), message.body())
+    }
+
+    /// As [`Source::wait_for_sinks`].
+    ///
+    /// # Errors
+    /// [`Code::Deadline`].
+    pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
+        self.end.wait_for_sinks(count, patience)
+    }
+
+    /// As [`Source::sinks`].
+    pub fn sinks(&self) -> usize {
+        self.end.sinks()
+    }
+
+    /// As [`Source::ledger`].
+    pub fn ledger(&self) -> Vec<SinkLedger> {
+        self.end.ledger()
+    }
+
+    /// As [`Source::close`].
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
+        self.end.close(patience)
+    }
+}
+
+impl End {
+    fn new(channel: &Channel, format: Option<&Format>) -> Result<End> {
+        let (life, bell) = (channel.life().clone(), Arc::new(Bell::new()?));
+        let key = life.hub.with(|state| {
+            let key = state.machine.add_source(life.hub.now(), channel.key(), format)?;
+            state.sources.insert(key, bell.clone());
+            state.watchers.push((channel.key(), bell.clone()));
+            Ok::<_, Error>(key)
+        })?;
+        let end = End { life, key, bell, is_typed: format.is_some() };
+        end.listen();
+        Ok(end)
+    }
+
+    /// Whether anybody listens; if not, that is all there is to do.
+    #[inline]
+    fn is_heard(&self) -> bool {
+        self.bell.is_heard()
+    }
+
+    /// Notes whether anybody listens.
+    fn listen(&self) {
+        let state = self.life.hub.lock();
+        self.bell.hear(state.machine.listeners(self.key) > 0 || !state.machine.has_source(self.key));
+    }
+
+    #[inline]
+    fn submit(&self, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<Option<u64>> {
+        debug_assert!(self.is_typed != format.is_some());
+        let hub = &self.life.hub;
+        loop {
+            let now = hub.now();
+            let mut effects = Effects::default();
+            let mut state = hub.lock();
+            let submitted = state.machine.submit(hub.wall(now), self.key, format, draft);
+            hub.collect(&mut state, &mut effects, Some(now));
+            drop(state);
+            hub.perform(effects);
+            match submitted? {
+                Submitted::Done(sequence) => return Ok(Some(sequence)),
+                Submitted::Unheard => return Ok(None),
+                Submitted::Full => self.wait_for_room()?,
+            }
+        }
+    }
+
+    /// Waits for the sinks that this source has to wait for.
+    #[cold]
+    fn wait_for_room(&self) -> Result<()> {
+        let room = |state: &mut crate::hub::State| (!state.machine.waits(self.key)).then_some(());
+        self.life.hub.flush_all();
+        self.life.hub.drive(&self.bell, None, room).map(drop)
+    }
+
+    fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
+        let enough = |state: &mut crate::hub::State| (state.machine.listeners(self.key) >= count).then_some(());
+        let found = self.life.hub.drive(&self.bell, Some(Instant::now() + patience), enough)?;
+        found.ok_or_else(|| {
+            let error = Error::new(Code::Deadline).expected(format_args!("{count} sinks within {patience:?}"));
+            error.came(self.sinks())
+        })
+    }
+
+    fn sinks(&self) -> usize {
+        self.life.hub.lock().machine.listeners(self.key)
+    }
+
+    fn ledger(&self) -> Vec<SinkLedger> {
+        self.life.hub.lock().machine.ledger(self.key)
+    }
+
+    fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
+        let hub = &self.life.hub;
+        hub.with(|state| state.machine.end_source(hub.now(), self.key));
+        let until = Instant::now() + patience;
+        while !hub.lock().machine.is_over(self.key) && Instant::now() < until {
+            let look = (Instant::now() + Duration::from_millis(20)).min(until);
+            let over = |state: &mut crate::hub::State| state.machine.is_over(self.key).then_some(());
+            hub.drive(&self.bell, Some(look), over)?;
+        }
+        Ok(hub.with(|state| state.machine.drop_source(hub.now(), self.key)))
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let hub = &self.life.hub;
+        hub.unwatch(&self.bell);
+        hub.with(|state| {
+            let now = hub.now();
+            state.sources.remove(&self.key);
+            state.machine.end_source(now, self.key);
+            state.orphans.push((self.key, now + PARTING));
+        });
+    }
+}
+
+/// A message that was just encoded: copied to where it is needed.
+struct Copied<'m> {
+    message: Message<'m>,
+    shared: Option<Sent>,
+}
+
+impl Draft<Sent> for Copied<'_> {
+    #[inline]
+    fn length(&self) -> usize {
+        self.message.body_len()
+    }
+
+    #[inline]
+    fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
+        self.message.body().for_each(each);
+    }
+
+    fn share(&mut self) -> Sent {
+        let message = self.message;
+        let no_memory = |error| panic!("no memory for an event: {error}");
+        self.shared.get_or_insert_with(|| Sent(message.to_shared().unwrap_or_else(no_memory))).clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+}
+
+impl<T> fmt::Debug for Source<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({:?})", self.encoder)
+    }
+}
+
+impl fmt::Debug for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.key)
+    }
+}

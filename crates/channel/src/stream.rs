@@ -1,0 +1,77 @@
+//! Events as a stream, for programs that wait by tasks.
+
+use crate::Event;
+use crate::sink::Sink;
+use futures_core::Stream;
+use isoform::{Owned, Record, Result};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The events of a sink, each owning its record. Made by [`Sink::into_stream`].
+pub struct Events<T>(Sink<T>);
+
+impl<T: Record<Kind = T> + 'static> Sink<T> {
+    /// Its events as a stream, for any executor. It has no end but that of the channel.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// use std::{pin::pin, task::{Context, Poll, Waker}};
+    /// # use futures_core::Stream;
+    /// #[derive(Record, Debug, PartialEq)]
+    /// struct Note {
+    ///     text: String,
+    /// }
+    /// let node = Node::new()?;
+    /// let channel = node.create::<Note>("notes")?;
+    /// let mut events = pin!(channel.sink::<Note>()?.into_stream());
+    /// channel.source::<Note>()?.submit(&Note { text: "all is well".into() })?;
+    /// // Usually this is done by an executor, and read as `while let Some(event) = events.next().await`.
+    /// let mut context = Context::from_waker(Waker::noop());
+    /// loop {
+    ///     if let Poll::Ready(Some(Ok(Event::Record { record, .. }))) = events.as_mut().poll_next(&mut context) {
+    ///         assert_eq!(record.text, "all is well");
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn into_stream(self) -> Events<T>
+    where
+        T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
+    {
+        Events(self)
+    }
+}
+
+impl<T> Stream for Events<T>
+where
+    T: Owned + Record<Kind = T> + 'static + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
+{
+    type Item = Result<Event<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let sink = &mut self.0;
+        match sink.poll(context) {
+            Poll::Pending => Poll::Pending,
+            // The channel was closed.
+            Poll::Ready(Err(_)) => Poll::Ready(None),
+            Poll::Ready(Ok(())) => Poll::Ready(Some(sink.next().and_then(|event| match event {
+                Event::Record { stamp, record } => Ok(Event::Record { stamp, record: T::raise(record)? }),
+                Event::Gap(source, gap) => Ok(Event::Gap(source, gap)),
+                Event::Joined(source, node) => Ok(Event::Joined(source, node)),
+                Event::Left(source) => Ok(Event::Left(source)),
+                Event::Refused(source, error) => Ok(Event::Refused(source, error)),
+            }))),
+        }
+    }
+}
+
+impl<T> Unpin for Events<T> {}
+
+impl<T> fmt::Debug for Events<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Events({:?})", self.0)
+    }
+}

@@ -1,0 +1,115 @@
+//! One connection as the threads of a node share it: whoever reads it, one at a time; whoever writes it, one at a time.
+
+use crate::machine::{Large, Machine, Sent};
+use crate::socket::{Moved, Socket};
+use crate::unwritten::Unwritten;
+use isoform::{Aligned, Error, Result};
+use isoform_channel_proto::{ConnId, Time};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What is read at once, at most.
+const INPUT: usize = 256 << 10;
+/// What is read at once behind a fragment that goes to its place directly: the header of the next one, and little more,
+/// since what comes here is copied.
+const BEHIND: usize = 32;
+
+/// A connection of a node.
+pub(crate) struct Wire {
+    pub(crate) id: ConnId,
+    pub(crate) socket: Socket,
+    /// Held by the thread that reads, also while it waits for something to come.
+    pub(crate) reader: Mutex<Reader>,
+    /// Held by the thread that writes.
+    pub(crate) writer: Mutex<Unwritten<Sent>>,
+    /// There is more to write: for whoever holds `writer`, or else the keeper.
+    pub(crate) more: AtomicBool,
+    /// The socket takes no more now: written on when it is ready.
+    pub(crate) blocked: AtomicBool,
+    /// Whether it is the keeper that reads.
+    pub(crate) kept: AtomicBool,
+    /// When a thread that waits last read it, or wanted to.
+    pub(crate) attended: AtomicU64,
+    /// When it was last written, and last read, in nanoseconds of the node's clock.
+    pub(crate) wrote: AtomicU64,
+    pub(crate) read: AtomicU64,
+}
+
+/// What has come and was not used, and where the next bytes go.
+pub(crate) struct Reader {
+    input: Aligned,
+    filled: usize,
+    /// A fragment that is read to its place, and how much of it has come.
+    large: Option<(Large, usize)>,
+}
+
+/// What came of reading.
+pub(crate) enum Came {
+    /// Something, and maybe there is more.
+    Something,
+    /// Nothing, now.
+    Nothing,
+    /// The end.
+    End(Option<Error>),
+}
+
+impl Wire {
+    pub(crate) fn new(id: ConnId, socket: Socket) -> Wire {
+        Wire {
+            id,
+            socket,
+            reader: Mutex::new(Reader { input: Aligned::new(), filled: 0, large: None }),
+            writer: Mutex::new(Unwritten::default()),
+            more: AtomicBool::new(false),
+            blocked: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+            attended: AtomicU64::new(0),
+            wrote: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Reader {
+    /// Reads once, without waiting.
+    pub(crate) fn fill(&mut self, socket: &Socket) -> Came {
+        if self.input.is_empty() {
+            self.input.resize(INPUT);
+        }
+        let rest = &mut self.input[self.filled..];
+        let (moved, direct) = match &mut self.large {
+            Some((large, got)) => {
+                let (from, to) = (large.at + *got, large.at + large.missing);
+                let behind = rest.len().min(BEHIND);
+                let moved = socket.read(&mut large.storage.0[from..to], &mut rest[..behind]);
+                let direct = if let Ok(Moved::Bytes(count)) = moved { count.min(to - from) } else { 0 };
+                *got += direct;
+                (moved, direct)
+            }
+            None => (socket.read(rest, &mut []), 0),
+        };
+        match moved {
+            Ok(Moved::Bytes(count)) => {
+                self.filled += count - direct;
+                Came::Something
+            }
+            Ok(Moved::Blocked) => Came::Nothing,
+            Ok(Moved::Closed) => Came::End(None),
+            Err(error) => Came::End(Some(error)),
+        }
+    }
+
+    /// Gives the machine what has come.
+    pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
+        if let Some((large, got)) = self.large.take() {
+            machine.put_large(now, id, large, got);
+        }
+        let used = machine.receive(now, id, &self.input[..self.filled])?;
+        self.input.copy_within(used..self.filled, 0);
+        self.filled -= used;
+        if self.filled == 0 {
+            self.large = machine.take_large(id).map(|large| (large, 0));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! Events between nodes, over real sockets, and within one.
+#![cfg(unix)]
+
+use isoform::{Record, Slice, Str};
+use isoform_channel::{Event, Node, Policy, Sink, SinkOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[derive(Record, Debug, PartialEq, Clone, Copy)]
+#[repr(C)]
+struct Tick {
+    count: u64,
+    value: f64,
+}
+
+/// What another program has: other order, other sizes, more.
+#[derive(Record, Debug, PartialEq, Clone, Copy)]
+#[isoform(rename = "Tick")]
+#[repr(C)]
+struct Wide {
+    value: f32,
+    count: i32,
+    extra: u8,
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Wave<'a> {
+    name: Str<'a>,
+    levels: Slice<'a, f64>,
+}
+
+#[derive(Record, Debug, PartialEq)]
+#[isoform(rename = "Wave")]
+struct Owned {
+    name: String,
+    levels: Vec<f64>,
+}
+
+/// The next event, whatever else there is to know.
+fn next<T: Record<Kind = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce(&T::Native<'_>) -> R) -> R {
+    let mut see = Some(see);
+    loop {
+        match sink.recv().unwrap() {
+            Event::Record { record, .. } => return see.take().unwrap()(record),
+            Event::Gap(_, gap) => panic!("{gap}"),
+            Event::Refused(_, error) => panic!("{error}"),
+            Event::Joined(..) | Event::Left(..) => {}
+        }
+    }
+}
+
+fn exchange(node: &Node, other: &Node) {
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    assert_eq!(source.submit(&Tick { count: 0, value: 0.0 }).unwrap(), None);
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let mut same = opened.sink::<Tick>().unwrap();
+    let mut wide = opened.sink::<Wide>().unwrap();
+    source.wait_for_sinks(2, SOON).unwrap();
+    for count in 0..10_000 {
+        assert_eq!(source.submit(&Tick { count, value: 0.5 }).unwrap(), Some(count));
+    }
+    for count in 0..10_000 {
+        assert_eq!(next(&mut same, |tick| *tick), Tick { count, value: 0.5 });
+        assert_eq!(next(&mut wide, |tick| (tick.count, tick.value, tick.extra)), (count as i32, 0.5, 0));
+    }
+    let reader = std::thread::spawn(move || {
+        while !matches!(same.recv().unwrap(), Event::Left(_)) {}
+        while !matches!(wide.recv().unwrap(), Event::Left(_)) {}
+    });
+    let account = source.close(SOON).unwrap();
+    assert_eq!(account.len(), 2);
+    for sink in account {
+        assert!(sink.ledger.is_exact());
+        assert_eq!((sink.ledger.submitted, sink.ledger.acknowledged), (10_000, 10_000), "{}", sink.ledger);
+    }
+    reader.join().unwrap();
+}
+
+#[test]
+fn over_tcp() {
+    exchange(&Node::new().unwrap(), &Node::new().unwrap());
+}
+
+#[test]
+fn over_a_unix_socket() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| format!("unix:{}", directory.path().join(name).display());
+    let node = |name| Node::builder().listen(at(name)).build().unwrap();
+    exchange(&node("a"), &node("b"));
+}
+
+#[test]
+fn within_a_node() {
+    let node = Node::new().unwrap();
+    exchange(&node, &node);
+}
+
+#[test]
+fn long_events_and_short_ones() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Wave>("waves").unwrap();
+    let mut source = channel.source::<Wave>().unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink::<Wave>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    let reader = std::thread::spawn(move || {
+        for i in 0..40usize {
+            next(&mut sink, |wave| {
+                assert_eq!(wave.name.to_bytes(), b"Kiel");
+                let levels = wave.levels.as_slice();
+                assert_eq!(levels.len(), i * i * 100);
+                assert!(levels.iter().enumerate().all(|(at, &level)| level == at as f64));
+            });
+        }
+    });
+    for i in 0..40usize {
+        let levels: Vec<f64> = (0..i * i * 100).map(|at| at as f64).collect();
+        source.submit(&Wave { name: Str::new(c"Kiel"), levels: Slice::from(&levels) }).unwrap();
+    }
+    reader.join().unwrap();
+}
+
+#[test]
+fn records_are_shared_within_a_node_and_not_copied_to_others() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Owned>("waves").unwrap();
+    let mut source = channel.source::<Owned>().unwrap();
+    let mut here = channel.sink::<Owned>().unwrap();
+    let mut there = other.open(channel.id().to_string()).unwrap().sink::<Wave>().unwrap();
+    source.wait_for_sinks(2, SOON).unwrap();
+    let wave = Arc::new(Owned { name: "Kiel".into(), levels: (0..100_000).map(f64::from).collect() });
+    source.submit_owned(wave.clone()).unwrap();
+    next(&mut here, |seen| {
+        assert_eq!(seen.levels.as_slice().as_ptr(), wave.levels.as_ptr());
+    });
+    next(&mut there, |seen| assert_eq!(seen.levels.as_slice(), wave.levels));
+}
+
+#[test]
+fn a_handler_runs_where_the_node_is_polled() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let (send, seen) = std::sync::mpsc::channel();
+    let handler = opened
+        .on::<Wide>(SinkOptions::default(), move |event| {
+            if let Event::Record { record, .. } = event {
+                send.send((std::thread::current().id(), record.count)).unwrap();
+            }
+        })
+        .unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    source.submit(&Tick { count: 7, value: 0.0 }).unwrap();
+    while handler.counts().taken == 0 {
+        other.poll(SOON).unwrap();
+    }
+    assert_eq!(seen.recv().unwrap(), (std::thread::current().id(), 7));
+}
+
+#[test]
+fn a_stopped_sink_gets_the_latest_and_knows_what_it_missed() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    let latest = SinkOptions::default().policy(Policy::Latest);
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink_with::<Tick>(latest).unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    for count in 0..1000 {
+        source.submit(&Tick { count, value: 0.0 }).unwrap();
+    }
+    let (mut seen, mut missed, mut last) = (0, 0, 0);
+    while last < 999 {
+        match sink.recv().unwrap() {
+            Event::Record { record, .. } => (seen, last) = (seen + 1, record.count),
+            Event::Gap(_, gap) => missed += gap.count,
+            _ => {}
+        }
+    }
+    assert_eq!((seen, missed), (2, 998));
+}
+
+#[test]
+fn what_cannot_fit_is_refused_before_the_first_event() {
+    #[derive(Record, Debug)]
+    #[isoform(rename = "Tick")]
+    struct Named {
+        #[isoform(required)]
+        name: String,
+        count: u64,
+    }
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let error = opened.sink::<Named>().unwrap_err();
+    assert_eq!(error.path(), "name");
+    // On a channel without a type it shows when a source comes.
+    let untyped = node.create_untyped("any").unwrap();
+    let mut sink = other.open(untyped.id().to_string()).unwrap().sink::<Named>().unwrap();
+    let source = untyped.source::<Tick>().unwrap();
+    let Event::Refused(_, error) = sink.recv().unwrap() else { panic!() };
+    assert_eq!(error.path(), "name");
+    assert_eq!(source.sinks(), 0);
+}
+
+#[test]
+fn a_wrong_address_is_an_error() {
+    let node = Node::new().unwrap();
+    let refused = |id: &str| node.open(id).unwrap_err().to_string();
+    assert!(
+        refused("iso://127.0.0.1:1/river").starts_with("cannot be reached"),
+        "{}",
+        refused("iso://127.0.0.1:1/river")
+    );
+    assert!(refused("iso://192.0.2.1:7000/river").starts_with("not without encryption"));
+    let other = Node::new().unwrap();
+    let channel = other.create_untyped("river").unwrap();
+    let id = channel.id().to_string().replace("river", "lake");
+    let (id, _) = id.rsplit_once('/').unwrap();
+    assert!(refused(id).starts_with("no such channel"), "{}", refused(id));
+}
+
+#[test]
+fn tasks_wait_too() {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Wake};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink::<Tick>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    source.submit(&Tick { count: 7, value: 0.0 }).unwrap();
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        let mut future = pin!(sink.recv_async());
+        let event = loop {
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(event) => break event.unwrap(),
+                Poll::Pending => std::thread::park(),
+            }
+        };
+        if let Event::Record { record, .. } = event {
+            assert_eq!(record.count, 7);
+            return;
+        }
+    }
+}
