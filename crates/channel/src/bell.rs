@@ -58,23 +58,14 @@ impl Bell {
         self.heard.store(heard, Ordering::Relaxed);
     }
 
-    /// From now on it is rung for a thread, until the guard is dropped. The state is to be looked at after this.
-    pub(crate) fn await_it(&self) -> Awaited<'_> {
-        self.awaited.store(true, Ordering::SeqCst);
-        Awaited(self)
+    /// Whether from now on it is rung for a thread. The state is to be looked at after this.
+    pub(crate) fn await_it(&self, awaited: bool) {
+        self.awaited.store(awaited, Ordering::SeqCst);
     }
 
     /// From now on it is rung for a task, once. The state is to be looked at after this.
     pub(crate) fn await_task(&self, task: &task::Waker) {
         *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
         self.has_task.store(true, Ordering::SeqCst);
-    }
-}
-
-pub(crate) struct Awaited<'b>(&'b Bell);
-
-impl Drop for Awaited<'_> {
-    fn drop(&mut self) {
-        self.0.awaited.store(false, Ordering::SeqCst);
     }
 }

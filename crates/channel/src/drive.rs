@@ -18,8 +18,8 @@ impl Hub {
         deadline: Option<Instant>,
         mut look: impl FnMut(&mut State) -> Option<R>,
     ) -> Result<Option<R>> {
-        let awaited = bell.await_it();
         let result = loop {
+            bell.await_it(true);
             let (found, wires) = self.with(|state| (look(state), state.wires.clone()));
             if let Some(found) = found {
                 break Ok(Some(found));
@@ -32,7 +32,7 @@ impl Hub {
                 break Err(error);
             }
         };
-        drop(awaited);
+        bell.await_it(false);
         self.hand_over();
         result
     }
@@ -53,6 +53,8 @@ impl Hub {
             entry(&wire.socket, if blocked { Interest::Both } else { Interest::Read })
         }));
         wait(&mut entries, Some(timeout))?;
+        // What this thread does itself it need not be told of.
+        bell.await_it(false);
         let came: Vec<_> = entries.iter().map(ready).collect();
         drop(entries);
         drop(passenger);

@@ -11,9 +11,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// A handler is given no more than so many events in turn.
-const TURN: usize = 1024;
-
 /// The handlers of a node.
 pub(crate) struct Handlers {
     list: Mutex<Vec<Weak<Mutex<dyn Handle>>>>,
@@ -25,7 +22,7 @@ pub(crate) struct Handlers {
 
 /// A sink with its function, of whatever type.
 trait Handle: Send {
-    /// Gives it what has come, and returns how many events that were.
+    /// Gives it a batch of what has come, and returns how many items that were.
     fn turn(&mut self) -> Result<usize>;
 
     fn counts(&self) -> Counts;
@@ -105,8 +102,11 @@ impl Handler {
 
 impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<T, F> {
     fn turn(&mut self) -> Result<usize> {
+        if !self.sink.look() {
+            return Ok(0);
+        }
         let mut count = 0;
-        while count < TURN && self.sink.look() {
+        while self.sink.has_next() {
             count += 1;
             (self.handle)(self.sink.next()?);
         }

@@ -12,7 +12,7 @@ use crate::socket::{Moved, Socket};
 use crate::wire::{Came, Reader, Wire};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoing, SinkKey, SourceKey, Time};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -43,7 +43,7 @@ pub(crate) struct State {
     /// The connections; exchanged as a whole, so that threads keep them without the lock.
     pub(crate) wires: Arc<Vec<Arc<Wire>>>,
     by_id: HashMap<ConnId, Arc<Wire>>,
-    pub(crate) sinks: HashMap<SinkKey, Seat>,
+    pub(crate) sinks: BTreeMap<SinkKey, Seat>,
     pub(crate) sources: HashMap<SourceKey, Arc<Bell>>,
     pub(crate) opens: HashMap<OpenKey, Arc<Bell>>,
     /// Those that wait for a channel to change.
@@ -77,7 +77,7 @@ impl Hub {
             machine,
             wires: Arc::default(),
             by_id: HashMap::new(),
-            sinks: HashMap::new(),
+            sinks: BTreeMap::new(),
             sources: HashMap::new(),
             opens: HashMap::new(),
             watchers: Vec::new(),

@@ -128,18 +128,20 @@ impl Keeper {
             hub.keeper.drain();
         }
         let (readable, rest) = came[1..].split_at(seats.len());
+        let (writable, rest) = rest.split_at(blocked.len());
+        let knocked = rest.iter().take(if listening { self.listeners.len() } else { 0 }).any(|came| came.read);
         for ((wire, reader), came) in seats.iter_mut().zip(readable) {
             if came.read || came.ended {
                 hub.read(wire, reader);
             }
         }
-        for (wire, came) in blocked.iter().zip(rest) {
+        for (wire, came) in blocked.iter().zip(writable) {
             if came.write || came.ended {
                 hub.flush(wire);
             }
         }
         release(&hub, seats);
-        if listening {
+        if knocked {
             self.accept();
         }
         self.go_on_dialing();

@@ -169,6 +169,12 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
         self.end.key
     }
 
+    /// Whether there is more of what was taken last.
+    #[inline]
+    pub(crate) fn has_next(&self) -> bool {
+        self.end.next < self.end.batch.items.len()
+    }
+
     /// Whether there is something, without waiting and reading connections.
     #[inline]
     pub(crate) fn look(&mut self) -> bool {

@@ -163,6 +163,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             inbox: Inbox::new(),
             runs: VecDeque::new(),
             done: 0,
+            woken: false,
             receivings: Vec::new(),
             past: (0, 0),
         });
@@ -457,7 +458,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let refused = plan.err().or_else(|| self.too_many_subscriptions(origin));
         if let Some(error) = refused {
             self.sinks[at].inbox.tell(Item::Refused(source, error.clone()));
-            self.act(Action::Wake(SinkKey(at as u32)));
+            self.wake(SinkKey(at as u32));
             match origin {
                 Origin::Link(link, number) => {
                     let (code, text) = (error.code() as u16, error.to_string());
@@ -501,7 +502,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 let key = self.receivings.insert(receiving);
                 self.sinks[at].receivings.push(key);
                 self.sinks[at].inbox.tell(Item::Joined(source, node));
-                self.act(Action::Wake(SinkKey(at as u32)));
+                self.wake(SinkKey(at as u32));
             }
         }
     }
@@ -657,7 +658,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn tell(&mut self, sink: SinkKey, item: Item) {
         let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
         entry.inbox.tell(item);
-        self.act(Action::Wake(sink));
+        self.wake(sink);
     }
 
     fn asked_to_open(&mut self, link: LinkKey, request: u32, identity: Option<Identity>, name: &str) {

@@ -118,10 +118,20 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             To::Here(number) => {
                 let sink = self.receivings[number as usize].sink;
-                if !self.sinks[sink.0 as usize].inbox.is_empty() {
-                    self.act(Action::Wake(sink));
-                }
+                self.wake(sink);
             }
+        }
+    }
+
+    /// Lets the application know that something has come for a sink, unless it knows, and has not looked since.
+    #[inline]
+    pub(super) fn wake(&mut self, key: SinkKey) {
+        if let Some(sink) = self.sinks.get_mut(key.0 as usize)
+            && !sink.woken
+            && !sink.inbox.is_empty()
+        {
+            sink.woken = true;
+            self.actions.push_back(Action::Wake(key));
         }
     }
 
@@ -158,9 +168,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         sink.done = 0;
         sink.runs.clear();
         let came = sink.inbox.take(batch);
-        if came {
-            sink.runs.extend(batch.runs.iter().copied());
-        }
+        sink.woken = came;
+        sink.runs.extend(batch.runs.iter().copied());
         came
     }
 

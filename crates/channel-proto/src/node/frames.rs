@@ -110,7 +110,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             entry.inbox.copy(stamp, known, |storage| storage.append(body));
             if woken != Some(sink) {
                 woken = Some(sink);
-                self.act(Action::Wake(sink));
+                self.wake(sink);
             }
         }
         Ok(used)
@@ -251,7 +251,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (sink, stamp) = (receiving.sink, receiving.receive(number, time, length));
         if let Some(entry) = self.sinks.get_mut(sink.0 as usize) {
             entry.inbox.long(stamp, &known, storage);
-            self.act(Action::Wake(sink));
+            self.wake(sink);
         }
     }
 

@@ -163,7 +163,7 @@ pub enum Action {
     /// Write what there still is to be written, as far as that needs no waiting, and close the connection. The node has
     /// forgotten it.
     Close(ConnId),
-    /// Something has come for a sink that had nothing.
+    /// Something has come for a sink, whose application has found nothing when it last [took](Node::take).
     Wake(SinkKey),
     /// A source that was told to wait may try again.
     Room(SourceKey),

@@ -118,6 +118,8 @@ pub(super) struct Sink<B, S> {
     pub(super) runs: VecDeque<Run>,
     /// How many items of that batch are accounted for.
     pub(super) done: u64,
+    /// Whether the application knows that something has come.
+    pub(super) woken: bool,
     pub(super) receivings: Vec<usize>,
     /// What subscriptions that have ended had received and lost.
     pub(super) past: (u64, u64),
