@@ -106,12 +106,11 @@ pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut 
     out.truncate(start + HEADER + PAYLOAD);
     header.length = (out.len() - start - HEADER) as u32;
     out[start..start + HEADER].copy_from_slice(&header.to_bytes());
-    pad(out);
+    pad(out, header.length as usize);
 }
 
-/// Appends the zeros behind a payload: frames begin at multiples of 16 in whatever `out` is.
+/// Appends the zeros behind a payload of this length. Where a frame begins in `out` says nothing: bodies may lie elsewhere.
 #[inline]
-pub(crate) fn pad(out: &mut Vec<u8>) {
-    let padding = out.len().wrapping_neg() % HEADER;
-    out.extend_from_slice(&[0; HEADER][..padding]);
+pub(crate) fn pad(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(&[0; HEADER][..length.wrapping_neg() % HEADER]);
 }

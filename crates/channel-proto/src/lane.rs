@@ -63,7 +63,7 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         out.reserve(HEADER + length + HEADER);
         out.extend_from_slice(&header.to_bytes());
         draft.pieces(&mut |piece| out.extend_from_slice(piece));
-        frame::pad(out);
+        frame::pad(out, length);
         None
     }
 

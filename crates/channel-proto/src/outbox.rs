@@ -149,9 +149,9 @@ impl<B: Body> Outbox<B> {
     pub(crate) fn splice(&mut self, header: Header, body: B, range: Range<usize>) {
         self.out.bytes.extend(header.to_bytes());
         self.spliced += range.len();
-        let padding = range.len().wrapping_neg() % frame::HEADER;
+        let length = range.len();
         self.out.bodies.push(Splice { at: self.out.bytes.len(), body, range });
-        self.out.bytes.extend_from_slice(&[0; frame::HEADER][..padding]);
+        frame::pad(&mut self.out.bytes, length);
     }
 
     /// The index by which the other side knows a format. It is told if it does not know it yet.
@@ -200,5 +200,33 @@ impl<B: Body> Outbox<B> {
         self.time = Some(time);
         frame::put(&mut self.out.bytes, Header::plain(Kind::Time), |out| out.extend(time.to_le_bytes()));
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{HEADER, Kind};
+    use std::sync::Arc;
+
+    #[test]
+    fn frames_lie_behind_bodies_of_any_length() {
+        let mut outbox = Outbox::<Arc<[u8]>>::new(1);
+        for length in [1, 15, 16, 17, 3000] {
+            let header = Header { length: length as u32, ..Header::plain(Kind::Part) };
+            outbox.splice(header, vec![7; length].into(), 0..length);
+            frame::put(outbox.bytes(), Header::plain(Kind::Start), |out| out.extend([1; 8]));
+        }
+        let mut out = Outgoing::default();
+        outbox.give(&mut out);
+        let (all, mut lengths) = (out.to_vec(), Vec::new());
+        let mut rest = &all[..];
+        while let Some(header) = rest.first_chunk::<HEADER>() {
+            let header = Header::parse(header).unwrap();
+            lengths.push(header.length);
+            rest = &rest[header.extent()..];
+        }
+        assert_eq!(lengths, [1, 8, 15, 8, 16, 8, 17, 8, 3000, 8]);
+        assert_eq!((rest.len(), all.len()), (0, out.length()));
     }
 }
