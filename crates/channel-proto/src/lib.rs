@@ -26,6 +26,7 @@ mod inbox;
 mod lane;
 mod memory;
 mod node;
+mod numbered;
 mod outbox;
 mod receiving;
 mod report;

@@ -102,7 +102,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
         let at = key.0 as usize;
         self.opens.get(at)?.answer.as_ref()?;
-        self.opens.remove(at).answer.map(|answer| answer.map(|channel| ChannelKey(channel as u32)))
+        self.opens.remove(at)?.answer.map(|answer| answer.map(|channel| ChannelKey(channel as u32)))
     }
 
     /// Leaves a channel: its sources and sinks here end, and the other members are told.
@@ -230,13 +230,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.sendings[sending].forget(Cause::Unknown);
             self.finish_sending(sending);
         }
-        self.sources.try_remove(at).map_or(Vec::new(), |source| source.past.into())
+        self.sources.remove(at).map_or(Vec::new(), |source| source.past.into())
     }
 
     /// The sink leaves. What it has not taken is lost.
     pub fn end_sink(&mut self, now: Time, key: SinkKey) {
         let at = key.0 as usize;
-        let Some(sink) = self.sinks.try_remove(at) else { return };
+        let Some(sink) = self.sinks.remove(at) else { return };
         if let Some(channel) = self.channels.get_mut(sink.channel) {
             channel.sinks.retain(|&other| other != at);
         }
@@ -950,7 +950,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer)).came("the link has ended");
             self.answer(OpenKey(open as u32), Err(error));
         }
-        self.dials.retain(|_, dial| dial.purpose != Purpose::Resume(key));
+        self.forget_dials(Purpose::Resume(key));
     }
 }
 

@@ -18,7 +18,11 @@ const PATIENCE: Time = Time::from_secs(1);
 impl<B: Body, S: Storage> Node<B, S> {
     /// There is a connection: by an attempt of this node's own, or accepted.
     pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
-        let dial = dial.map(|key| key.0 as usize).filter(|&key| self.dials.contains(key));
+        let dial = dial.map(|key| key.0 as usize);
+        if dial.is_some_and(|key| !self.dials.contains(key)) {
+            // It was given up meanwhile.
+            return self.act(Action::Close(id));
+        }
         let crowd = self.connections.values().filter(|connection| connection.link.is_none()).count();
         if dial.is_none() && crowd >= self.settings.peers {
             return self.act(Action::Close(id));
@@ -61,8 +65,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Looks at the time.
     pub fn tick(&mut self, now: Time) {
         self.tick_handshakes(now);
-        self.tick_dials(now);
         self.tick_links(now);
+        // Behind the links: who loses one dials at once.
+        self.tick_dials(now);
         self.tick_opens(now);
     }
 
@@ -210,9 +215,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.reached(now, dial, key);
         }
         // Whatever else was trying to restore it is done.
-        let resuming = |dial: &Dial| dial.purpose == Purpose::Resume(key);
-        let done: Vec<usize> = self.dials.iter().filter(|(_, dial)| resuming(dial)).map(|(dial, _)| dial).collect();
-        done.into_iter().for_each(|dial| self.forget_dial(dial));
+        self.forget_dials(Purpose::Resume(key));
     }
 
     /// The other node refuses this connection.
@@ -308,8 +311,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
+    /// Gives up all attempts that are made for this.
+    pub(super) fn forget_dials(&mut self, purpose: Purpose) {
+        let of_it = self.dials.iter().filter(|(_, dial)| dial.purpose == purpose);
+        let all: Vec<usize> = of_it.map(|(dial, _)| dial).collect();
+        all.into_iter().for_each(|dial| self.forget_dial(dial));
+    }
+
     fn forget_dial(&mut self, key: usize) {
-        let Some(dial) = self.dials.try_remove(key) else { return };
+        let Some(dial) = self.dials.remove(key) else { return };
         if let Some(id) = dial.connection
             && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())
         {
@@ -320,7 +330,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The node that was dialed is linked.
     fn reached(&mut self, _: Time, key: usize, link: LinkKey) {
-        let Some(dial) = self.dials.try_remove(key) else { return };
+        let Some(dial) = self.dials.remove(key) else { return };
         match dial.purpose {
             Purpose::Open(open) => self.ask_to_open(open, link),
             Purpose::Join(channel) => self.join(channel, link),

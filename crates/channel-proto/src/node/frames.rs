@@ -392,7 +392,8 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     pub(super) fn acknowledge_if_due(&mut self, now: Time, key: LinkKey) {
-        if self.links[key.0 as usize].due.is_some_and(|due| due <= now) {
+        let due = &mut self.links[key.0 as usize].due;
+        if due.take_if(|due| *due <= now).is_some() {
             self.announce(key);
         }
     }

@@ -7,7 +7,7 @@ use crate::inbox::Known;
 use crate::memory::Body;
 use crate::outbox::Outbox;
 use isoform_core::{Code, Error, Limits, Result};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 pub(super) struct Link<B> {
     pub(super) peer: NodeId,
@@ -36,7 +36,7 @@ pub(super) struct Link<B> {
     /// A fragment of which a part has come.
     pub(super) part: Option<Part>,
     /// Subscriptions of the other's sinks, by number: the places of their sendings.
-    pub(super) sendings: HashMap<u32, usize>,
+    pub(super) sendings: BTreeMap<u32, usize>,
     /// Those among them that have something to send, in the order of their turns.
     pub(super) ready: VecDeque<usize>,
     /// Subscriptions of this node's sinks that have something to acknowledge.
@@ -82,7 +82,7 @@ impl<B: Body> Link<B> {
             formats: Formats::default(),
             time: 0,
             part: None,
-            sendings: HashMap::new(),
+            sendings: BTreeMap::new(),
             ready: VecDeque::new(),
             owing: Vec::new(),
             due: None,

@@ -21,13 +21,14 @@ use crate::Time;
 use crate::account::Policy;
 use crate::inbox::Known;
 use crate::memory::{Body, Storage};
+use crate::numbered::Numbered;
 use crate::receiving::{Receiving, Window};
 use crate::sending::Sending;
 use isoform_core::{Code, Error, Faults, Format, Limits, Result, Rules};
 use link::Link;
 use slab::Slab;
 use state::{Channel, Connection, Dial, Open, Sink, Source};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
 /// Tells one node from all others: 16 random bytes, new with every start.
@@ -176,14 +177,14 @@ pub enum Action {
 /// A process's part in channels. `B` are the bodies that it sends, `S` the memory for those that come.
 pub struct Node<B, S> {
     settings: Settings,
-    connections: HashMap<ConnId, Connection>,
-    dials: Slab<Dial>,
+    connections: BTreeMap<ConnId, Connection>,
+    dials: Numbered<Dial>,
     links: Slab<Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
-    channels: Slab<Channel>,
-    opens: Slab<Open>,
-    sources: Slab<Source>,
-    sinks: Slab<Sink<B, S>>,
+    channels: Numbered<Channel>,
+    opens: Numbered<Open>,
+    sources: Numbered<Source>,
+    sinks: Numbered<Sink<B, S>>,
     sendings: Slab<Sending<B>>,
     receivings: Slab<Receiving<S>>,
     actions: VecDeque<Action>,
@@ -200,14 +201,14 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn new(settings: Settings) -> Node<B, S> {
         Node {
             settings,
-            connections: HashMap::new(),
-            dials: Slab::new(),
+            connections: BTreeMap::new(),
+            dials: Numbered::new(),
             links: Slab::new(),
             peers: HashMap::new(),
-            channels: Slab::new(),
-            opens: Slab::new(),
-            sources: Slab::new(),
-            sinks: Slab::new(),
+            channels: Numbered::new(),
+            opens: Numbered::new(),
+            sources: Numbered::new(),
+            sinks: Numbered::new(),
             sendings: Slab::new(),
             receivings: Slab::new(),
             actions: VecDeque::new(),
