@@ -2,20 +2,27 @@
 //!
 //! - `connections`: dialing, the handshake, cuts, and the passing of time;
 //! - `frames`: what comes over a link, and what goes out;
-//! - `channels`: members, offers and subscriptions;
+//! - `channels`, `members`, `offers`, `subscriptions`: what is set up, in this order;
+//! - `epochs`: what is said when a connection takes the place of another, and what is left when none does;
 //! - `events`: submitting and taking;
-//! - `link`: what is known of another node.
+//! - `reports`: accounts, counts, members;
+//! - `link`, `state`: what is kept of another node, and of everything else.
 
 mod channels;
 mod connections;
+mod epochs;
 mod events;
 mod frames;
 mod link;
+mod members;
+mod offers;
+mod reports;
 mod state;
+mod subscriptions;
 
-pub use channels::{ChannelInfo, MemberInfo};
 pub use events::Submitted;
 pub use frames::Large;
+pub use reports::{ChannelInfo, MemberInfo};
 
 use crate::Time;
 use crate::account::Policy;

@@ -1,0 +1,112 @@
+//! What is said when an epoch begins, and what is left when a link ends (`spec/channel.md`, "Cuts").
+
+use super::state::{Offer, Origin, Purpose};
+use super::{Action, ChannelKey, LinkKey, Node, OpenKey};
+use crate::Time;
+use crate::account::Cause;
+use crate::control::Control;
+use crate::memory::{Body, Storage};
+use crate::receiving::{From, Receiving, Stage};
+use crate::sending::Sending;
+use isoform_core::{Code, Error};
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Says everything anew that the other node must know, at the beginning of an epoch.
+    pub(super) fn say_all(&mut self, link: LinkKey) {
+        let common: Vec<usize> =
+            self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&link)).map(|(at, _)| at).collect();
+        for at in common {
+            self.join(at, link);
+            let sources = self.channels[at].sources.clone();
+            sources.into_iter().for_each(|source| self.offer(link, source));
+        }
+        let asked: Vec<usize> = self
+            .opens
+            .iter()
+            .filter(|(_, open)| open.asked == Some(link) && open.answer.is_none())
+            .map(|(at, _)| at)
+            .collect();
+        asked.into_iter().for_each(|open| self.ask_to_open(OpenKey(open as u32), link));
+        let subscribed: Vec<usize> = self
+            .receivings
+            .iter()
+            .filter(|(_, receiving)| matches!(receiving.from, From::Link(from, _) if from == link))
+            .map(|(at, _)| at)
+            .collect();
+        subscribed.into_iter().for_each(|receiving| self.say_subscription(link, receiving));
+        self.say(link, &Control::Synced);
+    }
+
+    /// The other side has said everything anew. What it did not speak of is over.
+    pub(super) fn synced(&mut self, key: LinkKey) {
+        let link = &mut self.links[key.0 as usize];
+        let (epoch, forgotten) = (link.epoch, |sending: &Sending<B>| !sending.live);
+        let sendings: Vec<(u32, usize)> = link.sendings.iter().map(|(&number, &at)| (number, at)).collect();
+        for (number, at) in sendings {
+            if forgotten(&self.sendings[at]) {
+                self.links[key.0 as usize].sendings.remove(&number);
+                self.sendings[at].forget(Cause::Unknown);
+                self.finish_sending(at);
+            }
+        }
+        // Subscriptions to a source that has gone since are answered with an End.
+        let stale =
+            |offer: &Offer| matches!(offer.origin, Origin::Link(link, _) if link == key) && offer.epoch != epoch;
+        self.channels.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| !stale(offer)));
+    }
+
+    /// Leaves everything, orderly.
+    pub fn leave(&mut self, now: Time) {
+        let channels: Vec<usize> = self.channels.iter().map(|(key, _)| key).collect();
+        channels.into_iter().for_each(|channel| self.close(now, ChannelKey(channel as u32)));
+        let links: Vec<LinkKey> = self.links.iter().map(|(key, _)| LinkKey(key as u32)).collect();
+        links.into_iter().for_each(|link| self.part_from(now, link));
+    }
+
+    /// Says that this node leaves.
+    pub(super) fn part_from(&mut self, now: Time, key: LinkKey) {
+        let Some(link) = self.links.get_mut(key.0 as usize) else { return };
+        if let Some(id) = link.standing() {
+            self.say(key, &Control::Bye { code: 0, text: String::new() });
+            self.bid_farewell(key, id);
+        }
+        self.end_link(now, key, Cause::Unknown);
+    }
+
+    /// A link is over, and all that came over it.
+    pub(super) fn end_link(&mut self, now: Time, key: LinkKey, cause: Cause) {
+        let Some(link) = self.links.try_remove(key.0 as usize) else { return };
+        self.peers.remove(&link.peer);
+        if let Some(id) = link.connection
+            && self.connections.remove(&id).is_some()
+        {
+            self.act(Action::Close(id));
+        }
+        for &sending in link.sendings.values() {
+            self.sendings[sending].forget(cause);
+            self.finish_sending(sending);
+        }
+        let of_link = |receiving: &Receiving<S>| matches!(receiving.from, From::Link(from, _) if from == key);
+        let ended: Vec<usize> =
+            self.receivings.iter().filter(|(_, receiving)| of_link(receiving)).map(|(at, _)| at).collect();
+        for at in ended {
+            self.receivings[at].from = From::Gone;
+            let expected = self.receivings[at].expected;
+            match self.receivings[at].stage {
+                Stage::Leaving => self.forget_receiving(at),
+                Stage::Ended if self.receivings[at].is_drained() => self.forget_receiving(at),
+                Stage::Ended => {}
+                Stage::Asked | Stage::Running => self.source_left(now, at, expected, cause),
+            }
+        }
+        let channels: Vec<usize> = self.channels.iter().map(|(at, _)| at).collect();
+        channels.into_iter().for_each(|at| self.lose_member(at, key));
+        let asked: Vec<usize> =
+            self.opens.iter().filter(|(_, open)| open.asked == Some(key)).map(|(at, _)| at).collect();
+        for open in asked {
+            let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer)).came("the link has ended");
+            self.answer(OpenKey(open as u32), Err(error));
+        }
+        self.forget_dials(Purpose::Resume(key));
+    }
+}

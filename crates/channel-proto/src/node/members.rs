@@ -1,0 +1,139 @@
+//! Who else has a channel open, and how they come to know each other (`spec/channel.md`, "Channels").
+
+use super::channels::{OPENS, code_of, no_such_channel};
+use super::state::{Channel, Origin, Purpose};
+use super::{Action, ChannelKey, Identity, LinkKey, Node, NodeId, OpenKey, check_name};
+use crate::Time;
+use crate::control::{Control, Member};
+use crate::memory::{Body, Storage};
+use isoform_core::{Code, Error, Result};
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Opens a channel, which this node has, at another member.
+    pub(super) fn join(&mut self, at: usize, link: LinkKey) {
+        let Some(channel) = self.channels.get(at) else { return };
+        let ask = Control::Open { request: at as u32, identity: Some(channel.identity), name: channel.name.clone() };
+        self.say(link, &ask);
+    }
+
+    pub(super) fn asked_to_open(&mut self, link: LinkKey, request: u32, identity: Option<Identity>, name: &str) {
+        let room =
+            |channel: &Channel| channel.members.contains_key(&link) || channel.members.len() < self.settings.peers;
+        let found = self.find_channel(name, identity);
+        let refused = match found.map(|at| (at, room(&self.channels[at]))) {
+            None => no_such_channel(name),
+            Some((_, false)) => Error::new(Code::Peers).at(name).expected("fewer members"),
+            Some((at, true)) => return self.let_in(link, request, at),
+        };
+        let (code, text) = (refused.code() as u16, refused.to_string());
+        self.say(link, &Control::Refused { request, code, text });
+    }
+
+    pub(super) fn let_in(&mut self, link: LinkKey, request: u32, at: usize) {
+        let channel = &self.channels[at];
+        let others = channel.members.keys().filter(|&&other| other != link).map(|key| {
+            let other = &self.links[key.0 as usize];
+            Member { node: other.peer, addresses: other.addresses.clone() }
+        });
+        let members = others.collect();
+        let (identity, name, known) = (channel.identity, channel.name.clone(), channel.known.clone());
+        let format = known.and_then(|known| self.index(link, &known));
+        self.say(link, &Control::Opened { request, format, identity, name, members });
+        self.add_member(at, link);
+    }
+
+    pub(super) fn add_member(&mut self, at: usize, link: LinkKey) {
+        if self.channels[at].members.contains_key(&link) {
+            return;
+        }
+        self.channels[at].members.insert(link, None);
+        let sources = self.channels[at].sources.clone();
+        sources.into_iter().for_each(|source| self.offer(link, source));
+        self.act(Action::Changed(ChannelKey(at as u32)));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are the fields of the frame")]
+    pub(super) fn was_opened(
+        &mut self,
+        now: Time,
+        link: LinkKey,
+        request: u32,
+        format: Option<u16>,
+        identity: Identity,
+        name: &str,
+        members: Vec<Member>,
+    ) -> Result<()> {
+        let open = request.checked_sub(OPENS).map(OpenKey);
+        let wanted = match open {
+            Some(key) => {
+                self.opens.get(key.0 as usize).is_some_and(|open| open.asked == Some(link) && open.answer.is_none())
+            }
+            None => self.channels.get(request as usize).is_some_and(|channel| channel.identity == identity),
+        };
+        // An answer that comes too late, or to what nobody asked: the sender counts this node as a member, which it is not.
+        if !wanted {
+            if self.find_channel("", Some(identity)).is_none() {
+                self.say(link, &Control::Leave { identity });
+            }
+            return Ok(());
+        }
+        check_name(name).map_err(|error| Error::new(Code::Frame).at("opened").came(error))?;
+        let at = match self.find_channel("", Some(identity)) {
+            Some(at) => at,
+            None => {
+                let formats = &self.links[link.0 as usize].formats;
+                let known = format.map(|index| formats.at(index).cloned()).transpose()?;
+                self.add_channel(identity, name, known)
+            }
+        };
+        self.add_member(at, link);
+        for member in members {
+            self.heard_of_member(now, at, member);
+        }
+        if let Some(key) = open {
+            self.answer(key, Ok(at));
+        }
+        Ok(())
+    }
+
+    pub(super) fn heard_of_member(&mut self, now: Time, at: usize, member: Member) {
+        let known = self.peers.get(&member.node).copied();
+        let is_member = known.is_some_and(|link| self.channels[at].members.contains_key(&link));
+        let dialing =
+            |purpose: Purpose, node: Option<NodeId>| purpose == Purpose::Join(at) && node == Some(member.node);
+        let is_dialed = self.dials.iter().any(|(_, dial)| dialing(dial.purpose, dial.wanted));
+        let crowded = self.dials.len() >= self.settings.peers;
+        if member.node == self.settings.id || is_member || is_dialed || crowded {
+            return;
+        }
+        match known.filter(|link| self.links[link.0 as usize].standing().is_some()) {
+            Some(link) => self.join(at, link),
+            None if member.addresses.is_empty() => {}
+            None => {
+                let deadline = now + self.settings.handshake;
+                self.dial(member.addresses, Some(member.node), Purpose::Join(at), deadline);
+            }
+        }
+    }
+
+    pub(super) fn was_refused(&mut self, link: LinkKey, request: u32, code: u16, text: String) {
+        let error = Error::new(code_of(code)).came(text);
+        match request.checked_sub(OPENS).map(OpenKey) {
+            Some(key) if self.opens.get(key.0 as usize).is_some_and(|open| open.asked == Some(link)) => {
+                self.answer(key, Err(error));
+            }
+            Some(_) => {}
+            None if self.channels.contains(request as usize) => self.lose_member(request as usize, link),
+            None => {}
+        }
+    }
+
+    /// A node is no member any more. Its subscriptions and sources end by frames of their own.
+    pub(super) fn lose_member(&mut self, at: usize, link: LinkKey) {
+        let channel = &mut self.channels[at];
+        channel.offers.retain(|offer| !matches!(offer.origin, Origin::Link(from, _) if from == link));
+        if channel.members.remove(&link).is_some() {
+            self.act(Action::Changed(ChannelKey(at as u32)));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Sources: this node's own, and what others tell of theirs (`spec/channel.md`, "Channels").
+
+use super::state::{Offer, Origin, Source};
+use super::{Action, ChannelKey, Identity, LinkKey, Node, NodeId, SourceKey, SourceRef, closed};
+use crate::Time;
+use crate::account::Cause;
+use crate::control::Control;
+use crate::inbox::Known;
+use crate::memory::{Body, Storage};
+use crate::report::SinkLedger;
+use crate::sending::To;
+use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
+use std::collections::VecDeque;
+
+/// How many ofwhat is kept for the eye only are kept.
+pub(super) const LATEST: usize = 64;
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// A source of events, all of one format if one is given, else of any.
+    ///
+    /// # Errors
+    /// [`Code::Closed`]; what speaks against a plan from the format to the channel's type.
+    pub fn add_source(&mut self, _: Time, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
+        let at = key.0 as usize;
+        let channel = self.channels.get(at).ok_or_else(|| closed("channel"))?;
+        if let (Some(known), Some(format)) = (&channel.known, format) {
+            Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
+        }
+        let members: Vec<LinkKey> = channel.members.keys().copied().collect();
+        let known = format.map(|format| self.known(format.clone()));
+        let source = self.sources.insert(Source {
+            channel: at,
+            known: known.clone(),
+            is_typed: format.is_some(),
+            next: 0,
+            sendings: Vec::new(),
+            waits: false,
+            left: false,
+            past: VecDeque::new(),
+        });
+        self.channels[at].sources.push(source);
+        members.into_iter().for_each(|member| self.offer(member, source));
+        self.heard_of(at, Origin::Here(source), self.settings.id, known);
+        self.act(Action::Changed(key));
+        Ok(SourceKey(source as u32))
+    }
+
+    /// The source leaves: what is queued is sent, and then that it has left. Its account stays until it is
+    /// [dropped](Node::drop_source).
+    pub fn end_source(&mut self, _: Time, key: SourceKey) {
+        let at = key.0 as usize;
+        let Some(source) = self.sources.get_mut(at).filter(|source| !source.left) else { return };
+        source.left = true;
+        let (channel, sendings) = (source.channel, source.sendings.clone());
+        for sending in sendings {
+            self.sendings[sending].end();
+            self.pump(sending);
+        }
+        let Some(channel) = self.channels.get_mut(channel) else { return };
+        channel.sources.retain(|&other| other != at);
+        channel.offers.retain(|offer| offer.origin != Origin::Here(at));
+        let members: Vec<LinkKey> = channel.members.keys().copied().collect();
+        members.into_iter().for_each(|member| self.say(member, &Control::Withdraw { source: key.0 }));
+    }
+
+    /// Whether nothing of a source is in flight.
+    pub fn is_settled(&self, key: SourceKey) -> bool {
+        let source = self.sources.get(key.0 as usize);
+        source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
+    }
+
+    /// Whether there is such a source, and it has not left.
+    pub fn has_source(&self, key: SourceKey) -> bool {
+        self.sources.get(key.0 as usize).is_some_and(|source| !source.left)
+    }
+
+    /// Whether a source has left, and all its accounts are closed.
+    pub fn is_over(&self, key: SourceKey) -> bool {
+        self.sources.get(key.0 as usize).is_none_or(|source| source.left && source.sendings.is_empty())
+    }
+
+    /// Forgets a source: what of it is in flight is lost. Returns its account with each sink.
+    pub fn drop_source(&mut self, now: Time, key: SourceKey) -> Vec<SinkLedger> {
+        self.end_source(now, key);
+        let at = key.0 as usize;
+        let sendings = self.sources.get(at).map_or(Vec::new(), |source| source.sendings.clone());
+        for sending in sendings {
+            if let To::Link(link, number) = self.sendings[sending].to {
+                let next = self.sendings[sending].next();
+                if !self.sendings[sending].has_told_end() {
+                    self.say(link, &Control::End { subscription: number, next });
+                }
+                if let Some(link) = self.links.get_mut(link.0 as usize) {
+                    link.sendings.remove(&number);
+                }
+            }
+            self.sendings[sending].forget(Cause::Unknown);
+            self.finish_sending(sending);
+        }
+        self.sources.remove(at).map_or(Vec::new(), |source| source.past.into())
+    }
+
+    /// Tells another member of a source.
+    pub(super) fn offer(&mut self, link: LinkKey, at: usize) {
+        let Some(source) = self.sources.get(at) else { return };
+        let identity = self.channels[source.channel].identity;
+        let known = source.known.clone().filter(|_| source.is_typed);
+        let format = known.and_then(|known| self.index(link, &known));
+        self.say(link, &Control::Offer { identity, source: at as u32, format });
+    }
+
+    /// The index of a format on a link, if that stands.
+    pub(super) fn index(&mut self, link: LinkKey, known: &Known) -> Option<u16> {
+        let link = self.links.get_mut(link.0 as usize).filter(|link| link.standing().is_some())?;
+        Some(link.outbox.index(known))
+    }
+
+    /// There is a source for the sinks of a channel.
+    pub(super) fn heard_of(&mut self, at: usize, origin: Origin, node: NodeId, known: Option<Known>) {
+        let source = SourceRef(self.sources_seen);
+        self.sources_seen = self.sources_seen.wrapping_add(1);
+        let epoch = match origin {
+            Origin::Link(link, _) => self.links[link.0 as usize].epoch,
+            Origin::Here(_) => 0,
+        };
+        let channel = &mut self.channels[at];
+        channel.offers.push(Offer { origin, node, source, known, epoch });
+        let (offer, sinks) = (channel.offers.len() - 1, channel.sinks.clone());
+        sinks.into_iter().for_each(|sink| self.subscribe(Time::ZERO, sink, at, offer));
+    }
+
+    pub(super) fn was_offered(
+        &mut self,
+        link: LinkKey,
+        identity: Identity,
+        number: u32,
+        format: Option<u16>,
+    ) -> Result<()> {
+        let (epoch, peer) = (self.links[link.0 as usize].epoch, self.links[link.0 as usize].peer);
+        let known = format.map(|index| self.links[link.0 as usize].formats.at(index).cloned()).transpose()?;
+        let Some(at) = self.find_channel("", Some(identity)) else { return Ok(()) };
+        if !self.channels[at].members.contains_key(&link) {
+            return Ok(());
+        }
+        let origin = Origin::Link(link, number);
+        if let Some(known) = self.channels[at].offers.iter_mut().find(|offer| offer.origin == origin) {
+            known.epoch = epoch;
+            return Ok(());
+        }
+        if self.channels[at].offers.len() >= self.settings.subscriptions {
+            return Err(Error::new(Code::Peers).at("sources").expected("fewer of them"));
+        }
+        self.heard_of(at, origin, peer, known);
+        Ok(())
+    }
+
+    pub(super) fn declined(&mut self, channel: usize, node: NodeId, error: Error) {
+        let declined = &mut self.channels[channel].declined;
+        declined.push_back((node, error));
+        if declined.len() > LATEST {
+            declined.pop_front();
+        }
+        self.act(Action::Changed(ChannelKey(channel as u32)));
+    }
+}

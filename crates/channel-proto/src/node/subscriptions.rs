@@ -1,0 +1,314 @@
+//! Sinks, and what they have of sources: from Subscribe to End (`spec/channel.md`, "Subscriptions").
+
+use super::offers::LATEST;
+use super::reports::account;
+use super::state::{Offer, Origin, Sink};
+use super::{Action, ChannelKey, LinkKey, Node, SinkKey, SourceKey, Wanted, closed};
+use crate::Time;
+use crate::account::Cause;
+use crate::control::{Control, Resumed, Subscribe};
+use crate::inbox::{Inbox, Item};
+use crate::memory::{Body, Storage};
+use crate::receiving::{Count, From, Receiving, Stage};
+use crate::sending::{Sending, Terms, To};
+use isoform_core::{Code, Error, Plan, Result};
+use std::collections::VecDeque;
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// A sink for the events of all sources of a channel.
+    ///
+    /// # Errors
+    /// [`Code::Closed`]; what speaks against a plan from the channel's type to the format that is wanted.
+    pub fn add_sink(&mut self, now: Time, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
+        let at = key.0 as usize;
+        let channel = self.channels.get(at).ok_or_else(|| closed("channel"))?;
+        if let (Some(known), Some(format)) = (&channel.known, &wanted.format) {
+            Plan::new(&known.format, format, &wanted.rules, wanted.faults)?;
+        }
+        let offers = channel.offers.len();
+        let sink = self.sinks.insert(Sink {
+            channel: at,
+            wanted,
+            inbox: Inbox::new(),
+            runs: VecDeque::new(),
+            done: 0,
+            woken: false,
+            receivings: Vec::new(),
+            past: (0, 0),
+        });
+        self.channels[at].sinks.push(sink);
+        (0..offers).for_each(|offer| self.subscribe(now, sink, at, offer));
+        self.act(Action::Changed(key));
+        Ok(SinkKey(sink as u32))
+    }
+
+    /// The sink leaves. What it has not taken is lost.
+    pub fn end_sink(&mut self, now: Time, key: SinkKey) {
+        let at = key.0 as usize;
+        let Some(sink) = self.sinks.remove(at) else { return };
+        if let Some(channel) = self.channels.get_mut(sink.channel) {
+            channel.sinks.retain(|&other| other != at);
+        }
+        for receiving in sink.receivings {
+            self.unsubscribe(now, receiving);
+        }
+    }
+
+    /// Whether there is such a sink.
+    pub fn has_sink(&self, key: SinkKey) -> bool {
+        self.sinks.contains(key.0 as usize)
+    }
+
+    /// Subscribes a sink to a source, or declines if the events of the one cannot be the other's.
+    pub(super) fn subscribe(&mut self, _: Time, at: usize, channel: usize, offer: usize) {
+        let Offer { origin, node, source, known, .. } = &self.channels[channel].offers[offer];
+        let (origin, node, source) = (*origin, *node, *source);
+        let wanted = &self.sinks[at].wanted;
+        let plan = match (known, &wanted.format) {
+            (Some(wire), Some(native)) => Plan::new(&wire.format, native, &wanted.rules, wanted.faults).map(drop),
+            _ => Ok(()),
+        };
+        let refused = plan.err().or_else(|| self.too_many_subscriptions(origin));
+        if let Some(error) = refused {
+            self.sinks[at].inbox.tell(Item::Refused(source, error.clone()));
+            self.wake(SinkKey(at as u32));
+            match origin {
+                Origin::Link(link, number) => {
+                    let (code, text) = (error.code() as u16, error.to_string());
+                    self.say(link, &Control::Decline { source: number, sink: at as u32, code, text });
+                }
+                Origin::Here(_) => self.declined(channel, node, error),
+            }
+            return;
+        }
+        let Wanted { policy, window, longest, .. } = *wanted;
+        let mut receiving = Receiving {
+            sink: SinkKey(at as u32),
+            from: From::Gone,
+            source,
+            stage: Stage::Asked,
+            longest,
+            window,
+            expected: 0,
+            received: Count::default(),
+            taken: Count::default(),
+            told: Count::default(),
+            lost: 0,
+            owes: false,
+            long: None,
+        };
+        match origin {
+            Origin::Link(link, number) => {
+                receiving.from = From::Link(link, number);
+                let key = self.receivings.insert(receiving);
+                self.sinks[at].receivings.push(key);
+                self.say_subscription(link, key);
+            }
+            Origin::Here(from) => {
+                let next = self.sources[from].next;
+                let entry = self.receivings.vacant_key();
+                let terms = Terms { sink: at as u32, policy, window, longest };
+                let sending = Sending::new(SourceKey(from as u32), To::Here(entry as u32), node, terms, next);
+                let sending = self.sendings.insert(sending);
+                self.sources[from].sendings.push(sending);
+                (receiving.from, receiving.stage, receiving.expected) = (From::Here(sending), Stage::Running, next);
+                let key = self.receivings.insert(receiving);
+                self.sinks[at].receivings.push(key);
+                self.sinks[at].inbox.tell(Item::Joined(source, node));
+                self.wake(SinkKey(at as u32));
+            }
+        }
+    }
+
+    pub(super) fn too_many_subscriptions(&self, origin: Origin) -> Option<Error> {
+        let Origin::Link(link, _) = origin else { return None };
+        let allowed = self.links[link.0 as usize].allowed.min(self.settings.subscriptions);
+        let on_link = |receiving: &Receiving<S>| matches!(receiving.from, From::Link(from, _) if from == link);
+        // Counting is for those who come near the limit only.
+        let full = self.receivings.len() >= allowed
+            && self.receivings.iter().filter(|(_, receiving)| on_link(receiving)).count() >= allowed;
+        let error =
+            || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on a link"));
+        full.then(error)
+    }
+
+    pub(super) fn say_subscription(&mut self, link: LinkKey, at: usize) {
+        let receiving = &mut self.receivings[at];
+        let (subscription, taken) = (at as u32, receiving.taken);
+        let From::Link(_, source) = receiving.from else { return };
+        if receiving.stage == Stage::Leaving {
+            return self.say(link, &Control::Unsubscribe { subscription, taken: taken.events });
+        }
+        let resumed = (receiving.stage != Stage::Asked).then_some(Resumed {
+            expected: receiving.expected,
+            received: receiving.received,
+            taken,
+        });
+        receiving.told = taken;
+        let Some(sink) = self.sinks.get(receiving.sink.0 as usize) else { return };
+        let Wanted { policy, window, longest, fields, .. } = sink.wanted.clone();
+        let sink = receiving.sink.0;
+        let subscribe = Subscribe { subscription, source, sink, policy, window, longest, resumed, fields };
+        self.say(link, &Control::Subscribe(subscribe.into()));
+    }
+
+    pub(super) fn was_subscribed(&mut self, link: LinkKey, subscribe: Subscribe) -> Result<()> {
+        let Subscribe { subscription, source: at, sink, policy, window, longest, resumed, .. } = subscribe;
+        let entry = &self.links[link.0 as usize];
+        let known = entry.sendings.get(&subscription).copied();
+        let (node, count) = (entry.peer, entry.sendings.len());
+        let sending = match (known, resumed) {
+            (Some(sending), Some(Resumed { expected, received, taken })) => {
+                self.sendings[sending].resume(expected, received, taken)?;
+                sending
+            }
+            (Some(sending), None) if !self.sendings[sending].live => {
+                // Its Started was lost with the connection: nothing of it can have come.
+                self.sendings[sending].restart();
+                sending
+            }
+            (Some(_), None) => {
+                let error = Error::new(Code::Frame).at("subscription");
+                return Err(error.expected("a number that is not in use").came(subscription));
+            }
+            (None, _) => {
+                let source = self.sources.get(at as usize).filter(|source| !source.left);
+                let source = source.filter(|source| self.channels[source.channel].members.contains_key(&link));
+                let (Some(source), None) = (source, resumed) else {
+                    self.say(link, &Control::End { subscription, next: resumed.map_or(0, |from| from.expected) });
+                    return Ok(());
+                };
+                if count >= self.settings.subscriptions {
+                    let limit = self.settings.subscriptions;
+                    return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {limit}")));
+                }
+                let terms = Terms { sink, policy, window, longest };
+                let to = To::Link(link, subscription);
+                let sending = self.sendings.insert(Sending::new(SourceKey(at), to, node, terms, source.next));
+                self.links[link.0 as usize].sendings.insert(subscription, sending);
+                self.sources[at as usize].sendings.push(sending);
+                let channel = self.sources[at as usize].channel;
+                self.act(Action::Changed(ChannelKey(channel as u32)));
+                sending
+            }
+        };
+        let next = self.sendings[sending].position();
+        self.say(link, &Control::Started { subscription, next });
+        self.pump(sending);
+        let source = self.sendings[sending].source;
+        self.make_room(source);
+        Ok(())
+    }
+
+    /// Ends a subscription from the sink's side.
+    pub(super) fn unsubscribe(&mut self, _: Time, at: usize) {
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        match receiving.from {
+            From::Gone => self.forget_receiving(at),
+            From::Here(sending) => {
+                let taken = receiving.taken.events;
+                self.forget_receiving(at);
+                // What was taken is known here as well as there.
+                let settled = self.sendings[sending].left(taken);
+                debug_assert!(settled.is_ok(), "{settled:?}");
+                self.finish_sending(sending);
+            }
+            From::Link(..) if receiving.stage == Stage::Leaving => {}
+            From::Link(link, _) => {
+                receiving.stage = Stage::Leaving;
+                receiving.long = None;
+                let taken = receiving.taken.events;
+                self.say(link, &Control::Unsubscribe { subscription: at as u32, taken });
+            }
+        }
+    }
+
+    pub(super) fn was_unsubscribed(&mut self, link: LinkKey, subscription: u32, taken: u64) -> Result<()> {
+        let mut next = 0;
+        if let Some(sending) = self.links[link.0 as usize].sendings.remove(&subscription) {
+            next = self.sendings[sending].next();
+            self.sendings[sending].left(taken)?;
+            self.finish_sending(sending);
+        }
+        self.say(link, &Control::End { subscription, next });
+        Ok(())
+    }
+
+    pub(super) fn was_ended(&mut self, now: Time, link: LinkKey, subscription: u32, next: u64) -> Result<()> {
+        let receiving = self.receiving(link, subscription)?;
+        match receiving.stage {
+            Stage::Leaving => self.forget_receiving(subscription as usize),
+            Stage::Ended => {}
+            Stage::Asked | Stage::Running => self.source_left(now, subscription as usize, next, Cause::Ended),
+        }
+        Ok(())
+    }
+
+    /// Nothing more comes for a subscription.
+    pub(super) fn source_left(&mut self, now: Time, at: usize, next: u64, cause: Cause) {
+        let receiving = &mut self.receivings[at];
+        let (sink, source, was) = (receiving.sink, receiving.source, receiving.stage);
+        receiving.stage = Stage::Ended;
+        receiving.long = None;
+        let gap = receiving.until(next, cause).filter(|_| was == Stage::Running);
+        if let Some(gap) = gap {
+            self.tell(sink, Item::Gap(source, gap));
+        }
+        if was == Stage::Running {
+            self.tell(sink, Item::Left(source));
+        }
+        if self.receivings[at].is_drained() {
+            self.unsubscribe(now, at);
+        }
+    }
+
+    pub(super) fn forget_receiving(&mut self, at: usize) {
+        let Some(receiving) = self.receivings.try_remove(at) else { return };
+        if let Some(sink) = self.sinks.get_mut(receiving.sink.0 as usize)
+            && sink.receivings.contains(&at)
+        {
+            sink.receivings.retain(|&other| other != at);
+            sink.past.0 += receiving.taken.events;
+            sink.past.1 += receiving.lost;
+        }
+        if let From::Link(link, _) = receiving.from
+            && let Some(link) = self.links.get_mut(link.0 as usize)
+        {
+            link.owing.retain(|&other| other != at);
+        }
+    }
+
+    /// Closes the account of a subscription at its source.
+    pub(super) fn finish_sending(&mut self, at: usize) {
+        let Some(sending) = self.sendings.try_remove(at) else { return };
+        if let To::Link(link, _) = sending.to
+            && let Some(link) = self.links.get_mut(link.0 as usize)
+        {
+            link.ready.retain(|&other| other != at);
+        }
+        let key = sending.source;
+        if let Some(source) = self.sources.get_mut(key.0 as usize) {
+            source.sendings.retain(|&other| other != at);
+            source.past.push_front(account(&sending, false));
+            source.past.truncate(LATEST);
+            let channel = ChannelKey(source.channel as u32);
+            self.act(Action::Changed(channel));
+        }
+        self.make_room(key);
+    }
+
+    /// A subscription of this node's sinks, by its number on a link.
+    pub(super) fn receiving(&mut self, link: LinkKey, number: u32) -> Result<&mut Receiving<S>> {
+        let receiving = self.receivings.get_mut(number as usize);
+        receiving.filter(|receiving| matches!(receiving.from, From::Link(from, _) if from == link)).ok_or_else(|| {
+            let error = Error::new(Code::Frame).at("subscription");
+            error.expected("one of this link").came(number)
+        })
+    }
+
+    pub(super) fn tell(&mut self, sink: SinkKey, item: Item) {
+        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
+        entry.inbox.tell(item);
+        self.wake(sink);
+    }
+}
