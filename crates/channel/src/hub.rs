@@ -22,6 +22,9 @@ const MUCH: usize = 64 << 10;
 /// A connection over which nothing was written for so long is written to at once.
 const QUIET: u64 = 5_000;
 
+/// How often a connection that has more is read before anything else is looked at.
+const READS: usize = 16;
+
 pub(crate) struct Hub {
     state: Mutex<State>,
     /// When the node's clock began.
@@ -69,6 +72,13 @@ pub(crate) struct Effects {
     later: Vec<Arc<Wire>>,
     close: Vec<(Arc<Wire>, Vec<u8>)>,
     keeper: bool,
+}
+
+impl Effects {
+    #[inline]
+    fn is_nothing(&self) -> bool {
+        self.write.is_empty() && self.later.is_empty() && self.close.is_empty() && !self.keeper
+    }
 }
 
 impl Hub {
@@ -176,6 +186,12 @@ impl Hub {
     /// Does what needs system calls.
     #[inline]
     pub(crate) fn perform(&self, effects: Effects) {
+        if !effects.is_nothing() {
+            self.perform_all(effects);
+        }
+    }
+
+    fn perform_all(&self, effects: Effects) {
         for wire in effects.write {
             self.flush(&wire);
         }
@@ -251,20 +267,21 @@ impl Hub {
         wires.iter().filter(|wire| wire.more.load(Ordering::Acquire)).for_each(|wire| self.flush(wire));
     }
 
-    /// Reads once from a connection. Whether something came.
-    pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) -> bool {
-        match reader.fill(&wire.socket) {
-            Came::Nothing => false,
-            Came::Something => {
-                let now = self.now();
-                wire.read.store(now.as_nanos() as u64, Ordering::Relaxed);
-                // The machine closes the connection of whoever it does not understand.
-                let _ = self.with(|state| reader.feed(&mut state.machine, now, wire.id));
-                true
-            }
-            Came::End(why) => {
-                self.lose(wire, why);
-                true
+    /// Reads what has come over a connection: a good deal of it at most.
+    pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) {
+        for _ in 0..READS {
+            match reader.fill(&wire.socket) {
+                Came::Nothing => return,
+                Came::End(why) => return self.lose(wire, why),
+                Came::Something(full) => {
+                    let now = self.now();
+                    wire.read.store(now.as_nanos() as u64, Ordering::Relaxed);
+                    // The machine closes the connection of whoever it does not understand.
+                    let fine = self.with(|state| reader.feed(&mut state.machine, now, wire.id)).is_ok();
+                    if !(full && fine) {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -45,8 +45,8 @@ pub(crate) struct Reader {
 
 /// What came of reading.
 pub(crate) enum Came {
-    /// Something, and maybe there is more.
-    Something,
+    /// Something. Whether it was all that was asked for, so that there may be more.
+    Something(bool),
     /// Nothing, now.
     Nothing,
     /// The end.
@@ -77,21 +77,21 @@ impl Reader {
             self.input.resize(INPUT);
         }
         let rest = &mut self.input[self.filled..];
-        let (moved, direct) = match &mut self.large {
+        let (moved, direct, wanted) = match &mut self.large {
             Some((large, got)) => {
                 let (from, to) = (large.at + *got, large.at + large.missing);
                 let behind = rest.len().min(BEHIND);
                 let moved = socket.read(&mut large.storage.0[from..to], &mut rest[..behind]);
                 let direct = if let Ok(Moved::Bytes(count)) = moved { count.min(to - from) } else { 0 };
                 *got += direct;
-                (moved, direct)
+                (moved, direct, to - from + behind)
             }
-            None => (socket.read(rest, &mut []), 0),
+            None => (socket.read(rest, &mut []), 0, rest.len()),
         };
         match moved {
             Ok(Moved::Bytes(count)) => {
                 self.filled += count - direct;
-                Came::Something
+                Came::Something(count == wanted)
             }
             Ok(Moved::Blocked) => Came::Nothing,
             Ok(Moved::Closed) => Came::End(None),
