@@ -12,8 +12,8 @@ use std::ops::Range;
 const BYTES: usize = 64 << 10;
 /// Nor one of so many items.
 const ITEMS: usize = 1024;
-/// Storage of long bodies that is kept for the next ones.
-const SPARE: usize = 4;
+/// So many batches, and storages of long bodies, are kept for the next ones.
+const SPARE: usize = 8;
 /// A run counts no more bytes than this, since they are acknowledged together.
 const RUN: u64 = 16 << 10;
 
@@ -231,7 +231,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
                 continue;
             }
             let used = std::mem::replace(used, next);
-            if self.spare.len() < 2 {
+            if self.spare.len() < SPARE {
                 self.spare.push(used);
             }
             return true;

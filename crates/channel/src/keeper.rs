@@ -106,6 +106,9 @@ impl Keeper {
         let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| wire.blocked.load(Ordering::Acquire)).collect();
         let listening = self.resting.is_none_or(|until| until <= Instant::now());
         let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
+        if seats.len() < wires.len() {
+            timeout = timeout.min(UNATTENDED);
+        }
         let mut entries: Vec<Entry<'_>> = vec![entry(&hub.keeper, Interest::Read)];
         entries.extend(seats.iter().map(|(wire, _)| entry(&wire.socket, Interest::Read)));
         entries.extend(blocked.iter().map(|wire| entry(&wire.socket, Interest::Write)));
@@ -150,7 +153,10 @@ impl Keeper {
     /// The connections that no thread of the application reads.
     fn seats<'w>(&self, wires: &'w [Arc<Wire>]) -> Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)> {
         let now = self.hub.now();
-        let free = |wire: &&Arc<Wire>| Duration::from_nanos(wire.attended.load(Ordering::Relaxed)) + UNATTENDED <= now;
+        let free = |wire: &&Arc<Wire>| match wire.attended.load(Ordering::Relaxed) {
+            0 => true,
+            attended => Duration::from_nanos(attended) + UNATTENDED <= now,
+        };
         let seats = wires.iter().filter(free).filter_map(|wire| Some((wire, wire.reader.try_lock().ok()?)));
         seats.inspect(|(wire, _)| wire.kept.store(true, Ordering::Release)).collect()
     }

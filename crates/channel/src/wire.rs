@@ -28,7 +28,7 @@ pub(crate) struct Wire {
     pub(crate) blocked: AtomicBool,
     /// Whether it is the keeper that reads.
     pub(crate) kept: AtomicBool,
-    /// When a thread that waits last read it, or wanted to.
+    /// When a thread that waits last read it, or wanted to; 0 if none has.
     pub(crate) attended: AtomicU64,
     /// When it was last written, and last read, in nanoseconds of the node's clock.
     pub(crate) wrote: AtomicU64,
