@@ -82,7 +82,7 @@ impl Link {
     fn edit(&mut self, random: &mut Random) {
         match random.below(10) {
             0 => self.anything(random),
-            1 if !self.hello.is_empty() => self.hello(random),
+            1 if self.hello.len() >= HELLO => self.hello(random),
             _ if self.frames.is_empty() => self.anything(random),
             1..=2 => self.header(random),
             3..=4 => self.order(random),
@@ -251,6 +251,11 @@ mod tests {
             let from = random.below(link.len());
             let to = from + random.below(link.len() - from);
             mutate_link(&link[from..to], &mut random);
+        }
+        let mut mutant = link;
+        for i in 0..5000 {
+            mutant = mutate_link(&mutant, &mut Random::of(4, i));
+            mutant.truncate(LARGE);
         }
         mutate_link(&[], &mut Random::new(3));
     }
