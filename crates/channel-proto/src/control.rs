@@ -102,8 +102,8 @@ impl Control {
                 text: fields.text()?.into(),
             },
             Kind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
-            Kind::Started => Control::Started { subscription, next: fields.u64()? },
-            Kind::End => Control::End { subscription, next: fields.u64()? },
+            Kind::Started => Control::Started { subscription, next: fields.sequence()? },
+            Kind::End => Control::End { subscription, next: fields.sequence()? },
             Kind::Ask => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 Control::Ask { request, identity: Identity(fields.array()?) }

@@ -3,6 +3,7 @@
 use crate::account::{Cause, Gap};
 use crate::inbox::{Known, Stamp, cost};
 use crate::node::{LinkKey, SinkKey, SourceRef};
+use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Result};
 
 /// From whom events come.
@@ -102,7 +103,7 @@ impl<S> Receiving<S> {
 
     /// Counts events that will not come.
     pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
-        let end = gap.first.checked_add(gap.count);
+        let end = gap.first.checked_add(gap.count).filter(|&end| end <= LAST_SEQUENCE);
         let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
             let error =
                 Error::new(Code::Frame).at("gap").expected(format_args!("one that begins at {}", self.expected));

@@ -5,6 +5,9 @@ use isoform_core::{Code, Error, Result};
 /// Longest text: longer ones are cut where they are written.
 const TEXT: usize = 4096;
 
+/// The last number that an event may have.
+pub(crate) const LAST_SEQUENCE: u64 = 1 << 63;
+
 /// Reads a payload from its front.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -33,6 +36,16 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    /// The number of an event. So many are never submitted that counting on from one could overflow.
+    pub(crate) fn sequence(&mut self) -> Result<u64> {
+        let sequence = self.u64()?;
+        if sequence <= LAST_SEQUENCE {
+            return Ok(sequence);
+        }
+        let expected = format_args!("a sequence of at most {LAST_SEQUENCE}");
+        Err(Error::new(Code::Frame).at(self.what).expected(expected).came(sequence))
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str> {

@@ -225,9 +225,10 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     pub(super) fn was_unsubscribed(&mut self, link: LinkKey, subscription: u32, taken: u64) -> Result<()> {
         let mut next = 0;
-        if let Some(sending) = self.links[link.0 as usize].sendings.remove(&subscription) {
+        if let Some(&sending) = self.links[link.0 as usize].sendings.get(&subscription) {
             next = self.sendings[sending].next();
             self.sendings[sending].left(taken)?;
+            self.links[link.0 as usize].sendings.remove(&subscription);
             self.finish_sending(sending);
         }
         self.say(link, &Control::End { subscription, next });
