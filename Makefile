@@ -11,6 +11,7 @@ CARGO_FUZZ_VERSION := 0.13.2
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 MUTANTS := 200000
+VISITS := 20000
 AGREED := 3000
 # `off` has everything done without generated code, but for the tests that are about it. The benchmark always has it.
 GENERATE := on
@@ -85,7 +86,7 @@ soak: rust ## the tests again, each property with a hundred times as many cases;
 	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
 	@$(MAKE) --no-print-directory engines SEED=2 PAIRS=1000000 MACHINE_PAIRS=10000 MACHINE_PROFILE=release GENERATING='s390x aarch64 riscv64'
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
-	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 AGREED=20000
+	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 VISITS=1000000 AGREED=20000
 	@$(MAKE) --no-print-directory miri SEED=2 MIRI_MUTANTS=2000
 	@$(MAKE) --no-print-directory linear
 	@$(MAKE) --no-print-directory machines-tests
@@ -178,10 +179,11 @@ else
 	@cargo build --release --locked --quiet -p isoform-hostile -p isoform-engines
 endif
 
-# Mutants through everything that a receiver does; what is read of some of them, compared with the independent reader.
+# Mutants through everything that a receiver does; strangers who visit a node; what is read of some of them, compared with the independent reader.
 hostile: programs
 	@program=$(PROGRAMS)/isoform-hostile && \
 	$$program bits && printf '%s\n' $(SEED) $$(($(SEED) + 1000)) | xargs -P 2 -I{} $$program mutants {} $$(($(MUTANTS) / 2)) && \
+	$$program visits $(SEED) $(VISITS) && \
 	python3 tests/hostile/agree.py $$program $(SEED) $(AGREED)
 
 engines: programs ## both engines on PAIRS=10000 random pairs of formats; fewer on emulated machines that have a generator

@@ -19,7 +19,7 @@ fi
 
 minutes=${1:-20}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- description message conversion stream field_list json
+[ $# -gt 0 ] || set -- description message conversion stream field_list json handshake frames
 cargo +nightly fuzz build --fuzz-dir . || exit 1
 cargo +nightly run --quiet --example seeds -- corpus || exit 1
 export PROGRAMS="target/$(rustc -vV | sed -n 's/^host: //p')/release" WORDS=words.dict

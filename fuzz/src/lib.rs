@@ -7,6 +7,8 @@
 pub mod conversion;
 pub mod description;
 pub mod field_list;
+pub mod frames;
+pub mod handshake;
 pub mod json;
 pub mod message;
 pub mod mutate;
@@ -21,13 +23,15 @@ use isoform::{Class, Error, Value};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 8] = [
     ("description", description::check),
     ("message", message::check),
     ("conversion", conversion::check),
     ("stream", stream::check),
     ("field_list", field_list::check),
     ("json", json::check),
+    ("handshake", handshake::check),
+    ("frames", frames::check),
 ];
 
 /// What holds of every refusal: it is not our own defect, and it can be shown to a person.

@@ -6,7 +6,7 @@
 use crate::parts::{Parts, join};
 use isoform::Token;
 use isoform::message::{HEADER, Header};
-use isoform_testing::mutate::{Random, mutate, mutate_text};
+use isoform_testing::mutate::{Random, mutate, mutate_link, mutate_text};
 use std::collections::BTreeMap;
 
 /// An input of this target, changed; `None` if that is left to the fuzzer.
@@ -26,6 +26,10 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
         "stream" => {
             let (choices, stream) = input.split_at(input.len().min(crate::stream::CHOICES));
             Some([choices, &mutate(stream, &mut random)].concat())
+        }
+        "handshake" | "frames" => {
+            let (choices, said) = input.split_at(input.len().min(isoform_hostile::links::CHOICES));
+            Some([choices, &mutate_link(said, &mut random)].concat())
         }
         "json" => {
             let line = 1 + input.iter().position(|&byte| byte == 0)?;

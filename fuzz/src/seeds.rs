@@ -1,4 +1,4 @@
-//! Inputs to begin with: out of `vectors/`, and random records.
+//! Inputs to begin with: out of `vectors/`, random records, and what nodes say that mean no harm.
 
 use crate::conversion::GENERATED;
 use crate::mutate::messages_of;
@@ -6,6 +6,7 @@ use crate::parts::join;
 use isoform::format::Type;
 use isoform::text::json;
 use isoform::{Format, Layout, Shape, View, value};
+use isoform_hostile::links;
 use isoform_testing::any_record;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -30,8 +31,14 @@ pub fn of(target: &str) -> BTreeSet<Vec<u8>> {
         "stream" => streams().iter().map(|stream| [&[0; 8], &stream[..]].concat()).collect(),
         "field_list" => declarations(),
         "json" => records_as_json(),
+        "handshake" => short(links::handshake_seeds()),
+        "frames" => short(links::frame_seeds()),
         _ => BTreeSet::new(),
     }
+}
+
+fn short(inputs: BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
+    inputs.into_iter().filter(|input| input.len() <= LARGEST).collect()
 }
 
 fn vectors() -> PathBuf {

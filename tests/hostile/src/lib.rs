@@ -8,10 +8,12 @@
 //! | | |
 //! |---|---|
 //! | [`receive()`], [`receive_text`] | everything that is done with a stream, and with JSON |
+//! | [`links`] | what a stranger says on a link |
 //! | [`seeds`] | good streams, of which [`isoform_testing::mutate`](mod@isoform_testing::mutate) makes bad ones |
 //! | [`memory`] | how much memory that took |
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod links;
 pub mod memory;
 mod outcome;
 mod receive;

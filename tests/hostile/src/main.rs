@@ -3,6 +3,8 @@
 //! ```text
 //! isoform-hostile mutants [SEED [COUNT]]    so many mutants; exit status 1 if one of them found a defect
 //! isoform-hostile mutant SEED NUMBER        one of them again; --write puts its bytes on standard output instead
+//! isoform-hostile visits [SEED [COUNT]]     so many strangers who connect to a node; exit status 1 as above
+//! isoform-hostile visit SEED NUMBER         one of them again
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
 //! isoform-hostile linear                    instructions for the worst input of one size and twice that, by valgrind
 //! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
@@ -14,6 +16,7 @@ mod families;
 mod linear;
 mod mutants;
 mod tell;
+mod visits;
 
 use isoform_hostile::memory::Counting;
 use std::io::Write;
@@ -29,7 +32,8 @@ fn main() -> ExitCode {
         Some(code) => code,
         None => {
             eprintln!(
-                "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | bits | linear | tell SEED COUNT"
+                "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | visits [SEED [COUNT]] | \
+                 visit SEED NUMBER | bits | linear | tell SEED COUNT"
             );
             ExitCode::from(2)
         }
@@ -49,6 +53,13 @@ fn run(words: &[&str]) -> Option<ExitCode> {
         ["mutant", seed, number, "--write"] => {
             let mutant = mutants::Source::new(seed.parse().ok()?).mutant(number.parse().ok()?);
             std::io::stdout().write_all(&mutant).ok()?;
+            Some(ExitCode::SUCCESS)
+        }
+        ["visits"] => Some(visits::run(1, 10_000)),
+        ["visits", seed] => Some(visits::run(seed.parse().ok()?, 10_000)),
+        ["visits", seed, count] => Some(visits::run(seed.parse().ok()?, count.parse().ok()?)),
+        ["visit", seed, number] => {
+            println!("{:?}", visits::Source::new(seed.parse().ok()?).visit(number.parse().ok()?));
             Some(ExitCode::SUCCESS)
         }
         ["linear"] => Some(linear::run()),

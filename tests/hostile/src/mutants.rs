@@ -142,7 +142,7 @@ fn work(seed: u64, count: u64, litter: &AtomicU64, in_flight: &InFlight) -> Sum 
     }
 }
 
-fn text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a text").chars().take(500).collect()
 }

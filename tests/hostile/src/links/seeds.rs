@@ -1,0 +1,231 @@
+//! What nodes say that mean no harm: recorded, with the choices in front.
+
+use super::party::{Bytes, CHANNEL, NAME, Party, format};
+use super::stage::Stage;
+use super::{CHOICES, PAUSE, STRANGERS, introduction, manner};
+use isoform::{Layout, Shape};
+use isoform_channel_proto::{Action, ConnId, Identity, Outgoing, Policy, Time, Wanted, Window};
+use std::collections::BTreeSet;
+
+/// What a node does that means no harm.
+type Script = fn(&mut Guest);
+
+const SCRIPTS: [Script; 9] = [listen, be_slow, tell, tell_long, be_curious, leave, evolve, be_cut, come_and_go];
+
+/// Seeds for [`handshake`](super::handshake).
+pub fn handshakes() -> BTreeSet<Vec<u8>> {
+    let visits = (0..144).map(|number: u8| {
+        let script = SCRIPTS[usize::from(number) % SCRIPTS.len()];
+        let choices = [number & 15, number >> 4, number, 0];
+        [&choices[..], &Guest::visit(choices, script)].concat()
+    });
+    visits.collect()
+}
+
+/// Seeds for [`frames`](super::frames): the same, without the handshake.
+pub fn frames() -> BTreeSet<Vec<u8>> {
+    let without = |seed: Vec<u8>| {
+        let (choices, said) = seed.split_at(CHOICES);
+        let length = introduction(choices[1] & 1 == 0).len();
+        [choices, &said[length.min(said.len())..]].concat()
+    };
+    handshakes().into_iter().map(without).collect()
+}
+
+/// A node that visits the victim, and what it says there.
+struct Guest {
+    stage: Stage,
+    party: Party,
+    connection: ConnId,
+    said: Vec<u8>,
+}
+
+impl Guest {
+    /// All that a guest says.
+    fn visit(choices: [u8; CHOICES], script: Script) -> Vec<u8> {
+        let id = STRANGERS[usize::from(choices[1] & 1)].0[0];
+        let mut manner = manner(&choices);
+        (manner.deaf, manner.lazy) = (false, false);
+        let mut party = Party::new(id, "test:stranger");
+        let stage = Stage::new(manner);
+        let now = stage.now;
+        if manner.dialed {
+            let channel = party.node.create(Identity([0xee; 16]), "elsewhere", None).expect("a channel");
+            party.channel = Some(channel);
+            party.node.connected(now, ConnId(0), None);
+        }
+        let mut guest = Guest { stage, party, connection: ConnId(0), said: Vec::new() };
+        guest.exchange();
+        let open = guest.party.node.open(now, "test:victim", NAME, Some(CHANNEL), now + Time::from_secs(5));
+        guest.exchange();
+        if let Some(Ok(channel)) = guest.party.node.opened(open) {
+            guest.party.channel = Some(channel);
+        }
+        script(&mut guest);
+        guest.go_on(3);
+        guest.said
+    }
+
+    /// Hands over what is said, until nobody has more to say.
+    fn exchange(&mut self) {
+        loop {
+            let mut said = false;
+            while let Some(action) = self.party.node.action() {
+                match action {
+                    Action::Dial(dial, address) if address == "test:victim" => {
+                        self.party.node.connected(self.stage.now, self.connection, Some(dial));
+                    }
+                    Action::Dial(dial, _) => {
+                        let error = isoform::Error::new(isoform::Code::Unreachable);
+                        self.party.node.dial_failed(self.stage.now, dial, error);
+                    }
+                    Action::Write(id) | Action::Close(id) => {
+                        let mut out = Outgoing::<Bytes>::default();
+                        self.party.node.output(self.stage.now, id, &mut out);
+                        self.party.node.unwritten(id, 0);
+                        self.said.extend(out.to_vec());
+                        self.stage.say(&out.to_vec());
+                        said = true;
+                    }
+                    _ => {}
+                }
+            }
+            self.stage.rest();
+            let answer = std::mem::take(&mut self.stage.written);
+            if answer.is_empty() && !said {
+                return;
+            }
+            let used = self.party.node.receive(self.stage.now, self.connection, &answer).expect("an answer");
+            self.stage.written.splice(0..0, answer[used..].iter().copied());
+            if used == 0 && !said {
+                return;
+            }
+        }
+    }
+
+    /// Some time passes, in which events come.
+    fn go_on(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            self.pause();
+            self.exchange();
+            self.party.take(self.stage.now);
+            self.party.node.tick(self.stage.now);
+            self.exchange();
+        }
+    }
+
+    fn pause(&mut self) {
+        self.said.extend(PAUSE);
+        self.stage.live();
+        self.stage.say(&PAUSE);
+    }
+
+    fn sink(&mut self, policy: Policy, window: Window) {
+        let (now, channel) = (self.stage.now, self.party.channel.expect("a channel"));
+        self.party.add_sink(now, channel, Wanted { window, fields: vec!["step".into()], ..Wanted::any(policy) });
+        self.exchange();
+    }
+
+    fn source(&mut self) {
+        let (now, channel) = (self.stage.now, self.party.channel.expect("a channel"));
+        self.party.source = Some(self.party.node.add_source(now, channel, Some(&format())).expect("a source"));
+        self.exchange();
+    }
+}
+
+fn listen(guest: &mut Guest) {
+    guest.sink(Policy::Block, Window { events: 4, bytes: 1 << 20 });
+    guest.go_on(30);
+}
+
+fn be_slow(guest: &mut Guest) {
+    guest.sink(Policy::Latest, Window { events: 1, bytes: 1 });
+    guest.sink(Policy::DropOldest { events: 2, bytes: 1000 }, Window { events: 2, bytes: 100 });
+    for _ in 0..10 {
+        guest.pause();
+    }
+    guest.go_on(5);
+}
+
+fn tell(guest: &mut Guest) {
+    guest.source();
+    for _ in 0..10 {
+        guest.party.submit(8);
+        guest.go_on(1);
+    }
+}
+
+fn tell_long(guest: &mut Guest) {
+    guest.source();
+    for length in [70_000, 8, 65_537, 8] {
+        guest.party.submit(length);
+        guest.party.submit(8);
+        guest.go_on(2);
+    }
+}
+
+fn be_curious(guest: &mut Guest) {
+    guest.sink(Policy::Block, Window { events: 64, bytes: 1 << 16 });
+    for _ in 0..3 {
+        guest.party.node.ask(guest.party.channel.expect("a channel"));
+        guest.go_on(3);
+    }
+}
+
+fn leave(guest: &mut Guest) {
+    guest.sink(Policy::Block, Window { events: 64, bytes: 1 << 16 });
+    tell(guest);
+    guest.party.node.leave(guest.stage.now);
+    guest.exchange();
+}
+
+fn evolve(guest: &mut Guest) {
+    let (now, channel) = (guest.stage.now, guest.party.channel.expect("a channel"));
+    let source = guest.party.node.add_source(now, channel, None).expect("a source");
+    guest.exchange();
+    for fields in 1..5 {
+        let mut shape = Shape::new("Sample").field("step", "unsigned integer(8)");
+        for field in 0..fields {
+            shape = shape.field(format!("more{field}").as_str(), "double");
+        }
+        let format = shape.on(&Layout::S390X).expect("a format");
+        let mut body = Bytes::from(vec![0; format.size()]);
+        guest.party.node.submit(7, source, Some(&format), &mut body).expect("an event");
+        guest.go_on(1);
+    }
+    guest.party.node.end_source(now, source);
+    guest.exchange();
+}
+
+fn be_cut(guest: &mut Guest) {
+    guest.sink(Policy::DropOldest { events: 100, bytes: 1 << 20 }, Window { events: 2, bytes: 1 << 20 });
+    tell(guest);
+    guest.pause();
+    guest.stage.hang_up();
+    guest.stage.written.clear();
+    guest.party.node.closed(guest.stage.now, guest.connection, None);
+    guest.connection = ConnId(guest.connection.0 + 1);
+    guest.stage.connect(None);
+    // Whoever was dialed lets the other dial first.
+    for _ in 0..2 {
+        guest.stage.pass(Time::from_secs(1));
+        guest.party.node.tick(guest.stage.now);
+        guest.exchange();
+    }
+    guest.go_on(5);
+}
+
+fn come_and_go(guest: &mut Guest) {
+    let (now, channel) = (guest.stage.now, guest.party.channel.expect("a channel"));
+    for policy in [Policy::Block, Policy::Latest] {
+        let sink = guest.party.node.add_sink(now, channel, Wanted::any(policy)).expect("a sink");
+        guest.go_on(2);
+        guest.party.node.end_sink(now, sink);
+        let source = guest.party.node.add_source(now, channel, Some(&format())).expect("a source");
+        guest.go_on(2);
+        guest.party.node.drop_source(now, source);
+        guest.go_on(1);
+    }
+    guest.party.node.close(now, channel);
+    guest.exchange();
+}
