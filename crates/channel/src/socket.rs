@@ -42,6 +42,7 @@ impl Socket {
     }
 
     /// The other side, as it is called in errors.
+    #[cfg(test)]
     pub(crate) fn peer(&self) -> &str {
         &self.peer
     }
