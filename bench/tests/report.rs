@@ -14,6 +14,8 @@ fn recorded() -> Vec<Line> {
     })
     .unwrap();
     let peer = |group, ns| Line::new(group, "K1").word("case", "same").word("peer", "a <peer>").figure("ns", ns);
+    let event = Line::of("channel").word("measure", "rtt").word("transport", "a <socket>").count("cores", 1);
+    lines.push(event.count("bytes", 100).figure("p50_ns", 9_876.0).figure("ratio", 1.1).json());
     lines.extend([peer("send", 50.0).json(), peer("receive", 60.0).json(), Line::skipped("another", "a & b").json()]);
     lines.iter().map(|line| Line::parse(line).unwrap()).collect()
 }
@@ -22,7 +24,16 @@ fn recorded() -> Vec<Line> {
 fn a_page_is_made_of_recorded_lines() {
     let lines = recorded();
     let page = page::of(&lines);
-    for part in ["To reach", "What the sender pays", "Contiguous arrays", "paid after", "a &lt;peer&gt;", "a &amp; b"] {
+    for part in [
+        "To reach",
+        "What the sender pays",
+        "Contiguous arrays",
+        "paid after",
+        "a &lt;peer&gt;",
+        "a &amp; b",
+        "a &lt;socket&gt;",
+        "9,876",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("NaN") && !page.contains("inf,"));

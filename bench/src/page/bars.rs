@@ -1,5 +1,6 @@
 //! What is to be reached, as data, and whether it was.
 
+use super::channel;
 use super::svg::amount;
 use crate::Line;
 use Engine::{Interpreter, Steady};
@@ -11,9 +12,9 @@ pub struct Bar {
     pub what: &'static str,
     /// Which lines are judged: of this group,
     pub group: &'static str,
-    /// these workloads,
+    /// these workloads, or transports of the group `channel`,
     pub workloads: &'static [&'static str],
-    /// this case,
+    /// this case (of a channel: what is measured, bytes, cores),
     pub case: &'static str,
     /// and this engine.
     pub engine: Engine,
@@ -48,6 +49,7 @@ pub enum Limit {
     Figure(&'static str, f64),
 }
 
+const SOCKETS: &[&str] = &["tcp", "unix"];
 const K: &[&str] = &["K01", "K1", "K10", "K100"];
 const FLAT: &[&str] = &["K01", "K1", "K10", "K100", "M100", "T", "A01", "A1", "A10", "A100"];
 const ALL: &[&str] = &["K01", "K1", "K10", "K100", "M100", "T", "A01", "A1", "A10", "A100", "S10", "S1k", "S100k"];
@@ -90,6 +92,14 @@ pub const BARS: &[Bar] = &[
     Bar { what: "ns from a new format to the first record", group: "generate", workloads: &["K100"], case: "swap", engine: Steady, limit: Figure("first_record_ns", 20_000.0) },
     Bar { what: "ns from a new format to the first record", group: "generate", workloads: &["M100"], case: "swap", engine: Steady, limit: Figure("first_record_ns", 40_000.0) },
     Bar { what: "ns until there is code", group: "generate", workloads: &["K01", "K1", "M100", "T", "S10"], case: "swap", engine: Steady, limit: Figure("code_ready_ns", 500_000.0) },
+    Bar { what: "a round trip of 100 B, beside the bare socket", group: "channel", workloads: SOCKETS, case: "rtt 100/1", engine: Steady, limit: Figure("ratio", 1.25) },
+    Bar { what: "ns of an event of 100 B, one way", group: "channel", workloads: SOCKETS, case: "rate 100/1", engine: Steady, limit: Figure("p50_ns", 200.0) },
+    Bar { what: "events of 100 B one way, beside ZeroMQ", group: "channel", workloads: SOCKETS, case: "rate 100/1", engine: Steady, limit: Figure("zeromq_ratio", 0.5) },
+    Bar { what: "events of 1 MB one way, beside the bare socket", group: "channel", workloads: SOCKETS, case: "bandwidth 1000000/1", engine: Steady, limit: Figure("ratio", 1.0 / 0.9) },
+    Bar { what: "p99 at nine sinks while a tenth is stopped, beside nine", group: "channel", workloads: SOCKETS, case: "fanout stopped 100/2", engine: Steady, limit: Figure("p99_ratio", 1.1) },
+    Bar { what: "p99 at nine sinks while a tenth does not receive, beside nine", group: "channel", workloads: SOCKETS, case: "fanout unread 100/2", engine: Steady, limit: Figure("p99_ratio", 1.1) },
+    Bar { what: "ns from source to handler, within one thread", group: "channel", workloads: &["local"], case: "local equal 100/1", engine: Steady, limit: Figure("p50_ns", 150.0) },
+    Bar { what: "ns of an event that nobody wants", group: "channel", workloads: &["local"], case: "idle 100/1", engine: Steady, limit: Figure("p50_ns", 5.0) },
 ];
 
 /// What became of a bar for one workload.
@@ -140,9 +150,12 @@ impl Bar {
     /// The line that is judged.
     fn line<'a>(&self, lines: &'a [Line], workload: &str, case: &str) -> Option<&'a Line> {
         let is = |line: &&Line| {
-            [("group", self.group), ("workload", workload), ("case", case), ("peer", ""), ("token", "")]
-                .iter()
-                .all(|(key, word)| line.text(key) == *word)
+            let words = match self.group {
+                "channel" if channel::case(line) != case => return false,
+                "channel" => vec![("transport", workload)],
+                _ => vec![("workload", workload), ("case", case), ("peer", ""), ("token", "")],
+            };
+            line.text("group") == self.group && words.iter().all(|(key, word)| line.text(key) == *word)
         };
         let engines: &[&str] = match self.engine {
             Steady => &["none", "generated", "interpreter", ""],
@@ -212,5 +225,16 @@ mod tests {
         let bar = BARS.iter().find(|bar| matches!(bar.limit, Memcpy(..)) && bar.group == "send").unwrap();
         assert_eq!(bar.outcomes(&sent)[0].limit, 33.0);
         assert!(bar.outcomes(&sent)[0].reached());
+    }
+
+    #[test]
+    fn a_channel_is_judged_where_both_processes_share_a_core() {
+        let line = |cores, ratio| {
+            let line = Line::of("channel").word("measure", "rtt").word("transport", "unix");
+            line.count("bytes", 100).count("cores", cores).figure("ratio", ratio)
+        };
+        let bar = BARS.iter().find(|bar| bar.case == "rtt 100/1").unwrap();
+        let outcomes = bar.outcomes(&[line(2, 1.5), line(1, 1.2)]);
+        assert!(outcomes.len() == 1 && outcomes[0].reached() && outcomes[0].workload == "unix");
     }
 }

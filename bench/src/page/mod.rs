@@ -1,6 +1,7 @@
 //! The report: one page of HTML with tables and plots, made of the lines of a run and of nothing else.
 
 pub mod bars;
+pub mod channel;
 pub mod figures;
 pub mod svg;
 mod tables;
@@ -37,6 +38,7 @@ pub fn of(lines: &[Line]) -> String {
     page.push_str("</div>\n");
     tables::generation(&mut page, lines);
     tables::peers(&mut page, lines);
+    channel::table(&mut page, lines);
     tables::everything(&mut page, lines);
     page.push_str("</main></body></html>\n");
     page
