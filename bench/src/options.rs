@@ -23,9 +23,9 @@ pub enum Group {
 }
 
 impl Group {
-    /// What is measured unless something else is asked for.
+    /// All of them.
     pub const ALL: &[Group] =
-        &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve, Group::Batch];
+        &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve, Group::Batch, Group::Channel];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -68,19 +68,21 @@ pub struct Options {
 
 /// How to call it.
 pub const HELP: &str = "\
-isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [OPTION..]
+isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
-  GROUP         send receive convert generate evolve batch            default: all
+  GROUP         send receive convert generate evolve batch channel    default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front swap swapfront swap32 layout32
                 widen narrow project shuffled                         default: all
+  MEASURE       rtt rate bandwidth fanout local idle                  default: all
+                of channel, which has neither workloads nor cases
   --report DIR  write DIR/report.html as well, and DIR/bench.jsonl, of which it is made
   --again       make report.html of the bench.jsonl that is there, and measure nothing
   --json        one object a line instead of a table
   --alone       without peers
   --quick       only see that everything runs
 
-Groups and workloads are described in shared words: `cargo doc -p isoform-bench --open`.
+Groups, workloads and measures are described in shared words: `cargo doc -p isoform-bench --open`.
 ";
 
 impl Options {

@@ -20,6 +20,12 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_isoform-bench");
 
 #[test]
 fn every_way_gets_every_event_across() {
+    // Unoptimised, each move of the largest event takes its megabyte of stack.
+    let all = std::thread::Builder::new().stack_size(64 << 20).spawn(all_ways).unwrap();
+    all.join().unwrap();
+}
+
+fn all_ways() {
     let lines = lines(PROGRAM, &["rtt", "rate", "bandwidth"]).unwrap();
     let skipped = |peer| lines.iter().any(|line| line.text("group") == "skipped" && line.text("peer") == peer);
     let several = std::thread::available_parallelism().unwrap().get() > 1;
@@ -32,21 +38,43 @@ fn every_way_gets_every_event_across() {
                 };
                 let found: Vec<_> = lines.iter().filter(is).collect();
                 assert_eq!(found.len(), usize::from(there), "{measure} {bytes} {transport} {cores}");
-                let mut figures = vec!["raw_p50_ns", "raw_p99_ns", "raw_per_s"];
+                let mut figures = vec!["p50_ns", "p99_ns", "per_s", "raw_p50_ns", "raw_p99_ns", "raw_per_s", "ratio"];
                 if measure == "rate" && !skipped("ZeroMQ") {
-                    figures.push("zeromq_per_s");
+                    figures.extend(["zeromq_per_s", "zeromq_ratio"]);
                 }
-                for (line, figure) in found.iter().flat_map(|line| figures.iter().map(move |figure| (line, figure))) {
-                    assert!(line.number(figure).is_some_and(|figure| figure > 0.0), "{figure} of {}", line.json());
-                }
+                found.iter().for_each(|line| has(line, &figures));
             }
         }
     }
 }
 
+fn has(line: &Line, figures: &[&str]) {
+    for figure in figures {
+        assert!(line.number(figure).is_some_and(|figure| figure > 0.0), "{figure} of {}", line.json());
+    }
+}
+
+#[test]
+fn nine_sinks_receive_whatever_the_tenth_does() {
+    let lines = lines(PROGRAM, &["fanout"]).unwrap();
+    let cases: Vec<_> = lines.iter().map(|line| (line.text("transport"), line.text("case"))).collect();
+    let tenth = ["nine", "ten", "stopped", "unread"];
+    assert_eq!(cases, [tenth.map(|case| ("tcp", case)), tenth.map(|case| ("unix", case))].concat());
+    lines.iter().for_each(|line| has(line, &["p50_ns", "p99_ns", "p99_ratio"]));
+}
+
+#[test]
+fn events_are_handled_within_a_thread() {
+    let lines = lines(PROGRAM, &["local", "idle"]).unwrap();
+    let cases: Vec<_> = lines.iter().map(|line| (line.text("measure"), line.text("case"))).collect();
+    assert_eq!(cases, [("local", "equal"), ("local", "different"), ("idle", "")]);
+    lines.iter().for_each(|line| has(line, &["p50_ns", "p99_ns", "per_s"]));
+    lines[..2].iter().for_each(|line| has(line, &["raw_p50_ns", "ratio"]));
+}
+
 #[test]
 fn nobody_waits_for_a_process_that_has_ended() {
-    for program in ["true", "/nowhere"] {
-        assert!(lines(program, &["rtt"]).is_err(), "{program}");
+    for (program, measure) in [("true", "rtt"), ("/nowhere", "rtt"), ("true", "fanout")] {
+        assert!(lines(program, &[measure]).is_err(), "{program} {measure}");
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Events are numbered, from 0 on each connection; whoever receives one looks whether it is the next.
 
-use super::{raw, zeromq};
+use super::{ours, raw, zeromq};
 use crate::Result;
 use std::ops::Range;
 
 /// How an event gets across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
+    /// A channel.
+    Isoform,
     /// A socket, and nothing around it.
     Raw,
     /// ZeroMQ's PUB and SUB.
@@ -51,10 +53,11 @@ pub(super) trait Far {
 }
 
 impl Way {
-    const ALL: [Way; 2] = [Way::Raw, Way::Zeromq];
+    const ALL: [Way; 3] = [Way::Isoform, Way::Raw, Way::Zeromq];
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Way::Isoform => "isoform",
             Way::Raw => "raw",
             Way::Zeromq => "zeromq",
         }
@@ -67,6 +70,7 @@ impl Way {
     /// An end for events of this size.
     pub(super) fn offer(self, transport: Transport, bytes: usize) -> Result<Offer> {
         match self {
+            Way::Isoform => ours::offer(transport, bytes),
             Way::Raw => raw::offer(transport, bytes),
             Way::Zeromq => zeromq::offer(transport, bytes),
         }
@@ -75,6 +79,7 @@ impl Way {
     /// The other end of an offer.
     pub(super) fn connect(self, transport: Transport, bytes: usize, address: &str) -> Result<Box<dyn Far>> {
         match self {
+            Way::Isoform => ours::connect(transport, bytes, address),
             Way::Raw => raw::connect(transport, bytes, address),
             Way::Zeromq => zeromq::connect(bytes, address),
         }

@@ -1,17 +1,27 @@
 //! The group `channel`: what it costs that an event goes from one program to another, beside a bare socket and ZeroMQ.
 //!
-//! Two processes: this one, which takes the times, and a `partner`, the same program again. Every `Way` of
-//! getting an event across has an end in both; in short rounds they take `turns`, with the same number of events of
-//! the same size. `raw` is what a program would write that has a socket and one kind of record; `zeromq` is PUB and SUB of
-//! libzmq.
+//! Two processes: this one, which takes the times, and a `partner`, the same program again. Every `Way` of getting an event
+//! across has an end in both; in short rounds they take `turns`, with the same number of events of the same size. `raw` is
+//! what a program would write that has a socket and one kind of record; `zeromq` is PUB and SUB of libzmq; `ours`, channels.
 //!
-//! Everything is measured with both processes on one core, where nothing but the work counts, and where the system puts
-//! them, where waking the other core is most of a round trip.
+//! It is measured with both processes on one core, where nothing but the work counts, and where the system puts them, where
+//! waking the other core is most of a round trip. Besides, `fanout` looks whether a sink that is stopped slows nine others,
+//! and `local` at one thread.
 
 #[cfg(unix)]
 mod cores;
 #[cfg(unix)]
 mod ends;
+#[cfg(unix)]
+mod event;
+#[cfg(unix)]
+mod fanout;
+#[cfg(unix)]
+mod local;
+#[cfg(unix)]
+mod ours;
+#[cfg(unix)]
+mod pair;
 #[cfg(unix)]
 mod partner;
 #[cfg(unix)]
@@ -34,11 +44,18 @@ pub enum Measure {
     Rate,
     /// Events of a megabyte.
     Bandwidth,
+    /// Events to ten sinks, one of which does not receive.
+    Fanout,
+    /// Events within a thread.
+    Local,
+    /// Events that nobody wants.
+    Idle,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: &[Measure] = &[Measure::Rtt, Measure::Rate, Measure::Bandwidth];
+    pub const ALL: &[Measure] =
+        &[Measure::Rtt, Measure::Rate, Measure::Bandwidth, Measure::Fanout, Measure::Local, Measure::Idle];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -46,6 +63,9 @@ impl Measure {
             Measure::Rtt => "rtt",
             Measure::Rate => "rate",
             Measure::Bandwidth => "bandwidth",
+            Measure::Fanout => "fanout",
+            Measure::Local => "local",
+            Measure::Idle => "idle",
         }
     }
 }
@@ -59,7 +79,13 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
     if options.peers && zeromq::Library::open().is_err() {
         line(Line::skipped("ZeroMQ", "apt-get install libzmq5"))?;
     }
-    turns::run(options, line)
+    pair::run(options, line)?;
+    options.measures.iter().try_for_each(|measure| match measure {
+        Measure::Fanout => fanout::run(options, line),
+        Measure::Local => local::handled(options, line),
+        Measure::Idle => local::idle(options, line),
+        _ => Ok(()),
+    })
 }
 
 /// Says that there is nothing to measure.

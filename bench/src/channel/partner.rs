@@ -2,7 +2,9 @@
 //! and answers in lines on its standard output. If it fails, it says why and ends, so that nobody waits for it.
 
 use super::ends::{Far, Transport, Way};
+use super::ours::Watcher;
 use crate::Result;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -35,6 +37,16 @@ impl Partner {
     pub(super) fn tell(&mut self, words: &str) -> Result<()> {
         writeln!(self.told, "{words}")?;
         self.answer().map(drop)
+    }
+
+    /// Stops the process, wherever it is.
+    pub(super) fn stop(&self) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::STOP)?)
+    }
+
+    /// Lets it go on.
+    pub(super) fn resume(&self) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
     }
 
     /// Its next answer.
@@ -77,16 +89,19 @@ fn answer(text: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The ends that were opened.
+/// What was opened.
 #[derive(Default)]
-struct Service(Vec<(Way, Box<dyn Far>)>);
+struct Service {
+    ends: Vec<(Way, Box<dyn Far>)>,
+    watcher: Option<Watcher>,
+}
 
 impl Service {
     fn obey(&mut self, line: &str) -> Result<()> {
         match *line.split(' ').collect::<Vec<_>>() {
             ["connect", way, transport, bytes, address] => {
                 let way = Way::parse(way)?;
-                self.0.push((way, way.connect(Transport::parse(transport)?, bytes.parse()?, address)?));
+                self.ends.push((way, way.connect(Transport::parse(transport)?, bytes.parse()?, address)?));
                 answer("connected")
             }
             [deed @ ("echo" | "receive"), way, first, end] => {
@@ -98,13 +113,28 @@ impl Service {
                 }
                 answer("done")
             }
+            ["join", transport, id] => {
+                self.watcher = Some(Watcher::new(Transport::parse(transport)?, id)?);
+                answer("joined")
+            }
+            ["leave"] => {
+                self.watcher = None;
+                answer("left")
+            }
+            ["watch", first, end] => {
+                let watcher = self.watcher.as_mut().ok_or("it has not joined")?;
+                let steps = Range { start: first.parse()?, end: end.parse()? };
+                answer("ready")?;
+                let delays = watcher.watch(steps)?;
+                answer(&delays.iter().fold("late".to_string(), |text, ns| format!("{text} {ns}")))
+            }
             _ => Err(format!("it was told {line:?}").into()),
         }
     }
 
     fn far(&mut self, way: &str) -> Result<&mut dyn Far> {
         let way = Way::parse(way)?;
-        let (_, far) = self.0.iter_mut().find(|(other, _)| *other == way).ok_or("nothing is connected so")?;
+        let (_, far) = self.ends.iter_mut().find(|(other, _)| *other == way).ok_or("nothing is connected so")?;
         Ok(far.as_mut())
     }
 }

@@ -1,161 +1,82 @@
-//! Round trips, and events one way, of all ways in turns.
+//! Rounds of several contestants in turns, so that all share whatever mood the machine is in, and what they have taken.
 
-use super::cores::Pinned;
-use super::ends::{Near, Transport, Way};
-use super::partner::Partner;
-use super::{Measure, zeromq};
 use crate::measure::Times;
-use crate::{Line, Options, Result};
-use std::time::Instant;
+use crate::{Line, Result};
 
-/// Round trips of one round are fewer than events that go one way, by this factor.
-const ROUND_TRIP: u32 = 400;
-/// And so are large events than small ones.
-const LARGE: u32 = 1_000;
-
-/// What is measured in one go.
-struct Task {
-    measure: Measure,
-    transport: Transport,
-    bytes: usize,
-    /// In one round.
-    events: u32,
-    ways: Vec<Way>,
-}
-
-/// Measures round trips, rates and bandwidths.
-pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let tasks = tasks(options);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if let Some(_pinned) = Pinned::new() {
-        tasks.iter().try_for_each(|task| line(task.measured(options, 1)?))?;
-    } else if !tasks.is_empty() {
-        line(Line::skipped("two processes on one core", "Linux"))?;
-    }
-    match cores {
-        1 => Ok(()),
-        _ => tasks.iter().try_for_each(|task| line(task.measured(options, 2)?)),
-    }
-}
-
-fn tasks(options: &Options) -> Vec<Task> {
-    let events = options.effort.events;
-    let zeromq = options.peers && zeromq::Library::open().is_ok();
-    let mut tasks = Vec::new();
-    for &measure in &options.measures {
-        for transport in Transport::ALL {
-            let task = |bytes, events: u32, ways: &[Way]| Task {
-                measure,
-                transport,
-                bytes,
-                events: events.max(5),
-                ways: ways.iter().copied().filter(|way| zeromq || *way != Way::Zeromq).collect(),
-            };
-            match measure {
-                Measure::Rtt => tasks.extend([100, 100_000].map(|bytes| task(bytes, events / ROUND_TRIP, &[Way::Raw]))),
-                Measure::Rate => tasks.push(task(100, events, &[Way::Raw, Way::Zeromq])),
-                Measure::Bandwidth => tasks.push(task(1_000_000, events / LARGE, &[Way::Raw])),
-            }
+/// Lets so many contestants take turns: calls `round` with the number of each, so many times.
+pub(super) fn turns(
+    rounds: usize,
+    contestants: usize,
+    mut round: impl FnMut(usize) -> Result<Times>,
+) -> Result<Vec<Figures>> {
+    let mut figures = vec![Figures::default(); contestants];
+    for first in 0..rounds {
+        for turn in 0..contestants {
+            let who = (first + turn) % contestants;
+            figures[who].add(round(who)?);
         }
     }
-    tasks
+    Ok(figures)
 }
 
-impl Task {
-    fn measured(&self, options: &Options, cores: usize) -> Result<Line> {
-        let mut pair = Pair::new(self, options)?;
-        let mut results = vec![Figures::default(); self.ways.len()];
-        for round in 0..options.effort.rounds {
-            for turn in 0..self.ways.len() {
-                let who = (turn + round) % self.ways.len();
-                let times = match self.measure {
-                    Measure::Rtt => pair.round_trips(who, self.events)?,
-                    _ => pair.one_way(who, self.events)?,
-                };
-                results[who].add(times);
-            }
-        }
-        let line = Line::of("channel").word("measure", self.measure.name()).word("transport", self.transport.name());
-        let line = line.count("bytes", self.bytes).count("cores", cores);
-        Ok(self.ways.iter().zip(&results).fold(line, |line, (way, figures)| match way {
-            Way::Raw => figures.written(line, "raw_"),
-            Way::Zeromq => figures.written(line, "zeromq_"),
-        }))
-    }
-}
-
-/// What one way has taken.
+/// What one contestant has taken.
 #[derive(Clone, Default)]
-struct Figures {
-    /// For each event, or for the events of each round on average.
+pub(super) struct Figures {
+    /// For each event, or for an event of each round on average.
     all: Times,
-    /// The median of each round.
-    rounds: Times,
+    /// The median of each round, and what all but one of a hundred events stay below.
+    medians: Times,
+    p99s: Times,
 }
 
 impl Figures {
-    fn add(&mut self, times: Times) {
-        self.rounds.extend([times.median()]);
-        self.all.extend(times);
+    fn add(&mut self, round: Times) {
+        self.medians.extend([round.median()]);
+        self.p99s.extend([round.p99()]);
+        self.all.extend(round);
     }
 
-    fn written(&self, line: Line, prefix: &str) -> Line {
+    /// The line with these figures, under names that begin so.
+    pub(super) fn written(&self, line: Line, prefix: &str) -> Line {
         let (median, p99) = (self.all.median(), self.all.p99());
-        let line = line.figure(&format!("{prefix}p50_ns"), median).figure(&format!("{prefix}p99_ns"), p99);
-        line.figure(&format!("{prefix}per_s"), 1e9 / median)
+        line.figure(&format!("{prefix}p50_ns"), median).figure(&format!("{prefix}p99_ns"), p99)
+    }
+
+    /// The same, with how many events that is in a second.
+    pub(super) fn with_rate(&self, line: Line, prefix: &str) -> Line {
+        self.written(line, prefix).figure(&format!("{prefix}per_s"), 1e9 / self.all.median())
+    }
+
+    /// How many times longer this took: the median of rounds.
+    pub(super) fn ratio(&self, other: &Figures) -> f64 {
+        self.medians.ratio(&other.medians)
+    }
+
+    /// The same of what all but one of a hundred events stay below.
+    pub(super) fn p99_ratio(&self, other: &Figures) -> f64 {
+        self.p99s.ratio(&other.p99s)
     }
 }
 
-/// Both ends of each way.
-struct Pair {
-    partner: Partner,
-    ends: Vec<(Way, Box<dyn Near>)>,
-    /// The next event of each.
-    steps: Vec<u32>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Pair {
-    fn new(task: &Task, options: &Options) -> Result<Pair> {
-        let mut partner = Partner::start(&options.program)?;
-        let mut ends = Vec::new();
-        for &way in &task.ways {
-            let offer = way.offer(task.transport, task.bytes)?;
-            let (name, transport) = (way.name(), task.transport.name());
-            partner.tell(&format!("connect {name} {transport} {} {}", task.bytes, offer.address))?;
-            ends.push((way, (offer.accept)()?));
-        }
-        Ok(Pair { partner, steps: vec![0; ends.len()], ends })
-    }
-
-    /// The time of each of so many round trips.
-    fn round_trips(&mut self, who: usize, count: u32) -> Result<Times> {
-        // The first one of a round finds the other process asleep, and everything cold.
-        let (first, end) = self.begin("echo", who, count + 1)?;
-        let near = &mut self.ends[who].1;
-        let times = (first..end).map(|step| {
-            let start = Instant::now();
-            near.ping(step)?;
-            Ok(start.elapsed().as_nanos() as f64)
+    #[test]
+    fn everybody_is_as_often_first_and_is_compared_round_by_round() {
+        let mut order = Vec::new();
+        let mut mood = 0.0;
+        let figures = turns(3, 2, |who| {
+            order.push(who);
+            mood += 1.0;
+            Ok([1.0, 2.0, 3.0].into_iter().map(|ns| ns * mood * (1 + who) as f64).collect())
         });
-        let times = times.collect::<Result<Vec<f64>>>()?;
-        self.partner.answer()?;
-        Ok(times.into_iter().skip(1).collect())
-    }
-
-    /// The time of an event, on average, until the other process has so many.
-    fn one_way(&mut self, who: usize, count: u32) -> Result<Times> {
-        let (first, end) = self.begin("receive", who, count)?;
-        let start = Instant::now();
-        self.ends[who].1.send(first..end)?;
-        self.partner.answer()?;
-        Ok(Times::from_iter([start.elapsed().as_nanos() as f64 / f64::from(count)]))
-    }
-
-    fn begin(&mut self, deed: &str, who: usize, count: u32) -> Result<(u32, u32)> {
-        let first = self.steps[who];
-        let end = first + count;
-        self.steps[who] = end;
-        self.partner.tell(&format!("{deed} {} {first} {end}", self.ends[who].0.name()))?;
-        Ok((first, end))
+        let figures = figures.unwrap();
+        assert_eq!(order, [0, 1, 1, 0, 0, 1]);
+        // The medians of rounds are 2 and 8, 8 and 12, 10 and 24.
+        assert_eq!(figures[1].ratio(&figures[0]), 2.4);
+        let line = figures[0].with_rate(Line::of("channel"), "raw_");
+        assert_eq!((line.number("raw_p50_ns"), line.number("raw_p99_ns")), (Some(5.0), Some(15.0)));
+        assert_eq!(line.number("raw_per_s"), Some(2e8));
     }
 }

@@ -1,0 +1,138 @@
+//! Round trips, and events one way, between this process and a partner.
+
+use super::cores::Pinned;
+use super::ends::{Near, Transport, Way};
+use super::partner::Partner;
+use super::turns::turns;
+use super::{Measure, zeromq};
+use crate::measure::Times;
+use crate::{Line, Options, Result};
+use std::time::Instant;
+
+/// Round trips of one round are fewer than events that go one way, by this factor.
+const ROUND_TRIP: u32 = 400;
+/// And so are large events than small ones.
+const LARGE: u32 = 1_000;
+
+/// What is measured in one go.
+struct Task {
+    measure: Measure,
+    transport: Transport,
+    bytes: usize,
+    /// In one round.
+    events: u32,
+    /// The first is our own.
+    ways: Vec<Way>,
+}
+
+/// Measures round trips, rates and bandwidths.
+pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let tasks = tasks(options);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Some(_pinned) = Pinned::new() {
+        tasks.iter().try_for_each(|task| line(task.measured(options, 1)?))?;
+    } else if !tasks.is_empty() {
+        line(Line::skipped("two processes on one core", "Linux"))?;
+    }
+    match cores {
+        1 => Ok(()),
+        _ => tasks.iter().try_for_each(|task| line(task.measured(options, 2)?)),
+    }
+}
+
+fn tasks(options: &Options) -> Vec<Task> {
+    let events = options.effort.events;
+    let zeromq = options.peers && zeromq::Library::open().is_ok();
+    let mut tasks = Vec::new();
+    for &measure in &options.measures {
+        for transport in Transport::ALL {
+            let task = |bytes, events: u32, ways: &[Way]| Task {
+                measure,
+                transport,
+                bytes,
+                events: events.max(5),
+                ways: ways.iter().copied().filter(|way| zeromq || *way != Way::Zeromq).collect(),
+            };
+            match measure {
+                Measure::Rtt => tasks
+                    .extend([100, 100_000].map(|bytes| task(bytes, events / ROUND_TRIP, &[Way::Isoform, Way::Raw]))),
+                Measure::Rate => tasks.push(task(100, events, &[Way::Isoform, Way::Raw, Way::Zeromq])),
+                Measure::Bandwidth => tasks.push(task(1_000_000, events / LARGE, &[Way::Isoform, Way::Raw])),
+                _ => {}
+            }
+        }
+    }
+    tasks
+}
+
+impl Task {
+    fn measured(&self, options: &Options, cores: usize) -> Result<Line> {
+        let mut pair = Pair::new(self, options)?;
+        let figures = turns(options.effort.rounds, self.ways.len(), |who| match self.measure {
+            Measure::Rtt => pair.round_trips(who, self.events),
+            _ => pair.one_way(who, self.events),
+        })?;
+        let line = Line::of("channel").word("measure", self.measure.name()).word("transport", self.transport.name());
+        let line = line.count("bytes", self.bytes).count("cores", cores);
+        let own = &figures[0];
+        Ok(self.ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
+            Way::Isoform => own.with_rate(line, ""),
+            Way::Raw => other.with_rate(line, "raw_").figure("ratio", own.ratio(other)),
+            Way::Zeromq => other.with_rate(line, "zeromq_").figure("zeromq_ratio", own.ratio(other)),
+        }))
+    }
+}
+
+/// Both ends of each way.
+struct Pair {
+    partner: Partner,
+    ends: Vec<(Way, Box<dyn Near>)>,
+    /// The next event of each.
+    steps: Vec<u32>,
+}
+
+impl Pair {
+    fn new(task: &Task, options: &Options) -> Result<Pair> {
+        let mut partner = Partner::start(&options.program)?;
+        let mut ends = Vec::new();
+        for &way in &task.ways {
+            let offer = way.offer(task.transport, task.bytes)?;
+            let (name, transport) = (way.name(), task.transport.name());
+            partner.tell(&format!("connect {name} {transport} {} {}", task.bytes, offer.address))?;
+            ends.push((way, (offer.accept)()?));
+        }
+        Ok(Pair { partner, steps: vec![0; ends.len()], ends })
+    }
+
+    /// The time of each of so many round trips.
+    fn round_trips(&mut self, who: usize, count: u32) -> Result<Times> {
+        // The first one of a round finds the other process asleep, and everything cold.
+        let (first, end) = self.begin("echo", who, count + 1)?;
+        let near = &mut self.ends[who].1;
+        let times = (first..end).map(|step| {
+            let start = Instant::now();
+            near.ping(step)?;
+            Ok(start.elapsed().as_nanos() as f64)
+        });
+        let times = times.collect::<Result<Vec<f64>>>()?;
+        self.partner.answer()?;
+        Ok(times.into_iter().skip(1).collect())
+    }
+
+    /// The time of an event, on average, until the other process has so many.
+    fn one_way(&mut self, who: usize, count: u32) -> Result<Times> {
+        let (first, end) = self.begin("receive", who, count)?;
+        let start = Instant::now();
+        self.ends[who].1.send(first..end)?;
+        self.partner.answer()?;
+        Ok(Times::from_iter([start.elapsed().as_nanos() as f64 / f64::from(count)]))
+    }
+
+    fn begin(&mut self, deed: &str, who: usize, count: u32) -> Result<(u32, u32)> {
+        let first = self.steps[who];
+        let end = first + count;
+        self.steps[who] = end;
+        self.partner.tell(&format!("{deed} {} {first} {end}", self.ends[who].0.name()))?;
+        Ok((first, end))
+    }
+}
