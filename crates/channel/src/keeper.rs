@@ -33,14 +33,15 @@ pub(crate) struct Keeper {
     dials: Vec<(DialKey, Dial)>,
     /// Looks in a row that found nothing to write.
     idle: u32,
+    last_round: Time,
     next_round: Time,
     next_clock: Time,
 }
 
 impl Keeper {
     pub(crate) fn new(hub: Arc<Hub>, listeners: Vec<Listener>) -> Keeper {
-        let (next_round, next_clock) = (Time::ZERO, Time::ZERO);
-        Keeper { hub, listeners, resting: None, dials: Vec::new(), idle: 0, next_round, next_clock }
+        let (last_round, next_round, next_clock) = (Time::ZERO, Time::ZERO, Time::ZERO);
+        Keeper { hub, listeners, resting: None, dials: Vec::new(), idle: 0, last_round, next_round, next_clock }
     }
 
     /// Works until the node stops.
@@ -48,11 +49,14 @@ impl Keeper {
         let hub = self.hub.clone();
         while !hub.stopping.load(Ordering::Acquire) {
             self.start_dials();
+            let wires = hub.lock().wires.clone();
             let now = hub.now();
+            if is_busy(&wires, now) {
+                self.next_round = self.next_round.min(self.last_round + ROUND);
+            }
             if now >= self.next_round {
                 self.round(now);
             }
-            let wires = hub.lock().wires.clone();
             self.gather(&wires);
             self.turn(&wires);
         }
@@ -74,11 +78,8 @@ impl Keeper {
             state.let_go(now);
             state.machine.deadline()
         });
-        let wires = hub.lock().wires.clone();
-        let latest = wires.iter().map(|wire| wire.read.load(Ordering::Relaxed).max(wire.wrote.load(Ordering::Relaxed)));
-        let busy = latest.max().is_some_and(|latest| Duration::from_nanos(latest) + LOOK > now);
         let rest = deadline.unwrap_or(Time::MAX).saturating_sub(now).clamp(Duration::from_millis(1), LOOK);
-        self.next_round = now + if busy { rest.min(ROUND) } else { rest };
+        (self.last_round, self.next_round) = (now, now + rest);
     }
 
     /// Writes what has gathered.
@@ -106,7 +107,11 @@ impl Keeper {
         let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| wire.blocked.load(Ordering::Acquire)).collect();
         let listening = self.resting.is_none_or(|until| until <= Instant::now());
         let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
+        if is_busy(wires, hub.now()) {
+            timeout = timeout.min(ROUND);
+        }
         if seats.len() < wires.len() {
+            // Whoever reads the others may stop to.
             timeout = timeout.min(UNATTENDED);
         }
         let mut entries: Vec<Entry<'_>> = vec![entry(&hub.keeper, Interest::Read)];
@@ -201,6 +206,12 @@ impl Keeper {
             Err(error) => self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error)),
         }
     }
+}
+
+/// Whether something went over a connection of late.
+fn is_busy(wires: &[Arc<Wire>], now: Time) -> bool {
+    let latest = |wire: &Arc<Wire>| wire.read.load(Ordering::Relaxed).max(wire.wrote.load(Ordering::Relaxed));
+    wires.iter().map(latest).max().is_some_and(|latest| Duration::from_nanos(latest) + LOOK > now)
 }
 
 /// Gives the connections up, and lets those know who wait for that.
