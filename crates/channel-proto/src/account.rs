@@ -1,6 +1,7 @@
 //! The account of every event: what has become of those that a source submitted to a sink (`spec/channel.md`, "The
 //! account"), and what a sink does when it cannot keep up.
 
+use crate::receiving::Count;
 use std::fmt;
 
 /// Why events were lost.
@@ -151,6 +152,16 @@ impl Policy {
         }
     }
 
+    /// The same, but that no more than this is kept.
+    pub(crate) fn within(self, most: Count) -> Policy {
+        match self {
+            Policy::DropOldest { events, bytes } => {
+                Policy::DropOldest { events: events.min(most.events), bytes: bytes.min(most.bytes) }
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn of(number: u8, events: u64, bytes: u64) -> Option<Policy> {
         match number {
             0 => Some(Policy::Block),
@@ -168,5 +179,19 @@ impl fmt::Display for Policy {
             Policy::DropOldest { events, .. } => write!(f, "drop oldest of {events}"),
             Policy::Latest => f.write_str("latest only"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_as_long_as_both_sides_want() {
+        let most = Count { events: 10, bytes: 1000 };
+        let queue = |events, bytes| Policy::DropOldest { events, bytes };
+        assert_eq!(queue(u64::MAX, u64::MAX).within(most), queue(10, 1000));
+        assert_eq!(queue(7, 2000).within(most), queue(7, 1000));
+        assert_eq!(Policy::Latest.within(most), Policy::Latest);
     }
 }

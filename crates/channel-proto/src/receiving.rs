@@ -92,13 +92,25 @@ impl<S> Receiving<S> {
         stamp
     }
 
-    /// Refuses a body that is longer than was agreed on.
+    /// Refuses a body that is longer than was agreed on, or comes though the window is full.
+    #[inline]
     pub(crate) fn admit(&self, length: u64) -> Result<()> {
-        if length <= self.longest {
-            return Ok(());
+        // The source may know less of what was taken than it was told, and never more.
+        let events = self.received.events - self.told.events;
+        let bytes = self.received.bytes - self.told.bytes;
+        let has_room = events == 0 || events < self.window.events && bytes < self.window.bytes;
+        if has_room && length <= self.longest { Ok(()) } else { Err(self.refuse(length, has_room)) }
+    }
+
+    #[cold]
+    fn refuse(&self, length: u64, has_room: bool) -> Error {
+        if !has_room {
+            let Window { events, bytes } = self.window;
+            let error = Error::new(Code::Frame).at(format!("event {}", self.expected));
+            return error.expected(format_args!("no more than the window, {events} events and {bytes} bytes"));
         }
         let error = Error::new(Code::MessageSize).at(format!("event {}", self.expected));
-        Err(error.expected(format_args!("at most {} bytes", self.longest)).came(length))
+        error.expected(format_args!("at most {} bytes", self.longest)).came(length)
     }
 
     /// Counts events that will not come.

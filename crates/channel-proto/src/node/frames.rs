@@ -16,6 +16,9 @@ use isoform_core::{Code, Error, Format, Result};
 /// The caller is told again when so much waits to be written.
 const MUCH: usize = 64 << 10;
 
+/// Who has not read so much is answered nothing more: far more than all that has to be said when a connection begins.
+const UNREAD: usize = 4 << 20;
+
 /// The least room that a long body gets when its first part comes.
 const ROOM: usize = 64 << 10;
 
@@ -134,10 +137,25 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Some(Kind::Ack) => self.acknowledged(link, &mut fields),
             Some(_) => match Control::parse(header, payload)? {
-                Some(control) => self.control(now, link, control),
+                Some(control) => {
+                    self.expect_reader(link)?;
+                    self.control(now, link, control)
+                }
                 None => Ok(()),
             },
         }
+    }
+
+    /// Refuses to answer somebody who does not read the answers.
+    fn expect_reader(&self, link: LinkKey) -> Result<()> {
+        let unread = self.links[link.0 as usize].outbox.length();
+        if unread <= UNREAD {
+            return Ok(());
+        }
+        let error = Error::new(Code::Frame).at("request");
+        Err(error
+            .expected("somebody who reads the answers to earlier ones")
+            .came(format_args!("{unread} bytes unread")))
     }
 
     fn named(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {

@@ -29,7 +29,7 @@ use crate::account::Policy;
 use crate::inbox::Known;
 use crate::memory::{Body, Storage};
 use crate::numbered::Numbered;
-use crate::receiving::{Receiving, Window};
+use crate::receiving::{Count, Receiving, Window};
 use crate::sending::Sending;
 use isoform_core::{Code, Error, Faults, Format, Limits, Result, Rules};
 use link::Link;
@@ -104,8 +104,10 @@ pub struct Settings {
     pub acknowledge: Time,
     /// How many links, members of a channel, and handshakes at a time it allows.
     pub peers: usize,
-    /// How many subscriptions it allows on one link, in each direction.
+    /// How many subscriptions it allows on one link, in each direction, and how many sources of another node.
     pub subscriptions: usize,
+    /// How much it keeps for one sink at most, whatever that asks for.
+    pub queue: Count,
 }
 
 impl Settings {
@@ -120,7 +122,8 @@ impl Settings {
             handshake: Time::from_secs(5),
             acknowledge: Time::from_millis(20),
             peers: 4096,
-            subscriptions: 1 << 16,
+            subscriptions: 1 << 12,
+            queue: Count { events: 1 << 16, bytes: 64 << 20 },
         }
     }
 }

@@ -147,8 +147,10 @@ impl<B: Body, S: Storage> Node<B, S> {
             known.epoch = epoch;
             return Ok(());
         }
-        if self.channels[at].offers.len() >= self.settings.subscriptions {
-            return Err(Error::new(Code::Peers).at("sources").expected("fewer of them"));
+        let of_link = |offer: &&Offer| matches!(offer.origin, Origin::Link(from, _) if from == link);
+        if self.channels[at].offers.iter().filter(of_link).count() >= self.settings.subscriptions {
+            let error = Error::new(Code::Peers).at("sources");
+            return Err(error.expected(format_args!("at most {} of a node", self.settings.subscriptions)));
         }
         self.heard_of(at, origin, peer, known);
         Ok(())

@@ -182,6 +182,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     let limit = self.settings.subscriptions;
                     return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {limit}")));
                 }
+                let policy = policy.within(self.settings.queue);
                 let terms = Terms { sink, policy, window, longest };
                 let to = To::Link(link, subscription);
                 let sending = self.sendings.insert(Sending::new(SourceKey(at), to, node, terms, source.next));
