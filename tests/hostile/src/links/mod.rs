@@ -97,7 +97,7 @@ fn attack(choices: &[u8], said: &[u8]) -> Visit {
 }
 
 /// A frame that nodes pass over. Where a stranger says this, life goes on before it says more.
-const PAUSE: [u8; 16] = [0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+pub const PAUSE: [u8; 16] = [0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const MOST_PAUSES: usize = 100;
 
 /// A stranger who says what connections begin with connects anew.

@@ -12,7 +12,7 @@ pub(super) const FRIEND: u8 = 0x60;
 /// So many rounds without rest are a defect.
 const RESTLESS: usize = 10_000;
 /// More than this need not wait to be written to somebody who does not read.
-const WAITING: usize = 1 << 20;
+const WAITING: usize = 5 << 20;
 
 /// How the stranger and the application behave.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,129 @@
+//! Strangers who say one thing very often: what that takes of memory is bounded, and nobody else notices.
+
+use isoform::{Code, Layout, Shape};
+use isoform_hostile::links::{CHOICES, PAUSE, frames};
+use isoform_hostile::memory::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Everything in its usual way, in pieces of some kilobytes.
+const PLAIN: [u8; CHOICES] = [0, 0, 3, 0];
+/// The stranger does not read what is written to it.
+const DEAF: [u8; CHOICES] = [2, 0, 3, 0];
+/// The application takes nothing.
+const LAZY: [u8; CHOICES] = [4, 0, 3, 0];
+
+/// How many sources and subscriptions a node allows on a link.
+const ALLOWED: u32 = 1 << 12;
+/// How many events may wait for the application.
+const WINDOW: usize = 64;
+
+/// The identity of the channel.
+const CHANNEL: [u8; 16] = [0xcc; 16];
+
+fn frame(kind: u8, index: u16, subscription: u32, payload: &[&[u8]]) -> Vec<u8> {
+    let payload = payload.concat();
+    let mut frame = (payload.len() as u32).to_le_bytes().to_vec();
+    frame.extend([kind, 0]);
+    frame.extend(index.to_le_bytes());
+    frame.extend(subscription.to_le_bytes());
+    frame.extend([0; 4]);
+    frame.extend(&payload);
+    frame.resize(frame.len().next_multiple_of(16), 0);
+    frame
+}
+
+/// Asks to be a member.
+fn open(request: u32) -> Vec<u8> {
+    frame(8, 0, 0, &[&request.to_le_bytes(), &[0; 4], &CHANNEL, b"\x05\0river"])
+}
+
+fn ask() -> Vec<u8> {
+    frame(40, 0, 0, &[&[0; 8], &CHANNEL])
+}
+
+/// Offers a source of any formats.
+fn offer(source: u32) -> Vec<u8> {
+    frame(17, u16::MAX, 0, &[&CHANNEL, &source.to_le_bytes()])
+}
+
+fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {
+    let head = [0, 0, 0, 0, 0, 0, 0, 0, policy, 0, 0, 0, 0, 0, 0, 0];
+    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 2]])
+}
+
+fn unsubscribe(number: u32, taken: u64) -> Vec<u8> {
+    frame(21, 0, number, &[&taken.to_le_bytes()])
+}
+
+fn started(number: u32, next: u64) -> Vec<u8> {
+    frame(24, 0, number, &[&next.to_le_bytes()])
+}
+
+/// A format, and events of it.
+fn events(number: u32, count: usize) -> Vec<u8> {
+    let format = Shape::new("Sample").field("step", "double").on(&Layout::S390X).expect("a format");
+    let event = frame(25, 0, number, &[&[0; 8]]);
+    [frame(16, 0, 0, &[format.description().as_bytes()]), event.repeat(count)].concat()
+}
+
+/// Why a member is refused who says all this, if it is.
+fn refusal(choices: [u8; CHOICES], said: impl IntoIterator<Item = Vec<u8>>) -> Option<Code> {
+    let said: Vec<u8> = std::iter::once(open(0)).chain(said).flatten().collect();
+    frames(&[&choices[..], &said].concat()).refusal
+}
+
+#[test]
+fn who_asks_is_answered_as_long_as_it_reads() {
+    let asking: [fn(u32) -> Vec<u8>; 3] = [|_| ask(), open, |number| unsubscribe(number, 0)];
+    for (ask, often) in asking.into_iter().zip([20_000, 60_000, 200_000]) {
+        assert_eq!(refusal(PLAIN, (0..often).map(ask)), None);
+        assert_eq!(refusal(DEAF, (0..often).map(ask)), Some(Code::Frame));
+    }
+}
+
+#[test]
+fn sources_and_subscriptions_are_counted() {
+    for choices in [PLAIN, DEAF] {
+        assert_eq!(refusal(choices, (0..ALLOWED).map(offer)), None);
+        assert_eq!(refusal(choices, (0..=ALLOWED).map(offer)), Some(Code::Peers));
+        for policy in [1, 2] {
+            assert_eq!(refusal(choices, (0..ALLOWED).map(|number| subscribe(number, policy, 1))), None);
+            let more = (0..=ALLOWED).map(|number| subscribe(number, policy, u64::MAX));
+            assert_eq!(refusal(choices, more), Some(Code::Peers));
+        }
+    }
+}
+
+#[test]
+fn more_events_than_the_window_are_refused() {
+    let of = |number| refusal(PLAIN, [offer(0), started(number, 0)]);
+    let number = (0..20).find(|&number| of(number).is_none()).expect("a subscription");
+    let said = |count| [offer(0), started(number, 5), events(number, count)];
+    assert_eq!(refusal(LAZY, said(WINDOW)), None);
+    assert_eq!(refusal(LAZY, said(WINDOW + 1)), Some(Code::Frame));
+    assert_eq!(
+        refusal(
+            PLAIN,
+            (0..100).map(|_| events(number, 1)).fold(said(1).to_vec(), |mut all, some| {
+                all.extend([some, PAUSE.to_vec()]);
+                all
+            })
+        ),
+        None
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    // More was taken than was sent.
+    assert_eq!(refusal(PLAIN, [subscribe(7, 0, 9), unsubscribe(7, 99)]), Some(Code::Frame));
+    // Numbers that cannot be counted on from.
+    let number = (0..20).find(|&number| refusal(PLAIN, [offer(0), started(number, 0)]).is_none()).expect("one");
+    let said = |next| [offer(0), started(number, next), events(number, 5)];
+    assert_eq!(refusal(PLAIN, said(1 << 63)), None);
+    assert_eq!(refusal(PLAIN, said((1 << 63) + 1)), Some(Code::Frame));
+    assert_eq!(refusal(PLAIN, said(u64::MAX)), Some(Code::Frame));
+}
