@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What is read at once, at most.
 const INPUT: usize = 256 << 10;
+/// And at first: so that strangers who connect in great numbers take no more.
+const FIRST: usize = 16 << 10;
 /// What is read at once behind a fragment that goes to its place directly: the header of the next one, and little more,
 /// since what comes here is copied.
 const BEHIND: usize = 32;
@@ -74,7 +76,7 @@ impl Reader {
     /// Reads once, without waiting.
     pub(crate) fn fill(&mut self, socket: &Socket) -> Came {
         if self.input.is_empty() {
-            self.input.resize(INPUT);
+            self.input.resize(FIRST);
         }
         let rest = &mut self.input[self.filled..];
         let (moved, direct, wanted) = match &mut self.large {
@@ -91,6 +93,9 @@ impl Reader {
         match moved {
             Ok(Moved::Bytes(count)) => {
                 self.filled += count - direct;
+                if count == wanted && self.input.len() < INPUT {
+                    self.input.resize(4 * self.input.len());
+                }
                 Came::Something(count == wanted)
             }
             Ok(Moved::Blocked) => Came::Nothing,
