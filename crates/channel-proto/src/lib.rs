@@ -40,7 +40,7 @@ pub use inbox::{Batch, Item, Place};
 pub use memory::{Body, Draft, Storage};
 pub use node::{
     Action, ChannelInfo, ChannelKey, ConnId, DialKey, Identity, Large, MemberInfo, Node, NodeId, OpenKey, Settings,
-    SinkKey, SourceKey, SourceRef, Submitted, Wanted,
+    SinkKey, SourceKey, SourceRef, Submitted, Wanted, check_name,
 };
 pub use outbox::{Outgoing, Splice};
 pub use receiving::{Count, Window};

@@ -4,6 +4,7 @@
 
 use crate::address::{Address, refused, tcp, unix};
 use isoform::{Error, Result};
+use isoform_channel_proto::check_name;
 use std::fmt;
 use std::str::FromStr;
 
@@ -59,20 +60,6 @@ impl ChannelId {
     pub fn identity(&self) -> Option<[u8; 16]> {
         self.identity
     }
-}
-
-/// Refuses what cannot be the name of a channel.
-pub(crate) fn check_name(name: &str) -> Result<()> {
-    let expected = if !(1..=255).contains(&name.len()) {
-        "a name of 1 to 255 bytes"
-    } else if name.contains('/') || name.contains(char::is_control) {
-        "a name without / and control characters"
-    } else if identity_of(name).is_some() {
-        "a name that does not look like an identity, which is 32 hexadecimal digits"
-    } else {
-        return Ok(());
-    };
-    Err(refused(expected, name))
 }
 
 /// The identity that these 32 hexadecimal digits are.

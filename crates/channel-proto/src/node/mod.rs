@@ -299,13 +299,25 @@ impl<B, S> fmt::Debug for Node<B, S> {
     }
 }
 
-/// A name that a channel may have.
-pub(crate) fn check_name(name: &str) -> Result<()> {
-    let is_identity = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_fine = (1..=255).contains(&name.len()) && !name.contains('/') && !name.contains(char::is_control);
-    if is_fine && !is_identity {
+/// Refuses what cannot be the name of a channel.
+///
+/// # Errors
+/// [`Code::Address`].
+///
+/// ```
+/// use isoform_channel_proto::check_name;
+/// assert!(check_name("river").is_ok());
+/// assert!(check_name("river/depth").is_err());
+/// ```
+pub fn check_name(name: &str) -> Result<()> {
+    let expected = if !(1..=255).contains(&name.len()) {
+        "a name of 1 to 255 bytes"
+    } else if name.contains('/') || name.contains(char::is_control) {
+        "a name without / and control characters"
+    } else if name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        "a name that does not look like an identity, which is 32 hexadecimal digits"
+    } else {
         return Ok(());
-    }
-    let error = Error::new(Code::Address).at("name of a channel");
-    Err(error.expected("1 to 255 bytes without / and control characters, and not 32 hexadecimal digits").came(name))
+    };
+    Err(Error::new(Code::Address).expected(expected).came(format_args!("{name:?}")))
 }
