@@ -83,7 +83,8 @@ pub struct Ledger {
 impl Ledger {
     /// Those that are declared lost.
     pub fn lost(&self) -> u64 {
-        self.losses.iter().sum()
+        // What another node tells may be anything.
+        self.losses.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Those that are lost for this cause.
@@ -93,7 +94,8 @@ impl Ledger {
 
     /// Whether it adds up.
     pub fn is_exact(&self) -> bool {
-        self.submitted == self.acknowledged + self.lost() + self.in_flight
+        Some(self.submitted)
+            == self.acknowledged.checked_add(self.lost()).and_then(|sum| sum.checked_add(self.in_flight))
     }
 
     /// An account without losses.

@@ -19,13 +19,14 @@ pub(crate) enum Control {
     Opened { request: u32, format: Option<u16>, identity: Identity, name: String, members: Vec<Member> },
     Refused { request: u32, code: u16, text: String },
     Leave { identity: Identity },
+    Newcomer { identity: Identity, member: Member },
     Offer { identity: Identity, source: u32, format: Option<u16> },
     Withdraw { source: u32 },
     Subscribe(Box<Subscribe>),
     Decline { source: u32, sink: u32, code: u16, text: String },
     Unsubscribe { subscription: u32, taken: u64 },
     Started { subscription: u32, next: u64 },
-    End { subscription: u32, next: u64 },
+    End { subscription: u32, next: u64, is_answer: bool },
     Ask { request: u32, identity: Identity },
     Told { request: u32, report: Box<Report> },
 }
@@ -92,6 +93,10 @@ impl Control {
                 Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
             }
             Kind::Leave => Control::Leave { identity: Identity(fields.array()?) },
+            Kind::Newcomer => {
+                let (identity, node) = (Identity(fields.array()?), NodeId(fields.array()?));
+                Control::Newcomer { identity, member: Member { node, addresses: fields.texts()? } }
+            }
             Kind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
             Kind::Withdraw => Control::Withdraw { source: fields.u32()? },
             Kind::Subscribe => Control::Subscribe(Subscribe::parse(subscription, fields)?.into()),
@@ -103,7 +108,7 @@ impl Control {
             },
             Kind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
             Kind::Started => Control::Started { subscription, next: fields.sequence()? },
-            Kind::End => Control::End { subscription, next: fields.sequence()? },
+            Kind::End => Control::End { subscription, next: fields.sequence()?, is_answer: fields.u16()? != 0 },
             Kind::Ask => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 Control::Ask { request, identity: Identity(fields.array()?) }
@@ -136,6 +141,7 @@ impl Control {
             Control::Opened { format, .. } => of(Kind::Opened, format),
             Control::Refused { .. } => plain(Kind::Refused),
             Control::Leave { .. } => plain(Kind::Leave),
+            Control::Newcomer { .. } => plain(Kind::Newcomer),
             Control::Offer { format, .. } => of(Kind::Offer, format),
             Control::Withdraw { .. } => plain(Kind::Withdraw),
             Control::Subscribe(subscribe) => with(Kind::Subscribe, subscribe.subscription),
@@ -170,6 +176,11 @@ impl Control {
                 put_text(out, text);
             }
             Control::Leave { identity } => out.extend(identity.0),
+            Control::Newcomer { identity, member } => {
+                out.extend(identity.0);
+                out.extend(member.node.0);
+                put_texts(out, &member.addresses);
+            }
             Control::Offer { identity, source, .. } => {
                 out.extend(identity.0);
                 out.extend(source.to_le_bytes());
@@ -184,9 +195,9 @@ impl Control {
             }
             Control::Unsubscribe { taken, .. } => out.extend(taken.to_le_bytes()),
             Control::Started { next, .. } => out.extend(next.to_le_bytes()),
-            Control::End { next, .. } => {
+            Control::End { next, is_answer, .. } => {
                 out.extend(next.to_le_bytes());
-                out.extend([0; 2]);
+                out.extend(u16::from(*is_answer).to_le_bytes());
             }
             Control::Ask { request, identity } => {
                 out.extend(u64::from(*request).to_le_bytes());

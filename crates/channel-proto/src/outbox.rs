@@ -13,7 +13,7 @@ use std::ops::Range;
 const ROOM: usize = 256 << 10;
 
 /// What the descriptions of all formats that have an index may have together.
-const DESCRIBED: usize = 4 << 20;
+pub(crate) const DESCRIBED: usize = 4 << 20;
 
 /// Bytes to be written, with bodies between them that need not be copied.
 pub struct Outgoing<B> {

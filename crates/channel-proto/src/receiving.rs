@@ -81,6 +81,13 @@ pub(crate) struct Long<S> {
     pub(crate) time: u64,
 }
 
+impl<S> Long<S> {
+    /// Bytes that have yet to come.
+    pub(crate) fn missing(&self) -> usize {
+        self.length - self.filled
+    }
+}
+
 impl<S> Receiving<S> {
     /// Counts an event that comes now, and returns its stamp.
     #[inline]

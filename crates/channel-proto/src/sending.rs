@@ -266,9 +266,22 @@ impl<B: Body> Sending<B> {
             && (before.cause == gap.cause || many)
         {
             before.count += gap.count;
-            return;
+            let (before, at) = (*before, at - 1);
+            return self.join_next(before, at, many);
         }
         self.gaps.insert(at, gap);
+        self.join_next(gap, at, many);
+    }
+
+    /// Makes a gap and the next one a single gap, if nothing lies between them.
+    fn join_next(&mut self, gap: Gap, at: usize, many: bool) {
+        if let Some(next) = self.gaps.get(at + 1).copied()
+            && gap.first + gap.count == next.first
+            && (gap.cause == next.cause || many)
+        {
+            self.gaps.remove(at + 1);
+            self.gaps[at].count += next.count;
+        }
     }
 
     /// The sink has taken so much.

@@ -141,6 +141,13 @@ impl<B: Body, S: Storage> Node<B, S> {
                     self.lose_member(at, link);
                 }
             }
+            Control::Newcomer { identity, member } => {
+                if let Some(at) = self.find_channel("", Some(identity))
+                    && self.channels[at].members.contains_key(&link)
+                {
+                    self.heard_of_member(now, at, member);
+                }
+            }
             Control::Offer { identity, source, format } => self.was_offered(link, identity, source, format)?,
             Control::Withdraw { source } => {
                 let origin = Origin::Link(link, source);
@@ -165,7 +172,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                     self.tell(sink, Item::Joined(source, node));
                 }
             }
-            Control::End { subscription, next } => self.was_ended(now, link, subscription, next)?,
+            Control::End { subscription, next, is_answer } => {
+                self.was_ended(now, link, subscription, next, is_answer)?;
+            }
             Control::Ask { request, identity } => {
                 if let Some(at) = self.find_channel("", Some(identity)) {
                     let report = Box::new(self.report(&self.channels[at]));
@@ -174,9 +183,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Told { request, report } => {
                 if let Some(channel) = self.channels.get_mut(request as usize)
-                    && let Some(place) = channel.members.get_mut(&link)
+                    && let Some(member) = channel.members.get_mut(&link)
                 {
-                    *place = Some(*report);
+                    member.report = Some(*report);
                     self.act(Action::Changed(ChannelKey(request)));
                 }
             }

@@ -297,12 +297,12 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.dials.remove(key);
                 self.end_link(now, link, Cause::Unknown);
             }
-            Purpose::Resume(_) => {
+            Purpose::Join(_) if error.code() == Code::WrongNode => {
+                self.dials.remove(key);
+            }
+            Purpose::Resume(_) | Purpose::Join(_) => {
                 dial.tried = 0;
                 dial.again = Some(now + AGAIN);
-            }
-            Purpose::Join(_) => {
-                self.dials.remove(key);
             }
             Purpose::Open(open) => {
                 self.dials.remove(key);

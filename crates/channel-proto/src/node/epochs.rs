@@ -6,19 +6,23 @@ use crate::Time;
 use crate::account::Cause;
 use crate::control::Control;
 use crate::memory::{Body, Storage};
-use crate::receiving::{From, Receiving, Stage};
+use crate::receiving::{From, Receiving};
 use crate::sending::Sending;
 use isoform_core::{Code, Error};
+use std::collections::BTreeSet;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Says everything anew that the other node must know, at the beginning of an epoch.
     pub(super) fn say_all(&mut self, link: LinkKey) {
-        let common: Vec<usize> =
-            self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&link)).map(|(at, _)| at).collect();
+        let mut common: BTreeSet<usize> = std::mem::take(&mut self.links[link.0 as usize].joining);
+        common
+            .extend(self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&link)).map(|(at, _)| at));
         for at in common {
             self.join(at, link);
-            let sources = self.channels[at].sources.clone();
-            sources.into_iter().for_each(|source| self.offer(link, source));
+            let Some(channel) = self.channels.get(at).filter(|channel| channel.members.contains_key(&link)) else {
+                continue;
+            };
+            channel.sources.clone().into_iter().for_each(|source| self.offer(link, source));
         }
         let asked: Vec<usize> = self
             .opens
@@ -89,16 +93,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let of_link = |receiving: &Receiving<S>| matches!(receiving.from, From::Link(from, _) if from == key);
         let ended: Vec<usize> =
             self.receivings.iter().filter(|(_, receiving)| of_link(receiving)).map(|(at, _)| at).collect();
-        for at in ended {
-            self.receivings[at].from = From::Gone;
-            let expected = self.receivings[at].expected;
-            match self.receivings[at].stage {
-                Stage::Leaving => self.forget_receiving(at),
-                Stage::Ended if self.receivings[at].is_drained() => self.forget_receiving(at),
-                Stage::Ended => {}
-                Stage::Asked | Stage::Running => self.source_left(now, at, expected, cause),
-            }
-        }
+        ended.into_iter().for_each(|at| self.lose_source(now, at));
         let channels: Vec<usize> = self.channels.iter().map(|(at, _)| at).collect();
         channels.into_iter().for_each(|at| self.lose_member(at, key));
         let asked: Vec<usize> =

@@ -8,7 +8,7 @@ use crate::lane::{Over, Within};
 use crate::memory::{Body, Draft, Storage};
 use crate::receiving::{From, Stage};
 use crate::sending::To;
-use isoform_core::{Faults, Format, Plan, Result, Rules};
+use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
 
 /// What became of an event that was to be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// sources of any format the one that is given.
     ///
     /// # Errors
-    /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the format to the channel's type.
+    /// [`Code::Closed`]; [`Code::WrongType`] for another format than the source has; what speaks against a plan from the format to the channel's type.
     #[inline]
     pub fn submit(
         &mut self,
@@ -92,6 +92,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         if source.known.as_ref().is_some_and(|known| known.format == *format) {
             return Ok(());
         }
+        if source.is_typed {
+            let error = Error::new(Code::WrongType).at("event");
+            let declared = source.known.as_ref().map_or("", |known| known.format.name());
+            return Err(error.expected(format_args!("the format {declared} that the source has")).came(format.name()));
+        }
         let Channel { known, .. } = &self.channels[source.channel];
         if let Some(known) = known {
             Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
@@ -117,6 +122,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
             }
             To::Here(number) => {
+                if sending.has_more() {
+                    while with_lane!(self, at, |sending, lane| sending.pump(lane)) {}
+                }
                 let sink = self.receivings[number as usize].sink;
                 self.wake(sink);
             }
@@ -137,10 +145,15 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Lets a sending send what it may.
     pub(super) fn pump(&mut self, at: usize) {
-        if let To::Here(_) = self.sendings[at].to {
-            while with_lane!(self, at, |sending, lane| sending.pump(lane)) {}
-        }
+        let to = self.sendings[at].to;
         self.follow(at);
+        if let To::Here(number) = to
+            && let receiving = &self.receivings[number as usize]
+            && receiving.stage == Stage::Ended
+            && receiving.is_drained()
+        {
+            self.unsubscribe(Time::ZERO, number as usize);
+        }
     }
 
     /// Tells a source that waits that it may try again.
@@ -205,8 +218,8 @@ impl<B: Body, S: Storage> Node<B, S> {
                 let taken = receiving.taken;
                 let counted = self.sendings[sending].acknowledge(taken);
                 debug_assert!(counted.is_ok(), "{counted:?}");
-                self.pump(sending);
                 let source = self.sendings[sending].source;
+                self.pump(sending);
                 self.make_room(source);
             }
             From::Gone => {}

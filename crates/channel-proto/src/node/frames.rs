@@ -163,7 +163,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links[key.0 as usize].formats.admit(index, &limits)?;
         limits.admit_description(description.len() as u64)?;
         let known = self.known(Format::parse_within(description, &limits)?);
-        self.links[key.0 as usize].formats.name(index, known, &limits)
+        self.links[key.0 as usize].formats.name(index, known)
     }
 
     fn lost(&mut self, link: LinkKey, number: u32, gap: Gap) -> Result<()> {
@@ -203,10 +203,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         expect_running(receiving.stage, receiving.long.is_some())?;
         receiving.admit(length)?;
-        let length = usize::try_from(length)
-            .ok()
-            .filter(|&length| length > 0)
-            .ok_or_else(|| Error::new(Code::Size).at("event").came(length))?;
+        let length = usize::try_from(length).map_err(|_| Error::new(Code::Size).at("event").came(length))?;
+        if length <= frame::PAYLOAD {
+            let error = Error::new(Code::Frame).at("length");
+            return Err(error.expected(format_args!("more than {} bytes", frame::PAYLOAD)).came(length));
+        }
         let sink = receiving.sink;
         let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return Ok(()) };
         let storage = entry.inbox.storage();
@@ -221,11 +222,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         let receiving = self.receiving(key, header.subscription)?;
         let wanted = match (&receiving.long, receiving.stage) {
             (_, Stage::Leaving) => None,
-            (Some(long), _) if length > 0 && length <= long.length - long.filled => Some(header.subscription as usize),
+            (Some(long), _) if length == long.missing().min(frame::PAYLOAD) => Some(header.subscription as usize),
             (long, _) => {
-                let missing = long.as_ref().map_or(0, |long| long.length - long.filled);
+                let missing = long.as_ref().map_or(0, Long::missing).min(frame::PAYLOAD);
                 let error = Error::new(Code::Frame).at("part");
-                return Err(error.expected(format_args!("at most {missing} bytes, and some")).came(length));
+                return Err(error.expected(format_args!("{missing} bytes")).came(length));
             }
         };
         let padding = length.wrapping_neg() % HEADER;
@@ -366,6 +367,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             sending.ready = sending.pump(&mut lane);
             if sending.ready {
                 link.ready.push_back(at);
+                continue;
+            }
+            // Nothing waits any more: who had to wait for that may go on.
+            if let Some(source) = self.sources.get_mut(sending.source.0 as usize)
+                && std::mem::take(&mut source.waits)
+            {
+                self.actions.push_back(Action::Room(sending.source));
             }
         }
     }

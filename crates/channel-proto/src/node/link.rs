@@ -5,9 +5,9 @@ use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::Known;
 use crate::memory::Body;
-use crate::outbox::Outbox;
+use crate::outbox::{DESCRIBED, Outbox};
 use isoform_core::{Code, Error, Limits, Result};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(super) struct Link<B> {
     pub(super) peer: NodeId,
@@ -26,6 +26,8 @@ pub(super) struct Link<B> {
     pub(super) beat: Time,
     /// How many subscriptions the other allows.
     pub(super) allowed: usize,
+    /// Channels that this node has asked the other to be let in to, without an answer yet.
+    pub(super) joining: BTreeSet<usize>,
     pub(super) outbox: Outbox<B>,
     /// What the caller knows of what is to be written.
     pub(super) announced: Announced,
@@ -77,6 +79,7 @@ impl<B: Body> Link<B> {
             heard: Time::ZERO,
             beat: Time::MAX,
             allowed: 0,
+            joining: BTreeSet::new(),
             outbox: Outbox::new(1),
             announced: Announced::Nothing,
             formats: Formats::default(),
@@ -145,21 +148,21 @@ impl Formats {
     }
 
     /// Names a format. With the first index, all that were named before are forgotten.
-    pub(super) fn name(&mut self, index: u16, known: Known, limits: &Limits) -> Result<()> {
+    pub(super) fn name(&mut self, index: u16, known: Known) -> Result<()> {
         if index == 0 {
             *self = Formats::default();
-        }
-        self.bytes += known.format.description().as_bytes().len();
-        if self.bytes > limits.registry {
-            let error = Error::new(Code::DescriptionSize).at("formats of a link");
-            let expected = format_args!("at most {} bytes (limit: registry)", limits.registry);
-            return Err(error.expected(expected).came(self.bytes));
         }
         let index = usize::from(index);
         if self.known.len() <= index {
             self.known.resize(index + 1, None);
         }
-        self.known[index] = Some(known);
+        let length = |known: &Known| known.format.description().as_bytes().len();
+        self.bytes += length(&known);
+        self.bytes -= self.known[index].replace(known).as_ref().map_or(0, length);
+        if self.bytes > DESCRIBED {
+            let error = Error::new(Code::DescriptionSize).at("formats of a link");
+            return Err(error.expected(format_args!("at most {DESCRIBED} bytes")).came(self.bytes));
+        }
         Ok(())
     }
 }

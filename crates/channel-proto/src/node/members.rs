@@ -1,7 +1,7 @@
 //! Who else has a channel open, and how they come to know each other (`spec/channel.md`, "Channels").
 
 use super::channels::{OPENS, code_of, no_such_channel};
-use super::state::{Channel, Origin, Purpose};
+use super::state::{Channel, Membership, Origin, Purpose};
 use super::{Action, ChannelKey, Identity, LinkKey, Node, NodeId, OpenKey, check_name};
 use crate::Time;
 use crate::control::{Control, Member};
@@ -13,6 +13,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn join(&mut self, at: usize, link: LinkKey) {
         let Some(channel) = self.channels.get(at) else { return };
         let ask = Control::Open { request: at as u32, identity: Some(channel.identity), name: channel.name.clone() };
+        if let Some(link) = self.links.get_mut(link.0 as usize) {
+            link.joining.insert(at);
+        }
         self.say(link, &ask);
     }
 
@@ -39,14 +42,33 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (identity, name, known) = (channel.identity, channel.name.clone(), channel.known.clone());
         let format = known.and_then(|known| self.index(link, &known));
         self.say(link, &Control::Opened { request, format, identity, name, members });
+        self.introduce(at, link);
         self.add_member(at, link);
+        let epoch = self.links[link.0 as usize].epoch;
+        if let Some(member) = self.channels[at].members.get_mut(&link) {
+            member.opened = epoch;
+        }
+    }
+
+    /// Tells the other members of one that has come. They may have been let in so recently that they do not know that they
+    /// are members when it asks them.
+    fn introduce(&mut self, at: usize, link: LinkKey) {
+        let Channel { identity, members, .. } = &self.channels[at];
+        if members.contains_key(&link) {
+            return;
+        }
+        let (identity, others): (_, Vec<LinkKey>) = (*identity, members.keys().copied().collect());
+        let newcomer = &self.links[link.0 as usize];
+        let member = Member { node: newcomer.peer, addresses: newcomer.addresses.clone() };
+        let news = Control::Newcomer { identity, member };
+        others.into_iter().for_each(|other| self.say(other, &news));
     }
 
     pub(super) fn add_member(&mut self, at: usize, link: LinkKey) {
         if self.channels[at].members.contains_key(&link) {
             return;
         }
-        self.channels[at].members.insert(link, None);
+        self.channels[at].members.insert(link, Membership::default());
         let sources = self.channels[at].sources.clone();
         sources.into_iter().for_each(|source| self.offer(link, source));
         self.act(Action::Changed(ChannelKey(at as u32)));
@@ -72,8 +94,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         };
         // An answer that comes too late, or to what nobody asked: the sender counts this node as a member, which it is not.
         if !wanted {
-            if self.find_channel("", Some(identity)).is_none() {
-                self.say(link, &Control::Leave { identity });
+            match self.find_channel("", Some(identity)) {
+                Some(at) => self.join(at, link),
+                None => self.say(link, &Control::Leave { identity }),
             }
             return Ok(());
         }
@@ -86,6 +109,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.add_channel(identity, name, known)
             }
         };
+        self.links[link.0 as usize].joining.remove(&at);
         self.add_member(at, link);
         for member in members {
             self.heard_of_member(now, at, member);
@@ -106,11 +130,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         if member.node == self.settings.id || is_member || is_dialed || crowded {
             return;
         }
-        match known.filter(|link| self.links[link.0 as usize].standing().is_some()) {
+        match known {
+            // If it is cut, that is said with all else in the next epoch.
             Some(link) => self.join(at, link),
             None if member.addresses.is_empty() => {}
             None => {
-                let deadline = now + self.settings.handshake;
+                let deadline = now + self.settings.linger;
                 self.dial(member.addresses, Some(member.node), Purpose::Join(at), deadline);
             }
         }
@@ -123,8 +148,18 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.answer(key, Err(error));
             }
             Some(_) => {}
-            None if self.channels.contains(request as usize) => self.lose_member(request as usize, link),
-            None => {}
+            None => self.was_not_let_in(link, request as usize),
+        }
+    }
+
+    /// A node that is taken for a member does not take this one for one. If it has opened the channel here in this epoch,
+    /// that is news: when it refused, it had still to be let in.
+    fn was_not_let_in(&mut self, link: LinkKey, at: usize) {
+        let epoch = self.links[link.0 as usize].epoch;
+        self.links[link.0 as usize].joining.remove(&at);
+        let member = self.channels.get(at).and_then(|channel| channel.members.get(&link));
+        if member.is_some_and(|member| member.opened != epoch) {
+            self.lose_member(at, link);
         }
     }
 

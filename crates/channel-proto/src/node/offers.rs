@@ -88,14 +88,18 @@ impl<B: Body, S: Storage> Node<B, S> {
             if let To::Link(link, number) = self.sendings[sending].to {
                 let next = self.sendings[sending].next();
                 if !self.sendings[sending].has_told_end() {
-                    self.say(link, &Control::End { subscription: number, next });
+                    self.say(link, &Control::End { subscription: number, next, is_answer: false });
                 }
                 if let Some(link) = self.links.get_mut(link.0 as usize) {
                     link.sendings.remove(&number);
                 }
             }
+            let to = self.sendings[sending].to;
             self.sendings[sending].forget(Cause::Unknown);
             self.finish_sending(sending);
+            if let To::Here(receiving) = to {
+                self.lose_source(now, receiving as usize);
+            }
         }
         self.sources.remove(at).map_or(Vec::new(), |source| source.past.into())
     }

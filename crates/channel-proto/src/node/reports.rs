@@ -49,7 +49,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (taken, lost) = sink.past;
         let all = sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving));
         all.fold((taken, taken, lost), |(received, taken, lost), receiving| {
-            (received + receiving.received.events, taken + receiving.taken.events, lost + receiving.lost)
+            (received + receiving.received.events, taken + receiving.taken.events, lost.saturating_add(receiving.lost))
         })
     }
 
@@ -67,9 +67,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             addresses: self.settings.addresses.clone(),
             report: Some(self.report(channel)),
         };
-        let others = channel.members.iter().map(|(&key, report)| {
+        let others = channel.members.iter().map(|(&key, member)| {
             let link = &self.links[key.0 as usize];
-            MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: report.clone() }
+            MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: member.report.clone() }
         });
         Some(ChannelInfo {
             identity: channel.identity,
@@ -84,7 +84,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn ask(&mut self, key: ChannelKey) {
         let Some(channel) = self.channels.get_mut(key.0 as usize) else { return };
         let identity = channel.identity;
-        channel.members.values_mut().for_each(|report| *report = None);
+        channel.members.values_mut().for_each(|member| member.report = None);
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
         members.into_iter().for_each(|member| self.say(member, &Control::Ask { request: key.0, identity }));
     }

@@ -54,14 +54,23 @@ pub(super) struct Channel {
     pub(super) name: String,
     /// Its type.
     pub(super) known: Option<Known>,
-    /// The other members: the links with them, and what they last told of their part.
-    pub(super) members: BTreeMap<LinkKey, Option<Report>>,
+    /// The other members, by the links with them.
+    pub(super) members: BTreeMap<LinkKey, Membership>,
     pub(super) sources: Vec<usize>,
     pub(super) sinks: Vec<usize>,
     /// The sources that there are for this node's sinks, its own included.
     pub(super) offers: Vec<Offer>,
     /// Sinks that could not use a source of this node, and why; the latest few.
     pub(super) declined: VecDeque<(NodeId, Error)>,
+}
+
+/// Another member of a channel.
+#[derive(Default)]
+pub(super) struct Membership {
+    /// What it last told of its part.
+    pub(super) report: Option<Report>,
+    /// The epoch in which it last opened the channel here; 0 if it did not.
+    pub(super) opened: u64,
 }
 
 /// A source that this node's sinks may subscribe to.

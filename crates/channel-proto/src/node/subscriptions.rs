@@ -158,7 +158,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let known = entry.sendings.get(&subscription).copied();
         let (node, count) = (entry.peer, entry.sendings.len());
         let sending = match (known, resumed) {
-            (Some(sending), Some(Resumed { expected, received, taken })) => {
+            (Some(sending), Some(Resumed { expected, received, taken })) if !self.sendings[sending].live => {
                 self.sendings[sending].resume(expected, received, taken)?;
                 sending
             }
@@ -167,7 +167,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.sendings[sending].restart();
                 sending
             }
-            (Some(_), None) => {
+            (Some(_), _) => {
                 let error = Error::new(Code::Frame).at("subscription");
                 return Err(error.expected("a number that is not in use").came(subscription));
             }
@@ -175,7 +175,8 @@ impl<B: Body, S: Storage> Node<B, S> {
                 let source = self.sources.get(at as usize).filter(|source| !source.left);
                 let source = source.filter(|source| self.channels[source.channel].members.contains_key(&link));
                 let (Some(source), None) = (source, resumed) else {
-                    self.say(link, &Control::End { subscription, next: resumed.map_or(0, |from| from.expected) });
+                    let next = resumed.map_or(0, |from| from.expected);
+                    self.say(link, &Control::End { subscription, next, is_answer: false });
                     return Ok(());
                 };
                 if count >= self.settings.subscriptions {
@@ -232,18 +233,51 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.links[link.0 as usize].sendings.remove(&subscription);
             self.finish_sending(sending);
         }
-        self.say(link, &Control::End { subscription, next });
+        self.say(link, &Control::End { subscription, next, is_answer: true });
         Ok(())
     }
 
-    pub(super) fn was_ended(&mut self, now: Time, link: LinkKey, subscription: u32, next: u64) -> Result<()> {
+    pub(super) fn was_ended(
+        &mut self,
+        now: Time,
+        link: LinkKey,
+        subscription: u32,
+        next: u64,
+        is_answer: bool,
+    ) -> Result<()> {
         let receiving = self.receiving(link, subscription)?;
         match receiving.stage {
-            Stage::Leaving => self.forget_receiving(subscription as usize),
-            Stage::Ended => {}
-            Stage::Asked | Stage::Running => self.source_left(now, subscription as usize, next, Cause::Ended),
+            Stage::Leaving if is_answer => self.forget_receiving(subscription as usize),
+            // It has left while the Unsubscribe was on its way.
+            Stage::Leaving | Stage::Ended => {}
+            Stage::Asked | Stage::Running => {
+                let (sink, from) = (receiving.sink, receiving.from);
+                self.source_left(now, subscription as usize, next, Cause::Ended);
+                if let From::Link(link, source) = from {
+                    self.subscribe_anew(now, sink, Origin::Link(link, source));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// A source that is still offered did not know of a subscription: its node had given up the link, and this one had
+    /// not. So the sink subscribes anew.
+    fn subscribe_anew(&mut self, now: Time, key: SinkKey, origin: Origin) {
+        let at = key.0 as usize;
+        let Some(sink) = self.sinks.get(at) else { return };
+        let Origin::Link(link, source) = origin else { return };
+        let has_it = |&at: &usize| {
+            let receiving = &self.receivings[at];
+            receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
+        };
+        let channel = sink.channel;
+        let offers = &self.channels[channel].offers;
+        if let Some(offer) = offers.iter().position(|offer| offer.origin == origin)
+            && !sink.receivings.iter().any(has_it)
+        {
+            self.subscribe(now, at, channel, offer);
+        }
     }
 
     /// Nothing more comes for a subscription.
@@ -264,6 +298,19 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
+    /// There is nobody any more from whom more could come. What has come is still to be taken.
+    pub(super) fn lose_source(&mut self, now: Time, at: usize) {
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        receiving.from = From::Gone;
+        let expected = receiving.expected;
+        match receiving.stage {
+            Stage::Leaving => self.forget_receiving(at),
+            Stage::Ended if receiving.is_drained() => self.forget_receiving(at),
+            Stage::Ended => {}
+            Stage::Asked | Stage::Running => self.source_left(now, at, expected, Cause::Unknown),
+        }
+    }
+
     pub(super) fn forget_receiving(&mut self, at: usize) {
         let Some(receiving) = self.receivings.try_remove(at) else { return };
         if let Some(sink) = self.sinks.get_mut(receiving.sink.0 as usize)
@@ -271,7 +318,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         {
             sink.receivings.retain(|&other| other != at);
             sink.past.0 += receiving.taken.events;
-            sink.past.1 += receiving.lost;
+            sink.past.1 = sink.past.1.saturating_add(receiving.lost);
         }
         if let From::Link(link, _) = receiving.from
             && let Some(link) = self.links.get_mut(link.0 as usize)

@@ -26,8 +26,8 @@ const HEADER: usize = 16;
 /// Bytes of a Hello before its texts, whose length is in front of the last two.
 const HELLO: usize = 64;
 /// The kinds that there are, and two that there are not.
-const KINDS: [u8; 26] =
-    [1, 2, 3, 4, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 5, 128];
+const KINDS: [u8; 27] =
+    [1, 2, 3, 4, 8, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 5, 128];
 /// The numbers in a header behind the kind: where they are, and how long.
 const INDEX: (usize, usize) = (6, 2);
 const SUBSCRIPTION: (usize, usize) = (8, 4);
