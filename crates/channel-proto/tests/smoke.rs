@@ -90,7 +90,9 @@ fn an_event_goes_from_a_source_to_a_sink() {
     assert_eq!(submit(&mut pair.nodes[0], source, &[2; 8]), Submitted::Done(0));
     assert_eq!(submit(&mut pair.nodes[0], source, &[3; 200_000]), Submitted::Done(1));
     assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Full, "the long one is under way");
+    assert!(pair.nodes[0].waits(source));
     pair.run();
+    assert!(!pair.nodes[0].waits(source), "it has left, although nothing is acknowledged");
     assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Done(2));
     pair.run();
     assert_eq!(bodies(&mut pair.nodes[1], sink), [vec![2; 8], vec![3; 200_000], vec![4; 8]]);
