@@ -12,8 +12,9 @@ use crate::socket::{Moved, Socket};
 use crate::wire::{Came, Reader, Wire};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoing, SinkKey, SourceKey, Time};
+use portable_atomic::AtomicI64;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

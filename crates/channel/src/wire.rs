@@ -5,8 +5,9 @@ use crate::socket::{Moved, Socket};
 use crate::unwritten::Unwritten;
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, Time};
+use portable_atomic::AtomicU64;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 
 /// What is read at once, at most.
 const INPUT: usize = 256 << 10;
