@@ -39,9 +39,10 @@ MIRI_VECTORS := PROPTEST_CASES=2 CARGO_TARGET_DIR=$(BUILT)/miri-vectors \
   $(if $(filter x86_64,$(shell uname -m)),RUSTFLAGS='-C target-feature=+sse4.1')
 MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 
-# What is type-checked for the systems that no test runs on; the machines on which the libraries' own tests run, with
-# the fewer cases that an emulator has time for; and those on which both engines are compared as well.
-ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu
+# What is type-checked for the systems that no test runs on, and for a processor without 64-bit atomics; the machines on
+# which the libraries' own tests run, with the fewer cases that an emulator has time for; and those on which both engines
+# are compared as well.
+ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu powerpc-unknown-linux-gnu
 TRIED := s390x powerpc i386 armv7 aarch64
 GENERATING := s390x aarch64
 TRIED_TESTS := conversion formats limits verify view declaration decoding encoding records stream vectors places
