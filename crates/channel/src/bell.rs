@@ -13,6 +13,8 @@ pub(crate) struct Bell {
     awaited: AtomicBool,
     task: Mutex<Option<task::Waker>>,
     has_task: AtomicBool,
+    /// Whether what was waited for last came over a connection, and soon.
+    brisk: AtomicBool,
     /// Of a source's bell: whether anybody listens.
     heard: AtomicBool,
 }
@@ -24,6 +26,7 @@ impl Bell {
             awaited: AtomicBool::new(false),
             task: Mutex::new(None),
             has_task: AtomicBool::new(false),
+            brisk: AtomicBool::new(false),
             heard: AtomicBool::new(false),
         })
     }
@@ -46,6 +49,14 @@ impl Bell {
         if let Some(task) = task {
             task.wake();
         }
+    }
+
+    pub(crate) fn is_brisk(&self) -> bool {
+        self.brisk.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn be_brisk(&self, brisk: bool) {
+        self.brisk.store(brisk, Ordering::Relaxed);
     }
 
     /// Whether anybody listens to the source whose bell this is.

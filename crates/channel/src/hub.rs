@@ -57,6 +57,8 @@ pub(crate) struct State {
     /// Sources that were let go of, and until when the keeper waits for their events to be taken.
     pub(crate) orphans: Vec<(SourceKey, Time)>,
     connections: u64,
+    /// A recent time: exact enough for what may be some milliseconds early or late.
+    pub(crate) now: Time,
 }
 
 /// A sink, as far as the node knows its thread.
@@ -95,6 +97,7 @@ impl Hub {
             dials: Vec::new(),
             orphans: Vec::new(),
             connections: 0,
+            now: Time::ZERO,
         };
         let hub = Hub {
             state: Mutex::new(state),
@@ -154,6 +157,11 @@ impl Hub {
             match action {
                 Action::Write(id) => {
                     let Some(wire) = state.by_id.get(&id) else { continue };
+                    // In this order: whoever finds the socket ready says so first, and then looks whether there is more.
+                    wire.more.store(true, Ordering::SeqCst);
+                    if wire.blocked.load(Ordering::SeqCst) {
+                        continue;
+                    }
                     let quiet = now.is_none_or(|now| is_quiet(wire, now));
                     let at_once = quiet || state.machine.waiting(id) >= MUCH;
                     let list = if at_once { &mut effects.write } else { &mut effects.later };
@@ -197,10 +205,7 @@ impl Hub {
             self.flush(&wire);
         }
         for wire in effects.later {
-            wire.more.store(true, Ordering::Release);
-            if !self.gathering.swap(true, Ordering::AcqRel) {
-                self.keeper.wake();
-            }
+            self.leave_to_keeper(&wire);
         }
         for (wire, farewell) in effects.close {
             say_farewell(&wire, &farewell);
@@ -213,33 +218,33 @@ impl Hub {
     /// Writes what there is to write to a connection, as much as goes without waiting. If another thread is at it, that
     /// one goes on.
     pub(crate) fn flush(&self, wire: &Wire) {
-        wire.more.store(true, Ordering::Release);
-        while wire.more.load(Ordering::Acquire) {
+        wire.more.store(true, Ordering::SeqCst);
+        while wire.more.load(Ordering::SeqCst) {
             let Ok(mut writer) = wire.writer.try_lock() else { return };
-            wire.more.store(false, Ordering::Release);
+            wire.more.store(false, Ordering::SeqCst);
             let mut effects = Effects::default();
+            let now = self.now();
             loop {
                 if writer.length() == 0 {
                     let mut state = self.lock();
-                    let now = self.now();
                     state.machine.unwritten(wire.id, 0);
                     writer.fill(|out| state.machine.output(now, wire.id, out));
                     self.collect(&mut state, &mut effects, Some(now));
-                    wire.wrote.store(now.as_nanos() as u64, Ordering::Relaxed);
                 }
                 if writer.length() == 0 {
-                    wire.blocked.store(false, Ordering::Release);
+                    wire.blocked.store(false, Ordering::SeqCst);
                     break;
                 }
                 match writer.write(&wire.socket) {
-                    Ok(Moved::Bytes(_)) => {}
+                    // Behind the call: on a busy machine it takes as long as whoever it has woken.
+                    Ok(Moved::Bytes(_)) => wire.wrote.store(self.now().as_nanos() as u64, Ordering::Relaxed),
                     Ok(Moved::Blocked) => {
                         let mut state = self.lock();
                         state.machine.unwritten(wire.id, writer.length());
-                        let now = self.now();
                         self.collect(&mut state, &mut effects, Some(now));
-                        if !wire.blocked.swap(true, Ordering::AcqRel) {
-                            effects.keeper = true;
+                        drop(state);
+                        if !wire.blocked.swap(true, Ordering::SeqCst) {
+                            self.leave_to_keeper(wire);
                         }
                         break;
                     }
@@ -256,33 +261,61 @@ impl Hub {
             drop(writer);
             // What this asks to be written on this connection is found by the next round.
             for other in std::mem::take(&mut effects.write) {
-                if other.id == wire.id { other.more.store(true, Ordering::Release) } else { self.flush(&other) }
+                if other.id == wire.id { other.more.store(true, Ordering::SeqCst) } else { self.flush(&other) }
             }
             self.perform(effects);
+        }
+    }
+
+    /// Lets the keeper see to what is to be written, unless a thread that waits does. While it looks around by itself, it
+    /// need not be woken.
+    pub(crate) fn leave_to_keeper(&self, wire: &Wire) {
+        if !wire.pushed.load(Ordering::SeqCst) && !self.gathering.swap(true, Ordering::SeqCst) {
+            self.keeper.wake();
         }
     }
 
     /// Writes whatever gathers.
     pub(crate) fn flush_all(&self) {
         let wires = self.lock().wires.clone();
-        wires.iter().filter(|wire| wire.more.load(Ordering::Acquire)).for_each(|wire| self.flush(wire));
+        wires.iter().filter(|wire| wire.more.load(Ordering::SeqCst)).for_each(|wire| self.flush(wire));
     }
 
     /// Reads what has come over a connection: a good deal of it at most.
     pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) {
         for _ in 0..READS {
-            match reader.fill(&wire.socket) {
-                Came::Nothing => return,
-                Came::End(why) => return self.lose(wire, why),
-                Came::Something(full) => {
-                    let now = self.now();
-                    wire.read.store(now.as_nanos() as u64, Ordering::Relaxed);
-                    // The machine closes the connection of whoever it does not understand.
-                    let fine = self.with(|state| reader.feed(&mut state.machine, now, wire.id)).is_ok();
-                    if !(full && fine) {
-                        return;
-                    }
-                }
+            let came = reader.fill(&wire.socket, false);
+            if !self.take(wire, reader, came) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for something to come over a connection, for a little while, and reads it.
+    pub(crate) fn wait_and_read(&self, wire: &Wire, reader: &mut Reader) {
+        let came = reader.fill(&wire.socket, true);
+        if self.take(wire, reader, came) {
+            self.read(wire, reader);
+        }
+    }
+
+    /// Gives the machine what came. Whether there may be more.
+    fn take(&self, wire: &Wire, reader: &mut Reader, came: Came) -> bool {
+        match came {
+            Came::Nothing => false,
+            Came::End(why) => {
+                self.lose(wire, why);
+                false
+            }
+            Came::Something(full) => {
+                let now = self.now();
+                wire.read.store(now.as_nanos() as u64, Ordering::Relaxed);
+                // The machine closes the connection of whoever it does not understand.
+                let fed = self.with(|state| {
+                    state.now = now;
+                    reader.feed(&mut state.machine, now, wire.id)
+                });
+                full && fed.is_ok()
             }
         }
     }

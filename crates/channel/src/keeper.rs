@@ -74,6 +74,7 @@ impl Keeper {
             for (&sink, seat) in &state.sinks {
                 state.machine.consumed(now, sink, seat.progress.load(Ordering::Relaxed));
             }
+            state.now = now;
             state.machine.tick(now);
             state.let_go(now);
             state.machine.deadline()
@@ -84,7 +85,7 @@ impl Keeper {
 
     /// Writes what has gathered.
     fn gather(&mut self, wires: &[Arc<Wire>]) {
-        let ready = |wire: &&Arc<Wire>| wire.more.load(Ordering::Acquire) && !wire.blocked.load(Ordering::Acquire);
+        let ready = |wire: &&Arc<Wire>| wire.more.load(Ordering::SeqCst) && !wire.blocked.load(Ordering::SeqCst);
         let waiting: Vec<&Arc<Wire>> = wires.iter().filter(ready).collect();
         self.idle = if waiting.is_empty() { self.idle.saturating_add(1) } else { 0 };
         if self.idle == LOOKS {
@@ -104,7 +105,8 @@ impl Keeper {
     fn turn(&mut self, wires: &[Arc<Wire>]) {
         let hub = self.hub.clone();
         let mut seats = self.seats(wires);
-        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| wire.blocked.load(Ordering::Acquire)).collect();
+        let left = |wire: &&Arc<Wire>| wire.blocked.load(Ordering::SeqCst) && !wire.pushed.load(Ordering::SeqCst);
+        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(left).collect();
         let listening = self.resting.is_none_or(|until| until <= Instant::now());
         let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
         if is_busy(wires, hub.now()) {
@@ -144,7 +146,7 @@ impl Keeper {
             }
         }
         for (wire, came) in blocked.iter().zip(writable) {
-            if came.write || came.ended {
+            if (came.write || came.ended) && !wire.pushed.load(Ordering::SeqCst) {
                 hub.flush(wire);
             }
         }
@@ -158,10 +160,7 @@ impl Keeper {
     /// The connections that no thread of the application reads.
     fn seats<'w>(&self, wires: &'w [Arc<Wire>]) -> Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)> {
         let now = self.hub.now();
-        let free = |wire: &&Arc<Wire>| match wire.attended.load(Ordering::Relaxed) {
-            0 => true,
-            attended => Duration::from_nanos(attended) + UNATTENDED <= now,
-        };
+        let free = |wire: &&Arc<Wire>| !wire.attendance.is_recent(now, UNATTENDED);
         let seats = wires.iter().filter(free).filter_map(|wire| Some((wire, wire.reader.try_lock().ok()?)));
         seats.inspect(|(wire, _)| wire.kept.store(true, Ordering::Release)).collect()
     }

@@ -321,11 +321,11 @@ impl End {
         let deadline = patience.map(|patience| Instant::now() + patience);
         let hub = self.life.hub.clone();
         let bell = self.bell.clone();
-        let came = hub.drive(&bell, deadline, |state| {
+        let came = hub.drive_with(&bell, deadline, |state| {
             if !state.machine.has_sink(self.key) {
-                return Some(Err(closed()));
+                return (Some(Err(closed())), false);
             }
-            self.take(state).then_some(Ok(()))
+            (self.take(state).then_some(Ok(())), state.machine.is_remote(self.key))
         })?;
         came.transpose().map(|came| came.is_some())
     }
@@ -358,7 +358,7 @@ impl End {
     fn take(&mut self, state: &mut State) -> bool {
         self.next = 0;
         self.progress.store(0, Ordering::Relaxed);
-        state.machine.take(self.life.hub.now(), self.key, &mut self.batch)
+        state.machine.take(state.now, self.key, &mut self.batch)
     }
 
     /// The next item, which is handed out by this.

@@ -5,10 +5,14 @@
 
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How long [`Socket::wait_and_read`] waits.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The most slices that every system takes in one call.
 pub(crate) const MOST_SLICES: usize = 1024;
@@ -38,6 +42,9 @@ impl Socket {
         // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
         #[cfg(target_vendor = "apple")]
         let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
+        // For `wait_and_read`; without them, that does not wait, or waits for longer.
+        let _ = rustix::io::ioctl_fionbio(&descriptor, false);
+        let _ = sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE));
         Socket { descriptor, peer: peer.to_string().into() }
     }
 
@@ -66,6 +73,19 @@ impl Socket {
         match came {
             Ok(0) => Ok(Moved::Closed),
             came => self.moved(came, "reading from"),
+        }
+    }
+
+    /// Reads what has come; if nothing has, what comes within [`PATIENCE`].
+    ///
+    /// # Errors
+    /// As [`read`](Socket::read).
+    pub(crate) fn wait_and_read(&self, place: &mut [u8]) -> Result<Moved> {
+        match rustix::net::recv(self, &mut *place, RecvFlags::empty()) {
+            Ok((0, _)) => Ok(Moved::Closed),
+            // A signal is for the caller to look around, as the end of the time is.
+            Err(Errno::INTR) => Ok(Moved::Blocked),
+            came => self.moved(came.map(|(came, _)| came), "reading from"),
         }
     }
 

@@ -195,6 +195,7 @@ impl End {
             let now = hub.now();
             let mut effects = Effects::default();
             let mut state = hub.lock();
+            state.now = now;
             let submitted = state.machine.submit(hub.wall(now), self.key, format, draft);
             hub.collect(&mut state, &mut effects, Some(now));
             drop(state);

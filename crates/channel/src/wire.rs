@@ -7,7 +7,7 @@ use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, Time};
 use portable_atomic::AtomicU64;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is read at once, at most.
 const INPUT: usize = 256 << 10;
@@ -29,10 +29,12 @@ pub(crate) struct Wire {
     pub(crate) more: AtomicBool,
     /// The socket takes no more now: written on when it is ready.
     pub(crate) blocked: AtomicBool,
+    /// A thread that waits writes it when it is ready.
+    pub(crate) pushed: AtomicBool,
     /// Whether it is the keeper that reads.
     pub(crate) kept: AtomicBool,
-    /// When a thread that waits last read it, or wanted to; 0 if none has.
-    pub(crate) attended: AtomicU64,
+    /// Threads that wait, and read it or want to.
+    pub(crate) attendance: Attendance,
     /// When it was last written, and last read, in nanoseconds of the node's clock.
     pub(crate) wrote: AtomicU64,
     pub(crate) read: AtomicU64,
@@ -56,6 +58,32 @@ pub(crate) enum Came {
     End(Option<Error>),
 }
 
+/// How the keeper knows whether threads of the application read a connection, without their telling the time.
+#[derive(Default)]
+pub(crate) struct Attendance {
+    turns: AtomicU64,
+    /// What the keeper has seen of it, and when that was new to it, in nanoseconds.
+    seen: AtomicU64,
+    since: AtomicU64,
+}
+
+impl Attendance {
+    /// A thread has read it, or wanted to.
+    #[inline]
+    pub(crate) fn note(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether one has of late. For the keeper alone.
+    pub(crate) fn is_recent(&self, now: Time, span: Time) -> bool {
+        let turns = self.turns.load(Ordering::Relaxed);
+        if self.seen.swap(turns, Ordering::Relaxed) != turns {
+            self.since.store(now.as_nanos() as u64, Ordering::Relaxed);
+        }
+        turns > 0 && Time::from_nanos(self.since.load(Ordering::Relaxed)) + span > now
+    }
+}
+
 impl Wire {
     pub(crate) fn new(id: ConnId, socket: Socket) -> Wire {
         Wire {
@@ -65,8 +93,9 @@ impl Wire {
             writer: Mutex::new(Unwritten::default()),
             more: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
+            pushed: AtomicBool::new(false),
             kept: AtomicBool::new(false),
-            attended: AtomicU64::new(0),
+            attendance: Attendance::default(),
             wrote: AtomicU64::new(0),
             read: AtomicU64::new(0),
         }
@@ -74,8 +103,8 @@ impl Wire {
 }
 
 impl Reader {
-    /// Reads once, without waiting.
-    pub(crate) fn fill(&mut self, socket: &Socket) -> Came {
+    /// Reads once: what is there, or if it shall wait, what comes within a little while.
+    pub(crate) fn fill(&mut self, socket: &Socket, wait: bool) -> Came {
         if self.input.is_empty() {
             self.input.resize(FIRST);
         }
@@ -89,6 +118,7 @@ impl Reader {
                 *got += direct;
                 (moved, direct, to - from + behind)
             }
+            None if wait => (socket.wait_and_read(rest), 0, rest.len()),
             None => (socket.read(rest, &mut []), 0, rest.len()),
         };
         match moved {

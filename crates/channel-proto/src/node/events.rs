@@ -169,6 +169,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.sources.get(key.0 as usize).is_some_and(|source| source.waits)
     }
 
+    /// Whether a sink has sources, and all of them are at other nodes.
+    pub fn is_remote(&self, key: SinkKey) -> bool {
+        let Some(sink) = self.sinks.get(key.0 as usize) else { return false };
+        let over_link = |&at: &usize| matches!(self.receivings[at].from, From::Link(..));
+        !sink.receivings.is_empty() && sink.receivings.iter().all(over_link)
+    }
+
     /// Whether something has come for a sink.
     pub fn has_come(&self, key: SinkKey) -> bool {
         self.sinks.get(key.0 as usize).is_some_and(|sink| !sink.inbox.is_empty())
