@@ -75,6 +75,11 @@ fn refusal(choices: [u8; CHOICES], said: impl IntoIterator<Item = Vec<u8>>) -> O
     frames(&[&choices[..], &said].concat()).refusal
 }
 
+/// The number of a subscription to the first source that a stranger offers.
+fn number_of_first() -> u32 {
+    (0..20).find(|&number| refusal(PLAIN, [offer(0), started(number, 0)]).is_none()).expect("a subscription")
+}
+
 #[test]
 fn who_asks_is_answered_as_long_as_it_reads() {
     let asking: [fn(u32) -> Vec<u8>; 3] = [|_| ask(), open, |number| unsubscribe(number, 0)];
@@ -99,8 +104,7 @@ fn sources_and_subscriptions_are_counted() {
 
 #[test]
 fn more_events_than_the_window_are_refused() {
-    let of = |number| refusal(PLAIN, [offer(0), started(number, 0)]);
-    let number = (0..20).find(|&number| of(number).is_none()).expect("a subscription");
+    let number = number_of_first();
     let said = |count| [offer(0), started(number, 5), events(number, count)];
     assert_eq!(refusal(LAZY, said(WINDOW)), None);
     assert_eq!(refusal(LAZY, said(WINDOW + 1)), Some(Code::Frame));
@@ -117,11 +121,24 @@ fn more_events_than_the_window_are_refused() {
 }
 
 #[test]
+fn more_news_than_a_sink_takes_are_refused() {
+    let gap = |number, first: u64| {
+        frame(28, 0, number, &[&first.to_le_bytes(), &1u64.to_le_bytes(), &[1 + first as u8 % 2, 0]])
+    };
+    let number = number_of_first();
+    let gaps =
+        |count| [offer(0), started(number, 0)].into_iter().chain((0..count).map(move |first| gap(number, first)));
+    assert_eq!(refusal(PLAIN, gaps(200_000)), None);
+    assert_eq!(refusal(LAZY, gaps(20_000)), None);
+    assert_eq!(refusal(LAZY, gaps(200_000)), Some(Code::Frame));
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     // More was taken than was sent.
     assert_eq!(refusal(PLAIN, [subscribe(7, 0, 9), unsubscribe(7, 99)]), Some(Code::Frame));
     // Numbers that cannot be counted on from.
-    let number = (0..20).find(|&number| refusal(PLAIN, [offer(0), started(number, 0)]).is_none()).expect("one");
+    let number = number_of_first();
     let said = |next| [offer(0), started(number, next), events(number, 5)];
     assert_eq!(refusal(PLAIN, said(1 << 63)), None);
     assert_eq!(refusal(PLAIN, said((1 << 63) + 1)), Some(Code::Frame));

@@ -169,7 +169,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 if receiving.stage == Stage::Asked {
                     (receiving.stage, receiving.expected) = (Stage::Running, next);
                     let (sink, source) = (receiving.sink, receiving.source);
-                    self.tell(sink, Item::Joined(source, node));
+                    self.tell(Some(link), sink, Item::Joined(source, node));
                 }
             }
             Control::End { subscription, next, is_answer } => {

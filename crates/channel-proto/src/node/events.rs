@@ -188,6 +188,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         sink.done = 0;
         sink.runs.clear();
         let came = sink.inbox.take(batch);
+        sink.news.clear();
         sink.woken = came;
         sink.runs.extend(batch.runs.iter().copied());
         came

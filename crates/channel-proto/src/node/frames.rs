@@ -132,13 +132,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Some(Kind::Begin) => self.begin_long(link, header, fields.u64()?),
             Some(Kind::Gap) => {
+                self.expect_moderation(link)?;
                 let (first, count, cause) = (fields.u64()?, fields.u64()?, Cause::of(fields.u16()?));
                 self.lost(link, header.subscription, Gap { first, count, cause })
             }
             Some(Kind::Ack) => self.acknowledged(link, &mut fields),
             Some(_) => match Control::parse(header, payload)? {
                 Some(control) => {
-                    self.expect_reader(link)?;
+                    self.expect_moderation(link)?;
                     self.control(now, link, control)
                 }
                 None => Ok(()),
@@ -146,9 +147,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    /// Refuses to answer somebody who does not read the answers.
-    fn expect_reader(&self, link: LinkKey) -> Result<()> {
-        let unread = self.links[link.0 as usize].outbox.length();
+    /// Refuses to answer somebody who does not read the answers, and to hear from somebody who tells too much.
+    fn expect_moderation(&self, link: LinkKey) -> Result<()> {
+        let link = &self.links[link.0 as usize];
+        if link.too_much_news {
+            let error = Error::new(Code::Frame).at("sink");
+            return Err(error.expected("fewer gaps, and fewer sources that come and go, than it takes"));
+        }
+        let unread = link.outbox.length();
         if unread <= UNREAD {
             return Ok(());
         }
@@ -174,7 +180,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         expect_running(receiving.stage, receiving.long.is_some())?;
         receiving.lose(gap)?;
         let (sink, source) = (receiving.sink, receiving.source);
-        self.tell(sink, Item::Gap(source, gap));
+        self.tell(Some(link), sink, Item::Gap(source, gap));
         Ok(())
     }
 

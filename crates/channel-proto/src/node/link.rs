@@ -35,6 +35,8 @@ pub(super) struct Link<B> {
     pub(super) formats: Formats,
     /// From where times count that come.
     pub(super) time: u64,
+    /// Whether it has told a sink of this node so much besides events that nothing more is taken from it.
+    pub(super) too_much_news: bool,
     /// A fragment of which a part has come.
     pub(super) part: Option<Part>,
     /// Subscriptions of the other's sinks, by number: the places of their sendings.
@@ -84,6 +86,7 @@ impl<B: Body> Link<B> {
             announced: Announced::Nothing,
             formats: Formats::default(),
             time: 0,
+            too_much_news: false,
             part: None,
             sendings: BTreeMap::new(),
             ready: VecDeque::new(),

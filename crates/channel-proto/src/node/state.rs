@@ -7,7 +7,7 @@ use crate::hello::Hello;
 use crate::inbox::{Inbox, Known, Run};
 use crate::report::{Report, SinkLedger};
 use isoform_core::{Error, Result};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A connection: first in its handshake, then a link's.
 pub(super) struct Connection {
@@ -130,6 +130,8 @@ pub(super) struct Sink<B, S> {
     /// Whether the application knows that something has come.
     pub(super) woken: bool,
     pub(super) receivings: Vec<usize>,
+    /// What links have told it, besides events, since it last took something: bytes of memory.
+    pub(super) news: HashMap<LinkKey, usize>,
     /// What subscriptions that have ended had received and lost.
     pub(super) past: (u64, u64),
 }

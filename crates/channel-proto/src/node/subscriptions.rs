@@ -12,7 +12,7 @@ use crate::memory::{Body, Storage};
 use crate::receiving::{Count, From, Receiving, Stage};
 use crate::sending::{Sending, Terms, To};
 use isoform_core::{Code, Error, Plan, Result};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// A sink for the events of all sources of a channel.
@@ -34,6 +34,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             done: 0,
             woken: false,
             receivings: Vec::new(),
+            news: HashMap::new(),
             past: (0, 0),
         });
         self.channels[at].sinks.push(sink);
@@ -70,8 +71,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         };
         let refused = plan.err().or_else(|| self.too_many_subscriptions(origin));
         if let Some(error) = refused {
-            self.sinks[at].inbox.tell(Item::Refused(source, error.clone()));
-            self.wake(SinkKey(at as u32));
+            self.tell(link_of(origin), SinkKey(at as u32), Item::Refused(source, error.clone()));
             match origin {
                 Origin::Link(link, number) => {
                     let (code, text) = (error.code() as u16, error.to_string());
@@ -284,14 +284,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn source_left(&mut self, now: Time, at: usize, next: u64, cause: Cause) {
         let receiving = &mut self.receivings[at];
         let (sink, source, was) = (receiving.sink, receiving.source, receiving.stage);
+        let link = if let From::Link(link, _) = receiving.from { Some(link) } else { None };
         receiving.stage = Stage::Ended;
         receiving.long = None;
         let gap = receiving.until(next, cause).filter(|_| was == Stage::Running);
         if let Some(gap) = gap {
-            self.tell(sink, Item::Gap(source, gap));
+            self.tell(link, sink, Item::Gap(source, gap));
         }
         if was == Stage::Running {
-            self.tell(sink, Item::Left(source));
+            self.tell(link, sink, Item::Left(source));
         }
         if self.receivings[at].is_drained() {
             self.unsubscribe(now, at);
@@ -355,9 +356,33 @@ impl<B: Body, S: Storage> Node<B, S> {
         })
     }
 
-    pub(super) fn tell(&mut self, sink: SinkKey, item: Item) {
+    /// Tells a sink something that is no event, and for which there is no window: so it is counted against the link that
+    /// it came over.
+    pub(super) fn tell(&mut self, from: Option<LinkKey>, sink: SinkKey, item: Item) {
         let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
+        if let Some(link) = from {
+            let news = entry.news.entry(link).or_default();
+            *news += news_of(&item);
+            if *news > NEWS
+                && let Some(link) = self.links.get_mut(link.0 as usize)
+            {
+                link.too_much_news = true;
+            }
+        }
         entry.inbox.tell(item);
         self.wake(sink);
     }
+}
+
+/// How much one link may tell a sink that takes nothing, besides events, in bytes of memory.
+const NEWS: usize = 4 << 20;
+
+/// About what it takes to keep an item.
+fn news_of(item: &Item) -> usize {
+    let text = if let Item::Refused(_, error) = item { error.expectation().len() + error.actual().len() } else { 0 };
+    size_of::<Item>() + text
+}
+
+fn link_of(origin: Origin) -> Option<LinkKey> {
+    if let Origin::Link(link, _) = origin { Some(link) } else { None }
 }
