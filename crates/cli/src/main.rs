@@ -9,6 +9,7 @@ mod format;
 mod layout;
 mod open;
 mod output;
+mod show;
 mod source;
 
 use args::{Arguments, Command};

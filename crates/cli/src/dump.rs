@@ -1,16 +1,13 @@
-//! `isoform dump`: the records of a stream. What they look like is in `show`.
-
-mod columns;
-mod show;
+//! `isoform dump`: the records of a stream. What they look like is in [`crate::show`].
 
 use crate::args;
 use crate::failure::Failure;
 use crate::open::{Choice, Content, Input, open};
 use crate::output::{Output, plural};
+use crate::show::Show;
 use isoform::message::HEADER;
 use isoform::stream::Reader;
 use isoform::{Class, Code, Error, Token};
-use show::Show;
 use std::collections::HashSet;
 use std::io;
 use std::time::Duration;

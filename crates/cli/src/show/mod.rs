@@ -1,8 +1,10 @@
 //! Records for the eye - a line for each field, or a row for each record - and as JSON.
 
-use super::columns::{Columns, Head};
+mod columns;
+
 use crate::args::Style;
 use crate::output::{Cell, Output, Tone, cell, toned, widen};
+use columns::{Columns, Head};
 use isoform::text::json;
 use isoform::{Error, Format, View};
 use std::fmt::{self, Arguments};
@@ -16,7 +18,7 @@ const CELL: usize = 24;
 const ROWS: usize = 100;
 
 /// Shows records, one after another.
-pub(super) struct Show {
+pub(crate) struct Show {
     style: Style,
     /// Only the fields at these paths, if there are any.
     paths: Vec<String>,
@@ -32,12 +34,12 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn new(style: Style, paths: Vec<String>, output: Output) -> Show {
+    pub(crate) fn new(style: Style, paths: Vec<String>, output: Output) -> Show {
         Show { style, paths, output, latest: None, rows: Vec::new(), headed: false, begun: false }
     }
 
     /// Shows a record. The outer failure is one to write, the inner one is of the record.
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         format: &Format,
         view: View<'_>,
@@ -71,7 +73,7 @@ impl Show {
     }
 
     /// Writes what is waiting to be put in columns with more.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.flush_rows()?;
         self.output.flush()
     }
