@@ -248,13 +248,11 @@ impl Hub {
                         }
                         break;
                     }
-                    Ok(Moved::Closed) => {
-                        drop(writer);
-                        return self.lose(wire, None);
-                    }
-                    Err(error) => {
-                        drop(writer);
-                        return self.lose(wire, Some(error));
+                    // Who reads learns why: the last words of the other node may still be there to read.
+                    Ok(Moved::Closed) | Err(_) => {
+                        wire.blocked.store(false, Ordering::Release);
+                        wire.socket.end_writing();
+                        break;
                     }
                 }
             }

@@ -118,6 +118,11 @@ impl Socket {
         // It fails if the other side was first.
         _ = rustix::net::shutdown(self, Shutdown::Both);
     }
+
+    /// The same, as far as writing goes: what has come can still be read.
+    pub(crate) fn end_writing(&self) {
+        _ = rustix::net::shutdown(self, Shutdown::Write);
+    }
 }
 
 impl AsFd for Socket {
