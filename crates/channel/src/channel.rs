@@ -9,7 +9,7 @@ use crate::sink::{Sink, SinkOptions, Views};
 use crate::source::{MessageSource, Source};
 use crate::{Event, Info};
 use isoform::{Code, Error, Format, Record, Result};
-use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity};
+use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity, NodeId};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,6 +74,19 @@ impl Channel {
     /// Its type; `None` if it takes any records.
     pub fn format(&self) -> Option<Format> {
         self.life.hub.lock().machine.info(self.key)?.format
+    }
+
+    /// The nodes that have the channel open: this one, then the others.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// let node = Node::new()?;
+    /// assert_eq!(node.create_untyped("ticks")?.members().len(), 1);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn members(&self) -> Vec<NodeId> {
+        let info = self.life.hub.lock().machine.info(self.key);
+        info.map_or(Vec::new(), |info| info.members.iter().map(|member| member.node).collect())
     }
 
     /// A source of records of this type.

@@ -1,5 +1,9 @@
 //! The command line: what can be asked, and the help that explains it.
 
+mod channel;
+
+pub(crate) use channel::{Channel, Echo, Info, Policy, Publish};
+
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -11,7 +15,8 @@ use std::io::Write;
 #[derive(Parser)]
 #[command(name = "isoform", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
-A SOURCE is a stream of records, a text file of record shapes, or - for standard input: see `isoform help sources`.
+A SOURCE is a stream of records, a text file of record shapes, - for standard input, or a channel: see
+`isoform help sources`.
 
 Exit status: 0 done; 1 the data or the comparison failed; 2 the command line is wrong, or a source cannot be opened.")]
 pub(crate) struct Arguments {
@@ -23,6 +28,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Demo(Demo),
     Dump(Dump),
+    #[command(flatten)]
+    Channel(Channel),
     Format(Format),
     Explain(Explain),
     Layout(Layout),
@@ -106,7 +113,13 @@ impl Dump {
     }
 
     pub(crate) fn style(&self) -> Style {
-        match (self.json, self.table) {
+        Style::of(self.json, self.table)
+    }
+}
+
+impl Style {
+    fn of(json: bool, table: bool) -> Style {
+        match (json, table) {
             (true, _) => Style::Json,
             (_, true) => Style::Table,
             _ => Style::Plain,
@@ -217,6 +230,12 @@ const SOURCES: &str = r#"How to name what a command reads:
                     track.shape@s390x; `isoform layout` lists the machines
   PATH#NAME@LAYOUT  both
 
+  iso://HOST:PORT/CHANNEL[/IDENTITY]
+                    a channel, asked for at one of its members: for `echo`, its
+                    events; for `format` and `explain`, its type
+  iso+unix:///PATH/CHANNEL[/IDENTITY]
+                    the same, where the member listens at a Unix socket
+
 A file whose own name has # or @ in it is found as it is.
 
 A stream is messages one after another, each format described before its first
@@ -245,7 +264,6 @@ A type is one of these, or the name of a record declared above:
 Further kinds of sources are understood, and not yet opened by this version:
 
   token:HEX                a format known to a format service
-  iso://HOST:PORT/CHANNEL  what is published on a channel
   elf:FILE#STRUCT          a struct, from a program's debug information
   xsd:URL#TYPE             a type of an XML Schema document"#;
 

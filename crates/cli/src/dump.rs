@@ -3,37 +3,38 @@
 use crate::args;
 use crate::failure::Failure;
 use crate::open::{Choice, Content, Input, open};
-use crate::output::{Output, plural};
-use crate::show::Show;
+use crate::output::Output;
+use crate::show::{Show, Unshown};
 use isoform::message::HEADER;
 use isoform::stream::Reader;
 use isoform::{Class, Code, Error, Token};
-use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
 /// How often a file that is followed is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many messages that cannot be shown are told of one by one.
-const TOLD: u64 = 10;
 
 pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Failure> {
     let opened = open(&arguments.source, arguments.limits(), output)?;
-    let Content::Stream(mut reader) = opened.content else {
-        let failure = Failure::usage(format!("{} holds shapes, not records", opened.name));
-        return Err(failure.hint("`isoform format` shows shapes"));
+    let mut reader = match opened.content {
+        Content::Stream(reader) => reader,
+        Content::Shape(_) => {
+            let failure = Failure::usage(format!("{} holds shapes, not records", opened.name));
+            return Err(failure.hint("`isoform format` shows shapes"));
+        }
+        Content::Type(_) => {
+            let failure = Failure::usage(format!("{} is a channel, not a stream", opened.name));
+            return Err(failure.hint("`isoform echo` shows the events of channels"));
+        }
     };
     let follow = arguments.follow && reader.inner().may_grow();
     let mut dump = Dump {
+        unshown: Unshown::new(&opened.name, "message", "cannot be shown"),
         name: opened.name,
         choice: opened.choice,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
         messages: 0,
         shown: 0,
-        failed: 0,
-        told: 0,
-        fieldless: HashSet::new(),
-        status: 0,
     };
     while arguments.count.is_none_or(|count| dump.shown < count) {
         match dump.message(&mut reader) {
@@ -70,12 +71,7 @@ struct Dump {
     show: Show,
     messages: u64,
     shown: u64,
-    /// Messages that could not be shown, and those of them that were told of.
-    failed: u64,
-    told: u64,
-    /// Formats that lack a field that was asked for.
-    fieldless: HashSet<Token>,
-    status: u8,
+    unshown: Unshown,
 }
 
 /// Why a message was not shown.
@@ -101,7 +97,7 @@ impl Dump {
         let shown = match message.view() {
             Ok(view) => {
                 let about = format_args!("message {} at byte {position}", self.messages);
-                self.show.record(&format, view, about)?
+                self.show.record(&format, view, about, None)?
             }
             Err(error) => Err(error),
         };
@@ -124,30 +120,15 @@ impl Dump {
         Ok(())
     }
 
-    /// Tells of a message that cannot be shown, and goes on. That a format has not what was asked for is told once.
+    /// Tells of a message that cannot be shown, and goes on.
     fn tell(&mut self, error: Error, position: u64, format: Option<Token>) {
-        self.status = self.status.max(if error.class() == Class::Usage { 2 } else { 1 });
-        self.failed += 1;
-        let known = error.class() == Class::Usage && format.is_some_and(|format| !self.fieldless.insert(format));
-        if self.told == TOLD || known {
-            return;
-        }
-        self.told += 1;
         let _ = self.show.flush(); // in the order in which things happened; a failure to write comes again
-        let about = format!("{}: message {} at byte {position}", self.name, self.messages);
-        let _ = Failure::from(error).about(&about).report();
+        self.unshown.tell(error, format_args!("message {} at byte {position}", self.messages), format);
     }
 
     fn end(mut self) -> Result<(), Failure> {
         self.show.flush()?;
-        match self.failed - self.told {
-            0 if self.failed == 0 => Ok(()),
-            0 => Err(Failure::Shown { status: self.status }),
-            more => {
-                let message = format!("{}: {} more cannot be shown", self.name, plural(more as usize, "message"));
-                Err(Failure::Told { message, hint: None, status: self.status })
-            }
-        }
+        self.unshown.end()
     }
 }
 

@@ -51,12 +51,19 @@ impl Failure {
             Failure::Shown { status } => return ExitCode::from(status),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        eprintln!("isoform: {}", printable(&message));
-        if let Some(hint) = hint {
-            eprintln!("  hint: {}", printable(&hint));
-        }
+        let hint = hint.map_or(String::new(), |hint| format!("  hint: {}\n", printable(&hint)));
+        // In one piece, as other processes may have something to say, too.
+        let lines = format!("isoform: {}\n{hint}", printable(&message));
+        eprint!("{lines}");
         ExitCode::from(status)
     }
+}
+
+/// Tells the user something that is no failure, where it does not mix with the output.
+#[allow(clippy::print_stderr, reason = "the output is for records")]
+pub(crate) fn notice(text: &str) {
+    let line = format!("-- {}\n", printable(text));
+    eprint!("{line}");
 }
 
 /// What is quoted in an error comes from anywhere: none of it reaches the terminal as a command, or fills the screen.

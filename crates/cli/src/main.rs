@@ -1,6 +1,7 @@
 //! The `isoform` command. This file reads the command line and reports failures; each subcommand has a file of its own.
 
 mod args;
+mod channel;
 mod demo;
 mod dump;
 mod explain;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, output),
+        Command::Channel(command) => channel::run(&command, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Format(arguments) => format::run(&arguments, output),
         Command::Explain(arguments) => explain::run(&arguments, output),

@@ -1,5 +1,6 @@
 //! Opening a source: bytes that are a stream or the text of shapes, and the formats in them.
 
+use crate::channel;
 use crate::failure::{Failure, reason};
 use crate::output::Output;
 use crate::source::{Bytes, Source};
@@ -8,7 +9,7 @@ use isoform::stream::Reader;
 use isoform::{Element, Format, Layout, Limits, Structure, Token};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// What a message begins with, and no text.
@@ -36,22 +37,26 @@ pub(crate) struct Choice(Option<String>);
 pub(crate) enum Content {
     Stream(Box<Reader<Input>>),
     Shape(Shape),
+    /// The type of a channel.
+    Type(Box<Format>),
 }
 
 /// Opens a source. Output that was written before is shown before waiting for more input.
 pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened, Failure> {
     let bytes = match Source::parse(text, Path::exists)? {
         Source::Bytes(bytes) => bytes,
+        Source::Channel(id) => {
+            let content = Content::Type(channel::format_of(&id)?.into());
+            return Ok(Opened { name: id, content, choice: Choice(None), layout: None });
+        }
         Source::Later(kind) => {
             let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
-            return Err(failure.hint("files and standard input can be read: see `isoform help sources`"));
+            return Err(failure.hint("`isoform help sources` has what can be opened"));
         }
     };
     let Bytes { path, format: choice, layout } = bytes;
-    let name = path.as_ref().map_or("standard input".to_string(), |path| path.display().to_string());
-    let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
-    let mut input = Input::open(path.as_deref(), output.clone()).map_err(cannot)?;
-    let content = match input.first_byte().map_err(cannot)? {
+    let (name, mut input, first) = open_input(path.as_deref(), output)?;
+    let content = match first {
         Some(first) if first != MAGIC => {
             let shape = input.text().and_then(|text| match begins_like_shapes(&text) {
                 true => Ok(Shape::parse(&text)?),
@@ -62,6 +67,34 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         _ => Content::Stream(Box::new(Reader::within(input, limits))),
     };
     Ok(Opened { name, content, choice: Choice(choice), layout })
+}
+
+/// Records to be published: a stream, or text with one in a line.
+pub(crate) enum Records {
+    Stream(Box<Reader<Input>>),
+    Lines(BufReader<Input>),
+}
+
+/// Opens what holds records, and returns what to call it in messages, too.
+pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Result<(String, Records), Failure> {
+    let Source::Bytes(Bytes { path, format: None, layout: None }) = Source::parse(text, Path::exists)? else {
+        return Err(Failure::usage(format!("{text:?} is no file")).hint("records are read from files and from -"));
+    };
+    let (name, input, first) = open_input(path.as_deref(), output)?;
+    let records = match first {
+        Some(MAGIC) => Records::Stream(Box::new(Reader::within(input, limits))),
+        _ => Records::Lines(BufReader::new(input)),
+    };
+    Ok((name, records))
+}
+
+/// Opens a file or standard input, and returns what to call it, and the first byte.
+fn open_input(path: Option<&Path>, output: &Output) -> Result<(String, Input, Option<u8>), Failure> {
+    let name = path.map_or("standard input".to_string(), |path| path.display().to_string());
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
+    let mut input = Input::open(path, output.clone()).map_err(cannot)?;
+    let first = input.first_byte().map_err(cannot)?;
+    Ok((name, input, first))
 }
 
 /// Whether a text has at its beginning what a text of shapes has there; one with nothing in it but comments passes.
@@ -94,6 +127,7 @@ impl Opened {
             (Content::Shape(shape), layout) => {
                 Some(self.laid_out(shape, layout.as_ref().unwrap_or(&Layout::NATIVE))?.into())
             }
+            (Content::Type(format), _) => Some([(**format).clone()].into()),
             (Content::Stream(_), None) => None,
             (Content::Stream(_), Some(_)) => {
                 let failure = Failure::usage(format!("{} is a stream, whose formats are laid out already", self.name));

@@ -13,6 +13,8 @@ const STANDARD_INPUT: &str = "/dev/stdin";
 pub(crate) enum Source {
     /// A file or standard input, with what is chosen of it.
     Bytes(Bytes),
+    /// A channel, by its id.
+    Channel(String),
     /// A kind of source that this version cannot open.
     Later(&'static str),
 }
@@ -36,6 +38,11 @@ pub(crate) fn not_an_option(argument: OsString) -> OsString {
     }
 }
 
+/// Whether this means a channel. The rest of its id is understood where it is opened.
+pub(crate) fn is_channel(text: &str) -> bool {
+    ["iso://", "iso+unix://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
 impl Source {
     /// Reads a source's name. `exists` tells whether there is a file of a name, for names that have # or @ in them.
     pub(crate) fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Source, Failure> {
@@ -46,16 +53,8 @@ impl Source {
                 Err(_) => malformed("token:HEX, with 32 hexadecimal digits"),
             };
         }
-        if let Some(rest) = text.strip_prefix("iso://") {
-            let parts = rest.split_once('/').and_then(|(peer, channel)| Some((peer.rsplit_once(':')?, channel)));
-            return match parts {
-                Some(((host, port), channel))
-                    if !host.is_empty() && port.parse::<u16>().is_ok() && !channel.is_empty() =>
-                {
-                    Ok(Source::Later("a channel"))
-                }
-                _ => malformed("iso://HOST:PORT/CHANNEL"),
-            };
+        if is_channel(text) {
+            return Ok(Source::Channel(text.into()));
         }
         for (scheme, form, kind) in
             [("elf:", "elf:FILE#STRUCT", "debug information"), ("xsd:", "xsd:URL#TYPE", "an XML Schema document")]
@@ -136,9 +135,10 @@ mod tests {
         assert_eq!(parse("user@host/file"), bytes(Some("user@host/file"), None, None));
         assert_eq!(parse("odd#name@s390x"), bytes(Some("odd#name@s390x"), None, None));
         assert_eq!(parse("odd#name@s390x#T"), bytes(Some("odd#name@s390x"), Some("T"), None));
-        for text in
-            ["token:000102030405060708090a0b0c0d0e0f", "iso://[::1]:80/flow", "elf:a.out#S", "xsd:http://h/x.xsd#T"]
-        {
+        for text in ["iso://[::1]:80/flow", "iso+unix:///tmp/x.sock/flow"] {
+            assert_eq!(parse(text), Ok(Source::Channel(text.into())));
+        }
+        for text in ["token:000102030405060708090a0b0c0d0e0f", "elf:a.out#S", "xsd:http://h/x.xsd#T"] {
             assert!(matches!(parse(text), Ok(Source::Later(_))), "{text}");
         }
     }
@@ -147,8 +147,6 @@ mod tests {
     fn what_is_no_source_says_how_it_should_be() {
         for (text, says) in [
             ("token:12", "token:HEX"),
-            ("iso://host/flow", "iso://HOST:PORT/CHANNEL"),
-            ("iso://host:port/flow", "iso://HOST:PORT/CHANNEL"),
             ("elf:a.out", "elf:FILE#STRUCT"),
             ("xsd:#T", "xsd:URL#TYPE"),
             ("a@vax", "no layout is named \"vax\""),

@@ -42,6 +42,12 @@ impl Columns {
         Columns { widths: vec![0; heads.len()], heads, cells }
     }
 
+    /// Puts columns of other numbers and texts in front.
+    pub(super) fn put_in_front<const N: usize>(&mut self, names: [&str; N]) {
+        self.heads.splice(..0, names.map(|name| Head { name: name.into(), unit: None, side: Side::Right }));
+        self.widths.splice(..0, [0; N]);
+    }
+
     /// Leaves out the last columns, as far as there is no room for them.
     pub(super) fn fit(&mut self, room: Option<usize>) {
         let mut end = 0;

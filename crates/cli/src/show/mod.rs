@@ -1,6 +1,9 @@
 //! Records for the eye - a line for each field, or a row for each record - and as JSON.
 
 mod columns;
+mod unshown;
+
+pub(crate) use unshown::Unshown;
 
 use crate::args::Style;
 use crate::output::{Cell, Output, Tone, cell, toned, widen};
@@ -16,6 +19,13 @@ const LINE: usize = 60;
 const CELL: usize = 24;
 /// So many rows are put in columns at once, if they come fast enough.
 const ROWS: usize = 100;
+
+/// From whom and when an event is.
+pub(crate) struct Stamp {
+    pub(crate) source: u32,
+    pub(crate) sequence: u64,
+    pub(crate) time: String,
+}
 
 /// Shows records, one after another.
 pub(crate) struct Show {
@@ -38,15 +48,17 @@ impl Show {
         Show { style, paths, output, latest: None, rows: Vec::new(), headed: false, begun: false }
     }
 
-    /// Shows a record. The outer failure is one to write, the inner one is of the record.
+    /// Shows a record, and its stamp if one is given; `about` is said where each record has a head. The outer failure
+    /// is one to write, the inner one is of the record.
     pub(crate) fn record(
         &mut self,
         format: &Format,
         view: View<'_>,
         about: Arguments<'_>,
+        stamp: Option<Stamp>,
     ) -> io::Result<Result<(), Error>> {
         if self.style == Style::Json {
-            return self.json(view);
+            return self.json(view, stamp);
         }
         let new = match &self.latest {
             Some((latest, _)) if latest == format => None,
@@ -55,12 +67,20 @@ impl Show {
         let Some(columns) = new.as_ref().or(self.latest.as_ref().map(|(_, columns)| columns)) else {
             return Ok(Ok(()));
         };
-        let cells = match columns.cells(view) {
+        let mut cells = match columns.cells(view) {
             Ok(cells) => cells,
             Err(error) => return Ok(Err(error)),
         };
-        if let Some(columns) = new {
+        let stamp = stamp.filter(|_| self.style == Style::Table);
+        let stamped = stamp.is_some();
+        if let Some(Stamp { source, sequence, time }) = stamp {
+            cells.splice(..0, [source.to_string(), sequence.to_string(), time]);
+        }
+        if let Some(mut columns) = new {
             self.flush_rows()?;
+            if stamped {
+                columns.put_in_front(["source", "sequence", "time"]);
+            }
             self.latest = Some((format.clone(), columns));
             if self.style == Style::Table {
                 self.head();
@@ -78,14 +98,30 @@ impl Show {
         self.output.flush()
     }
 
-    fn json(&mut self, view: View<'_>) -> io::Result<Result<(), Error>> {
-        if self.paths.is_empty() {
-            return writeln!(self.output, "{}", fmt::from_fn(|f| json::write(view, f))).map(Ok);
+    /// Writes a line that is no record, in its turn.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> io::Result<()> {
+        self.flush_rows()?;
+        writeln!(self.output, "{line}")
+    }
+
+    fn json(&mut self, view: View<'_>, stamp: Option<Stamp>) -> io::Result<Result<(), Error>> {
+        let fields = match self.paths.is_empty() {
+            true => None,
+            false => match json::fields(view, &self.paths) {
+                Ok(fields) => Some(fields),
+                Err(error) => return Ok(Err(error)),
+            },
+        };
+        let end = if stamp.is_some() { "}" } else { "" };
+        if let Some(Stamp { source, sequence, time }) = stamp {
+            let event = format_args!(r#""source":{source},"sequence":{sequence},"time":"{time}""#);
+            write!(self.output, r#"{{"event":{{{event}}},"record":"#)?;
         }
-        match json::fields(view, &self.paths) {
-            Ok(fields) => writeln!(self.output, "{fields}").map(Ok),
-            Err(error) => Ok(Err(error)),
+        match fields {
+            None => write!(self.output, "{}", fmt::from_fn(|f| json::write(view, f)))?,
+            Some(fields) => write!(self.output, "{fields}")?,
         }
+        writeln!(self.output, "{end}").map(Ok)
     }
 
     fn lines(&mut self, cells: &[String], about: Arguments<'_>) -> io::Result<()> {

@@ -33,7 +33,7 @@ name   state  count  points
 north  bad        2  [… 2 records]
 ";
 
-const JSON: &str = "\
+pub(super) const JSON: &str = "\
 {\"id\":1,\"depth\":0.5}
 {\"id\":2,\"depth\":1.0}
 {\"id\":3,\"depth\":1.5}

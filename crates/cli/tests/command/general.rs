@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 #[test]
 fn help_names_every_command_and_teaches() {
     let help = isoform(&["help"]).good();
-    for command in ["demo", "dump", "format", "explain", "layout", "sources", "completions"] {
+    for command in ["demo", "dump", "echo", "pub", "info", "format", "explain", "layout", "sources", "completions"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} in {help}");
         let long = isoform(&["help", command]).good();
         let teaches = long.contains("Example") || command == "sources";
@@ -24,16 +24,23 @@ fn help_names_every_command_and_teaches() {
 fn the_examples_of_the_help_work() {
     let path = std::env::var("PATH").unwrap_or_default();
     let directory = PathBuf::from(env!("CARGO_BIN_EXE_isoform")).parent().unwrap().display().to_string();
-    for subcommand in ["dump", "format", "explain", "layout", "completions"] {
+    for subcommand in ["dump", "echo", "pub", "info", "format", "explain", "layout", "completions"] {
         let help = isoform(&["help", subcommand]).good();
         let examples = help.split_once("\nExample").expect("there are examples").1.lines().skip(1);
         // The simulation of an example with a reader ends with its reader; a cat is as good as a less.
         let script: String = examples.map(|line| format!("{}\n", line.replace("less", "cat > all"))).collect();
         let files = Files::new();
+        // Those of `pub` make for themselves what others go on with.
+        if ["echo", "info"].contains(&subcommand) {
+            files.write("tick.shape", "record Tick\n  count  int\n  value  double\n");
+            files.write("ticks.json", "{\"count\":1}\n".repeat(100));
+        }
         let mut shell = Command::new("sh");
         shell.args(["-ec", &script]).current_dir(files.0.path()).env("HOME", files.0.path());
         let run = Run::of(shell.env("PATH", format!("{directory}:{path}")).output().expect("there is a shell"));
-        assert_eq!((run.status, &*run.errors), (0, ""), "{script}\n{}", run.output);
+        let is_said = |line: &str| line.starts_with("-- ") && ["echo", "pub", "info"].contains(&subcommand);
+        assert!(run.errors.lines().all(is_said), "{script}\n{}", run.errors);
+        assert_eq!(run.status, 0, "{script}\n{}", run.output);
         assert!(!run.output.is_empty() || subcommand == "completions");
     }
 }
@@ -59,7 +66,6 @@ fn a_source_that_cannot_be_opened_has_status_2() {
         ("nowhere.iso", "cannot open nowhere.iso: no such file"),
         (files.0.path().to_str().unwrap(), "directory"),
         ("token:000102030405060708090a0b0c0d0e0f", "cannot read a format by its token yet"),
-        ("iso://localhost:4000/flow", "cannot read a channel yet"),
         ("elf:/bin/ls#stat", "cannot read debug information yet"),
         ("xsd:http://localhost/a.xsd#T", "cannot read an XML Schema document yet"),
         ("token:0001", "token:HEX"),

@@ -1,5 +1,7 @@
 //! The built command as a user meets it: output, errors with hints, exit statuses, pipes.
 
+#[cfg(unix)]
+mod channels;
 mod demonstration;
 mod dumps;
 mod explanations;

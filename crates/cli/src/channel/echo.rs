@@ -1,0 +1,137 @@
+//! `isoform echo`: the events of a channel. What records look like is in [`crate::show`].
+
+use super::stop::{LOOK, Stop};
+use super::time::utc;
+use super::{open, short};
+use crate::args::{self, Style};
+use crate::failure::{Failure, notice};
+use crate::output::Output;
+use crate::show::{Show, Stamp, Unshown};
+use isoform::{Class, Error, Incoming};
+use isoform_channel::{Channel, Event, Policy, SinkOptions, SourceRef};
+use serde_json::{Value, json};
+use std::io;
+
+/// So many bytes wait at a source for a sink that loses the oldest.
+const QUEUE: u64 = 64 << 20;
+
+pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
+    let stop = Stop::new()?;
+    let (_node, channel) = open(&arguments.source, arguments.network.insecure)?;
+    let options = SinkOptions::default().policy(arguments.policy.into()).longest(arguments.max_message);
+    let mut sink = channel.views_with(options.fields(&arguments.fields))?;
+    let mut echo = Echo {
+        source: arguments.source.clone(),
+        stamped: arguments.stamp,
+        lines: arguments.stamp && arguments.style() == Style::Json,
+        show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
+        shown: 0,
+        unshown: Unshown::new(&arguments.source, "event", "cannot be shown"),
+    };
+    while arguments.count.is_none_or(|count| echo.shown < count) && !stop.is_asked() {
+        if let Some(event) = sink.try_recv()? {
+            echo.event(event)?;
+            continue;
+        }
+        echo.show.flush()?;
+        match sink.recv_timeout(LOOK)? {
+            Some(event) => echo.event(event)?,
+            None if is_alone(&channel) => {
+                notice("nobody else is on the channel any more");
+                break;
+            }
+            None => {}
+        }
+    }
+    echo.show.flush()?;
+    echo.unshown.end()
+}
+
+fn is_alone(channel: &Channel) -> bool {
+    channel.members().len() <= 1
+}
+
+/// An echo in progress.
+struct Echo {
+    source: String,
+    stamped: bool,
+    /// What is no event is a line of the output, too.
+    lines: bool,
+    show: Show,
+    shown: u64,
+    unshown: Unshown,
+}
+
+impl Echo {
+    fn event(&mut self, event: Event<Incoming<'_>>) -> Result<(), Failure> {
+        match event {
+            Event::Record { stamp, record } => self.record(stamp, record),
+            Event::Gap(SourceRef(source), gap) => {
+                let (first, count, cause) = (gap.first, gap.count, gap.cause.to_string());
+                let line = json!({"gap": {"source": source, "first": first, "count": count, "cause": cause}});
+                self.tell(line, &format!("source {source}: {gap}"))
+            }
+            Event::Joined(SourceRef(source), node) => {
+                let line = json!({"joined": {"source": source, "node": node.to_string()}});
+                self.tell(line, &format!("source {source} has joined, at node {}", short(node)))
+            }
+            Event::Left(SourceRef(source)) => {
+                self.tell(json!({"left": {"source": source}}), &format!("source {source} has left"))
+            }
+            Event::Refused(SourceRef(source), error) => {
+                let line = json!({"refused": {"source": source, "error": error.to_string()}});
+                self.tell(line, &format!("source {source} is not understood: {error}"))
+            }
+        }
+    }
+
+    fn record(&mut self, stamp: isoform_channel::Stamp, record: Incoming<'_>) -> Result<(), Failure> {
+        let SourceRef(source) = stamp.source;
+        let shown = match record.view() {
+            Ok(view) => {
+                let time = utc(stamp.time());
+                let from = format!("event {} of source {source}", stamp.sequence);
+                let about = if self.stamped { format!("{from} at {time}") } else { from };
+                let stamp = self.stamped.then_some(Stamp { source, sequence: stamp.sequence, time });
+                self.show.record(record.format(), view, format_args!("{about}"), stamp)?
+            }
+            Err(error) => Err(error),
+        };
+        match shown {
+            Ok(()) => self.shown += 1,
+            // Nothing before had the fields that were asked for.
+            Err(error) if error.class() == Class::Usage && self.shown == 0 => return Err(self.request(error)),
+            Err(error) => {
+                self.show.flush()?;
+                let about = format_args!("event {} of source {source}", stamp.sequence);
+                self.unshown.tell(error, about, Some(record.token()));
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, error: Error) -> Failure {
+        let _ = self.show.flush();
+        Failure::from(error).about(&self.source)
+    }
+
+    /// Says what is no event, in its turn.
+    fn tell(&mut self, line: Value, text: &str) -> Result<(), Failure> {
+        if self.lines {
+            return Ok(self.show.line(line)?);
+        }
+        let flushed: io::Result<()> = self.show.flush();
+        notice(text);
+        Ok(flushed?)
+    }
+}
+
+impl From<args::Policy> for Policy {
+    fn from(policy: args::Policy) -> Policy {
+        match policy {
+            args::Policy::Block => Policy::Block,
+            args::Policy::Latest => Policy::Latest,
+            args::Policy::Oldest(events) => Policy::DropOldest { events, bytes: QUEUE },
+        }
+    }
+}

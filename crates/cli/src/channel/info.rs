@@ -1,0 +1,139 @@
+//! `isoform info`: who is on a channel, and what became of the events.
+
+use super::account::{self, Account, numbered};
+use super::{open, short};
+use crate::args;
+use crate::failure::Failure;
+use crate::output::{Output, Tone};
+use isoform::{Format, Token};
+use isoform_channel::{Info, MemberInfo, NodeId, SinkReport, SourceReport};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// How long members may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The time over which rates are taken.
+const MEASURED: Duration = Duration::from_secs(1);
+
+pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Failure> {
+    let (_node, channel) = open(&arguments.channel, arguments.network.insecure)?;
+    let before = counts(&channel.info(PATIENCE)?);
+    let start = Instant::now();
+    std::thread::sleep(MEASURED);
+    let info = channel.info(PATIENCE)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = |node, source: &SourceReport| {
+        let before = before.get(&(node, source.source)).copied().unwrap_or(0);
+        source.submitted.saturating_sub(before) as f64 / seconds
+    };
+    // The first is the one that asks.
+    let members = &info.members[1..];
+    let accounts = accounts(members);
+    match arguments.json {
+        true => writeln!(output, "{}", as_json(&info, members, &accounts, rate))?,
+        false => print(&info, members, &accounts, rate, output)?,
+    }
+    account::check(&accounts)
+}
+
+/// How much each source has submitted.
+fn counts(info: &Info) -> HashMap<(NodeId, u32), u64> {
+    let reports = info.members.iter().filter_map(|member| Some((member.node, member.report.as_ref()?)));
+    let sources = reports.flat_map(|(node, report)| report.sources.iter().map(move |source| (node, source)));
+    sources.map(|(node, source)| ((node, source.source), source.submitted)).collect()
+}
+
+fn accounts(members: &[MemberInfo]) -> Vec<Account> {
+    let mut accounts = Vec::new();
+    for member in members {
+        for source in member.report.iter().flat_map(|report| &report.sources) {
+            accounts.extend(Account::of(&numbered(member.node, source.source), &source.sinks));
+        }
+    }
+    accounts
+}
+
+fn print(
+    info: &Info,
+    members: &[MemberInfo],
+    accounts: &[Account],
+    rate: impl Fn(NodeId, &SourceReport) -> f64,
+    output: &mut Output,
+) -> io::Result<()> {
+    let kind = info.format.as_ref().map_or("any records".into(), |format| kind(format.name(), format.token()));
+    writeln!(output, "{}  {kind}", output.paint(Tone::Strong, &info.name))?;
+    writeln!(output, "identity  {}\n", info.identity)?;
+    for MemberInfo { node, addresses, report } in members {
+        writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), addresses.join("  "))?;
+        let Some(report) = report else {
+            writeln!(output, "  {}", output.paint(Tone::Warning, &format!("has not answered within {PATIENCE:?}")))?;
+            continue;
+        };
+        for source in &report.sources {
+            let SourceReport { source: number, submitted, format, .. } = source;
+            let rate = rate(*node, source);
+            writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
+        }
+        for SinkReport { sink, format, policy, received, taken, lost } in &report.sinks {
+            let counts = format!("{received} received, {taken} taken, {lost} lost");
+            writeln!(output, "  sink {sink}  {}  {policy}  {counts}", any(format))?;
+        }
+    }
+    writeln!(output)?;
+    account::write(accounts, output)
+}
+
+fn any(format: &Option<(String, Token)>) -> String {
+    format.as_ref().map_or("any records".into(), |(name, token)| kind(name, *token))
+}
+
+fn kind(name: &str, token: Token) -> String {
+    format!("{name} {}", &token.to_string()[..8])
+}
+
+fn as_json(
+    info: &Info,
+    members: &[MemberInfo],
+    accounts: &[Account],
+    rate: impl Fn(NodeId, &SourceReport) -> f64,
+) -> Value {
+    let format = |format: &Option<(String, Token)>| match format {
+        Some((name, token)) => json!({"name": name, "token": token.to_string()}),
+        None => Value::Null,
+    };
+    let source = |node, source: &SourceReport| {
+        json!({
+            "source": numbered(node, source.source),
+            "format": format(&source.format),
+            "submitted": source.submitted,
+            "rate": rate(node, source),
+        })
+    };
+    let sink = |node, sink: &SinkReport| {
+        let SinkReport { sink: number, format: kind, policy, received, taken, lost } = sink;
+        json!({
+            "sink": numbered(node, *number),
+            "format": format(kind),
+            "policy": policy.to_string(),
+            "received": received,
+            "taken": taken,
+            "lost": lost,
+        })
+    };
+    let member = |member: &MemberInfo| {
+        let (node, report) = (member.node, member.report.as_ref());
+        let sources = report.map(|report| report.sources.iter().map(|it| source(node, it)).collect::<Vec<_>>());
+        let sinks = report.map(|report| report.sinks.iter().map(|it| sink(node, it)).collect::<Vec<_>>());
+        json!({"node": node.to_string(), "addresses": member.addresses, "sources": sources, "sinks": sinks})
+    };
+    let kind = |kind: &Format| (kind.name().to_string(), kind.token());
+    json!({
+        "name": info.name,
+        "identity": info.identity.to_string(),
+        "format": format(&info.format.as_ref().map(kind)),
+        "members": members.iter().map(member).collect::<Vec<_>>(),
+        "accounts": accounts.iter().map(Account::json).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,98 @@
+//! Records to be published, read by a thread of their own: whoever waits for standard input can still be asked to stop.
+
+use crate::failure::Failure;
+use crate::open::{Records, open_records};
+use crate::output::Output;
+use isoform::stream::Reader;
+use isoform::text::json;
+use isoform::{Error, Format, Incoming, Limits, value};
+use std::io::{BufRead, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// So many records are read ahead.
+const AHEAD: usize = 64;
+
+/// What was read.
+pub(super) enum Item {
+    Record {
+        format: Format,
+        body: Vec<u8>,
+        /// Which one of the input it is.
+        about: String,
+    },
+    /// What is no record, and is passed over.
+    Bad { error: Error, about: String },
+    /// The end of what can be read.
+    Broken(Failure),
+}
+
+/// Reads records from a source; lines of JSON are of this format.
+pub(super) fn read(source: &str, format: Option<Format>) -> Receiver<Item> {
+    let (to, items) = sync_channel(AHEAD);
+    let source = source.to_string();
+    std::thread::spawn(move || {
+        // If nobody wants more, this is over.
+        if let Err(failure) = read_to(&source, format, &to) {
+            let _ = to.send(Item::Broken(failure));
+        }
+    });
+    items
+}
+
+fn read_to(source: &str, format: Option<Format>, to: &SyncSender<Item>) -> Result<(), Failure> {
+    match open_records(source, Limits::default(), &Output::stdout())? {
+        (name, Records::Stream(reader)) => stream(*reader, to).map_err(|error| Failure::from(error).about(&name)),
+        (name, Records::Lines(lines)) => match format {
+            Some(format) => lines_of(lines, &format, to).map_err(|error| error.about(&name)),
+            None => {
+                let failure = Failure::usage(format!("{name} is no stream, and lines of JSON need a type"));
+                Err(failure.hint("--shape FILE says which, where FILE has `record NAME` and its fields"))
+            }
+        },
+    }
+}
+
+fn stream(mut reader: Reader<impl Read + std::io::Seek>, to: &SyncSender<Item>) -> Result<(), Error> {
+    for count in 1u64.. {
+        let about = format!("message {count}");
+        let owned = |message: Incoming<'_>| (message.format().clone(), message.body().to_vec());
+        let item = match reader.next().map(|message| message.map(owned)) {
+            Ok(None) => break,
+            Ok(Some((format, body))) => Item::Record { format, body, about },
+            Err(error) if reader.goes_on_after(&error) => Item::Bad { error, about },
+            Err(error) => return Err(error),
+        };
+        if to.send(item).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn lines_of(mut lines: impl BufRead, format: &Format, to: &SyncSender<Item>) -> Result<(), Failure> {
+    let mut line = Vec::new();
+    for count in 1u64.. {
+        line.clear();
+        let read = lines.read_until(b'\n', &mut line);
+        if read.map_err(|error| Failure::data(crate::failure::reason(&error)))? == 0 {
+            break;
+        }
+        let about = format!("line {count}");
+        let item = match record(format, &line) {
+            None => continue,
+            Some(Ok(body)) => Item::Record { format: format.clone(), body, about },
+            Some(Err(error)) => Item::Bad { error, about },
+        };
+        if to.send(item).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The record of a line, if there is anything in it.
+fn record(format: &Format, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim();
+    (!line.is_empty()).then(|| json::parse(format, line).and_then(|record| value::body(format, &record)))
+}

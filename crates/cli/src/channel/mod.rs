@@ -1,0 +1,109 @@
+//! What the command does with event channels: `echo`, `pub` and `info`. Channels are for Unix so far; elsewhere these
+//! subcommands say so.
+
+#[cfg(unix)]
+pub(crate) mod account;
+#[cfg(unix)]
+mod echo;
+#[cfg(unix)]
+mod info;
+#[cfg(unix)]
+pub(crate) mod input;
+#[cfg(unix)]
+mod publish;
+#[cfg(unix)]
+pub(crate) mod stop;
+#[cfg(unix)]
+mod time;
+
+use crate::args::Channel as Command;
+use crate::failure::Failure;
+use crate::output::Output;
+use isoform::Format;
+#[cfg(unix)]
+use {
+    isoform::{Code, Error},
+    isoform_channel::{Channel, Node, NodeId},
+    std::thread::sleep,
+    std::time::{Duration, Instant},
+};
+
+/// How long a program may take to start that has the channel.
+#[cfg(unix)]
+const STARTING: Duration = Duration::from_secs(2);
+
+#[cfg(unix)]
+pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure> {
+    match command {
+        Command::Echo(arguments) => echo::run(arguments, output),
+        Command::Publish(arguments) => publish::run(arguments, output),
+        Command::Info(arguments) => info::run(arguments, output),
+    }
+}
+
+/// The type of a channel.
+///
+/// # Errors
+/// If it cannot be opened, or has none.
+#[cfg(unix)]
+pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
+    let (_node, channel) = open(id, false)?;
+    let any = || Failure::data(format!("{id} has no type: any records may come there"));
+    channel.format().ok_or_else(|| any().hint("`isoform echo` shows what comes"))
+}
+
+/// Opens a channel by its id.
+#[cfg(unix)]
+fn open(id: &str, insecure: bool) -> Result<(Node, Channel), Failure> {
+    let node = Node::builder().insecure(insecure).build()?;
+    let channel = open_at(&node, id)?;
+    Ok((node, channel))
+}
+
+/// Opens a channel by its id. Whoever has it may have been started together with this process, and not be there yet.
+#[cfg(unix)]
+fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
+    let until = Instant::now() + STARTING;
+    let may_come = |error: &Error| matches!(error.code(), Code::Unreachable | Code::NoSuchChannel);
+    loop {
+        match node.open(id) {
+            Err(error) if may_come(&error) && Instant::now() < until => sleep(stop::LOOK),
+            opened => return opened.map_err(|error| cannot_open(id, error)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn cannot_open(id: &str, error: Error) -> Failure {
+    let hint = match error.code() {
+        Code::Address => "a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL",
+        Code::Unreachable | Code::Deadline => "is a program that has the channel open still running there?",
+        Code::NoSuchChannel => "an id without /IDENTITY at its end finds whichever channel has the name now",
+        _ => return Failure::usage(error.to_string()),
+    };
+    // The id is in most errors, as the place of the failure.
+    let error = error.to_string().replace(&format!(" at {id}"), "");
+    Failure::usage(format!("cannot open {id}: {error}")).hint(hint)
+}
+
+/// The first digits of a node's id, which tell it from others well enough for the eye.
+#[cfg(unix)]
+pub(crate) fn short(node: NodeId) -> String {
+    node.to_string()[..8].into()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn run(_: &Command, _: &mut Output) -> Result<(), Failure> {
+    Err(elsewhere())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn format_of(_: &str) -> Result<Format, Failure> {
+    Err(elsewhere())
+}
+
+/// The failure to be another system.
+#[cfg(not(unix))]
+pub(crate) fn elsewhere() -> Failure {
+    Failure::usage("channels are for Unix so far").hint("streams go everywhere: see `isoform help dump`")
+}

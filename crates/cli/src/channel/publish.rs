@@ -1,0 +1,150 @@
+//! `isoform pub`: records of a stream, or of lines of JSON, are published on a channel. Reading them is in [`super::input`].
+
+use super::account::{self, Account};
+use super::input::{self, Item};
+use super::open_at;
+use super::stop::{LOOK, Stop};
+use crate::args;
+use crate::failure::{Failure, notice};
+use crate::open::{no_messages, open};
+use crate::output::{Output, plural};
+use crate::show::Unshown;
+use crate::source::is_channel;
+use isoform::{Code, Error, Format};
+use isoform_channel::{Channel, MessageSource, Node};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// How long sinks of a channel that is there may take to subscribe.
+const SUBSCRIBING: Duration = Duration::from_secs(2);
+
+pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), Failure> {
+    let stop = Stop::new()?;
+    let shape = arguments.shape.as_deref().map(|source| only_format(source, output)).transpose()?;
+    let mut node = Node::builder().insecure(arguments.network.insecure);
+    for address in &arguments.listen {
+        node = node.listen(address);
+    }
+    let node = node.build()?;
+    let is_made = !is_channel(&arguments.channel);
+    let channel = match is_made {
+        true => node.create_with(&arguments.channel, shape.as_ref())?,
+        false => open_at(&node, &arguments.channel)?,
+    };
+    if is_made {
+        channel.ids().for_each(|id| notice(&id.to_string()));
+    }
+    let source = channel.untyped_source()?;
+    let format = shape.or_else(|| channel.format());
+    let mut publisher = Publisher::new(source, arguments, stop);
+    if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)))? {
+        publisher.publish(format)?;
+    }
+    publisher.end(output)
+}
+
+/// The one format that is chosen of a source.
+fn only_format(source: &str, output: &Output) -> Result<Format, Failure> {
+    let mut formats = open(source, no_messages(), output)?.formats()?;
+    let Some(first) = formats.next().transpose()? else { return Err(formats.none()) };
+    match formats.next().transpose()? {
+        None => Ok(first),
+        Some(second) => {
+            let failure =
+                Failure::usage(format!("{source} has several formats: {}, {} ..", first.name(), second.name()));
+            Err(failure.hint("SOURCE#NAME chooses one"))
+        }
+    }
+}
+
+struct Publisher<'a> {
+    source: MessageSource,
+    stop: Stop,
+    arguments: &'a args::Publish,
+    submitted: u64,
+    /// Submitted while there was no sink.
+    unheard: u64,
+    unpublished: Unshown,
+}
+
+impl<'a> Publisher<'a> {
+    fn new(source: MessageSource, arguments: &'a args::Publish, stop: Stop) -> Publisher<'a> {
+        let unpublished = Unshown::new(&arguments.input, "record", "cannot be published");
+        Publisher { source, stop, arguments, submitted: 0, unheard: 0, unpublished }
+    }
+
+    /// Waits for so many sinks, or for those that are there. `false` if it was asked to stop meanwhile.
+    fn wait(&self, channel: &Channel, count: Option<usize>) -> Result<bool, Failure> {
+        let Some(count) = count else {
+            let members = channel.info(SUBSCRIBING)?.members;
+            let sinks = members.iter().filter_map(|member| member.report.as_ref()).map(|report| report.sinks.len());
+            // Those that declined will not subscribe.
+            return self.has_sinks(sinks.sum(), SUBSCRIBING).map(|_| true);
+        };
+        if self.source.sinks() < count {
+            notice(&format!("waiting for {}", plural(count, "sink")));
+        }
+        while !self.stop.is_asked() {
+            if self.has_sinks(count, LOOK)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn has_sinks(&self, count: usize, patience: Duration) -> Result<bool, Failure> {
+        match self.source.wait_for_sinks(count, patience) {
+            Ok(()) => Ok(true),
+            Err(error) if error.code() == Code::Deadline => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Publishes all that is read.
+    fn publish(&mut self, format: Option<Format>) -> Result<(), Failure> {
+        let items = input::read(&self.arguments.input, format);
+        let start = Instant::now();
+        while !self.stop.is_asked() {
+            match items.recv_timeout(LOOK) {
+                Ok(Item::Record { format, body, about }) => {
+                    if !self.pace(start) {
+                        break;
+                    }
+                    match self.source.submit_body(&format, &body) {
+                        Ok(Some(_)) => self.submitted += 1,
+                        Ok(None) => self.unheard += 1,
+                        Err(error) if error.code() == Code::Closed => return Err(error.into()),
+                        Err(error) => self.tell(error, &about),
+                    }
+                }
+                Ok(Item::Bad { error, about }) => self.tell(error, &about),
+                Ok(Item::Broken(failure)) => return Err(failure),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until it is time for the next record. `false` if it was asked to stop meanwhile.
+    fn pace(&self, start: Instant) -> bool {
+        let Some(rate) = self.arguments.rate else { return true };
+        self.stop.sleep_until(start + Duration::from_secs_f64((self.submitted + self.unheard) as f64 / rate))
+    }
+
+    fn tell(&mut self, error: Error, about: &str) {
+        self.unpublished.tell(error, format_args!("{about}"), None);
+    }
+
+    /// Waits until everything is taken, and prints the account.
+    fn end(self, output: &mut Output) -> Result<(), Failure> {
+        let ledgers = self.source.close(Duration::from_secs_f64(self.arguments.patience))?;
+        if self.unheard > 0 {
+            notice(&format!("{} went nowhere, as there were no sinks", plural(self.unheard as usize, "record")));
+        }
+        let accounts: Vec<Account> = Account::of("here", &ledgers).collect();
+        account::write(&accounts, output)?;
+        account::check(&accounts)?;
+        self.unpublished.end()
+    }
+}

@@ -1,0 +1,248 @@
+//! `echo`, `pub` and `info`: between processes, and with sources and sinks of a program.
+
+use super::*;
+use isoform_channel::{MessageSource, Node, SinkOptions, Window};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+use std::time::Duration;
+
+/// What nothing here takes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A channel in a process, with a source.
+fn gauges() -> (Node, String, MessageSource) {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("gauges", Some(&gauge())).unwrap();
+    let source = channel.untyped_source().unwrap();
+    (node, channel.id().to_string(), source)
+}
+
+fn submit(source: &mut MessageSource, id: u32) {
+    source.submit_body(&gauge(), &gauge_body(id, f64::from(id) / 2.0)).unwrap();
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = command(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+/// Starts `pub` with an input, and waits for the id of its channel.
+fn publish(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read + use<>) {
+    let mut command = command(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let mut notices = BufReader::new(child.stderr.take().unwrap());
+    let mut id = String::new();
+    notices.read_line(&mut id).unwrap();
+    let id = id.trim_end().strip_prefix("-- ").expect("the id comes first").to_string();
+    (child, id, notices)
+}
+
+/// A run of the command that has only something to say besides its output.
+#[track_caller]
+fn quiet(run: &Run) {
+    assert_eq!(run.status, 0, "{}", run.errors);
+    assert!(run.errors.lines().all(|line| line.starts_with("-- ")), "{}", run.errors);
+}
+
+#[test]
+fn records_of_a_stream_are_shown_where_they_are_published() {
+    let directory = Files::new();
+    let at = format!("unix:{}", directory.path("x.sock").display());
+    let (child, id, mut notices) = publish(&["pub", "tracks", "--listen", &at], &stream());
+    assert!(id.starts_with("iso+unix:///") && id.contains("/x.sock/tracks/"), "{id}");
+    let echo = isoform(&["echo", "--json", &id]);
+    quiet(&echo);
+    assert_eq!(echo.output, dumps::JSON);
+    for said in ["source 0 has joined, at node ", "source 0 has left", "nobody else is on the channel any more"] {
+        assert!(echo.errors.contains(said), "{}", echo.errors);
+    }
+    let account = Run::of(child.wait_with_output().unwrap()).good();
+    assert!(account.contains("drop oldest of 1000          4               4       0            0\n"), "{account}");
+    assert!(account.ends_with("1 account in all: each adds up\n"), "{account}");
+    let mut said = String::new();
+    notices.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "-- waiting for 1 sink\n");
+}
+
+#[test]
+fn lines_of_json_are_records_of_a_shape() {
+    let files = Files::new();
+    let shape = files.write("a.shape", SHAPES) + "#Point";
+    let lines = b"{\"x\":1,\"y\":2}\n\n{\"x\":\"east\"}\n{\"x\":3}\n{\"z\":3}\n{\"y\":4}";
+    let (child, id, mut notices) = publish(&["pub", "points", "--shape", &shape], lines);
+    let echo = isoform(&["echo", "--json", "--count", "3", &id]);
+    assert_eq!(echo.output, "{\"x\":1.0,\"y\":2.0}\n{\"x\":3.0,\"y\":0.0}\n{\"x\":0.0,\"y\":4.0}\n");
+    let mut said = String::new();
+    notices.read_to_string(&mut said).unwrap();
+    assert!(said.contains("isoform: -: line 3: malformed text at x: "), "{said}");
+    assert!(said.contains("isoform: -: line 5: no such field"), "{said}");
+    let status = child.wait_with_output().unwrap().status.code();
+    assert_eq!(status, Some(2));
+}
+
+#[test]
+fn records_go_to_a_channel_that_is_there() {
+    let (node, id, _source) = gauges();
+    let mut sink = node.open(&id).unwrap().views().unwrap();
+    let reader = std::thread::spawn(move || {
+        loop {
+            if let Some(record) = sink.recv_timeout(LONG).unwrap().expect("it comes").record() {
+                let line = isoform::text::json::line(record.view().unwrap());
+                // What is asked for next, nothing, tells that the one before was taken.
+                sink.recv_timeout(LONG).unwrap();
+                return line;
+            }
+        }
+    });
+    let account = isoform_reading(&["pub", &id], b"{\"id\":7,\"depth\":0.25}\n").good();
+    assert_eq!(reader.join().unwrap(), "{\"id\":7,\"depth\":0.25}");
+    assert!(account.contains("block           1               1       0            0\n"), "{account}");
+}
+
+#[test]
+fn records_that_cannot_be_published_say_why() {
+    for (arguments, input, says) in [
+        (&["points"][..], "{}\n", "lines of JSON need a type\n  hint: --shape FILE"),
+        (&["a/b"], "", "expected 1 to 255 bytes without /"),
+        (&["points", "--listen", "0.0.0.0:0"], "", "--insecure"),
+        (&["points", "--shape", "nowhere.shape"], "", "cannot open nowhere.shape"),
+        (&["points", "nowhere.iso"], "", "cannot open nowhere.iso"),
+        (&["points", "--rate", "0"], "", "a number above 0"),
+    ] {
+        let run = isoform_reading(&[&["pub", "--wait", "0"], arguments].concat(), input.as_bytes());
+        let (_, errors) = run.errors.split_at(run.errors.find("isoform: ").expect("there is an error"));
+        assert!(errors.contains(says), "{arguments:?}: {errors}");
+        assert_eq!(run.status, 2, "{arguments:?}");
+    }
+    // What is no record of the channel's type is told of, and passed over.
+    let (node, id, _source) = gauges();
+    let _sink = node.open(&id).unwrap().views().unwrap();
+    let files = Files::new();
+    let shape = files.write("text.shape", "record Gauge\n  depth string\n");
+    let run = isoform_reading(&["pub", "--shape", &shape, "--patience", "0.1", &id], b"{\"depth\":\"deep\"}\n");
+    assert!(run.errors.contains("line 1: no conversion at depth"), "{}", run.errors);
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn events_with_their_stamps_and_what_is_no_event() {
+    let (node, id, mut source) = gauges();
+    let child = start(&["echo", "--json", "--stamp", "--max-message", "20", &id]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 1);
+    let large = gauge_body(2, 0.0).into_iter().chain([0; 16]).collect::<Vec<_>>();
+    source.submit_body(&gauge(), &large).unwrap();
+    submit(&mut source, 3);
+    source.close(LONG).unwrap();
+    drop(node);
+    let lines: Vec<Value> = Run::of(child.wait_with_output().unwrap())
+        .output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert_eq!(lines[0]["joined"]["source"], 0);
+    assert_eq!((&lines[1]["event"]["sequence"], &lines[1]["record"]["id"]), (&json!(0), &json!(1)));
+    assert!(lines[1]["event"]["time"].as_str().unwrap().ends_with('Z'));
+    let gap = json!({"gap": {"source": 0, "first": 1, "count": 1, "cause": "longer than the sink takes"}});
+    assert_eq!(lines[2], gap);
+    assert_eq!(lines[3]["event"]["sequence"], 2);
+    assert_eq!(lines[4], json!({"left": {"source": 0}}));
+}
+
+#[test]
+fn events_for_the_eye() {
+    let (_node, id, mut source) = gauges();
+    let plain = start(&["echo", "--count", "1", &id]);
+    let table = start(&["echo", "--count", "1", "--table", "--stamp", "--fields", "depth", &id]);
+    source.wait_for_sinks(2, LONG).unwrap();
+    submit(&mut source, 1);
+    let plain = Run::of(plain.wait_with_output().unwrap());
+    quiet(&plain);
+    assert_eq!(plain.output, "Gauge  event 0 of source 0\n  id     1\n  depth  0.5 m\n");
+    let table = Run::of(table.wait_with_output().unwrap()).output;
+    let words: Vec<&str> = table.split_whitespace().collect();
+    assert_eq!(words[..8], ["Gauge", "source", "sequence", "time", "depth", "m", "0", "0"], "{table}");
+    assert_eq!(words[9], "0.5");
+}
+
+#[test]
+fn an_echo_that_is_interrupted_leaves() {
+    let (_node, id, mut source) = gauges();
+    let mut child = start(&["echo", "--json", "--policy", "block", &id]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 1);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let account = source.close(LONG).unwrap();
+    assert_eq!((account[0].ledger.acknowledged, account[0].ledger.lost()), (1, 0));
+}
+
+#[test]
+fn who_is_there_and_what_became_of_the_events() {
+    let (node, id, mut source) = gauges();
+    let other = Node::new().unwrap();
+    let window = SinkOptions::default().window(Window { events: 2, bytes: 1000 });
+    let oldest = window.policy(isoform_channel::Policy::DropOldest { events: 1, bytes: 1000 });
+    let _stopped = other.open(&id).unwrap().views_with(oldest).unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    (0..10).for_each(|id| submit(&mut source, id));
+    let text = isoform(&["info", &id]).good();
+    for said in [
+        "gauges  Gauge ",
+        "  source 0  Gauge 4db8acb3  10 submitted, 0.0 a second",
+        "drop oldest of 1",
+        "1 account in all: each adds up",
+    ] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(text.contains("7 events lost, as the sink was too slow"), "{text}");
+    let info: Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
+    assert_eq!((&info["name"], &info["format"]["name"]), (&json!("gauges"), &json!("Gauge")));
+    assert_eq!(info["members"].as_array().unwrap().len(), 2);
+    let account = &info["accounts"][0];
+    let count = |name: &str| account[name].as_u64().unwrap();
+    assert_eq!(count("submitted"), count("acknowledged") + count("lost") + count("in_flight"));
+    assert_eq!((count("submitted"), count("lost")), (10, 7));
+    drop(node);
+}
+
+#[test]
+fn the_type_of_a_channel_is_a_format_like_any_other() {
+    let (_node, id, _source) = gauges();
+    let format = isoform(&["format", &id]).good();
+    assert!(format.starts_with("Gauge: 16 bytes"), "{format}");
+    let files = Files::new();
+    let shape = files.write("new.shape", "record Gauge\n  depth float\n");
+    assert!(isoform(&["explain", &id, &shape]).good().contains("\nfull"));
+    assert!(isoform(&["dump", &id]).bad(2).contains("hint: `isoform echo`"));
+    let node = Node::new().unwrap();
+    let any = node.create_untyped("any").unwrap().id().to_string();
+    assert!(isoform(&["format", &any]).bad(1).contains("has no type"));
+}
+
+#[test]
+fn a_channel_that_cannot_be_opened_has_status_2() {
+    let (_node, id, _source) = gauges();
+    let (here, _) = id.rsplit_once("/gauges").unwrap();
+    let identity = "00112233445566778899aabbccddeeff";
+    for (arguments, says) in [
+        (["echo", "iso://127.0.0.1:1/river"], "cannot open iso://127.0.0.1:1/river: cannot be reached"),
+        (["info", "iso+unix:///nowhere/x.sock/river"], "cannot be reached"),
+        (["echo", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
+        (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
+        (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
+        (["echo", &format!("{here}/lake")], "no such channel"),
+        (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
+    ] {
+        let errors = isoform(&arguments).bad(2);
+        assert!(errors.contains(says), "{arguments:?}: {errors}");
+    }
+    assert!(isoform(&["echo", "--policy", "oldest:0", &id]).bad(2).contains("block, latest, or oldest:N"));
+    assert!(isoform(&["echo", "river.iso"]).bad(2).contains("iso://HOST:PORT"));
+}
