@@ -1,4 +1,8 @@
 //! The `isoform` command. This file reads the command line and reports failures; each subcommand has a file of its own.
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, unused_imports, reason = "some things are for channels only, which are for Unix")
+)]
 
 mod args;
 mod channel;
