@@ -11,6 +11,9 @@ use std::ops::Range;
 
 /// An outbox that holds so many bytes takes no further event.
 const ROOM: usize = 256 << 10;
+/// One that holds so many takes nothing of what waits in queues, and no further part of a long event: the rest of the room
+/// is for short events that come meanwhile.
+const TURNS: usize = 128 << 10;
 
 /// What the descriptions of all formats that have an index may have together.
 pub(crate) const DESCRIBED: usize = 4 << 20;
@@ -113,6 +116,12 @@ impl<B: Body> Outbox<B> {
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.length() < ROOM
+    }
+
+    /// Whether it takes something of what waits.
+    #[inline]
+    pub(crate) fn has_turns(&self) -> bool {
+        self.length() < TURNS
     }
 
     /// What is not written yet, wherever it is.

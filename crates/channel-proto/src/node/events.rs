@@ -117,7 +117,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     sending.ready = true;
                     entry.ready.push_back(at);
                 }
-                if entry.outbox.waiting() > 0 || (!entry.ready.is_empty() && entry.outbox.has_room()) {
+                if entry.outbox.waiting() > 0 || (!entry.ready.is_empty() && entry.outbox.has_turns()) {
                     self.announce(link);
                 }
             }

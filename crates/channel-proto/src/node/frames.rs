@@ -349,13 +349,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         let link = &mut self.links[key.0 as usize];
         let was_full = !link.outbox.has_room();
         link.outbox.unwritten(bytes);
-        if !link.outbox.has_room() {
-            return;
-        }
-        if !link.ready.is_empty() {
+        let has_room = link.outbox.has_room();
+        if !link.ready.is_empty() && link.outbox.has_turns() {
             self.announce(key);
         }
-        if was_full {
+        if was_full && has_room {
             let waiting: Vec<_> = self.sources.iter().filter(|(_, source)| source.waits).map(|(at, _)| at).collect();
             waiting.into_iter().for_each(|source| self.make_room(super::SourceKey(source as u32)));
         }
@@ -364,7 +362,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Lets subscriptions that have something to send do so, a fragment in turn.
     fn take_turns(&mut self, key: LinkKey) {
         let link = &mut self.links[key.0 as usize];
-        while link.outbox.has_room()
+        while link.outbox.has_turns()
             && let Some(at) = link.ready.pop_front()
         {
             let sending = &mut self.sendings[at];

@@ -1,0 +1,86 @@
+//! A very long event and short ones on one link: the short ones do not wait for it.
+#![cfg(unix)]
+
+use isoform::{Record, Slice};
+use isoform_channel::{Event, Node};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(60);
+const LONG: usize = 100 << 20;
+
+#[derive(Record)]
+#[repr(C)]
+struct Field<'a> {
+    cells: Slice<'a, u64>,
+}
+
+#[derive(Record)]
+struct Owned {
+    cells: Vec<u64>,
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Beat {
+    count: u64,
+}
+
+/// How many beats have come before the long event, which began before all of them.
+fn overtaking(unix: bool) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| format!("unix:{}", directory.path().join(name).display());
+    let node = |name| match unix {
+        true => Node::builder().listen(at(name)).build().unwrap(),
+        false => Node::new().unwrap(),
+    };
+    let (here, there) = (node("here"), node("there"));
+    let (fields, beats) = (here.create::<Owned>("fields").unwrap(), here.create::<Beat>("beats").unwrap());
+    let mut field = fields.source::<Owned>().unwrap();
+    let mut beat = beats.source::<Beat>().unwrap();
+    let mut seen_fields = there.open(fields.id().to_string()).unwrap().sink::<Field>().unwrap();
+    let mut seen_beats = there.open(beats.id().to_string()).unwrap().sink::<Beat>().unwrap();
+    field.wait_for_sinks(1, SOON).unwrap();
+    beat.wait_for_sinks(1, SOON).unwrap();
+    let came = Arc::new(AtomicU64::new(0));
+    let counter = came.clone();
+    let beats = thread::spawn(move || {
+        loop {
+            match seen_beats.recv().unwrap() {
+                Event::Record { record, .. } => counter.store(record.count, Ordering::SeqCst),
+                Event::Left(_) => return,
+                _ => {}
+            }
+        }
+    });
+    let fields = thread::spawn(move || {
+        loop {
+            if let Event::Record { record, .. } = seen_fields.recv().unwrap() {
+                assert!(record.cells.as_slice().iter().enumerate().all(|(at, &cell)| cell == at as u64));
+                return came.load(Ordering::SeqCst);
+            }
+        }
+    });
+    let cells = (0..LONG as u64 / 8).collect();
+    field.submit_owned(Arc::new(Owned { cells })).unwrap();
+    let mut count = 0;
+    while !fields.is_finished() {
+        count += 1;
+        beat.submit(&Beat { count }).unwrap();
+        thread::yield_now();
+    }
+    beat.close(SOON).unwrap();
+    beats.join().unwrap();
+    fields.join().unwrap()
+}
+
+#[test]
+fn short_events_overtake_a_long_one() {
+    for unix in [false, true] {
+        // In 100 MiB there are 1,600 parts, between each two of which there is room for others.
+        let count = overtaking(unix);
+        assert!(count > 100, "{count} short events came before the long one");
+    }
+}
