@@ -152,6 +152,12 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
         self.end.counts()
     }
 
+    /// How many bytes of events have been copied or converted to be records, as [`Decoder::copied`] has it: none, where the
+    /// source's layout is this one.
+    pub fn copied(&self) -> u64 {
+        self.decoder.copied()
+    }
+
     /// The next event, for a task: what [`recv`](Sink::recv) is for a thread. Connections are read by the node meanwhile.
     ///
     /// # Errors

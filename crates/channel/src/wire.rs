@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is read at once, at most.
 const INPUT: usize = 256 << 10;
-/// And at first: so that strangers who connect in great numbers take no more.
+/// And at first, and while less comes: so that strangers who connect in great numbers take no more.
 const FIRST: usize = 16 << 10;
 /// What is read at once behind a fragment that goes to its place directly: the header of the next one, and little more,
 /// since what comes here is copied.
 const BEHIND: usize = 32;
+/// What is read at once after a long event, since another one may follow.
+const BEYOND: usize = 1 << 10;
 
 /// A connection of a node.
 pub(crate) struct Wire {
@@ -44,6 +46,8 @@ pub(crate) struct Wire {
 pub(crate) struct Reader {
     input: Aligned,
     filled: usize,
+    /// How much is read at once, if it has no place of its own.
+    ahead: usize,
     /// A fragment that is read to its place, and how much of it has come.
     large: Option<(Large, usize)>,
 }
@@ -89,7 +93,7 @@ impl Wire {
         Wire {
             id,
             socket,
-            reader: Mutex::new(Reader { input: Aligned::new(), filled: 0, large: None }),
+            reader: Mutex::new(Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None }),
             writer: Mutex::new(Unwritten::default()),
             more: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
@@ -105,10 +109,11 @@ impl Wire {
 impl Reader {
     /// Reads once: what is there, or if it shall wait, what comes within a little while.
     pub(crate) fn fill(&mut self, socket: &Socket, wait: bool) -> Came {
-        if self.input.is_empty() {
-            self.input.resize(FIRST);
+        let room = self.filled + self.ahead;
+        if self.input.len() < room {
+            self.input.resize(room);
         }
-        let rest = &mut self.input[self.filled..];
+        let rest = &mut self.input[self.filled..room];
         let (moved, direct, wanted) = match &mut self.large {
             Some((large, got)) => {
                 let (from, to) = (large.at + *got, large.at + large.missing);
@@ -124,8 +129,10 @@ impl Reader {
         match moved {
             Ok(Moved::Bytes(count)) => {
                 self.filled += count - direct;
-                if count == wanted && self.input.len() < INPUT {
-                    self.input.resize(4 * self.input.len());
+                if self.large.is_some() {
+                    self.ahead = BEYOND;
+                } else if count == wanted {
+                    self.ahead = (4 * self.ahead).min(INPUT);
                 }
                 Came::Something(count == wanted)
             }

@@ -100,6 +100,25 @@ fn within_a_node() {
 }
 
 #[test]
+fn equal_layouts_are_used_where_they_were_received() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Wave>("waves").unwrap();
+    let mut source = channel.source::<Wave>().unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let mut sink = opened.sink::<Wave>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    for length in [3, 300, 30_000] {
+        let levels = vec![0.5; length];
+        source.submit(&Wave { name: Str::new(c"Kiel"), levels: Slice::from(&levels) }).unwrap();
+        next(&mut sink, |wave| {
+            assert_eq!(wave.levels.as_slice(), levels);
+            assert!((&raw const *wave).addr().is_multiple_of(16));
+        });
+    }
+    assert_eq!(sink.copied(), 0);
+}
+
+#[test]
 fn long_events_and_short_ones() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Wave>("waves").unwrap();
