@@ -83,8 +83,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
         sources.into_iter().for_each(|source| self.end_source(now, SourceKey(source as u32)));
         sinks.into_iter().for_each(|sink| self.end_sink(now, SinkKey(sink as u32)));
-        members.into_iter().for_each(|member| self.say(member, &Control::Leave { identity }));
         self.channels.remove(at);
+        members.into_iter().for_each(|member| self.say_leave(member, identity));
     }
 
     pub(super) fn find_channel(&self, name: &str, identity: Option<Identity>) -> Option<usize> {

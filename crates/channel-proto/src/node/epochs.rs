@@ -19,18 +19,11 @@ impl<B: Body, S: Storage> Node<B, S> {
             .extend(self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&link)).map(|(at, _)| at));
         for at in common {
             self.join(at, link);
-            let Some(channel) = self.channels.get(at).filter(|channel| channel.members.contains_key(&link)) else {
-                continue;
-            };
-            channel.sources.clone().into_iter().for_each(|source| self.offer(link, source));
+            if self.channels.get(at).is_some_and(|channel| channel.members.contains_key(&link)) {
+                self.offer_all(at, link);
+            }
         }
-        let asked: Vec<usize> = self
-            .opens
-            .iter()
-            .filter(|(_, open)| open.asked == Some(link) && open.answer.is_none())
-            .map(|(at, _)| at)
-            .collect();
-        asked.into_iter().for_each(|open| self.ask_to_open(OpenKey(open as u32), link));
+        self.ask_again(link);
         let subscribed: Vec<usize> = self
             .receivings
             .iter()

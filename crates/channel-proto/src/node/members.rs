@@ -43,7 +43,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         let format = known.and_then(|known| self.index(link, &known));
         self.say(link, &Control::Opened { request, format, identity, name, members });
         self.introduce(at, link);
-        self.add_member(at, link);
+        if !self.add_member(at, link) {
+            // It may have left and come back while this node could not know.
+            self.offer_all(at, link);
+        }
         let epoch = self.links[link.0 as usize].epoch;
         if let Some(member) = self.channels[at].members.get_mut(&link) {
             member.opened = epoch;
@@ -64,14 +67,21 @@ impl<B: Body, S: Storage> Node<B, S> {
         others.into_iter().for_each(|other| self.say(other, &news));
     }
 
-    pub(super) fn add_member(&mut self, at: usize, link: LinkKey) {
+    /// Takes a node for a member, and tells it of this node's sources. Whether that is news.
+    pub(super) fn add_member(&mut self, at: usize, link: LinkKey) -> bool {
         if self.channels[at].members.contains_key(&link) {
-            return;
+            return false;
         }
         self.channels[at].members.insert(link, Membership::default());
+        self.offer_all(at, link);
+        self.act(Action::Changed(ChannelKey(at as u32)));
+        true
+    }
+
+    /// Tells another member of all sources that this node has on a channel.
+    pub(super) fn offer_all(&mut self, at: usize, link: LinkKey) {
         let sources = self.channels[at].sources.clone();
         sources.into_iter().for_each(|source| self.offer(link, source));
-        self.act(Action::Changed(ChannelKey(at as u32)));
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are the fields of the frame")]
@@ -96,7 +106,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         if !wanted {
             match self.find_channel("", Some(identity)) {
                 Some(at) => self.join(at, link),
-                None => self.say(link, &Control::Leave { identity }),
+                None => self.say_leave(link, identity),
             }
             return Ok(());
         }
@@ -161,6 +171,20 @@ impl<B: Body, S: Storage> Node<B, S> {
         if member.is_some_and(|member| member.opened != epoch) {
             self.lose_member(at, link);
         }
+    }
+
+    /// Says that this node is no member of a channel. What it has asked the other before may have been answered before that
+    /// arrives, and would be forgotten with it: so it is asked again.
+    pub(super) fn say_leave(&mut self, link: LinkKey, identity: Identity) {
+        self.say(link, &Control::Leave { identity });
+        self.ask_again(link);
+    }
+
+    /// Asks for what the application wants to open, and has no answer for yet, once more.
+    pub(super) fn ask_again(&mut self, link: LinkKey) {
+        let asked = self.opens.iter().filter(|(_, open)| open.asked == Some(link) && open.answer.is_none());
+        let asked: Vec<usize> = asked.map(|(at, _)| at).collect();
+        asked.into_iter().for_each(|open| self.ask_to_open(OpenKey(open as u32), link));
     }
 
     /// A node is no member any more. Its subscriptions and sources end by frames of their own.

@@ -130,7 +130,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         let channel = &mut self.channels[at];
         channel.offers.push(Offer { origin, node, source, known, epoch });
         let (offer, sinks) = (channel.offers.len() - 1, channel.sinks.clone());
-        sinks.into_iter().for_each(|sink| self.subscribe(Time::ZERO, sink, at, offer));
+        for sink in sinks {
+            // In a new epoch, it may have asked for what it is told of only now.
+            if !self.has_subscribed(sink, origin) {
+                self.subscribe(Time::ZERO, sink, at, offer);
+            }
+        }
     }
 
     pub(super) fn was_offered(

@@ -265,19 +265,22 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// not. So the sink subscribes anew.
     fn subscribe_anew(&mut self, now: Time, key: SinkKey, origin: Origin) {
         let at = key.0 as usize;
-        let Some(sink) = self.sinks.get(at) else { return };
-        let Origin::Link(link, source) = origin else { return };
-        let has_it = |&at: &usize| {
-            let receiving = &self.receivings[at];
-            receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
-        };
-        let channel = sink.channel;
+        let Some(channel) = self.sinks.get(at).map(|sink| sink.channel) else { return };
         let offers = &self.channels[channel].offers;
         if let Some(offer) = offers.iter().position(|offer| offer.origin == origin)
-            && !sink.receivings.iter().any(has_it)
+            && !self.has_subscribed(at, origin)
         {
             self.subscribe(now, at, channel, offer);
         }
+    }
+
+    /// Whether a sink has subscribed to a source of another node, or has asked for that.
+    pub(super) fn has_subscribed(&self, at: usize, origin: Origin) -> bool {
+        let Origin::Link(link, source) = origin else { return false };
+        let is_it = |receiving: &Receiving<S>| {
+            receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
+        };
+        self.sinks[at].receivings.iter().any(|&at| is_it(&self.receivings[at]))
     }
 
     /// Nothing more comes for a subscription.
