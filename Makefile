@@ -84,7 +84,8 @@ bench: rust ## measure beside memcpy, compiled C (needs a C compiler) and others
 	cargo run --quiet --release --locked -p isoform-bench --features peers -- --report $(BUILT)/bench $(ARGS)
 
 soak: rust ## the tests again, each property with a hundred times as many cases; hours
-	PROPTEST_CASES=$${PROPTEST_CASES:-25600} cargo test --release --workspace --locked --no-fail-fast
+	PROPTEST_CASES=$${PROPTEST_CASES:-25600} SIMULATIONS=$${SIMULATIONS:-200000} \
+	  cargo test --release --workspace --locked --no-fail-fast
 	@$(MAKE) --no-print-directory engines SEED=2 PAIRS=1000000 MACHINE_PAIRS=10000 MACHINE_PROFILE=release GENERATING='s390x aarch64 riscv64'
 	for seed in $$(seq 100 299); do $(MAKE) --no-print-directory python-reader SEED=$$seed || exit 1; done
 	@$(MAKE) --no-print-directory hostile SEED=2 MUTANTS=1000000 VISITS=1000000 AGREED=20000

@@ -1,0 +1,243 @@
+//! Who knows everything: what was submitted, what came of it and where, and whether the nodes' accounts agree.
+//!
+//! An event is told from all others by its time, which nobody else's has; its body follows from that.
+
+use crate::Node;
+use isoform_channel_proto::{Batch, Cause, Gap, Item, NodeId, Place, Policy, SinkKey, SinkLedger, SourceRef, Wanted};
+use isoform_core::Format;
+use isoform_testing::mutate::Random;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A source, wherever it is or was.
+pub(crate) struct Source {
+    pub(crate) node: NodeId,
+    pub(crate) channel: [u8; 16],
+    /// The number of its format; `None` if it has several.
+    pub(crate) format: Option<usize>,
+    /// The number of its next event.
+    pub(crate) next: u64,
+    /// For each of its sinks that is there: the number of the first event that counts, and how many accounts with the
+    /// sink had been closed before.
+    begun: HashMap<(NodeId, u32), (u64, usize)>,
+}
+
+/// A sink, wherever it is or was.
+pub(crate) struct Sink {
+    pub(crate) key: SinkKey,
+    pub(crate) channel: [u8; 16],
+    pub(crate) wanted: Wanted,
+    pub(crate) format: Option<usize>,
+    streams: HashMap<SourceRef, Stream>,
+    /// For each source: the numbers of what came, ascending.
+    came: HashMap<usize, Vec<u64>>,
+    pub(crate) refused: u64,
+}
+
+/// What comes of one source, from when it joins until it leaves.
+#[derive(Default)]
+struct Stream {
+    node: NodeId,
+    source: Option<usize>,
+    expected: Option<u64>,
+    first: Option<u64>,
+    lost: u64,
+    has_left: bool,
+}
+
+struct Submitted {
+    source: usize,
+    sequence: u64,
+    length: usize,
+    format: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Oracle {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) sinks: Vec<Sink>,
+    /// Where a sink is in that list.
+    places: HashMap<(NodeId, u32), usize>,
+    events: HashMap<u64, Submitted>,
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+}
+
+/// The body of the event of this time.
+pub(crate) fn body(time: u64, length: usize) -> Arc<[u8]> {
+    let mut random = Random::new(time);
+    let pattern: Vec<u8> = (0..length.min(64)).map(|_| random.byte()).collect();
+    // Long ones differ from place to place, too.
+    (0..length).map(|i| pattern[i % 64] ^ (i >> 6) as u8 ^ (i >> 14) as u8).collect()
+}
+
+impl Oracle {
+    pub(crate) fn new_source(&mut self, node: NodeId, channel: [u8; 16], format: Option<usize>) -> usize {
+        self.sources.push(Source { node, channel, format, next: 0, begun: HashMap::new() });
+        self.sources.len() - 1
+    }
+
+    pub(crate) fn new_sink(
+        &mut self,
+        node: NodeId,
+        key: SinkKey,
+        channel: [u8; 16],
+        wanted: Wanted,
+        format: Option<usize>,
+    ) -> usize {
+        let (streams, came) = (HashMap::new(), HashMap::new());
+        self.places.insert((node, key.0), self.sinks.len());
+        self.sinks.push(Sink { key, channel, wanted, format, streams, came, refused: 0 });
+        self.sinks.len() - 1
+    }
+
+    /// An event was submitted.
+    pub(crate) fn submitted(&mut self, source: usize, sequence: u64, time: u64, length: usize, format: usize) {
+        assert_eq!(sequence, self.sources[source].next, "numbers are given in order");
+        self.sources[source].next += 1;
+        let known = self.events.insert(time, Submitted { source, sequence, length, format });
+        assert!(known.is_none(), "the scenario gives every event a time of its own");
+    }
+
+    /// A sink's application was handed this.
+    pub(crate) fn came(&mut self, sink: usize, item: &Item, batch: &Batch<Arc<[u8]>, Vec<u8>>, formats: &[Format]) {
+        match item {
+            Item::Joined(source, node) => {
+                let stream = self.sinks[sink].streams.entry(*source).or_default();
+                assert!(stream.node == NodeId::default() || stream.has_left, "{source:?} joins twice");
+                *stream = Stream { node: *node, source: stream.source, ..Stream::default() };
+            }
+            Item::Left(source) => self.stream(sink, *source).has_left = true,
+            Item::Refused(..) => self.sinks[sink].refused += 1,
+            Item::Gap(source, gap) => self.gap(sink, *source, *gap),
+            Item::Event { source, sequence, time, format, place } => {
+                let body = match (batch.body(*place), place) {
+                    (Some(body), _) => body,
+                    (None, Place::Shared(at)) => &batch.shared[*at as usize],
+                    (None, _) => panic!("a body that is nowhere"),
+                };
+                self.event(sink, (*source, *sequence, *time), &batch.formats[*format as usize], body, formats);
+            }
+        }
+    }
+
+    /// What came of a source that has joined and has not left.
+    fn stream(&mut self, sink: usize, source: SourceRef) -> &mut Stream {
+        let stream = self.sinks[sink].streams.get_mut(&source).expect("a source that has joined");
+        assert!(!stream.has_left, "something from a source that has left");
+        stream
+    }
+
+    fn gap(&mut self, sink: usize, source: SourceRef, gap: Gap) {
+        let stream = self.stream(sink, source);
+        assert!(gap.count > 0 && gap.cause != Cause::Unknown, "{gap:?}");
+        assert_eq!(
+            gap.first,
+            *stream.expected.get_or_insert(gap.first),
+            "gaps lie where something is missing: {gap:?}"
+        );
+        stream.first.get_or_insert(gap.first);
+        stream.expected = Some(gap.first + gap.count);
+        stream.lost += gap.count;
+        self.lost += gap.count;
+    }
+
+    fn event(&mut self, sink: usize, event: (SourceRef, u64, u64), format: &Format, came: &[u8], formats: &[Format]) {
+        let (from, sequence, time) = event;
+        let Submitted { source, sequence: number, length, format: meant } = self.events[&time];
+        assert_eq!((sequence, came.len()), (number, length), "an event is what was submitted");
+        assert!(came == &*body(time, length), "a body arrives as it was");
+        assert!(*format == formats[meant], "an event has the format that it was submitted with");
+        let node = self.sources[source].node;
+        assert_eq!(self.sources[source].channel, self.sinks[sink].channel, "events stay in their channel");
+        let longest = self.sinks[sink].wanted.longest;
+        assert!(length as u64 <= longest, "{length} bytes for a sink that takes {longest}");
+        let stream = self.stream(sink, from);
+        assert_eq!((stream.node, *stream.source.get_or_insert(source)), (node, source), "events of one source each");
+        assert_eq!(sequence, *stream.expected.get_or_insert(sequence), "events come in order, and gaps are told");
+        stream.first.get_or_insert(sequence);
+        stream.expected = Some(sequence + 1);
+        let before = self.sinks[sink].came.entry(source).or_default();
+        assert!(before.last().is_none_or(|last| *last < sequence), "no event comes twice");
+        before.push(sequence);
+        self.delivered += 1;
+    }
+
+    /// How many events from a number on a sink was handed.
+    fn delivered(&self, source: usize, node: NodeId, sink: u32, from: u64) -> Option<u64> {
+        let sink = &self.sinks[*self.places.get(&(node, sink))?];
+        let came = sink.came.get(&source).map_or(&[][..], |came| came);
+        Some((came.len() - came.partition_point(|number| *number < from)) as u64)
+    }
+
+    /// Compares a source's accounts with what is known here.
+    pub(crate) fn check_source(&mut self, source: usize, ledgers: &[SinkLedger]) {
+        let next = self.sources[source].next;
+        let mut begun = HashMap::new();
+        for SinkLedger { node, sink, policy, present, ledger } in ledgers {
+            assert!(ledger.is_exact(), "{ledger}");
+            let unknown = ledger.lost_for(Cause::Unknown);
+            if !present {
+                let delivered = self.delivered(source, *node, *sink, 0).expect("a sink of some node");
+                assert!(ledger.in_flight == 0 && ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
+                continue;
+            }
+            let of_it = |account: &&SinkLedger| !account.present && (account.node, account.sink) == (*node, *sink);
+            let closed = ledgers.iter().filter(of_it).count();
+            let known = self.sources[source].begun.get(&(*node, *sink)).filter(|(_, before)| *before == closed);
+            let first = known.map_or(next - ledger.submitted, |(first, _)| *first);
+            assert!(begun.insert((*node, *sink), (first, closed)).is_none(), "a sink subscribes to a source once");
+            assert_eq!((ledger.submitted, unknown), (next - first, 0), "what was submitted since {first}");
+            let delivered = self.delivered(source, *node, *sink, first).expect("a sink of some node");
+            assert!(ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
+            assert!(delivered + ledger.lost() <= ledger.submitted, "{ledger}, {delivered} delivered");
+            self.check_bounds(*node, *sink, *policy, ledger.in_flight);
+        }
+        self.sources[source].begun = begun;
+    }
+
+    /// What is in flight is bounded by window and queue.
+    fn check_bounds(&self, node: NodeId, sink: u32, policy: Policy, in_flight: u64) {
+        let sink = &self.sinks[self.places[&(node, sink)]];
+        let queue = match policy {
+            Policy::Block | Policy::Latest => 1,
+            Policy::DropOldest { events, .. } => events.max(1),
+        };
+        let most = sink.wanted.window.events + queue;
+        assert!(in_flight <= most, "{in_flight} in flight, of {most}");
+    }
+
+    /// What must hold when nothing moves any more.
+    pub(crate) fn is_settled(&self, source: usize, ledgers: &[SinkLedger]) -> Result<(), String> {
+        let entry = &self.sources[source];
+        for SinkLedger { node, sink, ledger, .. } in ledgers.iter().filter(|account| account.present) {
+            let (first, _) = entry.begun[&(*node, *sink)];
+            let at = &self.sinks[self.places[&(*node, *sink)]];
+            let delivered = self.delivered(source, *node, *sink, first).expect("a sink");
+            if ledger.in_flight != 0 || ledger.acknowledged != delivered {
+                return Err(format!("{delivered} were delivered, and the account is: {ledger}"));
+            }
+            let streams = at.streams.values().filter(|stream| stream.source == Some(source) && !stream.has_left);
+            for Stream { expected, first: began, lost, .. } in streams {
+                let told = lost + began.map_or(0, |began| began - first);
+                let is_over = expected.is_none_or(|expected| expected == entry.next);
+                if ledger.lost() != told || !is_over {
+                    let next = entry.next;
+                    return Err(format!(
+                        "a sink was told of {told} lost, and expects {expected:?} of {next}: {ledger}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a sink was told must be what its node counts.
+    pub(crate) fn check_sink(&self, sink: usize, node: &Node) {
+        let (received, taken, _) = node.counts(self.sinks[sink].key);
+        let came: u64 = self.sinks[sink].came.values().map(|came| came.len() as u64).sum();
+        assert!(taken <= came && came <= received, "{taken} taken, {came} came, {received} received");
+        let live = self.sources.len() as u64;
+        assert!(received - came <= live * self.sinks[sink].wanted.window.events, "{received} received, {came} came");
+    }
+}

@@ -1,0 +1,196 @@
+//! Peace: everything works, and nobody does anything but take what has come. After a while, all must have found each other,
+//! and every account must be settled.
+
+use crate::Time;
+use crate::formats::COMPATIBLE;
+use crate::process::Process;
+use crate::scenario::Channel;
+use crate::world::{Happening, World};
+use isoform_channel_proto::Identity;
+use std::collections::BTreeSet;
+
+pub(crate) struct Peace<'a> {
+    channels: &'a [Channel],
+    /// Whether members may have lost each other for good.
+    is_harsh: bool,
+}
+
+/// What does not hold yet.
+type Held = Result<(), String>;
+
+fn hold(holds: bool, what: impl FnOnce() -> String) -> Held {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+impl<'a> Peace<'a> {
+    pub(crate) fn of(channels: &'a [Channel], is_harsh: bool) -> Peace<'a> {
+        Peace { channels, is_harsh }
+    }
+
+    pub(crate) fn comes(&self, world: &mut World) {
+        world.is_rough = false;
+        for slot in 0..world.slots.len() {
+            world.later(world.now, Happening::Continue { slot });
+            world.later(world.now, Happening::Open { slot });
+            if let Some(process) = &mut world.slots[slot].process {
+                process.sinks.values_mut().for_each(|taking| taking.pause = Time::from_millis(1));
+            }
+        }
+        // What is broken already is found out first.
+        world.run(world.now + 2 * world.settings.silence);
+        let patience = 2 * world.settings.silence + world.settings.linger + Time::from_secs(20);
+        self.eventually(world, patience, |world| self.members_agree(world).and_then(|()| self.all_know_all(world)));
+        self.submit_some(world);
+        self.eventually(world, patience, |world| self.accounts_are_settled(world));
+        // And so it stays.
+        world.run(world.now + 2 * world.settings.silence);
+        self.all_know_all(world)
+            .and_then(|()| self.accounts_are_settled(world))
+            .unwrap_or_else(|what| panic!("{what}"));
+    }
+
+    /// Waits until something holds.
+    fn eventually(&self, world: &mut World, patience: Time, holds: impl Fn(&World) -> Held) {
+        let (end, mut pause) = (world.now + patience, Time::from_millis(20));
+        while let Err(what) = holds(world) {
+            assert!(world.now < end, "after {patience:?} of peace: {what}");
+            world.run(world.now + pause);
+            pause = (2 * pause).min(Time::from_secs(2));
+            if self.is_harsh {
+                self.meet_again(world);
+            }
+        }
+    }
+
+    fn members_of(&self, world: &World, channel: &Channel) -> Vec<usize> {
+        let has_it = |process: &Process| process.channels.contains_key(&channel.identity);
+        let slots = world.slots.iter().enumerate();
+        slots.filter(|(_, slot)| slot.process.as_ref().is_some_and(has_it)).map(|(slot, _)| slot).collect()
+    }
+
+    /// Whom a process takes for members, by slot, itself included; `None` among them is somebody who is no more.
+    fn known_to(&self, world: &World, slot: usize, channel: &Channel) -> BTreeSet<Option<usize>> {
+        let process = world.slots[slot].process.as_ref().expect("a process");
+        let info = process.node.info(process.channels[&channel.identity]).expect("a channel");
+        let slot_of = |node| world.slots.iter().position(|slot| slot.process.as_ref().is_some_and(|p| p.id() == node));
+        info.members.iter().map(|member| slot_of(member.node)).collect()
+    }
+
+    fn members_agree(&self, world: &World) -> Held {
+        for channel in self.channels {
+            let members = self.members_of(world, channel);
+            for &slot in &members {
+                for other in self.known_to(world, slot, channel) {
+                    let back = other.filter(|other| members.contains(other));
+                    let back = back.is_some_and(|other| self.known_to(world, other, channel).contains(&Some(slot)));
+                    let name = &channel.name;
+                    hold(back, || format!("{slot} takes {other:?} for a member of {name}, not the other way round"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Members that have lost each other for good open the channel anew, at each other.
+    fn meet_again(&self, world: &mut World) {
+        for channel in self.channels {
+            let members = self.members_of(world, channel);
+            for (i, &slot) in members.iter().enumerate() {
+                for &other in &members[..i] {
+                    if self.known_to(world, slot, channel).contains(&Some(other)) {
+                        continue;
+                    }
+                    let (now, address) = (world.now, World::address(other));
+                    let deadline = now + Time::from_secs(5);
+                    let Some(process) = world.slots[slot].process.as_mut().filter(|process| process.opens.is_empty())
+                    else {
+                        continue;
+                    };
+                    let identity = Some(Identity(channel.identity));
+                    let key = process.node.open(now, &address, &channel.name, identity, deadline);
+                    process.opens.insert(key, channel.identity);
+                    world.follow(slot);
+                }
+            }
+        }
+    }
+
+    /// All members know each other, and each sink has subscribed to each source that it can use. Groups that were founded
+    /// apart, by one who left before he could be asked, know nothing of each other, unless they meet again.
+    fn all_know_all(&self, world: &World) -> Held {
+        for channel in self.channels {
+            for slot in self.members_of(world, channel) {
+                let known = self.known_to(world, slot, channel);
+                for other in known.iter().flatten() {
+                    let theirs = self.known_to(world, *other, channel);
+                    let name = &channel.name;
+                    hold(known == theirs, || {
+                        format!("of {name}, {slot} knows {known:?}, and {other}, whom it knows, {theirs:?}")
+                    })?;
+                }
+                self.sources_are_heard(world, slot, channel, &known)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sources_are_heard(
+        &self,
+        world: &World,
+        slot: usize,
+        channel: &Channel,
+        known: &BTreeSet<Option<usize>>,
+    ) -> Held {
+        let process = world.slots[slot].process.as_ref().expect("a process");
+        let of_it = |place: &usize| world.oracle.sources[*place].channel == channel.identity;
+        for (&key, &place) in process.sources.iter().filter(|(_, place)| of_it(place)) {
+            let accounts = process.node.ledger(key).into_iter().filter(|account| account.present);
+            let subscribed: BTreeSet<_> = accounts.map(|account| (account.node, account.sink)).collect();
+            let format = world.oracle.sources[place].format;
+            let mut meant = BTreeSet::new();
+            for other in known.iter().flatten() {
+                let other = world.slots[*other].process.as_ref().expect("a member");
+                for taking in other.sinks.values() {
+                    let sink = &world.oracle.sinks[taking.sink];
+                    let fits = match (format, sink.format) {
+                        (Some(from), Some(to)) => from == to || from < COMPATIBLE && to < COMPATIBLE,
+                        _ => true,
+                    };
+                    if sink.channel == channel.identity && fits {
+                        meant.insert((other.id(), sink.key.0));
+                    }
+                }
+            }
+            let name = &channel.name;
+            hold(subscribed == meant, || {
+                format!("to a source of {slot} on {name}, {subscribed:?} have subscribed, and should {meant:?}")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn submit_some(&self, world: &mut World) {
+        for slot in 0..world.slots.len() {
+            let Some(process) = &world.slots[slot].process else { continue };
+            for key in process.sources.keys().copied().collect::<Vec<_>>() {
+                let length = world.length();
+                world.submit(slot, key, length);
+            }
+        }
+    }
+
+    fn accounts_are_settled(&self, world: &World) -> Held {
+        for (slot, process) in world.slots.iter().enumerate() {
+            let Some(process) = &process.process else { continue };
+            hold(process.waiting.is_empty(), || format!("sources of {slot} wait for a word: {:?}", process.waiting))?;
+            for (&key, &source) in &process.sources {
+                world.oracle.is_settled(source, &process.node.ledger(key))?;
+            }
+            for &key in process.leaving.keys() {
+                let open = process.node.ledger(key).into_iter().filter(|account| account.present).count();
+                hold(open == 0, || format!("{open} accounts of a source that has left are not closed"))?;
+            }
+        }
+        Ok(())
+    }
+}
