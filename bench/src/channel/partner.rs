@@ -9,9 +9,13 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The word with which this program is called to be a partner.
 pub const PARTNER: &str = "channel-partner";
+
+/// How long another process may take to end.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What an answer begins with if something went wrong.
 const FAILED: &str = "failed: ";
@@ -19,7 +23,8 @@ const FAILED: &str = "failed: ";
 /// Another process.
 pub(super) struct Partner {
     child: Child,
-    told: ChildStdin,
+    /// `None` at the end, which the other process learns so.
+    told: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
@@ -28,14 +33,13 @@ impl Partner {
     pub(super) fn start(program: &Path) -> Result<Partner> {
         let mut command = Command::new(program);
         let mut child = command.arg(PARTNER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let (told, answers) = (child.stdin.take(), child.stdout.take());
-        let (told, answers) = told.zip(answers).ok_or("a process without pipes")?;
+        let (told, answers) = (child.stdin.take(), child.stdout.take().ok_or("a process without output")?);
         Ok(Partner { child, told, answers: BufReader::new(answers) })
     }
 
     /// Tells it something, and waits until it has begun, or done it if that is quick.
     pub(super) fn tell(&mut self, words: &str) -> Result<()> {
-        writeln!(self.told, "{words}")?;
+        writeln!(self.told.as_mut().ok_or("it was to end")?, "{words}")?;
         self.answer().map(drop)
     }
 
@@ -63,8 +67,15 @@ impl Partner {
 
 impl Drop for Partner {
     fn drop(&mut self) {
-        // It may be waiting for something that will not come any more.
-        let _ = self.child.kill().and_then(|()| self.child.wait());
+        self.told = None;
+        let start = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            // It may be stopped, or wait for something that will not come any more.
+            if start.elapsed() > PATIENCE {
+                let _ = self.child.kill().and_then(|()| self.child.wait());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

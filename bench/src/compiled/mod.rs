@@ -7,6 +7,7 @@ mod source;
 use crate::Result;
 use isoform_core::Format;
 use libloading::Library;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -92,10 +93,15 @@ pub(crate) struct Directory(PathBuf);
 impl Directory {
     pub(crate) fn new() -> Result<Directory> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("isoform-bench-{}-{count}", process::id()));
-        fs::create_dir(&path)?;
-        Ok(Directory(path))
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = env::temp_dir().join(format!("isoform-bench-{}-{count}", process::id()));
+            match fs::create_dir(&path) {
+                // Of a process that was killed, and had the same number.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return Ok(made.map(|()| Directory(path))?),
+            }
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -107,5 +113,22 @@ impl Drop for Directory {
     fn drop(&mut self) {
         // What cannot be deleted stays until the system cleans up.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_process_has_left_behind_is_passed_over() {
+        let path = Directory::new().unwrap().path().to_string_lossy().into_owned();
+        let (start, number) = path.rsplit_once('-').unwrap();
+        let number: u32 = number.parse().unwrap();
+        let left: Vec<_> = (1..=20).map(|more| format!("{start}-{}", number + more)).collect();
+        let made: Vec<_> = left.iter().filter(|path| fs::create_dir(path).is_ok()).collect();
+        let directory = Directory::new().unwrap();
+        assert!(directory.path().exists() && made.iter().all(|path| directory.path() != Path::new(path)));
+        made.into_iter().for_each(|path| fs::remove_dir(path).unwrap());
     }
 }
