@@ -45,15 +45,17 @@ impl Hello {
         out.extend(u32::try_from(self.silence.as_millis()).unwrap_or(u32::MAX).to_le_bytes());
         out.extend(self.subscriptions.to_le_bytes());
         out.extend([0; 4]);
-        let mut known = self.addresses.len();
-        loop {
-            put_texts(&mut out, &self.addresses[..known]);
-            if out.len() <= FIXED + REST {
-                break;
+        // As many addresses as there is room for, behind their number.
+        let mut room = REST - 2;
+        let fits = |address: &&String| match room.checked_sub(2 + address.len()) {
+            Some(left) => {
+                room = left;
+                true
             }
-            out.truncate(FIXED);
-            known -= 1;
-        }
+            None => false,
+        };
+        let known = self.addresses.iter().take_while(fits).count();
+        put_texts(&mut out, &self.addresses[..known]);
         let rest = (out.len() - FIXED) as u16;
         out[60..62].copy_from_slice(&rest.to_le_bytes());
         out
