@@ -52,7 +52,7 @@ help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The simulation is a program of a big-endian machine where that can be made and run.
-demo: rust ## two programs with different structs exchange records: big-endian 32-bit to this one; ten seconds
+demo: rust ## four processes on a channel: a simulation, big-endian 32-bit, and who watches it; ten seconds
 	@cargo build --release --locked -p isoform-cli
 	@if ! command -v qemu-ppc >/dev/null || ! command -v powerpc-linux-gnu-gcc >/dev/null; then \
 	  echo "Without qemu-ppc and powerpc-linux-gnu-gcc (sh tests/machines/install.sh), the simulation runs on this machine."; \

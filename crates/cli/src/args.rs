@@ -46,7 +46,11 @@ pub(crate) enum Command {
     },
 }
 
-/// Watch a simulation and a reader exchange records across unlike machines
+/// Watch a simulation and its watchers exchange events across unlike machines
+///
+/// Four processes on one channel: a simulation, a monitor that has another struct, a viewer that knows nothing, and a
+/// sleeper, which is stopped for a while. At the end, what was submitted is compared with what each of them has taken and
+/// lost; the exit status is 1 if that does not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo
@@ -56,11 +60,17 @@ pub(crate) struct Demo {
     /// Only the simulation: its records, as a stream on standard output
     #[arg(long)]
     pub(crate) simulation: bool,
+    /// Only the simulation, on a channel, whose id it prints; it begins with the first sink
+    #[arg(long, conflicts_with = "simulation")]
+    pub(crate) publish: bool,
+    /// .. or when there are so many
+    #[arg(long, default_value_t = 1, requires = "publish", hide = true)]
+    pub(crate) sinks: usize,
     /// How long it goes on
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) seconds: f64,
     /// What runs the simulation: `isoform` as a program of another machine, behind its emulator
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "simulation")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["simulation", "publish"])]
     pub(crate) program: Vec<OsString>,
 }
 

@@ -2,13 +2,14 @@
 
 use super::short;
 use crate::failure::Failure;
-use crate::output::{Output, Side, Tone, cell, plural, toned};
+use crate::output::{Cell, Output, Side, Tone, plural, toned, widen};
 use isoform_channel::{Cause, Ledger, NodeId, SinkLedger};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// What has become of the events of one source for one sink.
 pub(crate) struct Account {
+    /// Its name; empty if there is only one.
     pub(crate) source: String,
     pub(crate) sink: String,
     pub(crate) policy: String,
@@ -55,29 +56,31 @@ fn lost(ledger: &Ledger) -> impl Iterator<Item = (Cause, u64)> {
     Cause::ALL.into_iter().map(|cause| (cause, ledger.lost_for(cause))).filter(|(_, count)| *count > 0)
 }
 
-/// Writes a row for each account, why events were lost, and whether all add up.
+/// Writes a row for each account, by source, then why events were lost, and whether all add up.
 pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()> {
     if accounts.is_empty() {
         return writeln!(output, "no source has a sink");
     }
-    let heads = ["source", "sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"];
-    let mut rows = vec![heads.map(|head| toned(Tone::Faint, head)).into()];
-    for Account { source, sink, policy, present, ledger } in accounts {
-        let tone = match (ledger.is_exact(), present) {
-            (false, _) => Tone::Bad,
-            (true, true) => Tone::Plain,
-            (true, false) => Tone::Faint,
-        };
-        let mut row = vec![cell(source), toned(tone, sink), toned(tone, policy)];
-        let numbers = [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight];
-        row.extend(numbers.map(|number| toned(tone, number)));
-        rows.push(row);
-    }
+    let heads = ["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"];
     let (left, right) = (Side::Left, Side::Right);
-    output.columns(&[left, left, left, right, right, right, right], &rows)?;
+    let sides = [left, left, right, right, right, right];
+    let head: Vec<Cell> = heads.map(|head| toned(Tone::Faint, head)).into();
+    let rows: Vec<Vec<Cell>> = accounts.iter().map(row).collect();
+    let mut widths = vec![0; sides.len()];
+    widen(&mut widths, &rows);
+    output.columns_from(&sides, &[head], &mut widths)?;
+    let mut source = "";
+    for (account, row) in accounts.iter().zip(rows) {
+        if source != account.source {
+            source = &account.source;
+            writeln!(output, "from {}", output.paint(Tone::Strong, source))?;
+        }
+        output.columns_from(&sides, &[row], &mut widths)?;
+    }
     for Account { source, sink, ledger, .. } in accounts {
+        let from = if source.is_empty() { "" } else { " from " };
         for (cause, count) in lost(ledger) {
-            writeln!(output, "  {source} to {sink}: {} lost, as {cause}", plural(count as usize, "event"))?;
+            writeln!(output, "{sink}{from}{source}: {} lost, as {cause}", plural(count as usize, "event"))?;
         }
     }
     let all = format!("{} in all", plural(accounts.len(), "account"));
@@ -85,6 +88,19 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
         0 => writeln!(output, "{}: {} adds up", all, output.paint(Tone::Good, "each")),
         wrong => writeln!(output, "{}: {} not add up", all, output.paint(Tone::Bad, &format!("{wrong} do"))),
     }
+}
+
+fn row(account: &Account) -> Vec<Cell> {
+    let Account { sink, policy, present, ledger, .. } = account;
+    let tone = match (ledger.is_exact(), present) {
+        (false, _) => Tone::Bad,
+        (true, true) => Tone::Plain,
+        (true, false) => Tone::Faint,
+    };
+    let numbers = [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight];
+    let mut row = vec![toned(tone, sink), toned(tone, policy)];
+    row.extend(numbers.map(|number| toned(tone, number)));
+    row
 }
 
 fn wrong(accounts: &[Account]) -> usize {

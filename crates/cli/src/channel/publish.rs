@@ -142,7 +142,7 @@ impl<'a> Publisher<'a> {
         if self.unheard > 0 {
             notice(&format!("{} went nowhere, as there were no sinks", plural(self.unheard as usize, "record")));
         }
-        let accounts: Vec<Account> = Account::of("here", &ledgers).collect();
+        let accounts: Vec<Account> = Account::of("", &ledgers).collect();
         account::write(&accounts, output)?;
         account::check(&accounts)?;
         self.unpublished.end()

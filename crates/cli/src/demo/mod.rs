@@ -1,9 +1,15 @@
-//! The demonstration: a simulation and a reader, two processes with different structs and different machines: a program
-//! of another machine behind its emulator, if one is named, else this one in the guise of another. `river` is what is
-//! simulated, `simulation` publishes it, `watch` receives and shows it.
+//! The demonstration: a simulation and its watchers, four processes with different structs and machines on one channel.
+//! The simulation is a program of another machine behind its emulator, if one is named, else this one in the guise of
+//! another. `river` is what is simulated, `simulation` publishes it, `monitor` receives it as a struct and shows it,
+//! `processes` starts and stops the others, and `watch` puts all together and checks the accounts.
 
+#[cfg(unix)]
+mod monitor;
+#[cfg(unix)]
+mod processes;
 mod river;
 mod simulation;
+#[cfg(unix)]
 mod watch;
 
 use crate::args::Demo;
@@ -19,8 +25,16 @@ const PACE: f64 = 20.0;
 pub(crate) fn run(arguments: &Demo, output: &mut Output) -> Result<(), Failure> {
     let seconds = if arguments.seconds.is_finite() { arguments.seconds.clamp(0.1, 3600.0) } else { 10.0 };
     let whole = Duration::from_secs_f64(seconds);
-    match arguments.simulation {
-        true => simulation::run(whole),
-        false => watch::run(whole, &arguments.program, output),
+    match arguments {
+        Demo { simulation: true, .. } => simulation::write(whole),
+        #[cfg(unix)]
+        Demo { publish: true, sinks, .. } => simulation::publish(whole, *sinks, output),
+        #[cfg(unix)]
+        Demo { program, .. } => watch::run(whole, program, output),
+        #[cfg(not(unix))]
+        _ => {
+            let _ = output;
+            Err(crate::channel::elsewhere().hint("isoform demo --simulation | isoform dump --count 3 -"))
+        }
     }
 }

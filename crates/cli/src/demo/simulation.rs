@@ -1,5 +1,5 @@
-//! The simulation's side: it publishes its own struct as it lies in memory. On a little-endian machine it does so in the
-//! guise of a 32-bit big-endian one.
+//! The simulation's side: it publishes its own struct as it lies in memory, on a channel or as a stream. On a
+//! little-endian machine it does so in the guise of a 32-bit big-endian one.
 
 use super::river::{River, STEP};
 use super::{PACE, PACED};
@@ -11,6 +11,17 @@ use isoform::{
 };
 use std::io::{BufWriter, stdout};
 use std::time::{Duration, Instant};
+#[cfg(unix)]
+use {
+    crate::channel::stop::LOOK,
+    crate::output::Output,
+    isoform_channel::{Channel, MessageSource, Node, Source},
+    std::io::Write,
+};
+
+/// How long sinks may take to come.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The machine that a little-endian one pretends to be, by the layout tables.
 const GUISE: Layout = Layout::POWERPC;
@@ -56,45 +67,108 @@ struct Reach<'a> {
     sum: f64,
 }
 
-/// Publishes on standard output for so long.
-pub(super) fn run(whole: Duration) -> Result<(), Failure> {
-    match publish(whole) {
+/// Writes to standard output for so long.
+pub(super) fn write(whole: Duration) -> Result<(), Failure> {
+    match stream(whole) {
         // The reader has seen enough.
         Err(error) if error.code() == Code::Io => Err(Failure::Closed),
         done => Ok(done?),
     }
 }
 
-fn publish(whole: Duration) -> Result<(), Error> {
+fn stream(whole: Duration) -> Result<(), Error> {
     let mut encoder = Encoder::<Reach>::new();
-    let mut guise = match ByteOrder::NATIVE {
-        ByteOrder::Big => None,
-        ByteOrder::Little => Some(Guise::new(encoder.format())?),
-    };
+    let mut guise = Guise::new(encoder.format())?;
     let mut stream = Writer::new(BufWriter::with_capacity(1 << 16, stdout().lock()));
+    simulate(whole, |reach, is_paced| {
+        let message = encoder.encode(reach)?;
+        match &mut guise {
+            None => stream.write(&message)?,
+            Some(guise) => {
+                guise.make(message.body())?;
+                stream.write_body(&guise.foreign, &guise.body)?;
+            }
+        }
+        if is_paced { stream.flush() } else { Ok(()) }
+    })?;
+    stream.flush()
+}
+
+/// Publishes on a channel, whose id it prints, for so long from when there are so many sinks. Prints how many records it
+/// has published, and stays until nobody else is there.
+#[cfg(unix)]
+pub(super) fn publish(whole: Duration, sinks: usize, output: &mut Output) -> Result<(), Failure> {
+    let node = Node::new()?;
+    let guise = Guise::new(Reach::format())?;
+    let format = guise.as_ref().map_or(Reach::format(), |guise| &guise.foreign);
+    let channel = node.create_with("river", Some(format))?;
+    writeln!(output, "{}", channel.id())?;
+    output.flush()?;
+    let mut publisher = Publisher::new(&channel, guise)?;
+    publisher.wait_for_sinks(sinks)?;
+    let count = simulate(whole, |reach, _| publisher.submit(reach))?;
+    writeln!(output, "{count}")?;
+    output.flush()?;
+    while channel.members().len() > 1 {
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// The simulation's source.
+#[cfg(unix)]
+enum Publisher {
+    Own(Source<Reach<'static>>),
+    Guise(MessageSource, Encoder<Reach<'static>>, Box<Guise>),
+}
+
+#[cfg(unix)]
+impl Publisher {
+    fn new(channel: &Channel, guise: Option<Guise>) -> Result<Publisher, Error> {
+        Ok(match guise {
+            None => Publisher::Own(channel.source()?),
+            Some(guise) => Publisher::Guise(channel.untyped_source()?, Encoder::new(), guise.into()),
+        })
+    }
+
+    fn wait_for_sinks(&self, count: usize) -> Result<(), Error> {
+        match self {
+            Publisher::Own(source) => source.wait_for_sinks(count, PATIENCE),
+            Publisher::Guise(source, ..) => source.wait_for_sinks(count, PATIENCE),
+        }
+    }
+
+    fn submit(&mut self, reach: &Reach<'_>) -> Result<(), Error> {
+        match self {
+            Publisher::Own(source) => source.submit(reach),
+            Publisher::Guise(source, encoder, guise) => {
+                guise.make(encoder.encode(reach)?.body())?;
+                source.submit_body(&guise.foreign, &guise.body)
+            }
+        }
+        .map(drop)
+    }
+}
+
+/// Lets the river flow for so long, and has each record published; behind it, whether it keeps step with the eye. Returns
+/// how many there were.
+fn simulate(whole: Duration, mut publish: impl FnMut(&Reach<'_>, bool) -> Result<(), Error>) -> Result<u32, Error> {
     let mut river = River::new();
     let start = Instant::now();
     let paced = whole.mul_f64(PACED);
     for record in 0u32.. {
         let now = start.elapsed();
         if now >= whole {
-            break;
+            return Ok(record);
         }
         (0..STEPS).for_each(|_| river.advance());
-        with_record(&river, |reach| {
-            let message = encoder.encode(reach)?;
-            match &mut guise {
-                None => stream.write(&message),
-                Some(guise) => guise.write(message.body(), &mut stream),
-            }
-        })?;
+        with_record(&river, |reach| publish(reach, now < paced))?;
         if now < paced {
-            stream.flush()?;
             let next = Duration::from_secs_f64(f64::from(record + 1) / PACE);
             std::thread::sleep(next.saturating_sub(start.elapsed()));
         }
     }
-    stream.flush()
+    Ok(u32::MAX)
 }
 
 /// Makes of this machine's records what [`GUISE`] would have in memory.
@@ -107,22 +181,22 @@ struct Guise {
 }
 
 impl Guise {
-    fn new(native: &Format) -> Result<Guise, Error> {
+    /// None is needed on big-endian machines.
+    fn new(native: &Format) -> Result<Option<Guise>, Error> {
+        if ByteOrder::NATIVE == ByteOrder::Big {
+            return Ok(None);
+        }
         let foreign = native.on(&GUISE)?;
         let plan = Plan::new(native, &foreign, &Rules::new(), Faults::Error)?;
-        Ok(Guise { foreign, plan, verifier: Verifier::new(native), own: Vec::new(), body: Vec::new() })
+        Ok(Some(Guise { foreign, plan, verifier: Verifier::new(native), own: Vec::new(), body: Vec::new() }))
     }
 
-    fn write<'b>(
-        &mut self,
-        body: impl Iterator<Item = &'b [u8]>,
-        stream: &mut Writer<impl std::io::Write>,
-    ) -> Result<(), Error> {
+    /// Makes the body of a record of this machine's.
+    fn make<'b>(&mut self, body: impl Iterator<Item = &'b [u8]>) -> Result<(), Error> {
         self.own.clear();
         body.for_each(|segment| self.own.extend_from_slice(segment));
         self.body.clear();
-        interp::run(&self.plan, self.verifier.verify(&self.own)?, &mut self.body)?;
-        stream.write_body(&self.foreign, &self.body)
+        interp::run(&self.plan, self.verifier.verify(&self.own)?, &mut self.body)
     }
 }
 

@@ -1,158 +1,80 @@
-//! The reader's side: another struct, on this machine, that learns the simulation's layout from the first message.
+//! The demonstration as a whole: starts the processes, is the monitor, and compares at the end what the source has on its
+//! account with what each sink has counted.
 
 use super::PACED;
+use super::monitor::{Reach, heading, line};
+use super::processes::{Echo, Seen, Simulation};
+use crate::channel::account::{self, Account};
+use crate::channel::stop::LOOK;
 use crate::explain;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::plan::compare;
-use isoform::stream::Reader;
-use isoform::{Decoder, Enumeration, Faults, Format, Incoming, Plan, Record, Slice, Str};
+use isoform::{Faults, Format, Plan, Record};
+use isoform_channel::{Channel, Event, Info, Node, Policy, SinkLedger};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Time between two lines.
 const LINE: Duration = Duration::from_millis(500);
+/// So many lines of the monitor stand between two of the viewer.
+const VIEWED: u32 = 4;
+/// The monitor, the viewer, and the sleeper.
+const SINKS: usize = 3;
+/// How long the sinks may take to have what is under way.
+const SETTLING: Duration = Duration::from_secs(10);
 
-/// The same symbols as the simulation's, with other numbers.
-#[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
-#[repr(i8)]
-enum Stage {
-    Flood,
-    Rising,
-    Low,
-}
-
-#[derive(Record)]
-#[repr(C)]
-struct Gauge<'a> {
-    name: Str<'a>,
-    #[isoform(unit = "m")]
-    level: f32,
-}
-
-/// What the reader wants: `depth` and `step` have become wider, `residual` is gone, `temperature` is new.
-#[derive(Record)]
-#[isoform(rename = "Reach")]
-#[repr(C)]
-struct Reach<'a> {
-    step: i64,
-    #[isoform(unit = "s")]
-    time: f64,
-    #[isoform(unit = "m")]
-    depth: Slice<'a, f64>,
-    #[isoform(unit = "m3/s")]
-    flow: Slice<'a, f32>,
-    gauges: Slice<'a, Gauge<'a>>,
-    stage: Stage,
-    #[isoform(unit = "mm/h")]
-    rain: f32,
-    #[isoform(unit = "degC", default = 11.5)]
-    temperature: f32,
-    sum: f64,
-}
-
-/// What the reader counts.
+/// What the monitor counts.
 #[derive(Default)]
 struct Tally {
     records: u64,
-    bytes: u64,
+    lost: u64,
     wrong: u64,
-    /// Time spent in the decoder.
-    decoding: Duration,
 }
 
-/// Starts the simulation - this program, or that of another machine, if there is a command for it - and watches it to
-/// its end.
+/// Starts all, and watches the simulation to its end.
 pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) -> Result<(), Failure> {
-    writeln!(output, "A simulation and a reader: two processes, two structs, a pipe between them.")?;
-    match program.first() {
-        Some(emulator) => writeln!(
-            output,
-            "The simulation is a program of another machine, run by {}.\nOf which kind, nobody has told the reader.\n",
-            Path::new(emulator).file_name().unwrap_or(emulator).display()
-        )?,
-        None => writeln!(
-            output,
-            "The simulation lays out its records as a 32-bit big-endian machine would,\nwhich nobody has told the reader.\n"
-        )?,
-    }
-    output.flush()?;
-    let mut simulation = spawn(whole, program)?;
-    let pipe = simulation.stdout.take().ok_or_else(|| Failure::data("the simulation has no output"))?;
-    let done = watch(Reader::new(pipe), whole, output);
-    // If watching failed, the pipe is closed by now, and the simulation ends at its next record.
-    let status = simulation.wait()?;
-    // A program that cannot run says so by its status; that it published nothing is only what follows.
-    match (done, status.success()) {
-        (done, true) => done,
-        (_, false) => Err(Failure::data(format!("the simulation failed: {status}"))),
-    }
+    introduce(program, output)?;
+    let simulation = Simulation::start(whole, SINKS, program)?;
+    writeln!(output, "{}\n", output.paint(Tone::Strong, &simulation.id))?;
+    let node = Node::new()?;
+    let channel = node.open(&simulation.id)?;
+    let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
+    explain(&format, Reach::format(), output)?;
+    let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
+    let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
+    let mut watch = Watch { channel, simulation, viewer, sleeper, tally: Tally::default() };
+    watch.watch(whole, output)?;
+    watch.settle(output)
 }
 
-fn spawn(whole: Duration, program: &[OsString]) -> Result<Child, Failure> {
-    let mut command = match program {
-        [] => Command::new(std::env::current_exe()?),
-        [emulator, arguments @ ..] => {
-            let mut command = Command::new(emulator);
-            command.args(arguments);
-            command
+fn introduce(program: &[OsString], output: &mut Output) -> Result<(), Failure> {
+    let of = match program.first() {
+        Some(emulator) => {
+            format!(
+                "a program of another machine, run by {}",
+                Path::new(emulator).file_name().unwrap_or(emulator).display()
+            )
         }
+        None => "this program, laying out records as a 32-bit big-endian machine".into(),
     };
-    command.args(["demo", "--simulation", "--seconds", &whole.as_secs_f64().to_string()]);
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    spawned.map_err(|error| Failure::data(format!("{}: {error}", command.get_program().display())))
-}
-
-fn watch(mut reader: Reader<impl std::io::Read>, whole: Duration, output: &mut Output) -> Result<(), Failure> {
-    let mut decoder = Decoder::<Reach>::new();
-    let Some((_, wire)) = reader.peek()? else { return Err(Failure::data("the simulation published nothing")) };
-    explain(&wire, decoder.format(), output)?;
-    heading(output)?;
-    let start = Instant::now();
-    let paced = whole.mul_f64(PACED);
-    let (mut slow, mut fast) = (Tally::default(), Tally::default());
-    let mut fast_since = None;
-    let mut next_line = Duration::ZERO;
-    while let Some(message) = reader.next()? {
-        let now = start.elapsed();
-        let tally = if now < paced { &mut slow } else { &mut fast };
-        if now >= paced && fast_since.is_none() {
-            fast_since = Some(now);
-            writeln!(output, "\n... and now as fast as it can ...")?;
-            output.flush()?;
-        }
-        let reach = receive(&mut decoder, &message, tally)?;
-        if now < paced && now >= next_line {
-            next_line += LINE;
-            line(reach, output)?;
-        }
+    let roles = [
+        ("simulation", of.as_str()),
+        ("monitor", "this one, with a struct of its own; the simulation waits for it"),
+        ("viewer", "isoform echo --policy latest: knows no struct, asks for fields"),
+        ("sleeper", "isoform echo --policy oldest:100: will be stopped, as if it hung"),
+    ];
+    writeln!(output, "Four processes and one channel; nothing stands between them.\n")?;
+    for (role, about) in roles {
+        writeln!(output, "  {}  {about}", output.paint(Tone::Strong, &format!("{role:<10}")))?;
     }
-    let seconds = (start.elapsed() - fast_since.unwrap_or_default()).as_secs_f64();
-    summary(&slow, &fast, seconds, output)
+    writeln!(output)?;
+    Ok(output.flush()?)
 }
 
-fn receive<'m>(
-    decoder: &'m mut Decoder<Reach<'_>>,
-    message: &Incoming<'m>,
-    tally: &mut Tally,
-) -> Result<&'m Reach<'m>, Failure> {
-    let begin = Instant::now();
-    let reach = decoder.decode(message)?;
-    tally.decoding += begin.elapsed();
-    tally.records += 1;
-    tally.bytes += message.body().len() as u64;
-    let depths = reach.depth.as_slice().iter().copied();
-    let flows = reach.flow.as_slice().iter().map(|&flow| f64::from(flow));
-    let sum: f64 = depths.chain(flows).sum();
-    let as_sent = sum == reach.sum && reach.temperature == 11.5 && reach.gauges.as_slice().len() == 3;
-    tally.wrong += u64::from(!as_sent);
-    Ok(reach)
-}
-
-/// What was decided for each field when the first message came.
+/// What was decided for each field before the first event came.
 fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Failure> {
     let rules = Reach::rules();
     let (_, reports) = Plan::explained(wire, native, &rules, Faults::Error)?;
@@ -163,62 +85,157 @@ fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Fa
         "\nverdict: {} - each side can read what the other writes",
         output.paint(Tone::Good, &verdict.to_string())
     )?;
-    writeln!(output, "machine: {} there; {} here", wire.machine(), native.machine())?;
-    writeln!(output, "token:   {}, the hash of the simulation's layout\n", wire.token())?;
+    writeln!(output, "machine: {} there; {} here\n", wire.machine(), native.machine())?;
     Ok(output.flush()?)
 }
 
-fn heading(output: &mut Output) -> Result<(), Failure> {
-    let head = format!("{:>6}  {:>5}  {:<48}  {:>7}  reach", "time", "mm/h", "depth along 24 km of river", "Harbour");
-    writeln!(output, "{}", output.paint(Tone::Faint, &head))?;
-    Ok(output.flush()?)
+/// All that takes part.
+struct Watch {
+    channel: Channel,
+    simulation: Simulation,
+    viewer: Echo,
+    sleeper: Echo,
+    tally: Tally,
 }
 
-/// The state of the river, on one line.
-fn line(reach: &Reach<'_>, output: &mut Output) -> Result<(), Failure> {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let bar = |depth: &f64| BARS[((depth - 0.6) / 1.8 * 8.0).clamp(0.0, 7.0) as usize];
-    let profile: String = reach.depth.as_slice().iter().map(bar).collect();
-    let minutes = (reach.time / 60.0) as u64;
-    let harbour = reach.gauges.as_slice().iter().find(|gauge| gauge.name.to_bytes() == b"Harbour");
-    let level = harbour.map_or(f32::NAN, |gauge| gauge.level);
-    let (tone, stage) = match reach.stage {
-        Stage::Low => (Tone::Good, "low"),
-        Stage::Rising => (Tone::Warning, "rising"),
-        Stage::Flood => (Tone::Bad, "flood"),
-    };
-    let (hours, minutes) = (minutes / 60, minutes % 60);
-    let stage = output.paint(tone, stage);
-    writeln!(output, "{hours:>3}:{minutes:02}  {:>5.1}  {profile}  {level:>5.2} m  {stage}", reach.rain)?;
-    Ok(output.flush()?)
-}
+impl Watch {
+    /// Takes all that the simulation submits. The sleeper sleeps while that is as fast as it can be.
+    fn watch(&mut self, whole: Duration, output: &mut Output) -> Result<(), Failure> {
+        let mut sink = self.channel.sink::<Reach>()?;
+        let paced = whole.mul_f64(PACED);
+        let (mut start, mut slow, mut fast_since, mut woken) = (None, 0, None, false);
+        let mut lines = 0;
+        heading(output)?;
+        loop {
+            if let Some(published) = self.simulation.published()? {
+                if !std::mem::replace(&mut woken, true) {
+                    self.sleeper.go_on()?;
+                }
+                if self.tally.records + self.tally.lost >= published {
+                    break;
+                }
+            }
+            let reach = match sink.recv_timeout(LOOK)? {
+                Some(Event::Record { record, .. }) => record,
+                Some(Event::Gap(_, gap)) => {
+                    self.tally.lost += gap.count;
+                    continue;
+                }
+                Some(Event::Refused(_, error)) => return Err(error.into()),
+                _ => continue,
+            };
+            let now = start.get_or_insert_with(Instant::now).elapsed();
+            self.tally.records += 1;
+            self.tally.wrong += u64::from(!reach.is_as_sent());
+            if now < paced {
+                slow += 1;
+                if now >= LINE * lines {
+                    lines += 1;
+                    line(reach, output)?;
+                    self.view(lines, output)?;
+                }
+            } else if fast_since.is_none() {
+                fast_since = Some(Instant::now());
+                self.sleeper.stop()?;
+                writeln!(output, "\n... now as fast as it can, and the sleeper is stopped (SIGSTOP) ...")?;
+                output.flush()?;
+            }
+        }
+        let seconds = fast_since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        self.summary(slow, seconds, output)
+    }
 
-fn summary(slow: &Tally, fast: &Tally, seconds: f64, output: &mut Output) -> Result<(), Failure> {
-    if fast.records > 0 && seconds > 0.0 {
-        let rate = fast.records as f64 / seconds;
-        let megabytes = fast.bytes as f64 / seconds / 1e6;
-        let each = fast.decoding.as_nanos() as u64 / fast.records;
-        let size = fast.bytes / fast.records;
+    /// What the viewer saw last, every now and then.
+    fn view(&self, lines: u32, output: &mut Output) -> Result<(), Failure> {
+        if lines.is_multiple_of(VIEWED) {
+            writeln!(output, "{}", output.paint(Tone::Faint, &format!("viewer  {}", self.viewer.latest())))?;
+            output.flush()?;
+        }
+        Ok(())
+    }
+
+    fn summary(&self, slow: u64, seconds: f64, output: &mut Output) -> Result<(), Failure> {
+        let Tally { records, wrong, .. } = self.tally;
+        let fast = records - slow;
+        if fast > 0 && seconds > 0.0 {
+            let rate = fast as f64 / seconds;
+            writeln!(
+                output,
+                "{fast} records in {seconds:.1} s, {rate:.0} a second: most of it is the simulation's time"
+            )?;
+        }
         writeln!(
             output,
-            "\n{} records of {size} bytes in {seconds:.1} s: {rate:.0} a second, {megabytes:.0} MB/s",
-            fast.records
+            "{records} records in all, the slow ones too; by their sums, {} are right, {wrong} wrong",
+            records - wrong
         )?;
-        writeln!(
-            output,
-            "each was checked and converted in {each} ns, a clock's two readings included;\nmost of the time went to the simulation and the pipe"
-        )?;
+        match (records, wrong) {
+            (0, _) => Err(Failure::data("no record arrived")),
+            (_, 0) => Ok(()),
+            _ => Err(Failure::data(format!("{wrong} records are not what was sent"))),
+        }
     }
-    let (records, wrong) = (slow.records + fast.records, slow.wrong + fast.wrong);
-    writeln!(
-        output,
-        "{records} records in all, the slow ones too; by their sums, {} are right, {wrong} wrong",
-        records - wrong
-    )?;
-    writeln!(output, "\nlook at it yourself:  isoform demo --simulation | isoform dump --count 3 -")?;
-    match (records, wrong) {
-        (0, _) => Err(Failure::data("no record arrived")),
-        (_, 0) => Ok(()),
-        _ => Err(Failure::data(format!("{wrong} records are not what was sent"))),
+
+    /// Waits until nothing is under way, and compares the accounts of the source with what the sinks have counted.
+    fn settle(self, output: &mut Output) -> Result<(), Failure> {
+        let until = Instant::now() + SETTLING;
+        let ledgers = loop {
+            let ledgers = ledgers(&self.channel.info(SETTLING)?);
+            if ledgers.iter().all(|sink| sink.ledger.in_flight == 0) || Instant::now() > until {
+                break ledgers;
+            }
+            std::thread::sleep(LOOK);
+        };
+        let Watch { channel, simulation, viewer, sleeper, tally } = self;
+        let (viewer, sleeper) = (viewer.end()?, sleeper.end()?);
+        channel.close();
+        simulation.end()?;
+        if let Seen { widest: (first, count @ 1..), .. } = sleeper {
+            writeln!(output, "the sleeper goes on, and is told what it has missed: {count} events from {first} on\n")?;
+        }
+        let mut accounts: Vec<Account> = Account::of("", &ledgers).collect();
+        accounts.iter_mut().zip(&ledgers).for_each(|(account, sink)| account.sink = role(sink).into());
+        account::write(&accounts, output)?;
+        account::check(&accounts)?;
+        let monitor = Seen { records: tally.records, lost: tally.lost, ..Seen::default() };
+        let counted = [(Policy::Block, monitor), (Policy::Latest, viewer)];
+        for sink in &ledgers {
+            let seen = counted.iter().find(|(policy, _)| *policy == sink.policy).map_or(sleeper, |(_, seen)| *seen);
+            agree(sink, seen)?;
+        }
+        if accounts.len() != SINKS {
+            return Err(Failure::data(format!("{} sinks are on the account, not {SINKS}", accounts.len())));
+        }
+        writeln!(output, "each sink has counted the same: what it was shown, and what it was told is lost")?;
+        writeln!(output, "\nlook at it yourself:  isoform demo --publish, and with the id: isoform echo ID")?;
+        Ok(())
     }
+}
+
+/// The accounts of the source with its sinks, which are told apart by their policies.
+fn ledgers(info: &Info) -> Vec<SinkLedger> {
+    let reports = info.members.iter().filter_map(|member| member.report.as_ref());
+    let sinks = reports.flat_map(|report| &report.sources).flat_map(|source| &source.sinks);
+    let mut ledgers: Vec<SinkLedger> = sinks.copied().collect();
+    ledgers.sort_by_key(role);
+    ledgers
+}
+
+fn role(sink: &SinkLedger) -> &'static str {
+    match sink.policy {
+        Policy::Block => "monitor",
+        Policy::Latest => "viewer",
+        Policy::DropOldest { .. } => "sleeper",
+    }
+}
+
+/// # Errors
+/// If a sink has counted otherwise than its source.
+fn agree(sink: &SinkLedger, seen: Seen) -> Result<(), Failure> {
+    if (sink.ledger.acknowledged, sink.ledger.lost()) == (seen.records, seen.lost) {
+        return Ok(());
+    }
+    let Seen { records, lost, .. } = seen;
+    let message = format!("the {} has counted {records} records and {lost} lost: {}", role(sink), sink.ledger);
+    Err(Failure::data(message))
 }

@@ -3,21 +3,29 @@
 use super::*;
 
 #[test]
-fn a_reader_watches_a_simulation_on_another_machine() {
+#[cfg(unix)]
+fn four_processes_on_one_channel() {
     let output = isoform(&["demo", "--seconds", "0.6"]).good();
-    for line in ["temperature", "verdict: full", "of river", "are right, 0 wrong"] {
+    for line in ["temperature", "verdict: full", "of river", "are right, 0 wrong", "3 accounts in all: each adds up"] {
         assert!(output.contains(line), "{line} in {output}");
     }
+    let monitor = output.lines().find(|line| line.starts_with("monitor  block")).expect("the monitor has an account");
+    let counts: Vec<u64> = monitor.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(counts[0] > 10 && counts[1..] == [counts[0], 0, 0], "{monitor}");
+    assert!(output.contains("each sink has counted the same"), "{output}");
     assert!(output.lines().all(|line| line.chars().count() <= 80), "{output}");
 }
 
 #[test]
+#[cfg(unix)]
 fn the_simulation_may_be_another_program() {
     let output = isoform(&["demo", "--seconds", "0.3", "--", env!("CARGO_BIN_EXE_isoform")]).good();
     assert!(output.contains("a program of another machine, run by isoform"), "{output}");
     assert!(output.contains("are right, 0 wrong"), "{output}");
     let error = isoform(&["demo", "--", "no-such-emulator"]).bad(1);
     assert!(error.contains("no-such-emulator: "), "{error}");
+    let error = isoform(&["demo", "--", "false"]).bad(1);
+    assert!(error.contains("the simulation failed: exit status: 1"), "{error}");
 }
 
 #[test]
