@@ -11,8 +11,12 @@ use crate::inbox::{Inbox, Item};
 use crate::memory::{Body, Storage};
 use crate::receiving::{Count, From, Receiving, Stage};
 use crate::sending::{Sending, Terms, To};
+use isoform_core::format::{Field, Format, Type};
 use isoform_core::{Code, Error, Plan, Result};
 use std::collections::{HashMap, VecDeque};
+
+/// An explanation names so many fields of a format.
+const FIELDS: usize = 32;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// A sink for the events of all sources of a channel.
@@ -66,21 +70,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (origin, node, source) = (*origin, *node, *source);
         let wanted = &self.sinks[at].wanted;
         let plan = match (known, &wanted.format) {
-            (Some(wire), Some(native)) => Plan::new(&wire.format, native, &wanted.rules, wanted.faults).map(drop),
-            _ => Ok(()),
+            (Some(wire), Some(native)) => Plan::new(&wire.format, native, &wanted.rules, wanted.faults)
+                .map_or_else(|error| Some(explained(&error, &wire.format, native)), |_| None),
+            _ => None,
         };
-        let refused = plan.err().or_else(|| self.too_many_subscriptions(origin));
-        if let Some(error) = refused {
-            self.tell(link_of(origin), SinkKey(at as u32), Item::Refused(source, error.clone()));
-            match origin {
-                Origin::Link(link, number) => {
-                    let (code, text) = (error.code() as u16, error.to_string());
-                    self.say(link, &Control::Decline { source: number, sink: at as u32, code, text });
-                }
-                Origin::Here(_) => self.declined(channel, node, error),
-            }
-            return;
+        if let Some(error) = plan.or_else(|| self.too_many_subscriptions(origin)) {
+            return self.decline(at, channel, offer, error);
         }
+        let wanted = &self.sinks[at].wanted;
         let Wanted { policy, window, longest, .. } = *wanted;
         let mut receiving = Receiving {
             sink: SinkKey(at as u32),
@@ -117,6 +114,19 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.sinks[at].inbox.tell(Item::Joined(source, node));
                 self.wake(SinkKey(at as u32));
             }
+        }
+    }
+
+    /// A sink cannot use a source: both sides are told why.
+    fn decline(&mut self, at: usize, channel: usize, offer: usize, error: Error) {
+        let Offer { origin, node, source, .. } = self.channels[channel].offers[offer];
+        self.tell(link_of(origin), SinkKey(at as u32), Item::Refused(source, error.clone()));
+        match origin {
+            Origin::Link(link, source) => {
+                let (code, text) = (error.code() as u16, error.to_string());
+                self.say(link, &Control::Decline { source, sink: at as u32, code, text });
+            }
+            Origin::Here(_) => self.declined(channel, node, error),
         }
     }
 
@@ -388,4 +398,20 @@ fn news_of(item: &Item) -> usize {
 
 fn link_of(origin: Origin) -> Option<LinkKey> {
     if let Origin::Link(link, _) = origin { Some(link) } else { None }
+}
+
+/// What is in the way of a plan, with the fields of both sides: whoever reads it may have neither at hand.
+fn explained(error: &Error, wire: &Format, native: &Format) -> Error {
+    let fields = |format: &Format| {
+        let structure = format.structure();
+        let field = |field: &Field| format!("{} {}", field.name, Type::of(field, structure));
+        let fields: Vec<String> = structure.fields().iter().take(FIELDS).map(field).collect();
+        let more = if structure.fields().len() > FIELDS { ", .." } else { "" };
+        format!("{} {{ {}{more} }}", format.name(), fields.join(", "))
+    };
+    let (expected, came) = (error.expectation(), error.actual());
+    let explained = Error::new(error.code()).at(error.path());
+    explained
+        .expected(format_args!("{expected}, for {}", fields(native)))
+        .came(format_args!("{came}, of {}", fields(wire)))
 }
