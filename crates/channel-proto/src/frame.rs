@@ -17,6 +17,9 @@ macro_rules! kinds {
         pub enum Kind { $(#[allow(missing_docs, reason = "they stand in the specification")] $name = $number,)* }
 
         impl Kind {
+            /// Every kind, in the order of its number.
+            pub const ALL: &[Kind] = &[$(Kind::$name,)*];
+
             fn of(number: u8) -> Option<Kind> {
                 match number { $($number => Some(Kind::$name),)* _ => None }
             }

@@ -1,0 +1,60 @@
+//! The session in `vectors/channel/`: it has every kind of frame, and is what nodes say to each other. Nothing here writes
+//! it: that is `cargo run -p isoform-channel-proto --example write-session`.
+#![forbid(unsafe_code)]
+
+mod session;
+
+use isoform_channel_proto::{Header, Hello, Kind};
+
+fn vector() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/channel/session.txt");
+    std::fs::read_to_string(path).expect("the vector")
+}
+
+/// The pieces of a session: who said it, what it is, and its bytes.
+fn pieces(text: &str) -> Vec<(String, String, Vec<u8>)> {
+    let mut pieces: Vec<(String, String, Vec<u8>)> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let Some(row) = line.strip_prefix("  ") else {
+            let (who, what) = line.split_once(' ').expect("who, and what");
+            pieces.push((who.into(), what.into(), Vec::new()));
+            continue;
+        };
+        let (hex, times) = row.split_once("  x ").unwrap_or((row, "1"));
+        let bytes = hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).expect("two digits"));
+        let bytes: Vec<u8> = bytes.collect();
+        let all = pieces.last_mut().expect("a title");
+        (0..times.parse().expect("how often")).for_each(|_| all.2.extend(&bytes));
+    }
+    pieces
+}
+
+#[test]
+fn each_piece_is_what_its_title_says() {
+    let mut seen = Vec::new();
+    for (who, what, bytes) in pieces(&vector()) {
+        if what == "Hello" {
+            let (hello, length) = Hello::parse(&bytes).unwrap().unwrap();
+            assert_eq!((length, hello.to_bytes()), (bytes.len(), bytes), "{who}");
+            continue;
+        }
+        let header = Header::parse(bytes.first_chunk().expect("a header")).unwrap();
+        assert_eq!((format!("{:?}", header.kind.unwrap()), header.extent()), (what, bytes.len()));
+        seen.extend(header.kind);
+    }
+    let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !seen.contains(kind)).collect();
+    assert!(missing.is_empty(), "the session has no {missing:?}");
+}
+
+#[test]
+fn nodes_say_and_understand_what_the_vector_says() {
+    let said = session::text(&session::session());
+    let (said, meant) = (pieces(&said), pieces(&vector()));
+    for ((who, what, said), (by, kind, meant)) in said.iter().zip(&meant) {
+        assert_eq!((who, what), (by, kind));
+        // Why something is refused may be said in other words.
+        let is_text = matches!(&**what, "Refused" | "Decline");
+        assert!(said == meant || is_text, "{who} {what}: {said:02x?}, and the vector has {meant:02x?}");
+    }
+    assert_eq!(said.len(), meant.len());
+}

@@ -1,0 +1,176 @@
+//! What two nodes say to each other in a session that has a frame of every kind, and how that is written down: in
+//! `vectors/channel/session.txt`.
+
+use isoform_channel_proto::{
+    Action, Batch, ChannelKey, ConnId, DialKey, HEADER, Header, Hello, Identity, Node, NodeId, Outgoing, Policy,
+    Settings, SinkKey, Time, Wanted, Window,
+};
+use isoform_core::{FieldList, Format, Machine};
+use std::sync::Arc;
+
+type Body = Arc<[u8]>;
+
+/// The session so far: the nodes, and what the first two said.
+struct Session {
+    /// The one who is dialed, the one who dials, and one who comes later.
+    nodes: [Node<Body, Vec<u8>>; 3],
+    /// What the second said to the first, and the first to the second.
+    said: Vec<(&'static str, Vec<u8>)>,
+    /// What is on its way: to whom, over which connection.
+    wires: Vec<(usize, ConnId, Vec<u8>)>,
+    now: Time,
+}
+
+/// A record of a machine that has little-endian numbers and pointers of 8 bytes.
+fn format(name: &str, field: &str) -> Format {
+    let machine = Machine { pointer: 8, order: isoform_core::ByteOrder::Little };
+    FieldList::new(name).field(field, "integer", 8, 0).format(machine, 8, 8).expect("a format")
+}
+
+impl Session {
+    /// Lets both say what they have to say.
+    fn run(&mut self) {
+        for _ in 0..20 {
+            for i in 0..3 {
+                while let Some(action) = self.nodes[i].action() {
+                    self.act(i, action);
+                }
+            }
+            for (to, id, bytes) in std::mem::take(&mut self.wires) {
+                let used = self.nodes[to].receive(self.now, id, &bytes).expect("what nodes say is right");
+                assert_eq!(used, bytes.len(), "frames are given out whole");
+            }
+        }
+    }
+
+    fn act(&mut self, from: usize, action: Action) {
+        match action {
+            // Over connection 1 the second dials the first, over connection 2 the third does.
+            Action::Dial(dial, address) if address == "unix:/run/first" => self.dial(from, dial),
+            Action::Write(id) | Action::Close(id) => {
+                let mut out = Outgoing::default();
+                self.nodes[from].output(self.now, id, &mut out);
+                self.nodes[from].unwritten(id, 0);
+                if id == ConnId(1) && !out.is_empty() {
+                    self.said.push((["acceptor", "dialer"][from], out.to_vec()));
+                }
+                let to = if from == 0 { id.0 as usize } else { 0 };
+                self.wires.push((to, id, out.to_vec()));
+            }
+            _ => {}
+        }
+    }
+
+    fn dial(&mut self, from: usize, dial: DialKey) {
+        let id = ConnId(from as u64);
+        self.nodes[from].connected(self.now, id, Some(dial));
+        self.nodes[0].connected(self.now, id, None);
+    }
+
+    fn open(&mut self, node: usize, name: &str) -> Option<ChannelKey> {
+        let open = self.nodes[node].open(self.now, "unix:/run/first", name, None, self.now + Time::from_secs(5));
+        self.run();
+        self.nodes[node].opened(open).expect("an answer").ok()
+    }
+
+    fn wait(&mut self, time: Time) {
+        self.now += time;
+        self.nodes[..2].iter_mut().for_each(|node| node.tick(self.now));
+        self.run();
+    }
+
+    fn take(&mut self, sink: SinkKey) {
+        let mut batch = Batch::default();
+        while self.nodes[1].take(self.now, sink, &mut batch) {}
+        self.wait(Time::from_millis(20));
+    }
+}
+
+/// The session: who said what, in order.
+pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
+    let names = ["first", "second", "third"];
+    let node = |i: u8| {
+        let addresses = vec![format!("unix:/run/{}", names[usize::from(i)])];
+        Node::new(Settings { addresses, ..Settings::new(NodeId([i + 1; 16])) })
+    };
+    let (said, wires) = (Vec::new(), Vec::new());
+    let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };
+    let ticks = session.nodes[0].create(Identity([9; 16]), "ticks", Some(format("Tick", "count"))).expect("a channel");
+    let source = session.nodes[0].add_source(Time::ZERO, ticks, Some(&format("Tick", "count"))).expect("a source");
+
+    // A channel that there is not, and one that there is, with a sink that can use what comes and one that cannot.
+    assert!(session.open(1, "tocks").is_none());
+    let channel = session.open(1, "ticks").expect("the channel");
+    let window = Window { events: 2, bytes: 100_000 };
+    let policy = Policy::DropOldest { events: 1, bytes: 1_000 };
+    let wanted = Wanted { window, longest: 80_000, fields: vec!["count".into()], ..Wanted::any(policy) };
+    let sink = session.nodes[1].add_sink(session.now, channel, wanted).expect("a sink");
+    session.run();
+
+    // A short event, a long one, and one that is too long for the sink.
+    let time = 1_700_000_000_000_000_000;
+    for (i, length) in [8, 70_000, 80_001].into_iter().enumerate() {
+        let mut body: Body = (0..length).map(|at| if at < 8 { at as u8 } else { 7 }).collect::<Vec<u8>>().into();
+        session.nodes[0].submit(time + i as u64, source, None, &mut body).expect("a source");
+        session.run();
+    }
+    session.take(sink);
+
+    // Another member, a report, a sink that cannot use the source, a silence, and the end of everything.
+    session.open(2, "ticks");
+    session.nodes[1].ask(channel);
+    session.run();
+    session.nodes[0].ask(ticks);
+    session.run();
+    let untyped = session.nodes[0].create(Identity([7; 16]), "any", None).expect("a channel");
+    session.nodes[0].add_source(session.now, untyped, Some(&format("Tick", "count"))).expect("a source");
+    let any = session.open(1, "any").expect("the channel");
+    let wanted = Wanted { format: Some(format("Words", "words")), ..Wanted::any(Policy::Block) };
+    session.nodes[1].add_sink(session.now, any, wanted).expect("a sink");
+    session.wait(Time::from_millis(3_400));
+    session.nodes[0].end_source(session.now, source);
+    session.run();
+    session.nodes[1].close(session.now, channel);
+    session.run();
+    session.nodes[1].leave(session.now);
+    session.run();
+    session.said
+}
+
+/// A session as text: a line of words for every Hello and frame, and its bytes in lines of 16, equal ones counted.
+pub(crate) fn text(session: &[(&str, Vec<u8>)]) -> String {
+    let mut text = String::new();
+    let mut greeted = Vec::new();
+    for (who, bytes) in session {
+        let mut rest = &bytes[..];
+        if !greeted.contains(who) {
+            greeted.push(who);
+            let (_, length) = Hello::parse(rest).expect("a Hello").expect("all of it");
+            write(&mut text, &format!("{who} Hello"), &rest[..length]);
+            rest = &rest[length..];
+        }
+        while let Some(header) = rest.first_chunk::<HEADER>() {
+            let header = Header::parse(header).expect("a frame");
+            let kind = header.kind.expect("a kind that is known");
+            let (frame, behind) = rest.split_at(header.extent());
+            write(&mut text, &format!("{who} {kind:?}"), frame);
+            rest = behind;
+        }
+        assert!(rest.is_empty(), "frames are given out whole");
+    }
+    text
+}
+
+fn write(text: &mut String, title: &str, bytes: &[u8]) {
+    *text += &format!("\n{title}\n");
+    let mut rows = bytes.chunks(16).peekable();
+    while let Some(row) = rows.next() {
+        let mut times = 1;
+        while rows.next_if(|next| *next == row).is_some() {
+            times += 1;
+        }
+        let hex: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
+        let times = if times > 1 { format!("  x {times}") } else { String::new() };
+        *text += &format!("  {}{times}\n", hex.join(" "));
+    }
+}
