@@ -22,12 +22,12 @@ pub fn case(line: &Line) -> String {
 const COLUMNS: &[(&str, &str)] = &[
     ("median", "p50_ns"),
     ("p99", "p99_ns"),
-    ("a second", "per_s"),
-    ("raw: median", "raw_p50_ns"),
+    ("per s", "per_s"),
+    ("raw median", "raw_p50_ns"),
     ("p99", "raw_p99_ns"),
-    ("a second", "raw_per_s"),
+    ("per s", "raw_per_s"),
     ("× raw", "ratio"),
-    ("ZeroMQ: a second", "zeromq_per_s"),
+    ("ZeroMQ per s", "zeromq_per_s"),
     ("× ZeroMQ", "zeromq_ratio"),
     ("p99 × nine", "p99_ratio"),
 ];
