@@ -130,7 +130,7 @@ impl Stage {
     /// Life goes on: both applications submit something, and take what comes.
     pub(super) fn live(&mut self) {
         self.pass(Time::from_millis(3));
-        let length = if self.manner.long { 150_000 } else { 8 };
+        let length = if self.manner.long { 70_000 } else { 8 };
         self.victim.submit(length);
         self.friend.submit(length);
         self.rest();
