@@ -3,7 +3,10 @@
 //! [`handshake`] and [`frames`] put a node on a stage, with a friend that it exchanges events with, and let a stranger say
 //! any bytes to it. Whatever they are, the node does not panic, its errors can be shown, the account of every event adds
 //! up, what waits for the stranger is bounded; and the friend notices nothing: all events come, in order, then and
-//! after the stranger has gone. It cannot keep the source from waiting for it, if it asks for that.
+//! after the stranger has gone. One thing only is its right as long as it is there: to subscribe as a sink that the source
+//! waits for.
+//!
+//! Who they are is in `party`, what they do together in `stage`; `seeds` records nodes that mean no harm.
 
 mod party;
 mod seeds;
@@ -91,6 +94,7 @@ fn attack(choices: &[u8], said: &[u8]) -> Visit {
         stage.end(harmless);
         Visit { refusal: stage.refusal, answer: stage.written.len() }
     });
+    // What was said is kept here in several copies, besides what becomes of it.
     let allowed = 16 * said.len() + MEMORY;
     assert!(used.peak <= allowed, "{} bytes of memory for {} from a stranger", used.peak, said.len());
     visit
