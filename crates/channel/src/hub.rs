@@ -218,6 +218,20 @@ impl Hub {
     /// Writes what there is to write to a connection, as much as goes without waiting. If another thread is at it, that
     /// one goes on.
     pub(crate) fn flush(&self, wire: &Wire) {
+        self.write(wire, false);
+    }
+
+    /// The same for a thread that has to wait anyway: where a socket takes no more, it waits for that within writing.
+    pub(crate) fn press(&self, wire: &Wire) {
+        wire.pushed.store(true, Ordering::SeqCst);
+        self.write(wire, true);
+        wire.pushed.store(false, Ordering::SeqCst);
+        if wire.blocked.load(Ordering::SeqCst) {
+            self.leave_to_keeper(wire);
+        }
+    }
+
+    fn write(&self, wire: &Wire, wait: bool) {
         wire.more.store(true, Ordering::SeqCst);
         while wire.more.load(Ordering::SeqCst) {
             let Ok(mut writer) = wire.writer.try_lock() else { return };
@@ -235,7 +249,7 @@ impl Hub {
                     wire.blocked.store(false, Ordering::SeqCst);
                     break;
                 }
-                match writer.write(&wire.socket) {
+                match writer.write(&wire.socket, wait) {
                     // Behind the call: on a busy machine it takes as long as whoever it has woken.
                     Ok(Moved::Bytes(_)) => wire.wrote.store(self.now().as_nanos() as u64, Ordering::Relaxed),
                     Ok(Moved::Blocked) => {
@@ -273,10 +287,11 @@ impl Hub {
         }
     }
 
-    /// Writes whatever gathers.
-    pub(crate) fn flush_all(&self) {
+    /// Writes whatever gathers, and waits for sockets that take no more.
+    pub(crate) fn press_all(&self) {
         let wires = self.lock().wires.clone();
-        wires.iter().filter(|wire| wire.more.load(Ordering::SeqCst)).for_each(|wire| self.flush(wire));
+        let waits = |wire: &&Arc<Wire>| wire.more.load(Ordering::SeqCst) || wire.blocked.load(Ordering::SeqCst);
+        wires.iter().filter(waits).for_each(|wire| self.press(wire));
     }
 
     /// Reads what has come over a connection: a good deal of it at most.
@@ -403,11 +418,11 @@ fn is_quiet(wire: &Wire, now: Time) -> bool {
 /// Writes last words, if they can be written without waiting, and ends a connection.
 fn say_farewell(wire: &Wire, farewell: &[u8]) {
     if let Ok(mut writer) = wire.writer.lock()
-        && matches!(writer.write(&wire.socket), Ok(Moved::Bytes(_)))
+        && matches!(writer.write(&wire.socket, false), Ok(Moved::Bytes(_)))
         && !farewell.is_empty()
     {
         writer.fill(|out| out.bytes.extend_from_slice(farewell));
-        let _ = writer.write(&wire.socket);
+        let _ = writer.write(&wire.socket, false);
     }
     wire.socket.end();
 }

@@ -11,7 +11,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How long [`Socket::wait_and_read`] waits.
+/// How long calls wait that do.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The most slices that every system takes in one call.
@@ -42,9 +42,11 @@ impl Socket {
         // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
         #[cfg(target_vendor = "apple")]
         let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
-        // For `wait_and_read`; without them, that does not wait, or waits for longer.
+        // For those calls that wait; without them, they do not, or for longer.
         let _ = rustix::io::ioctl_fionbio(&descriptor, false);
-        let _ = sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE));
+        for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+            let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
+        }
         Socket { descriptor, peer: peer.to_string().into() }
     }
 
@@ -89,16 +91,18 @@ impl Socket {
         }
     }
 
-    /// Writes slices one after another, as much of them as goes, and no more than the first [`MOST_SLICES`].
+    /// Writes slices one after another, as much of them as goes, or if it may wait, as much as goes while something does
+    /// within [`PATIENCE`]; and no more than the first [`MOST_SLICES`].
     ///
     /// # Errors
     /// [`Code::Io`], if the connection has broken.
-    pub(crate) fn write(&self, slices: &[IoSlice<'_>]) -> Result<Moved> {
+    pub(crate) fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
+        let flags = if wait { WITHOUT_WAITING.difference(SendFlags::DONTWAIT) } else { WITHOUT_WAITING };
         let written = retry_on_intr(|| match slices {
-            [slice] => rustix::net::send(self, slice, WITHOUT_WAITING),
+            [slice] => rustix::net::send(self, slice, flags),
             _ => {
                 let slices = &slices[..slices.len().min(MOST_SLICES)];
-                rustix::net::sendmsg(self, slices, &mut SendAncillaryBuffer::default(), WITHOUT_WAITING)
+                rustix::net::sendmsg(self, slices, &mut SendAncillaryBuffer::default(), flags)
             }
         });
         self.moved(written, "writing to")
@@ -165,8 +169,8 @@ mod tests {
             assert_eq!(far.read(&mut [0; 9], &mut [0; 9]).unwrap(), Moved::Blocked);
             assert_eq!(far.read(&mut [0; 9], &mut []).unwrap(), Moved::Blocked);
             let slices = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
-            assert_eq!(near.write(&slices).unwrap(), Moved::Bytes(11));
-            assert_eq!(near.write(&slices[..1]).unwrap(), Moved::Bytes(3));
+            assert_eq!(near.write(&slices, false).unwrap(), Moved::Bytes(11));
+            assert_eq!(near.write(&slices[..1], false).unwrap(), Moved::Bytes(3));
 
             let (mut first, mut second, mut rest) = ([0; 4], [0; 5], [0; 9]);
             assert_eq!(read(&far, &mut first, &mut second).unwrap(), Moved::Bytes(9));
@@ -181,7 +185,7 @@ mod tests {
     fn more_slices_than_the_system_takes_are_for_another_call() {
         for (near, _far) in pairs() {
             let slices: Vec<_> = (0..MOST_SLICES + 1).map(|_| IoSlice::new(b"x")).collect();
-            assert_eq!(near.write(&slices).unwrap(), Moved::Bytes(MOST_SLICES));
+            assert_eq!(near.write(&slices, false).unwrap(), Moved::Bytes(MOST_SLICES));
         }
     }
 
@@ -190,10 +194,10 @@ mod tests {
         for (near, far) in pairs() {
             let block = vec![7; 1 << 16];
             let mut written = 0;
-            while let Moved::Bytes(bytes) = near.write(&[IoSlice::new(&block), IoSlice::new(&block)]).unwrap() {
+            while let Moved::Bytes(bytes) = near.write(&[IoSlice::new(&block), IoSlice::new(&block)], false).unwrap() {
                 written += bytes;
             }
-            assert_eq!(near.write(&[IoSlice::new(&block)]).unwrap(), Moved::Blocked);
+            assert_eq!(near.write(&[IoSlice::new(&block)], false).unwrap(), Moved::Blocked);
             near.end();
             let mut place = vec![0; 1 << 16];
             while let Moved::Bytes(bytes) = read(&far, &mut place, &mut []).unwrap() {
@@ -211,7 +215,7 @@ mod tests {
             assert_eq!(read(&far, &mut [0; 9], &mut []).unwrap(), Moved::Closed);
             assert_eq!(read(&far, &mut [0; 9], &mut [0; 9]).unwrap(), Moved::Closed);
             // The first of these may still go; then there is no signal, but an answer.
-            let ended = |_: &i32| !matches!(far.write(&[IoSlice::new(b"x")]), Ok(Moved::Bytes(_)));
+            let ended = |_: &i32| !matches!(far.write(&[IoSlice::new(b"x")], false), Ok(Moved::Bytes(_)));
             assert!((0..1000).find(ended).is_some());
         }
     }
@@ -219,7 +223,7 @@ mod tests {
     #[test]
     fn a_broken_connection_is_an_error_that_names_the_other_side() {
         let [(near, far), _] = pairs();
-        near.write(&[IoSlice::new(b"never read")]).unwrap();
+        near.write(&[IoSlice::new(b"never read")], false).unwrap();
         assert_eq!(read(&far, &mut [0; 1], &mut []).unwrap(), Moved::Bytes(1));
         drop(far);
         let error = read(&near, &mut [0; 9], &mut []).unwrap_err();

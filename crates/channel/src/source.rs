@@ -212,7 +212,7 @@ impl End {
     #[cold]
     fn wait_for_room(&self) -> Result<()> {
         let room = |state: &mut crate::hub::State| (!state.machine.waits(self.key)).then_some(());
-        self.life.hub.flush_all();
+        self.life.hub.press_all();
         self.life.hub.drive(&self.bell, None, room).map(drop)
     }
 

@@ -46,15 +46,15 @@ impl<B: Body> Unwritten<B> {
         self.left = self.outgoing.length();
     }
 
-    /// Writes as much as goes. [`Moved::Bytes`] says that this is all, [`Moved::Blocked`] that the rest is for when the
+    /// Writes as much as goes, or goes soon if it may wait. [`Moved::Bytes`] says that this is all, [`Moved::Blocked`] that the rest is for when the
     /// socket is ready again.
     ///
     /// # Errors
     /// As [`Socket::write`].
-    pub(crate) fn write(&mut self, socket: &Socket) -> Result<Moved> {
+    pub(crate) fn write(&mut self, socket: &Socket, wait: bool) -> Result<Moved> {
         let before = self.left;
         while self.left > 0 {
-            let (moved, offered) = self.write_once(socket)?;
+            let (moved, offered) = self.write_once(socket, wait)?;
             let Moved::Bytes(bytes) = moved else { return Ok(moved) };
             self.advance(bytes);
             if bytes < offered {
@@ -65,15 +65,15 @@ impl<B: Body> Unwritten<B> {
     }
 
     /// Offers the system as many slices as it takes in one call. Says what came of it, and how many bytes they were.
-    fn write_once(&self, socket: &Socket) -> Result<(Moved, usize)> {
+    fn write_once(&self, socket: &Socket, wait: bool) -> Result<(Moved, usize)> {
         let from = self.written.bytes;
         if self.written.bodies == self.outgoing.bodies.len() {
             let rest = IoSlice::new(&self.outgoing.bytes[from..]);
-            return Ok((socket.write(&[rest])?, rest.len()));
+            return Ok((socket.write(&[rest], wait)?, rest.len()));
         }
         let mut slices = Vec::with_capacity((2 * self.outgoing.bodies.len() + 1).min(MOST_SLICES));
         self.gather(&mut slices);
-        Ok((socket.write(&slices)?, slices.iter().map(|slice| slice.len()).sum()))
+        Ok((socket.write(&slices, wait)?, slices.iter().map(|slice| slice.len()).sum()))
     }
 
     /// What is not written, in order: at most [`MOST_SLICES`] of it, and none that is empty.
@@ -205,7 +205,7 @@ mod tests {
                 let mut came = Vec::new();
                 while came.len() < expected.len() || unwritten.length() > 0 {
                     let left = unwritten.length();
-                    match unwritten.write(&near)? {
+                    match unwritten.write(&near, false)? {
                         Moved::Bytes(bytes) => prop_assert_eq!((bytes, unwritten.length()), (left, 0)),
                         blocked => prop_assert_eq!((blocked, unwritten.length() > 0), (Moved::Blocked, true)),
                     }
@@ -244,7 +244,7 @@ mod tests {
         let expected = whole(&outgoing);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| *empty = outgoing);
-        assert_eq!(unwritten.write(&near).unwrap(), Moved::Bytes(expected.len()));
+        assert_eq!(unwritten.write(&near, false).unwrap(), Moved::Bytes(expected.len()));
         let mut place = vec![0; expected.len() + 1];
         assert_eq!(far.read(&mut place, &mut []).unwrap(), Moved::Bytes(expected.len()));
         assert_eq!(place[..expected.len()], expected);
@@ -256,7 +256,7 @@ mod tests {
         let (near, _far) = narrow();
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| empty.bodies.push(Splice { at: 0, body: body.clone(), range: 0..100 }));
-        unwritten.write(&near).unwrap();
+        unwritten.write(&near, false).unwrap();
         assert_eq!((unwritten.length(), Arc::strong_count(&body.0)), (0, 1));
     }
 }
