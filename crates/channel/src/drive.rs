@@ -4,8 +4,9 @@
 use crate::bell::Bell;
 use crate::hub::{Hub, LOOK, State};
 use crate::poll::{Entry, Interest, entry, ready, wait};
+use crate::reader::Reader;
 use crate::socket::PATIENCE;
-use crate::wire::{Reader, Wire};
+use crate::wire::Wire;
 use isoform::Result;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};

@@ -31,6 +31,7 @@ mod machine;
 mod node;
 mod nonce;
 mod poll;
+mod reader;
 mod sink;
 mod socket;
 mod source;

@@ -56,21 +56,17 @@ impl Socket {
         &self.peer
     }
 
-    /// Reads what has come: into `first`, and when that is full into `second`.
+    /// Reads what has come, to one place after another.
     ///
     /// # Errors
     /// [`Code::Io`], if the connection has broken.
-    pub(crate) fn read(&self, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
-        if first.is_empty() && second.is_empty() {
-            return Ok(Moved::Bytes(0));
-        }
-        let came = retry_on_intr(|| {
-            if second.is_empty() {
-                return rustix::net::recv(self, &mut *first, RecvFlags::DONTWAIT).map(|(came, _)| came);
+    pub(crate) fn read(&self, places: &mut [IoSliceMut<'_>]) -> Result<Moved> {
+        let came = retry_on_intr(|| match &mut *places {
+            [place] => rustix::net::recv(self, &mut **place, RecvFlags::DONTWAIT).map(|(came, _)| came),
+            places => {
+                let mut none = RecvAncillaryBuffer::default();
+                rustix::net::recvmsg(self, places, &mut none, RecvFlags::DONTWAIT).map(|came| came.bytes)
             }
-            let mut places = [IoSliceMut::new(first), IoSliceMut::new(second)];
-            let mut none = RecvAncillaryBuffer::default();
-            rustix::net::recvmsg(self, &mut places, &mut none, RecvFlags::DONTWAIT).map(|came| came.bytes)
         });
         match came {
             Ok(0) => Ok(Moved::Closed),
@@ -160,14 +156,17 @@ mod tests {
     fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
         use crate::poll::{Interest, entry, wait};
         wait(&mut [entry(socket, Interest::Read)], None)?;
-        socket.read(first, second)
+        socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)])
     }
 
     #[test]
     fn slices_are_written_in_a_row_and_scattered_where_they_are_read() {
         for (near, far) in pairs() {
-            assert_eq!(far.read(&mut [0; 9], &mut [0; 9]).unwrap(), Moved::Blocked);
-            assert_eq!(far.read(&mut [0; 9], &mut []).unwrap(), Moved::Blocked);
+            assert_eq!(
+                far.read(&mut [IoSliceMut::new(&mut [0; 9]), IoSliceMut::new(&mut [0; 9])]).unwrap(),
+                Moved::Blocked
+            );
+            assert_eq!(far.read(&mut [IoSliceMut::new(&mut [0; 9])]).unwrap(), Moved::Blocked);
             let slices = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
             assert_eq!(near.write(&slices, false).unwrap(), Moved::Bytes(11));
             assert_eq!(near.write(&slices[..1], false).unwrap(), Moved::Bytes(3));
@@ -177,7 +176,6 @@ mod tests {
             assert_eq!((&first, &second), (b"onet", b"wothr"));
             assert_eq!(read(&far, &mut rest, &mut []).unwrap(), Moved::Bytes(5));
             assert_eq!(&rest[..5], b"eeone");
-            assert_eq!(far.read(&mut [], &mut []).unwrap(), Moved::Bytes(0));
         }
     }
 

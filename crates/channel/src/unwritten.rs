@@ -121,6 +121,7 @@ impl<B: Body> Unwritten<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::IoSliceMut;
     use isoform_channel_proto::Splice;
     use proptest::prelude::*;
     use std::ops::Range;
@@ -209,7 +210,7 @@ mod tests {
                         Moved::Bytes(bytes) => prop_assert_eq!((bytes, unwritten.length()), (left, 0)),
                         blocked => prop_assert_eq!((blocked, unwritten.length() > 0), (Moved::Blocked, true)),
                     }
-                    while let Moved::Bytes(bytes) = far.read(&mut place, &mut [])? {
+                    while let Moved::Bytes(bytes) = far.read(&mut [IoSliceMut::new(&mut place)])? {
                         came.extend_from_slice(&place[..bytes]);
                     }
                     prop_assert_eq!(came.len() + unwritten.length(), expected.len());
@@ -246,7 +247,7 @@ mod tests {
         unwritten.fill(|empty| *empty = outgoing);
         assert_eq!(unwritten.write(&near, false).unwrap(), Moved::Bytes(expected.len()));
         let mut place = vec![0; expected.len() + 1];
-        assert_eq!(far.read(&mut place, &mut []).unwrap(), Moved::Bytes(expected.len()));
+        assert_eq!(far.read(&mut [IoSliceMut::new(&mut place)]).unwrap(), Moved::Bytes(expected.len()));
         assert_eq!(place[..expected.len()], expected);
     }
 

@@ -30,7 +30,10 @@ pub struct Large<S> {
     pub at: usize,
     /// How many bytes of the fragment are missing.
     pub missing: usize,
-    receiving: usize,
+    /// How many bytes of the event come behind this fragment, in further ones.
+    pub behind: usize,
+    /// The number of the subscription.
+    pub subscription: u32,
 }
 
 /// The frame at the beginning of some bytes, with its payload and its length; `None` if it is not whole.
@@ -288,7 +291,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (receiving, missing) = (part.receiving?, part.missing);
         let long = self.receivings.get_mut(receiving)?.long.as_mut()?;
         make_room(&mut long.storage, long.filled, missing, long.length);
-        Some(Large { storage: std::mem::take(&mut long.storage), at: long.filled, missing, receiving })
+        let (at, behind) = (long.filled, long.length - long.filled - missing);
+        Some(Large { storage: std::mem::take(&mut long.storage), at, missing, behind, subscription: receiving as u32 })
     }
 
     /// Gives the memory of a fragment back, with so many bytes more in it.
@@ -300,7 +304,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let got = got.min(part.missing);
         part.missing -= got;
         // Unless the sink has left meanwhile.
-        if let Some(receiving) = self.receivings.get_mut(large.receiving)
+        if let Some(receiving) = self.receivings.get_mut(large.subscription as usize)
             && let Some(long) = &mut receiving.long
         {
             long.storage = large.storage;

@@ -1,0 +1,215 @@
+//! Reading a connection: short frames into a buffer, and long events to where they stay.
+//!
+//! A long event comes in fragments, each behind a header. Since most often one follows on another, several are read at once,
+//! payloads to their places and headers beside; where something else came in between, it is put into the buffer as if it had
+//! been read there.
+
+use crate::machine::{Large, Machine};
+use crate::socket::{Moved, Socket};
+use isoform::{Aligned, Error, Result};
+use isoform_channel_proto::{ConnId, HEADER, Header, Kind, PAYLOAD, Time};
+use std::io::IoSliceMut;
+
+/// What is read to the buffer at once, at most.
+const INPUT: usize = 256 << 10;
+/// And at first, and while less comes: so that strangers who connect in great numbers take no more.
+const FIRST: usize = 16 << 10;
+/// The same, behind fragments that go to their places: a header, and little more, since what comes here is copied.
+const BEHIND: usize = 32;
+/// The same after a long event, since another one may follow.
+const BEYOND: usize = 1 << 10;
+/// How many further fragments are read at once.
+const FURTHER: usize = 4;
+
+/// What has come and was not used, and where the next bytes go.
+pub(crate) struct Reader {
+    input: Aligned,
+    filled: usize,
+    /// How much is read to `input` at once.
+    ahead: usize,
+    /// A fragment that is read to its place.
+    large: Option<Coming>,
+}
+
+/// Fragments of a long event that are read to their places.
+struct Coming {
+    large: Large,
+    /// How much of the first one has come.
+    got: usize,
+    /// Those that seem to follow.
+    further: [Fragment; FURTHER],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Fragment {
+    header: [u8; HEADER],
+    /// Where its payload goes, and how long it is; 0 if it was not asked for.
+    at: usize,
+    length: usize,
+    /// How much of header and payload has come.
+    came: usize,
+}
+
+/// What came of reading.
+pub(crate) enum Came {
+    /// Something. Whether it was all that was asked for, so that there may be more.
+    Something(bool),
+    /// Nothing, now.
+    Nothing,
+    /// The end.
+    End(Option<Error>),
+}
+
+impl Reader {
+    pub(crate) fn new() -> Reader {
+        Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None }
+    }
+
+    /// Reads once: what is there, or if it shall wait, what comes within a little while.
+    pub(crate) fn fill(&mut self, socket: &Socket, wait: bool) -> Came {
+        let room = self.filled + self.ahead;
+        if self.input.len() < room {
+            self.input.resize(room);
+        }
+        let rest = &mut self.input[self.filled..room];
+        let (moved, direct, wanted) = match &mut self.large {
+            Some(coming) => {
+                let behind = rest.len().min(BEHIND);
+                let (moved, wanted) = coming.read(socket, &mut rest[..behind]);
+                let direct = if let Ok(Moved::Bytes(count)) = moved { coming.note(count) } else { 0 };
+                (moved, direct, wanted)
+            }
+            None if wait => (socket.wait_and_read(rest), 0, rest.len()),
+            None => (socket.read(&mut [IoSliceMut::new(rest)]), 0, rest.len()),
+        };
+        match moved {
+            Ok(Moved::Bytes(count)) => {
+                self.filled += count - direct;
+                if self.large.is_some() {
+                    self.ahead = BEYOND;
+                } else if count == wanted {
+                    self.ahead = (4 * self.ahead).min(INPUT);
+                }
+                Came::Something(count == wanted)
+            }
+            Ok(Moved::Blocked) => Came::Nothing,
+            Ok(Moved::Closed) => Came::End(None),
+            Err(error) => Came::End(Some(error)),
+        }
+    }
+
+    /// Gives the machine what has come.
+    pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
+        if let Some(coming) = self.large.take() {
+            self.feed_fragments(coming, machine, now, id)?;
+        }
+        let used = machine.receive(now, id, &self.input[..self.filled])?;
+        self.input.copy_within(used..self.filled, 0);
+        self.filled -= used;
+        if self.filled == 0 {
+            self.large = machine.take_large(id).map(Coming::new);
+        }
+        Ok(())
+    }
+
+    fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
+        let Coming { large, got, further } = coming;
+        let number = large.subscription;
+        let came = || further.iter().filter(|fragment| fragment.came > 0);
+        let expected = came().take_while(|fragment| fragment.is_of(number)).count();
+        let mut other = Vec::new();
+        for fragment in came().skip(expected) {
+            let (header, payload) = (fragment.came.min(HEADER), fragment.came.saturating_sub(HEADER));
+            other.extend_from_slice(&fragment.header[..header]);
+            other.extend_from_slice(&large.storage.0[fragment.at..fragment.at + payload]);
+        }
+        machine.put_large(now, id, large, got);
+        for fragment in came().take(expected) {
+            machine.receive(now, id, &fragment.header)?;
+            let mut payload = fragment.came - HEADER;
+            match machine.take_large(id) {
+                Some(large) => machine.put_large(now, id, large, payload),
+                // The sink has left meanwhile: it only matters how many bytes these were.
+                None => {
+                    while payload > 0 {
+                        let some = payload.min(BEYOND);
+                        machine.receive(now, id, &[0; BEYOND][..some])?;
+                        payload -= some;
+                    }
+                }
+            }
+        }
+        if !other.is_empty() {
+            other.extend_from_slice(&self.input[..self.filled]);
+            self.filled = other.len();
+            self.input.resize(self.input.len().max(self.filled));
+            self.input[..self.filled].copy_from_slice(&other);
+        }
+        Ok(())
+    }
+}
+
+impl Coming {
+    fn new(large: Large) -> Coming {
+        let mut coming = Coming { got: 0, further: [Fragment::default(); FURTHER], large };
+        let large = &coming.large;
+        let (mut at, mut behind) = (large.at + large.missing, large.behind);
+        for fragment in &mut coming.further {
+            let length = behind.min(PAYLOAD).min(large.storage.0.len() - at);
+            // One that has no room yet cannot be read to its place; nor can what is behind the padding of a shorter one.
+            if length == 0 || length < behind.min(PAYLOAD) || !length.is_multiple_of(HEADER) && length < behind {
+                break;
+            }
+            (fragment.at, fragment.length) = (at, length);
+            (at, behind) = (at + length, behind - length);
+        }
+        coming
+    }
+
+    /// Reads to the places that there are, and then to `behind`. Also says how many bytes that would be.
+    fn read(&mut self, socket: &Socket, behind: &mut [u8]) -> (Result<Moved>, usize) {
+        let first = self.large.at + self.got..self.large.at + self.large.missing;
+        let mut wanted = first.len() + behind.len();
+        let (_, rest) = self.large.storage.0.split_at_mut(first.start);
+        let (place, mut rest) = rest.split_at_mut(first.len());
+        let mut places: [IoSliceMut<'_>; 2 * FURTHER + 2] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        places[0] = IoSliceMut::new(place);
+        let mut count = 1;
+        for fragment in self.further.iter_mut().filter(|fragment| fragment.length > 0) {
+            let (place, others) = std::mem::take(&mut rest).split_at_mut(fragment.length);
+            rest = others;
+            wanted += HEADER + fragment.length;
+            places[count] = IoSliceMut::new(&mut fragment.header);
+            places[count + 1] = IoSliceMut::new(place);
+            count += 2;
+        }
+        places[count] = IoSliceMut::new(behind);
+        (socket.read(&mut places[..=count]), wanted)
+    }
+
+    /// Notes where so many bytes have gone. Returns how many of them went to places.
+    fn note(&mut self, count: usize) -> usize {
+        let first = count.min(self.large.missing - self.got);
+        self.got += first;
+        let mut left = count - first;
+        for fragment in &mut self.further {
+            if fragment.length > 0 {
+                fragment.came = left.min(HEADER + fragment.length);
+                left -= fragment.came;
+            }
+        }
+        count - left
+    }
+}
+
+impl Fragment {
+    /// Whether what came is the next fragment of this subscription's event, as it seemed.
+    fn is_of(&self, subscription: u32) -> bool {
+        self.came >= HEADER
+            && Header::parse(&self.header).is_ok_and(|header| {
+                header.kind == Some(Kind::Part)
+                    && header.subscription == subscription
+                    && header.length as usize == self.length
+            })
+    }
+}
