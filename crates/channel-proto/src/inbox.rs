@@ -14,6 +14,8 @@ const BYTES: usize = 64 << 10;
 const ITEMS: usize = 1024;
 /// So many batches, and storages of long bodies, are kept for the next ones.
 const SPARE: usize = 8;
+/// So many gaps one behind the other are told apart by their causes.
+const ROW: u8 = 8;
 /// A run counts no more bytes than this, since they are acknowledged together.
 const RUN: u64 = 16 << 10;
 
@@ -96,6 +98,16 @@ pub(crate) struct Stamp {
     pub(crate) time: u64,
 }
 
+/// The gap that a sink was last told of, from one source.
+#[derive(Clone, Copy)]
+pub(crate) struct LastGap {
+    /// Its batch, counted from the first that there ever was, and its place there.
+    batch: u64,
+    item: usize,
+    /// How many gaps stand there without an event between them.
+    row: u8,
+}
+
 impl<B, S: Storage> Default for Batch<B, S> {
     fn default() -> Self {
         Batch {
@@ -150,13 +162,15 @@ impl<B: Body, S: Storage> Batch<B, S> {
 /// The batches of one sink.
 pub(crate) struct Inbox<B, S> {
     batches: VecDeque<Batch<B, S>>,
+    /// How many batches there were before these.
+    before: u64,
     spare: Vec<Batch<B, S>>,
     spare_long: Vec<S>,
 }
 
 impl<B: Body, S: Storage> Inbox<B, S> {
     pub(crate) fn new() -> Self {
-        Inbox { batches: VecDeque::new(), spare: Vec::new(), spare_long: Vec::new() }
+        Inbox { batches: VecDeque::new(), before: 0, spare: Vec::new(), spare_long: Vec::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -206,6 +220,34 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         self.open().add(item, None, 0);
     }
 
+    /// Adds events that will not come, in one item with those that it was told of before, if nothing of that source has
+    /// come since: so a sink that takes nothing keeps no more gaps than events. Whether it takes an item of its own.
+    pub(crate) fn gap(&mut self, last: &mut Option<LastGap>, source: SourceRef, gap: Gap) -> bool {
+        let mut row = 0;
+        if let Some(before) = *last
+            && let Some(known) = self.gap_mut(before)
+        {
+            row = before.row;
+            if known.first + known.count == gap.first && (known.cause == gap.cause || row >= ROW) {
+                known.count += gap.count;
+                return false;
+            }
+        }
+        self.tell(Item::Gap(source, gap));
+        let batch = self.before + self.batches.len() as u64 - 1;
+        let item = self.batches.back().map_or(0, |batch| batch.items.len() - 1);
+        *last = Some(LastGap { batch, item, row: row.saturating_add(1) });
+        true
+    }
+
+    fn gap_mut(&mut self, last: LastGap) -> Option<&mut Gap> {
+        let batch = usize::try_from(last.batch.checked_sub(self.before)?).ok()?;
+        match self.batches.get_mut(batch)?.items.get_mut(last.item)? {
+            Item::Gap(_, gap) => Some(gap),
+            _ => None,
+        }
+    }
+
     /// Has the next item go into another batch: so a long body is given back as soon as it was used.
     fn seal(&mut self) {
         let spare = self.spare.pop().unwrap_or_default();
@@ -226,6 +268,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
             }
         }
         while let Some(next) = self.batches.pop_front() {
+            self.before += 1;
             if next.items.is_empty() {
                 self.spare.push(next);
                 continue;
@@ -275,4 +318,51 @@ fn range(start: u32, length: u32) -> Range<usize> {
 #[inline]
 pub(crate) fn cost(length: usize) -> u64 {
     length as u64 + 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Cause;
+
+    type Boxed = Inbox<std::sync::Arc<[u8]>, Vec<u8>>;
+
+    fn gaps(inbox: &mut Boxed) -> Vec<(u64, u64, Cause)> {
+        let (mut batch, mut gaps) = (Batch::default(), Vec::new());
+        while inbox.take(&mut batch) {
+            gaps.extend(batch.items.iter().filter_map(|item| match item {
+                Item::Gap(_, gap) => Some((gap.first, gap.count, gap.cause)),
+                _ => None,
+            }));
+        }
+        gaps
+    }
+
+    #[test]
+    fn neighbouring_gaps_are_one() {
+        let (mut inbox, mut last, mut other) = (Boxed::new(), None, None);
+        let lost = |first, cause| Gap { first, count: 1, cause };
+        assert!(inbox.gap(&mut last, SourceRef(1), lost(5, Cause::TooLarge)));
+        assert!(inbox.gap(&mut other, SourceRef(2), lost(9, Cause::Overrun)));
+        assert!(!inbox.gap(&mut last, SourceRef(1), lost(6, Cause::TooLarge)));
+        assert!(inbox.gap(&mut last, SourceRef(1), lost(7, Cause::Overrun)), "of another cause");
+        assert!(inbox.gap(&mut other, SourceRef(2), lost(11, Cause::Overrun)), "an event lies between");
+        let told = gaps(&mut inbox);
+        let meant = [(5, 2, Cause::TooLarge), (9, 1, Cause::Overrun), (7, 1, Cause::Overrun), (11, 1, Cause::Overrun)];
+        assert_eq!(told, meant);
+        assert!(inbox.gap(&mut last, SourceRef(1), lost(8, Cause::Overrun)), "what was given out stays as it is");
+        assert_eq!(gaps(&mut inbox), [(8, 1, Cause::Overrun)]);
+    }
+
+    #[test]
+    fn gaps_without_end_take_no_memory() {
+        let (mut inbox, mut last) = (Boxed::new(), None);
+        for first in 0..10_000 {
+            let cause = Cause::ALL[first as usize % 3];
+            inbox.gap(&mut last, SourceRef(1), Gap { first, count: 1, cause });
+        }
+        let told = gaps(&mut inbox);
+        assert_eq!(told.len(), usize::from(ROW));
+        assert_eq!(told.iter().map(|(_, count, _)| count).sum::<u64>(), 10_000);
+    }
 }

@@ -125,7 +125,7 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         // The numbers are this node's own.
         let counted = self.receiving.lose(gap);
         debug_assert!(counted.is_ok(), "{counted:?}");
-        self.inbox.tell(Item::Gap(self.receiving.source, gap));
+        self.inbox.gap(&mut self.receiving.gap, self.receiving.source, gap);
     }
 
     fn end(&mut self, next: u64) {

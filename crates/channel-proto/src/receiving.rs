@@ -1,7 +1,7 @@
 //! A subscription at its sink: what has come, what was taken, and what is acknowledged.
 
 use crate::account::{Cause, Gap};
-use crate::inbox::{Known, Stamp, cost};
+use crate::inbox::{Known, LastGap, Stamp, cost};
 use crate::node::{LinkKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Result};
@@ -54,6 +54,8 @@ pub(crate) struct Receiving<S> {
     /// Of the taken, those that the source has been told of.
     pub(crate) told: Count,
     pub(crate) lost: u64,
+    /// The gap that the sink was last told of, if no event has come since.
+    pub(crate) gap: Option<LastGap>,
     /// Whether it is among those of its link that have something to acknowledge.
     pub(crate) owes: bool,
     /// A long body of which parts have come.
@@ -94,6 +96,7 @@ impl<S> Receiving<S> {
     pub(crate) fn receive(&mut self, subscription: u32, time: u64, length: usize) -> Stamp {
         let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time };
         self.expected += 1;
+        self.gap = None;
         self.received.events += 1;
         self.received.bytes += cost(length);
         stamp

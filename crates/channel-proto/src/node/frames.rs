@@ -6,7 +6,6 @@ use crate::Time;
 use crate::account::{Cause, Gap};
 use crate::control::Control;
 use crate::frame::{self, HEADER, Header, Kind};
-use crate::inbox::Item;
 use crate::memory::{Body, Storage};
 use crate::outbox::Outgoing;
 use crate::receiving::{Count, Long, Stage};
@@ -182,8 +181,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         expect_running(receiving.stage, receiving.long.is_some())?;
         receiving.lose(gap)?;
-        let (sink, source) = (receiving.sink, receiving.source);
-        self.tell(Some(link), sink, Item::Gap(source, gap));
+        self.tell_gap(link, number as usize, gap);
         Ok(())
     }
 

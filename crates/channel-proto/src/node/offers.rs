@@ -119,10 +119,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         Some(link.outbox.index(known))
     }
 
-    /// There is a source for the sinks of a channel.
-    pub(super) fn heard_of(&mut self, at: usize, origin: Origin, node: NodeId, known: Option<Known>) {
+    /// A source as sinks are told of it: who has left does not come back under the same.
+    pub(super) fn new_source_ref(&mut self) -> SourceRef {
         let source = SourceRef(self.sources_seen);
         self.sources_seen = self.sources_seen.wrapping_add(1);
+        source
+    }
+
+    /// There is a source for the sinks of a channel.
+    pub(super) fn heard_of(&mut self, at: usize, origin: Origin, node: NodeId, known: Option<Known>) {
+        let source = self.new_source_ref();
         let epoch = match origin {
             Origin::Link(link, _) => self.links[link.0 as usize].epoch,
             Origin::Here(_) => 0,

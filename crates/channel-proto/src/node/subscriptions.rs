@@ -5,7 +5,7 @@ use super::reports::account;
 use super::state::{Offer, Origin, Sink};
 use super::{Action, ChannelKey, LinkKey, Node, SinkKey, SourceKey, Wanted, closed};
 use crate::Time;
-use crate::account::Cause;
+use crate::account::{Cause, Gap};
 use crate::control::{Control, Resumed, Subscribe};
 use crate::inbox::{Inbox, Item};
 use crate::memory::{Body, Storage};
@@ -91,6 +91,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             taken: Count::default(),
             told: Count::default(),
             lost: 0,
+            gap: None,
             owes: false,
             long: None,
         };
@@ -280,6 +281,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let Some(offer) = offers.iter().position(|offer| offer.origin == origin)
             && !self.has_subscribed(at, origin)
         {
+            self.channels[channel].offers[offer].source = self.new_source_ref();
             self.subscribe(now, at, channel, offer);
         }
     }
@@ -373,17 +375,32 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// it came over.
     pub(super) fn tell(&mut self, from: Option<LinkKey>, sink: SinkKey, item: Item) {
         let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
-        if let Some(link) = from {
-            let news = entry.news.entry(link).or_default();
-            *news += news_of(&item);
-            if *news > NEWS
-                && let Some(link) = self.links.get_mut(link.0 as usize)
-            {
-                link.too_much_news = true;
-            }
-        }
+        let news = news_of(&item);
         entry.inbox.tell(item);
+        self.count_news(from, sink, news);
         self.wake(sink);
+    }
+
+    /// Tells a sink that events of one of its subscriptions will not come.
+    pub(super) fn tell_gap(&mut self, from: LinkKey, at: usize, gap: Gap) {
+        let receiving = &mut self.receivings[at];
+        let (sink, source) = (receiving.sink, receiving.source);
+        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
+        if entry.inbox.gap(&mut receiving.gap, source, gap) {
+            self.count_news(Some(from), sink, size_of::<Item>());
+        }
+        self.wake(sink);
+    }
+
+    fn count_news(&mut self, from: Option<LinkKey>, sink: SinkKey, count: usize) {
+        let (Some(key), Some(entry)) = (from, self.sinks.get_mut(sink.0 as usize)) else { return };
+        let news = entry.news.entry(key).or_default();
+        *news += count;
+        if *news > NEWS
+            && let Some(link) = self.links.get_mut(key.0 as usize)
+        {
+            link.too_much_news = true;
+        }
     }
 }
 

@@ -103,9 +103,9 @@ impl Oracle {
     pub(crate) fn came(&mut self, sink: usize, item: &Item, batch: &Batch<Arc<[u8]>, Vec<u8>>, formats: &[Format]) {
         match item {
             Item::Joined(source, node) => {
-                let stream = self.sinks[sink].streams.entry(*source).or_default();
-                assert!(stream.node == NodeId::default() || stream.has_left, "{source:?} joins twice");
-                *stream = Stream { node: *node, source: stream.source, ..Stream::default() };
+                let stream = Stream { node: *node, ..Stream::default() };
+                let known = self.sinks[sink].streams.insert(*source, stream);
+                assert!(known.is_none(), "{source:?} joins twice");
             }
             Item::Left(source) => self.stream(sink, *source).has_left = true,
             Item::Refused(..) => self.sinks[sink].refused += 1,
