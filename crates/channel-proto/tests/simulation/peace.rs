@@ -44,9 +44,10 @@ impl<'a> Peace<'a> {
         self.eventually(world, patience, |world| self.accounts_are_settled(world));
         // And so it stays.
         world.run(world.now + 2 * world.settings.silence);
-        self.all_know_all(world)
-            .and_then(|()| self.accounts_are_settled(world))
-            .unwrap_or_else(|what| panic!("{what}"));
+        let is_well = |world: &World| self.all_know_all(world).and_then(|()| self.accounts_are_settled(world));
+        // Members that meet again may be about to.
+        let patience = if self.is_harsh { patience } else { Time::ZERO };
+        self.eventually(world, patience, is_well);
     }
 
     /// Waits until something holds.
