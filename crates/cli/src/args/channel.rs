@@ -23,7 +23,7 @@ pub(crate) enum Channel {
 #[derive(Args)]
 #[command(after_help = "\
 Policies:
-  oldest:N  the source keeps N events for this viewer, and loses the oldest: it is never stopped (N is 1000 at first)
+  oldest:N  the source is never stopped: N events may be under way, N wait, and of more the oldest are lost
   latest    the source keeps the newest event only
   block     the source waits for this viewer, and whatever else it does waits with it
 
@@ -49,7 +49,7 @@ pub(crate) struct Echo {
     /// Only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
-    /// What sources do when this viewer is too slow: oldest:N, latest or block
+    /// What sources do when this viewer is too slow, so that it does not stop them: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,
     /// Lose events of more than so many bytes

@@ -8,18 +8,19 @@ use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use isoform::{Class, Error, Incoming};
-use isoform_channel::{Channel, Event, Policy, SinkOptions, SourceRef};
+use isoform_channel::{Channel, Event, Policy, SinkOptions, SourceRef, Window};
 use serde_json::{Value, json};
 use std::io;
 
 /// So many bytes wait at a source for a sink that loses the oldest.
 const QUEUE: u64 = 64 << 20;
+/// So many bytes may be under way to it.
+const WINDOW: u64 = 4 << 20;
 
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let (_node, channel) = open(&arguments.source, arguments.network.insecure)?;
-    let options = SinkOptions::default().policy(arguments.policy.into()).longest(arguments.max_message);
-    let mut sink = channel.views_with(options.fields(&arguments.fields))?;
+    let mut sink = channel.views_with(options(arguments))?;
     let mut echo = Echo {
         source: arguments.source.clone(),
         stamped: arguments.stamp,
@@ -45,6 +46,16 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     }
     echo.show.flush()?;
     echo.unshown.end()
+}
+
+fn options(arguments: &args::Echo) -> SinkOptions {
+    let options = SinkOptions::default().policy(arguments.policy.into());
+    let options = options.longest(arguments.max_message).fields(&arguments.fields);
+    match arguments.policy {
+        // What is under way is as old as what waits.
+        args::Policy::Oldest(events) => options.window(Window { events, bytes: WINDOW }),
+        _ => options,
+    }
 }
 
 fn is_alone(channel: &Channel) -> bool {
