@@ -52,3 +52,8 @@ pub use node::{Node, NodeBuilder};
 pub use sink::{Counts, Sink, SinkOptions, Views};
 pub use source::{MessageSource, Source};
 pub use stream::Events;
+
+/// The programs of the guide compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/channels.md")]
+struct Guide;
