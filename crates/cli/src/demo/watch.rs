@@ -159,10 +159,7 @@ impl Watch {
         let fast = records - slow;
         if fast > 0 && seconds > 0.0 {
             let rate = fast as f64 / seconds;
-            writeln!(
-                output,
-                "{fast} records in {seconds:.1} s, {rate:.0} a second: most of it is the simulation's time"
-            )?;
+            writeln!(output, "{fast} records in {seconds:.1} s: {rate:.0} a second, each to three processes")?;
         }
         writeln!(
             output,
