@@ -10,6 +10,7 @@ use crate::show::{Show, Stamp, Unshown};
 use isoform::{Class, Error, Incoming};
 use isoform_channel::{Channel, Event, Policy, SinkOptions, SourceRef, Window};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io;
 
 /// So many bytes wait at a source for a sink that loses the oldest.
@@ -26,6 +27,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         stamped: arguments.stamp,
         lines: arguments.stamp && arguments.style() == Style::Json,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
+        sources: Some(HashSet::new()),
         shown: 0,
         unshown: Unshown::new(&arguments.source, "event", "cannot be shown"),
     };
@@ -41,7 +43,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
                 notice("nobody else is on the channel any more");
                 break;
             }
-            None => {}
+            None => echo.wait(),
         }
     }
     echo.show.flush()?;
@@ -69,6 +71,8 @@ struct Echo {
     /// What is no event is a line of the output, too.
     lines: bool,
     show: Show,
+    /// The sources that are there; `None` when it was said that there is none.
+    sources: Option<HashSet<u32>>,
     shown: u64,
     unshown: Unshown,
 }
@@ -83,10 +87,12 @@ impl Echo {
                 self.tell(line, &format!("source {source}: {gap}"))
             }
             Event::Joined(SourceRef(source), node) => {
+                self.sources.get_or_insert_default().insert(source);
                 let line = json!({"joined": {"source": source, "node": node.to_string()}});
                 self.tell(line, &format!("source {source} has joined, at node {}", short(node)))
             }
             Event::Left(SourceRef(source)) => {
+                self.sources.as_mut().map(|sources| sources.remove(&source));
                 self.tell(json!({"left": {"source": source}}), &format!("source {source} has left"))
             }
             Event::Refused(SourceRef(source), error) => {
@@ -119,6 +125,13 @@ impl Echo {
             }
         }
         Ok(())
+    }
+
+    /// Nothing comes for a while: if nothing can come, that is said once.
+    fn wait(&mut self) {
+        if self.sources.take_if(|sources| sources.is_empty()).is_some() {
+            notice("there is no source now: waiting for one");
+        }
     }
 
     fn request(&mut self, error: Error) -> Failure {

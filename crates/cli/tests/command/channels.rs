@@ -184,6 +184,21 @@ fn an_echo_that_is_interrupted_leaves() {
 }
 
 #[test]
+fn an_echo_without_a_source_waits_and_says_so() {
+    let node = Node::new().unwrap();
+    let channel = node.create_untyped("quiet").unwrap();
+    let mut child = start(&["echo", &channel.id().to_string()]);
+    let mut notices = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    notices.read_line(&mut said).unwrap();
+    assert_eq!(said, "-- there is no source now: waiting for one\n");
+    drop((channel, node));
+    notices.read_line(&mut said).unwrap();
+    assert!(said.ends_with("-- nobody else is on the channel any more\n"), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn who_is_there_and_what_became_of_the_events() {
     let (node, id, mut source) = gauges();
     let other = Node::new().unwrap();
