@@ -121,9 +121,9 @@ impl<B: Body> Unwritten<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::IoSliceMut;
     use isoform_channel_proto::Splice;
     use proptest::prelude::*;
+    use std::io::IoSliceMut;
     use std::ops::Range;
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
