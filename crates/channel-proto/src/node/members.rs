@@ -7,6 +7,7 @@ use crate::Time;
 use crate::control::{Control, Member};
 use crate::memory::{Body, Storage};
 use isoform_core::{Code, Error, Result};
+use std::collections::BTreeSet;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Opens a channel, which this node has, at another member.
@@ -42,7 +43,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let (identity, name, known) = (channel.identity, channel.name.clone(), channel.known.clone());
         let format = known.and_then(|known| self.index(link, &known));
         self.say(link, &Control::Opened { request, format, identity, name, members });
-        self.introduce(at, link);
+        self.introduce(at, link, &[]);
         if !self.add_member(at, link) {
             // It may have left and come back while this node could not know.
             self.offer_all(at, link);
@@ -53,14 +54,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    /// Tells the other members of one that has come. They may have been let in so recently that they do not know that they
-    /// are members when it asks them.
-    fn introduce(&mut self, at: usize, link: LinkKey) {
+    /// Tells the other members of one that has come, but for those whom it `knows`. They may have been let in so recently
+    /// that they do not know that they are members when it asks them, or not have been there when it asked.
+    fn introduce(&mut self, at: usize, link: LinkKey, knows: &[Member]) {
         let Channel { identity, members, .. } = &self.channels[at];
         if members.contains_key(&link) {
             return;
         }
-        let (identity, others): (_, Vec<LinkKey>) = (*identity, members.keys().copied().collect());
+        let knows: BTreeSet<NodeId> = knows.iter().map(|member| member.node).collect();
+        let is_strange = |other: &&LinkKey| !knows.contains(&self.links[other.0 as usize].peer);
+        let (identity, others): (_, Vec<LinkKey>) = (*identity, members.keys().filter(is_strange).copied().collect());
         let newcomer = &self.links[link.0 as usize];
         let member = Member { node: newcomer.peer, addresses: newcomer.addresses.clone() };
         let news = Control::Newcomer { identity, member };
@@ -120,6 +123,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
         };
         self.links[link.0 as usize].joining.remove(&at);
+        self.introduce(at, link, &members);
         self.add_member(at, link);
         for member in members {
             self.heard_of_member(now, at, member);
