@@ -264,3 +264,110 @@ impl Subscribe {
         put_texts(out, &self.fields);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Ledger;
+    use crate::frame::HEADER;
+    use crate::report::{SinkLedger, SinkReport, SourceReport};
+    use isoform_core::{Code, Token};
+
+    fn report() -> Report {
+        let (policy, format) = (Policy::DropOldest { events: 3, bytes: 4 }, Some(("Tick".into(), Token::of(b"Tick"))));
+        let ledger = Ledger::of(7, 5, 2);
+        let account = SinkLedger { node: NodeId([6; 16]), sink: 5, policy, present: true, ledger };
+        Report {
+            sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
+            sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, received: 3, taken: 2, lost: 1 }],
+        }
+    }
+
+    /// One of every kind.
+    fn all() -> Vec<Control> {
+        let (identity, name, text) = (Identity([3; 16]), "ticks".to_string(), "why".to_string());
+        let member = Member { node: NodeId([4; 16]), addresses: vec!["unix:/x".into(), String::new()] };
+        let counts = |events| Count { events, bytes: 100 * events };
+        let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7) };
+        let subscribe = Subscribe {
+            subscription: 1,
+            source: 2,
+            sink: 3,
+            policy: Policy::DropOldest { events: 4, bytes: 5 },
+            window: Window { events: 6, bytes: 7 },
+            longest: 8,
+            resumed: Some(resumed),
+            fields: vec!["a".into(), "b.c".into()],
+        };
+        vec![
+            Control::Bye { code: 140, text: text.clone() },
+            Control::Ping,
+            Control::Synced,
+            Control::Start { epoch: 1 << 40 },
+            Control::Open { request: 1 << 31, identity: None, name: name.clone() },
+            Control::Open { request: 5, identity: Some(identity), name: name.clone() },
+            Control::Opened {
+                request: 5,
+                format: Some(7),
+                identity,
+                name,
+                members: vec![member.clone(), member.clone()],
+            },
+            Control::Refused { request: 5, code: 404, text: text.clone() },
+            Control::Leave { identity },
+            Control::Newcomer { identity, member },
+            Control::Offer { identity, source: 6, format: None },
+            Control::Withdraw { source: 6 },
+            Control::Subscribe(Box::new(Subscribe { resumed: None, policy: Policy::Latest, ..subscribe.clone() })),
+            Control::Subscribe(subscribe.into()),
+            Control::Decline { source: 6, sink: 7, code: 301, text },
+            Control::Unsubscribe { subscription: 8, taken: 9 },
+            Control::Started { subscription: 8, next: 9 },
+            Control::End { subscription: 8, next: 9, is_answer: true },
+            Control::Ask { request: 10, identity },
+            Control::Told { request: 10, report: report().into() },
+        ]
+    }
+
+    fn payload(frame: &[u8]) -> (Header, &[u8]) {
+        let header = Header::parse(frame.first_chunk().unwrap()).unwrap();
+        (header, &frame[HEADER..HEADER + header.length as usize])
+    }
+
+    #[test]
+    fn each_is_read_as_it_was_written_and_not_if_it_is_cut() {
+        for control in all() {
+            let mut frame = Vec::new();
+            control.put(&mut frame);
+            let (header, payload) = payload(&frame);
+            assert_eq!(Control::parse(&header, payload).unwrap().as_ref(), Some(&control));
+            for cut in 0..payload.len() {
+                let error = Control::parse(&header, &payload[..cut]).unwrap_err();
+                assert_eq!(error.code(), Code::Frame, "{control:?} of {cut} bytes");
+            }
+            let more = [payload, &[0; 5]].concat();
+            assert_eq!(Control::parse(&header, &more).unwrap(), Some(control), "what a later version appends");
+        }
+    }
+
+    #[test]
+    fn all_kinds_are_here_but_those_of_events() {
+        let kinds: Vec<Kind> = all().iter().filter_map(|control| control.header().kind).collect();
+        for &kind in Kind::ALL {
+            let is_events = Control::parse(&Header::plain(kind), &[]).is_ok_and(|control| control.is_none());
+            assert_eq!(kinds.contains(&kind), !is_events, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn members_that_have_no_room_are_left_out() {
+        let member = Member { node: NodeId([4; 16]), addresses: vec!["x".repeat(1000)] };
+        let (identity, name) = (Identity([3; 16]), "ticks".to_string());
+        let opened = Control::Opened { request: 5, format: None, identity, name, members: vec![member; 100] };
+        let mut frame = Vec::new();
+        opened.put(&mut frame);
+        let (header, payload) = payload(&frame);
+        let Some(Control::Opened { members, .. }) = Control::parse(&header, payload).unwrap() else { panic!() };
+        assert!((60..65).contains(&members.len()), "{}", members.len());
+    }
+}

@@ -117,3 +117,44 @@ pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut 
 pub(crate) fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&[0; HEADER][..length.wrapping_neg() % HEADER]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        for &kind in Kind::ALL {
+            let header = Header { length: 65_536, kind: Some(kind), index: 0x0102, subscription: 0x0304_0506, time: 7 };
+            assert_eq!(Header::parse(&header.to_bytes()).unwrap(), header);
+            assert_eq!(header.extent(), HEADER + 65_536);
+        }
+        let bytes = Header { index: 0x0102, ..Header::plain(Kind::Event) }.to_bytes();
+        assert_eq!(bytes[..8], [0, 0, 0, 0, 25, 0, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_no_header_is_refused() {
+        let header = |at: usize, byte: u8| {
+            let mut bytes = Header::plain(Kind::Ping).to_bytes();
+            bytes[at] = byte;
+            Header::parse(&bytes)
+        };
+        assert!(header(2, 1).is_ok(), "65,536 bytes");
+        for (at, byte) in [(2, 2), (3, 1), (4, 0), (4, 5), (4, 127), (5, 1)] {
+            assert_eq!(header(at, byte).unwrap_err().code(), Code::Frame, "{at} {byte}");
+        }
+        assert_eq!(header(4, 128).unwrap().kind, None, "passed over");
+    }
+
+    #[test]
+    fn a_frame_ends_at_a_multiple_of_16_from_its_beginning() {
+        for length in [0, 1, 15, 16, 17] {
+            let mut out = vec![9; 3];
+            put(&mut out, Header::plain(Kind::Bye), |out| out.resize(out.len() + length, 1));
+            let header = Header::parse(out[3..].first_chunk().unwrap()).unwrap();
+            assert_eq!((header.length as usize, out.len() - 3), (length, header.extent()));
+            assert!(out[3 + HEADER + length..].iter().all(|byte| *byte == 0));
+        }
+    }
+}

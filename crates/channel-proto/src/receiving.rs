@@ -158,3 +158,59 @@ impl<S> Receiving<S> {
         self.taken.events == self.received.events
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiving() -> Receiving<Vec<u8>> {
+        Receiving {
+            sink: SinkKey(0),
+            from: From::Gone,
+            source: SourceRef(0),
+            stage: Stage::Running,
+            longest: 100,
+            window: Window { events: 4, bytes: 1_000 },
+            expected: 10,
+            received: Count::default(),
+            taken: Count::default(),
+            told: Count::default(),
+            lost: 0,
+            gap: None,
+            owes: false,
+            long: None,
+        }
+    }
+
+    #[test]
+    fn what_is_expected_is_the_first_and_what_came_and_what_was_lost() {
+        let mut receiving = receiving();
+        assert_eq!(receiving.receive(7, 1, 8).sequence, 10);
+        let gap = |first, count| Gap { first, count, cause: Cause::Overrun };
+        for wrong in [gap(10, 1), gap(12, 1), gap(11, 0), gap(11, u64::MAX)] {
+            assert_eq!(receiving.lose(wrong).unwrap_err().code(), Code::Frame, "{wrong:?}");
+        }
+        receiving.lose(gap(11, 4)).unwrap();
+        assert_eq!(receiving.receive(7, 1, 8).sequence, 15);
+        assert_eq!(receiving.until(15, Cause::Ended), None, "less than is expected");
+        assert_eq!(receiving.until(18, Cause::Ended), Some(Gap { first: 16, count: 2, cause: Cause::Ended }));
+        assert_eq!((receiving.expected, receiving.received.events, receiving.lost), (18, 2, 6));
+    }
+
+    #[test]
+    fn half_of_the_window_is_urgent_and_more_than_all_of_it_is_refused() {
+        let mut receiving = receiving();
+        for i in 0..4 {
+            receiving.admit(100).unwrap_or_else(|error| panic!("{i}: {error}"));
+            receiving.receive(7, 1, 100);
+        }
+        assert_eq!(receiving.admit(1).unwrap_err().code(), Code::Frame);
+        receiving.taken = Count { events: 1, bytes: 116 };
+        assert!(!receiving.is_urgent());
+        receiving.taken = Count { events: 2, bytes: 232 };
+        assert!(receiving.is_urgent());
+        receiving.told = receiving.taken;
+        assert!(!receiving.is_urgent() && receiving.admit(100).is_ok());
+        assert_eq!(receiving.admit(101).unwrap_err().code(), Code::MessageSize);
+    }
+}

@@ -170,3 +170,25 @@ fn policy(fields: &mut Reader<'_>) -> Result<(Policy, bool)> {
     let (events, bytes) = (fields.u64()?, fields.u64()?);
     Ok((Policy::of(number, events, bytes).unwrap_or(Policy::Block), present != 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_cut_where_a_frame_is_full() {
+        let ledger = Ledger::of(1, 1, 0);
+        let account = SinkLedger { node: NodeId([1; 16]), sink: 2, policy: Policy::Block, present: true, ledger };
+        let source = SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000] };
+        let sink = SinkReport { sink: 1, format: None, policy: Policy::Block, received: 0, taken: 0, lost: 0 };
+        let report = Report { sources: vec![source; 3], sinks: vec![sink; 2_000] };
+        let mut out = Vec::new();
+        report.put(&mut out);
+        assert!(out.len() <= PAYLOAD - 8, "{} bytes, with the request in front", out.len());
+        let read = Report::parse(&mut Reader::new(&out, "report")).unwrap();
+        assert_eq!(read.sources.len(), 1);
+        assert!(read.sources[0].sinks.len() > 200, "{}", read.sources[0].sinks.len());
+        assert!(read.sinks.len() > 100, "{}", read.sinks.len());
+        assert_eq!((read.sinks[0].clone(), read.sources[0].sinks[0]), (report.sinks[0].clone(), account));
+    }
+}

@@ -396,3 +396,77 @@ impl<B: Body> Draft<B> for Kept<B> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::Over;
+    use crate::outbox::Outbox;
+    use isoform_core::{FieldList, Format, Machine};
+    use std::sync::Arc;
+
+    type Shared = Arc<[u8]>;
+
+    fn known() -> Known {
+        let format: Format = FieldList::new("Tick").field("n", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap();
+        Known { format, serial: 1 }
+    }
+
+    fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
+        let terms = Terms { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
+        let sending = Sending::new(SourceKey(0), To::Link(LinkKey(0), 0), NodeId::ANY, terms, 0);
+        (sending, Outbox::new(8))
+    }
+
+    fn submit(sending: &mut Sending<Shared>, outbox: &mut Outbox<Shared>, length: usize) {
+        let (mut lane, mut body) = (Over { outbox, number: 0, live: sending.live }, Shared::from(vec![0; length]));
+        sending.submit(0, &known(), &mut body, false, &mut lane);
+        let ledger = sending.ledger();
+        assert!(ledger.is_exact(), "{ledger}");
+    }
+
+    fn numbers(ledger: Ledger) -> [u64; 4] {
+        [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight]
+    }
+
+    #[test]
+    fn what_has_no_window_waits_or_is_lost_by_policy() {
+        for (policy, lost) in [(Policy::Latest, 7), (Policy::DropOldest { events: 3, bytes: 1_000 }, 5)] {
+            let (mut sending, mut outbox) = sending(policy, 2);
+            (0..10).for_each(|_| submit(&mut sending, &mut outbox, 8));
+            assert_eq!(numbers(sending.ledger()), [10, 0, lost, 10 - lost], "{policy}");
+            assert_eq!(sending.ledger().lost_for(Cause::Overrun), lost);
+            assert_eq!(sending.gaps.len(), 1, "neighbours are one gap");
+        }
+        let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 9, bytes: 50 }, 1);
+        (0..10).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        assert_eq!(sending.queue.len(), 2, "of 24 bytes each");
+    }
+
+    #[test]
+    fn losses_of_two_causes_in_turn_take_no_memory() {
+        let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 1, bytes: 1_000 }, 1);
+        (0..10_000).for_each(|i| submit(&mut sending, &mut outbox, [8, 101][i % 2]));
+        assert_eq!(numbers(sending.ledger()), [10_000, 0, 9_998, 2]);
+        assert!(sending.gaps.len() <= GAPS + 2, "{} gaps", sending.gaps.len());
+    }
+
+    #[test]
+    fn a_cut_loses_what_did_not_come_and_keeps_what_waits() {
+        let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 5, bytes: 1_000 }, 4);
+        (0..7).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        sending.acknowledge(Count { events: 1, bytes: 24 }).unwrap();
+        sending.cut();
+        submit(&mut sending, &mut outbox, 8);
+        let count = |events| Count { events, bytes: 24 * events };
+        assert!(sending.resume(5, count(5), count(1)).is_err(), "more than was sent");
+        assert!(sending.resume(3, count(3), count(0)).is_err(), "less than was taken");
+        sending.resume(3, count(3), count(2)).unwrap();
+        assert_eq!(numbers(sending.ledger()), [8, 2, 1, 5]);
+        assert_eq!(sending.ledger().lost_for(Cause::Cut), 1);
+        assert_eq!(sending.position(), 3);
+        sending.left(3).unwrap();
+        assert_eq!(numbers(sending.ledger()), [8, 3, 5, 0]);
+        assert!(sending.left(2).is_err(), "counts only grow");
+    }
+}

@@ -83,3 +83,36 @@ pub(crate) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {
     out.extend((count as u16).to_le_bytes());
     texts[..count].iter().for_each(|text| put_text(out, text));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_as_they_were_written() {
+        let texts = ["".to_string(), "Größe".to_string(), "x".repeat(TEXT)];
+        let mut out = Vec::new();
+        put_texts(&mut out, &texts);
+        assert_eq!(Reader::new(&out, "texts").texts().unwrap(), texts);
+        for cut in 0..out.len() {
+            assert_eq!(Reader::new(&out[..cut], "texts").texts().unwrap_err().code(), Code::Frame, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_between_characters() {
+        let mut out = Vec::new();
+        put_text(&mut out, &"ö".repeat(TEXT).replacen('ö', "o", 1));
+        let mut reader = Reader::new(&out, "text");
+        assert_eq!(reader.text().unwrap().len(), TEXT - 1);
+        assert!(reader.is_empty());
+    }
+
+    #[test]
+    fn numbers_and_texts_that_cannot_be_are_refused() {
+        assert_eq!(Reader::new(&[2, 0, 0xff, 0xff], "text").text().unwrap_err().code(), Code::Frame);
+        assert_eq!(Reader::new(&LAST_SEQUENCE.to_le_bytes(), "next").sequence().unwrap(), LAST_SEQUENCE);
+        let beyond = (LAST_SEQUENCE + 1).to_le_bytes();
+        assert_eq!(Reader::new(&beyond, "next").sequence().unwrap_err().code(), Code::Frame);
+    }
+}

@@ -185,6 +185,59 @@ pub enum Action {
 }
 
 /// A process's part in channels. `B` are the bodies that it sends, `S` the memory for those that come.
+///
+/// Whoever has one carries bytes between it and connections, does what its [`Action`]s say, and calls [`tick`](Node::tick)
+/// when its [`deadline`](Node::deadline) has come. Here are two, and a connection that is a loop:
+///
+/// ```
+/// use isoform_channel_proto::*;
+/// use isoform_core::{FieldList, Machine};
+/// use std::sync::Arc;
+/// # fn main() -> isoform_core::Result<()> {
+/// let mut nodes = [1, 2].map(|id| Node::<Arc<[u8]>, Vec<u8>>::new(Settings::new(NodeId([id; 16]))));
+/// let (now, wire) = (Time::ZERO, ConnId(1));
+/// let mut talk = |nodes: &mut [Node<Arc<[u8]>, Vec<u8>>; 2]| {
+///     while let Some((from, action)) = (0..2).find_map(|i| Some((i, nodes[i].action()?))) {
+///         match action {
+///             Action::Dial(dial, _) => {
+///                 nodes[from].connected(now, wire, Some(dial));
+///                 nodes[1 - from].connected(now, wire, None);
+///             }
+///             Action::Write(id) => {
+///                 let mut out = Outgoing::default();
+///                 nodes[from].output(now, id, &mut out);
+///                 nodes[from].unwritten(id, 0);
+///                 nodes[1 - from].receive(now, id, &out.to_vec()).expect("frames");
+///             }
+///             _ => {} // here, everybody looks at everything anyway
+///         }
+///     }
+/// };
+///
+/// let format = FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8)?;
+/// let channel = nodes[0].create(Identity([7; 16]), "ticks", Some(format.clone()))?;
+/// let source = nodes[0].add_source(now, channel, Some(&format))?;
+/// let open = nodes[1].open(now, "unix:/run/first", "ticks", None, now + Time::from_secs(5));
+/// talk(&mut nodes);
+/// let channel = nodes[1].opened(open).expect("an answer")?;
+/// let sink = nodes[1].add_sink(now, channel, Wanted::any(Policy::Block))?;
+/// talk(&mut nodes);
+/// let mut body: Arc<[u8]> = Arc::new(42i64.to_ne_bytes());
+/// assert_eq!(nodes[0].submit(1_700_000_000_000_000_000, source, None, &mut body)?, Submitted::Done(0));
+/// talk(&mut nodes);
+///
+/// let (mut batch, mut came) = (Batch::default(), Vec::new());
+/// while nodes[1].take(now, sink, &mut batch) {
+///     let bodies = batch.items.iter().filter_map(|item| match item {
+///         Item::Event { place, .. } => batch.body(*place),
+///         _ => None, // the source has joined
+///     });
+///     came.extend(bodies.map(<[u8]>::to_vec));
+/// }
+/// assert_eq!(came, [42i64.to_ne_bytes()]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Node<B, S> {
     settings: Settings,
     connections: BTreeMap<ConnId, Connection>,
