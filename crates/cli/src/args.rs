@@ -11,11 +11,11 @@ use isoform::{Limits, plan};
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Look into streams of records, their formats, and how they convert.
+/// Look into streams and channels of records, their formats, and how they convert.
 #[derive(Parser)]
 #[command(name = "isoform", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
-A SOURCE is a stream of records, a text file of record shapes, - for standard input, or a channel: see
+A SOURCE is a stream of records, a text file of shapes, a channel, or - for standard input: see
 `isoform help sources`.
 
 Exit status: 0 done; 1 the data or the comparison failed; 2 the command line is wrong, or a source cannot be opened.")]

@@ -23,14 +23,13 @@ pub(crate) enum Channel {
 #[derive(Args)]
 #[command(after_help = "\
 Policies:
-  oldest:N  the source is never stopped: N events may be under way, N wait, and of more the oldest are lost
+  oldest:N  the source sends N events ahead and keeps N more; it loses the oldest, and never waits
   latest    the source keeps the newest event only
   block     the source waits for this viewer, and whatever else it does waits with it
 
 Examples:
-  isoform pub ticks --listen unix:$PWD/ticks.sock --shape tick.shape --rate 50 ticks.json &
-  isoform echo --count 2 iso+unix://$PWD/ticks.sock/ticks
-  isoform echo --json --stamp iso+unix://$PWD/ticks.sock/ticks | head -n 3")]
+  isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
+  isoform echo --table --stamp --fields step,rain,stage iso+unix://$PWD/river.sock/river | head -n 5")]
 pub(crate) struct Echo {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) source: String,
@@ -103,9 +102,9 @@ pub(crate) struct Publish {
 /// the account: submitted = acknowledged + lost + in flight. The exit status is 1 if one does not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  isoform pub ticks --listen unix:$PWD/ticks.sock --shape tick.shape --rate 50 ticks.json &
-  isoform info iso+unix://$PWD/ticks.sock/ticks
-  isoform echo --count 1 iso+unix://$PWD/ticks.sock/ticks")]
+  isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
+  isoform info iso+unix://$PWD/river.sock/river
+  isoform echo --json --count 1 iso+unix://$PWD/river.sock/river")]
 pub(crate) struct Info {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) channel: String,

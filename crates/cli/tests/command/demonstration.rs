@@ -29,6 +29,24 @@ fn the_simulation_may_be_another_program() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_simulation_alone_is_on_a_channel_like_any_other() {
+    use std::io::{BufRead, BufReader, Read};
+    let mut simulation = command(&["demo", "--publish", "--seconds", "0.2"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(simulation.stdout.take().unwrap());
+    let mut id = String::new();
+    output.read_line(&mut id).unwrap();
+    assert!(isoform(&["format", id.trim_end()]).good().contains("big-endian, 32-bit pointers"));
+    let echo = isoform(&["echo", "--json", "--count", "2", id.trim_end()]);
+    let first: serde_json::Value = serde_json::from_str(echo.output.lines().next().unwrap()).unwrap();
+    assert_eq!((echo.status, &first["gauges"][1]["name"]), (0, &"Old Mill".into()));
+    let mut published = String::new();
+    output.read_to_string(&mut published).unwrap();
+    assert!(published.trim_end().parse::<u64>().unwrap() >= 2, "{published}");
+    assert!(simulation.wait().unwrap().success());
+}
+
+#[test]
 fn the_simulation_alone_is_a_stream_like_any_other() {
     let stream = isoform_bytes(&["demo", "--simulation", "--seconds", "0.2"]);
     let format = isoform_reading(&["format", "-"], &stream).good();

@@ -30,11 +30,6 @@ fn the_examples_of_the_help_work() {
         // The simulation of an example with a reader ends with its reader; a cat is as good as a less.
         let script: String = examples.map(|line| format!("{}\n", line.replace("less", "cat > all"))).collect();
         let files = Files::new();
-        // Those of `pub` make for themselves what others go on with.
-        if ["echo", "info"].contains(&subcommand) {
-            files.write("tick.shape", "record Tick\n  count  int\n  value  double\n");
-            files.write("ticks.json", "{\"count\":1}\n".repeat(100));
-        }
         let mut shell = Command::new("sh");
         shell.args(["-ec", &script]).current_dir(files.0.path()).env("HOME", files.0.path());
         let run = Run::of(shell.env("PATH", format!("{directory}:{path}")).output().expect("there is a shell"));
