@@ -22,7 +22,7 @@ use crate::output::Output;
 use isoform::Format;
 #[cfg(unix)]
 use {
-    isoform::{Code, Error},
+    isoform::{Class, Code, Error},
     isoform_channel::{Channel, Node, NodeId},
     std::thread::sleep,
     std::time::{Duration, Instant},
@@ -76,14 +76,25 @@ fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
 #[cfg(unix)]
 fn cannot_open(id: &str, error: Error) -> Failure {
     let hint = match error.code() {
-        Code::Address => "a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL",
-        Code::Unreachable | Code::Deadline => "is a program that has the channel open still running there?",
-        Code::NoSuchChannel => "an id without /IDENTITY at its end finds whichever channel has the name now",
-        _ => return Failure::usage(error.to_string()),
+        Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
+        Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
+        Code::Handshake => Some("something else than a program with channels listens there"),
+        Code::NoSuchChannel => Some("an id without /IDENTITY at its end finds whichever channel has the name now"),
+        _ => None,
     };
-    // The id is in most errors, as the place of the failure.
-    let error = error.to_string().replace(&format!(" at {id}"), "");
-    Failure::usage(format!("cannot open {id}: {error}")).hint(hint)
+    let failure = match error.class() {
+        Class::Usage => Failure::usage(error.to_string()),
+        _ => {
+            // The id need not be said twice.
+            let path = error.path().to_string();
+            let error = error.at(path.strip_prefix(id).map_or(&*path, |rest| rest.trim_start_matches('.')));
+            Failure::usage(format!("cannot open {id}: {error}"))
+        }
+    };
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 /// The first digits of a node's id, which tell it from others well enough for the eye.

@@ -246,6 +246,11 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
     let (_node, id, _source) = gauges();
     let (here, _) = id.rsplit_once("/gauges").unwrap();
     let identity = "00112233445566778899aabbccddeeff";
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let strange = format!("iso://{}/river", stranger.local_addr().unwrap());
+    std::thread::spawn(move || {
+        stranger.accept().unwrap().0.write_all(b"220 mail at your service\r\n".repeat(9).as_slice())
+    });
     for (arguments, says) in [
         (["echo", "iso://127.0.0.1:1/river"], "cannot open iso://127.0.0.1:1/river: cannot be reached"),
         (["info", "iso+unix:///nowhere/x.sock/river"], "cannot be reached"),
@@ -253,6 +258,7 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
         (["echo", &format!("{here}/lake")], "no such channel"),
+        (["echo", &strange], ": not a link: expected a link"),
         (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
     ] {
         let errors = isoform(&arguments).bad(2);
