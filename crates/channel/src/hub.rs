@@ -313,7 +313,8 @@ impl Hub {
         }
     }
 
-    /// Gives the machine what came. Whether there may be more.
+    /// Gives the machine what came. Whether to read on at once: amid a long event. Else what has come is best used while it is
+    /// in the processor's cache.
     fn take(&self, wire: &Wire, reader: &mut Reader, came: Came) -> bool {
         match came {
             Came::Nothing => false,
@@ -329,7 +330,7 @@ impl Hub {
                     state.now = now;
                     reader.feed(&mut state.machine, now, wire.id)
                 });
-                full && fed.is_ok()
+                full && fed.is_ok() && reader.is_amid()
             }
         }
     }

@@ -98,6 +98,11 @@ impl Reader {
         }
     }
 
+    /// Whether a long event has come in part.
+    pub(crate) fn is_amid(&self) -> bool {
+        self.large.is_some()
+    }
+
     /// Gives the machine what has come.
     pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
         if let Some(coming) = self.large.take() {
