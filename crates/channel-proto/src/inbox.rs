@@ -161,10 +161,10 @@ impl<B: Body, S: Storage> Batch<B, S> {
 
 /// The batches of one sink.
 pub(crate) struct Inbox<B, S> {
-    batches: VecDeque<Batch<B, S>>,
+    batches: VecDeque<Box<Batch<B, S>>>,
     /// How many batches there were before these.
     before: u64,
-    spare: Vec<Batch<B, S>>,
+    spare: Vec<Box<Batch<B, S>>>,
     spare_long: Vec<S>,
 }
 
@@ -180,7 +180,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     /// The batch into which the next item goes.
     #[inline]
     fn open(&mut self) -> &mut Batch<B, S> {
-        if self.batches.back().is_none_or(Batch::is_full) {
+        if self.batches.back().is_none_or(|batch| batch.is_full()) {
             self.batches.push_back(self.spare.pop().unwrap_or_default());
         }
         self.batches.back_mut().unwrap_or_else(|| unreachable!("there is one now"))
@@ -267,17 +267,18 @@ impl<B: Body, S: Storage> Inbox<B, S> {
                 self.spare_long.push(storage);
             }
         }
-        while let Some(next) = self.batches.pop_front() {
+        while let Some(mut next) = self.batches.pop_front() {
             self.before += 1;
-            if next.items.is_empty() {
-                self.spare.push(next);
-                continue;
+            let came = !next.items.is_empty();
+            if came {
+                std::mem::swap(used, &mut *next);
             }
-            let used = std::mem::replace(used, next);
             if self.spare.len() < SPARE {
-                self.spare.push(used);
+                self.spare.push(next);
             }
-            return true;
+            if came {
+                return true;
+            }
         }
         false
     }

@@ -13,11 +13,16 @@ use std::time::{Duration, Instant};
 
 /// The handlers of a node.
 pub(crate) struct Handlers {
-    list: Mutex<Vec<Weak<Mutex<dyn Handle>>>>,
-    /// Their sinks.
-    keys: Mutex<Vec<SinkKey>>,
-    /// The bell of all of these.
+    /// Exchanged as a whole, since a handler that runs may make and drop others.
+    list: Mutex<Arc<[Entry]>>,
+    /// The bell of all their sinks.
     bell: Arc<Bell>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    sink: SinkKey,
+    handler: Weak<Mutex<dyn Handle>>,
 }
 
 /// A sink with its function, of whatever type.
@@ -38,7 +43,7 @@ struct Of<T, F> {
 
 impl Handlers {
     pub(crate) fn new() -> Result<Handlers> {
-        Ok(Handlers { list: Mutex::new(Vec::new()), keys: Mutex::new(Vec::new()), bell: Arc::new(Bell::new()?) })
+        Ok(Handlers { list: Mutex::default(), bell: Arc::new(Bell::new()?) })
     }
 
     /// Runs handlers until something has come for one, or `patience` is over.
@@ -53,30 +58,35 @@ impl Handlers {
             if Instant::now() >= deadline {
                 return Ok(0);
             }
+            let list = self.list();
             hub.drive(&self.bell, Some(deadline), |state| {
-                let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-                keys.iter().any(|&key| state.machine.has_come(key)).then_some(())
+                list.iter().any(|entry| state.machine.has_come(entry.sink)).then_some(())
             })?;
         }
     }
 
     fn turn(&self) -> Result<usize> {
-        // A handler may make and drop others.
-        let handlers: Vec<_> = {
-            let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-            if list.iter().any(|handler| handler.strong_count() == 0) {
-                list.retain(|handler| handler.strong_count() > 0);
-            }
-            list.iter().filter_map(Weak::upgrade).collect()
-        };
         let mut count = 0;
-        for handler in handlers {
+        for Entry { handler, .. } in &*self.list() {
             // One that polls from within itself, or that another thread runs, is passed over.
-            if let Ok(mut handler) = handler.try_lock() {
+            if let Some(handler) = handler.upgrade()
+                && let Ok(mut handler) = handler.try_lock()
+            {
                 count += handler.turn()?;
             }
         }
         Ok(count)
+    }
+
+    fn list(&self) -> Arc<[Entry]> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds a handler, and forgets those that are gone.
+    fn add(&self, sink: SinkKey, handler: Weak<Mutex<dyn Handle>>) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
+        *list = kept.chain([Entry { sink, handler }]).collect();
     }
 }
 
@@ -88,9 +98,9 @@ impl Handler {
     ) -> Result<Handler> {
         let handlers = &channel.life().handlers;
         let sink = Sink::<T>::new(channel, options, handlers.bell.clone())?;
-        handlers.keys.lock().unwrap_or_else(PoisonError::into_inner).push(sink.key());
+        let key = sink.key();
         let handler: Arc<Mutex<dyn Handle>> = Arc::new(Mutex::new(Of { sink, handle }));
-        handlers.list.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&handler));
+        handlers.add(key, Arc::downgrade(&handler));
         Ok(Handler(handler))
     }
 
