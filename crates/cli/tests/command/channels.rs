@@ -249,7 +249,9 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
     let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let strange = format!("iso://{}/river", stranger.local_addr().unwrap());
     std::thread::spawn(move || {
-        stranger.accept().unwrap().0.write_all(b"220 mail at your service\r\n".repeat(9).as_slice())
+        let (mut caller, _) = stranger.accept().unwrap();
+        caller.write_all(&b"220 mail at your service\r\n".repeat(9)).unwrap();
+        std::io::copy(&mut caller, &mut std::io::sink())
     });
     for (arguments, says) in [
         (["echo", "iso://127.0.0.1:1/river"], "cannot open iso://127.0.0.1:1/river: cannot be reached"),
