@@ -1,10 +1,10 @@
 //! Two nodes and a wire between them: the plainest way of an event, so that everything else can be told from it.
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, SourceKey, Submitted,
-    Time, Wanted,
+    Action, Batch, ConnId, Hello, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, SourceKey,
+    Submitted, Time, Wanted,
 };
-use isoform_core::{FieldList, Format, Machine};
+use isoform_core::{Code, FieldList, Format, Machine};
 use std::sync::Arc;
 
 type Body = Arc<[u8]>;
@@ -117,4 +117,52 @@ fn sinks_of_the_same_node_are_reached_without_a_link() {
     assert_eq!(bodies(&mut node, sink), [[0; 8], [4; 8]], "the one that was there, and the latest");
     let ledger = node.ledger(source)[0].ledger;
     assert_eq!((ledger.submitted, ledger.acknowledged, ledger.lost()), (5, 2, 3));
+}
+
+#[test]
+fn who_leaves_waits_for_nobody() {
+    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
+    let open = node.open(Time::ZERO, "test:2", "ticks", None, Time::from_secs(5));
+    let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
+    node.connected(Time::ZERO, ConnId(1), Some(dial));
+    node.connected(Time::ZERO, ConnId(2), None);
+    node.leave(Time::ZERO);
+    let actions: Vec<Action> = std::iter::from_fn(|| node.action()).collect();
+    for meant in [Action::Close(ConnId(1)), Action::Close(ConnId(2)), Action::Opened(open)] {
+        assert!(actions.contains(&meant), "{meant:?} of {actions:?}");
+    }
+    assert_eq!(node.opened(open).unwrap().unwrap_err().code(), Code::Closed);
+    assert_eq!(node.deadline(), None);
+}
+
+#[test]
+fn paths_that_have_no_room_stand_for_all_fields() {
+    let mut pair = Pair::new();
+    let channel = pair.nodes[0].create(Identity([9; 16]), "ticks", Some(format())).unwrap();
+    let source = pair.nodes[0].add_source(Time::ZERO, channel, Some(&format())).unwrap();
+    let open = pair.nodes[1].open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    pair.run();
+    let channel = pair.nodes[1].opened(open).unwrap().unwrap();
+    for fields in [vec!["count".into(); 20_000], vec!["x".repeat(5_000)]] {
+        pair.nodes[1].add_sink(Time::ZERO, channel, Wanted { fields, ..Wanted::any(Policy::Block) }).unwrap();
+    }
+    pair.run();
+    assert_eq!(pair.nodes[0].listeners(source), 2);
+}
+
+#[test]
+fn nobody_has_the_id_that_stands_for_whoever_is_there() {
+    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
+    node.connected(Time::ZERO, ConnId(1), None);
+    let stranger = Hello {
+        node: NodeId::ANY,
+        wanted: NodeId::ANY,
+        ended: 0,
+        formats: 1,
+        silence: Time::from_secs(1),
+        subscriptions: 1,
+        addresses: Vec::new(),
+    };
+    let error = node.receive(Time::ZERO, ConnId(1), &stranger.to_bytes()).unwrap_err();
+    assert_eq!(error.code(), Code::Handshake);
 }

@@ -108,6 +108,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
         let (peer, wanted) = (hello.node, hello.wanted);
+        if peer == NodeId::ANY {
+            return Err(Error::new(Code::Handshake).at("node id").expected("another than that of whoever is there"));
+        }
         connection.hello = Some(hello);
         match connection.dial {
             None => {
@@ -318,7 +321,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         all.into_iter().for_each(|dial| self.forget_dial(dial));
     }
 
-    fn forget_dial(&mut self, key: usize) {
+    /// Gives up an attempt, and the connection that came of it.
+    pub(super) fn forget_dial(&mut self, key: usize) {
         let Some(dial) = self.dials.remove(key) else { return };
         if let Some(id) = dial.connection
             && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())

@@ -1,7 +1,7 @@
 //! What is said when an epoch begins, and what is left when a link ends (`spec/channel.md`, "Cuts").
 
 use super::state::{Offer, Origin, Purpose};
-use super::{Action, ChannelKey, LinkKey, Node, OpenKey};
+use super::{Action, ChannelKey, ConnId, LinkKey, Node, OpenKey, closed};
 use crate::Time;
 use crate::account::Cause;
 use crate::control::Control;
@@ -58,6 +58,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         channels.into_iter().for_each(|channel| self.close(now, ChannelKey(channel as u32)));
         let links: Vec<LinkKey> = self.links.iter().map(|(key, _)| LinkKey(key as u32)).collect();
         links.into_iter().for_each(|link| self.part_from(now, link));
+        // Nobody waits for those who were still to be met.
+        let dials: Vec<usize> = self.dials.iter().map(|(key, _)| key).collect();
+        dials.into_iter().for_each(|dial| self.forget_dial(dial));
+        let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
+        for id in strangers {
+            self.connections.remove(&id);
+            self.act(Action::Close(id));
+        }
+        let opens: Vec<usize> = self.opens.iter().map(|(key, _)| key).collect();
+        opens.into_iter().for_each(|open| self.answer(OpenKey(open as u32), Err(closed("node"))));
     }
 
     /// Says that this node leaves.

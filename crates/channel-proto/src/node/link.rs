@@ -26,6 +26,8 @@ pub(super) struct Link<B> {
     pub(super) beat: Time,
     /// How many subscriptions the other allows.
     pub(super) allowed: usize,
+    /// How many subscriptions this node's sinks have there.
+    pub(super) subscribed: usize,
     /// Channels that this node has asked the other to be let in to, without an answer yet.
     pub(super) joining: BTreeSet<usize>,
     pub(super) outbox: Outbox<B>,
@@ -81,6 +83,7 @@ impl<B: Body> Link<B> {
             heard: Time::ZERO,
             beat: Time::MAX,
             allowed: 0,
+            subscribed: 0,
             joining: BTreeSet::new(),
             outbox: Outbox::new(1),
             announced: Announced::Nothing,

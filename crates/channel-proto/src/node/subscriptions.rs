@@ -15,6 +15,10 @@ use isoform_core::format::{Field, Format, Type};
 use isoform_core::{Code, Error, Plan, Result};
 use std::collections::{HashMap, VecDeque};
 
+/// Bytes that the paths of the fields that a sink wants may have in a Subscribe.
+const PATHS: usize = 60_000;
+/// And a single one.
+const PATH: usize = 4_000;
 /// An explanation names so many fields of a format.
 const FIELDS: usize = 32;
 
@@ -30,6 +34,12 @@ impl<B: Body, S: Storage> Node<B, S> {
             Plan::new(&known.format, format, &wanted.rules, wanted.faults)?;
         }
         let offers = channel.offers.len();
+        let mut wanted = wanted;
+        let paths = wanted.fields.iter().map(String::len);
+        if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
+            // They do not fit into a frame. None named: all come, which is more than was asked for.
+            wanted.fields.clear();
+        }
         let sink = self.sinks.insert(Sink {
             channel: at,
             wanted,
@@ -99,6 +109,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             Origin::Link(link, number) => {
                 receiving.from = From::Link(link, number);
                 let key = self.receivings.insert(receiving);
+                self.links[link.0 as usize].subscribed += 1;
                 self.sinks[at].receivings.push(key);
                 self.say_subscription(link, key);
             }
@@ -134,10 +145,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn too_many_subscriptions(&self, origin: Origin) -> Option<Error> {
         let Origin::Link(link, _) = origin else { return None };
         let allowed = self.links[link.0 as usize].allowed.min(self.settings.subscriptions);
-        let on_link = |receiving: &Receiving<S>| matches!(receiving.from, From::Link(from, _) if from == link);
-        // Counting is for those who come near the limit only.
-        let full = self.receivings.len() >= allowed
-            && self.receivings.iter().filter(|(_, receiving)| on_link(receiving)).count() >= allowed;
+        let full = self.links[link.0 as usize].subscribed >= allowed;
         let error =
             || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on a link"));
         full.then(error)
@@ -339,6 +347,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let From::Link(link, _) = receiving.from
             && let Some(link) = self.links.get_mut(link.0 as usize)
         {
+            link.subscribed -= 1;
             link.owing.retain(|&other| other != at);
         }
     }
