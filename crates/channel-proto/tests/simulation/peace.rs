@@ -13,6 +13,8 @@ pub(crate) struct Peace<'a> {
     channels: &'a [Channel],
     /// Whether members may have lost each other for good.
     is_harsh: bool,
+    /// Whether nobody says anything for a long time that he need not.
+    is_calm: bool,
 }
 
 /// What does not hold yet.
@@ -23,8 +25,8 @@ fn hold(holds: bool, what: impl FnOnce() -> String) -> Held {
 }
 
 impl<'a> Peace<'a> {
-    pub(crate) fn of(channels: &'a [Channel], is_harsh: bool) -> Peace<'a> {
-        Peace { channels, is_harsh }
+    pub(crate) fn of(channels: &'a [Channel], is_harsh: bool, is_calm: bool) -> Peace<'a> {
+        Peace { channels, is_harsh, is_calm }
     }
 
     pub(crate) fn comes(&self, world: &mut World) {
@@ -41,6 +43,8 @@ impl<'a> Peace<'a> {
         let patience = 2 * world.settings.silence + world.settings.linger + Time::from_secs(20);
         self.eventually(world, patience, |world| self.members_agree(world).and_then(|()| self.all_know_all(world)));
         self.submit_some(world);
+        // Acknowledgements do not wait for others to have something to say.
+        let patience = if self.is_calm { Time::from_secs(10) } else { patience };
         self.eventually(world, patience, |world| self.accounts_are_settled(world));
         // And so it stays.
         world.run(world.now + 2 * world.settings.silence);

@@ -14,7 +14,7 @@ pub(crate) fn run(seed: u64) -> Tally {
     world = World::new(seed, slots);
     let mut scenario = Scenario::new(&mut world);
     scenario.live(&mut world);
-    Peace::of(&scenario.channels, scenario.is_harsh).comes(&mut world);
+    Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
     Tally { delivered: world.oracle.delivered, lost: world.oracle.lost, ..world.tally }
 }
 
@@ -22,6 +22,8 @@ struct Scenario {
     channels: Vec<Channel>,
     /// Whether links may end that are not meant to.
     is_harsh: bool,
+    /// Whether everything that breaks is heard of at once, so that nobody need say anything only to be heard.
+    is_calm: bool,
     steps: usize,
     pace: Time,
 }
@@ -37,7 +39,9 @@ impl Scenario {
     fn new(world: &mut World) -> Scenario {
         let random = &mut world.random;
         let is_harsh = random.one_in(2);
-        let silence = Time::from_millis(300 + random.below(2_000) as u64);
+        let is_calm = !is_harsh && random.one_in(3);
+        let silence = if is_calm { 60_000 } else { 300 + random.below(2_000) as u64 };
+        let silence = Time::from_millis(silence);
         world.settings.silence = silence;
         world.settings.linger = if is_harsh {
             Time::from_millis(200 + random.below(4_000) as u64)
@@ -55,7 +59,7 @@ impl Scenario {
         let channels = channels.collect();
         let steps = 20 + random.below(120);
         let pace = Time::from_millis(random.of_these(&[1, 20, 200]).unwrap_or(1));
-        Scenario { channels, is_harsh, steps, pace }
+        Scenario { channels, is_harsh, is_calm, steps, pace }
     }
 
     fn live(&mut self, world: &mut World) {
@@ -233,7 +237,7 @@ impl Scenario {
             world.wires.iter().filter(|(_, wire)| wire.ends.iter().any(|end| end.is_open)).map(|(at, _)| *at).collect();
         let Some(wire) = world.random.of_these(&wires) else { return };
         let deaf = world.random.of_these(&[[false; 2], [false; 2], [true, false], [false, true], [true; 2]]);
-        world.cut(wire, deaf.unwrap_or_default());
+        world.cut(wire, deaf.filter(|_| !self.is_calm).unwrap_or_default());
     }
 
     /// A process is stopped for a while.
