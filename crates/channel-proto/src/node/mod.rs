@@ -1,7 +1,7 @@
 //! A node: a process's part in channels. Here are its state and what the application asks of it; its other parts are
 //!
 //! - `connections`: dialing, the handshake, cuts, and the passing of time;
-//! - `frames`: what comes over a link, and what goes out;
+//! - `frames`, `output`: what comes over a connection, and what goes out;
 //! - `channels`, `members`, `offers`, `subscriptions`: what is set up, in this order;
 //! - `epochs`: what is said when a connection takes the place of another, and what is left when none does;
 //! - `events`: submitting and taking;
@@ -16,6 +16,7 @@ mod frames;
 mod link;
 mod members;
 mod offers;
+mod output;
 mod reports;
 mod state;
 mod subscriptions;
