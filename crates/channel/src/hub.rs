@@ -14,7 +14,7 @@ use crate::wire::Wire;
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoing, SinkKey, SourceKey, Time};
 use portable_atomic::AtomicI64;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -47,10 +47,10 @@ pub(crate) struct State {
     pub(crate) machine: Machine,
     /// The connections; exchanged as a whole, so that threads keep them without the lock.
     pub(crate) wires: Arc<Vec<Arc<Wire>>>,
-    by_id: HashMap<ConnId, Arc<Wire>>,
+    by_id: BTreeMap<ConnId, Arc<Wire>>,
     pub(crate) sinks: BTreeMap<SinkKey, Seat>,
-    pub(crate) sources: HashMap<SourceKey, Arc<Bell>>,
-    pub(crate) opens: HashMap<OpenKey, Arc<Bell>>,
+    pub(crate) sources: BTreeMap<SourceKey, Arc<Bell>>,
+    pub(crate) opens: BTreeMap<OpenKey, Arc<Bell>>,
     /// Those that wait for a channel to change.
     pub(crate) watchers: Vec<(ChannelKey, Arc<Bell>)>,
     /// What the keeper is to dial.
@@ -90,10 +90,10 @@ impl Hub {
         let state = State {
             machine,
             wires: Arc::default(),
-            by_id: HashMap::new(),
+            by_id: BTreeMap::new(),
             sinks: BTreeMap::new(),
-            sources: HashMap::new(),
-            opens: HashMap::new(),
+            sources: BTreeMap::new(),
+            opens: BTreeMap::new(),
             watchers: Vec::new(),
             dials: Vec::new(),
             orphans: Vec::new(),

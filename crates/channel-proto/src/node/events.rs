@@ -248,6 +248,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             link.due = Some(now + self.settings.acknowledge);
         }
         if receiving.is_urgent() {
+            link.pressing = true;
             self.announce(key);
         }
     }

@@ -49,6 +49,8 @@ pub(super) struct Link<B> {
     pub(super) owing: Vec<usize>,
     /// When that is due.
     pub(super) due: Option<Time>,
+    /// Whether it is to be said with whatever is written next.
+    pub(super) pressing: bool,
 }
 
 /// What the caller has been told of a link's output.
@@ -95,6 +97,7 @@ impl<B: Body> Link<B> {
             ready: VecDeque::new(),
             owing: Vec::new(),
             due: None,
+            pressing: false,
         }
     }
 

@@ -257,7 +257,7 @@ pub struct Node<B, S> {
     /// The number of the next source that a sink hears of.
     sources_seen: u32,
     /// Bytes of handshakes that go out with the closing of their connections.
-    farewells: HashMap<ConnId, Vec<u8>>,
+    farewells: BTreeMap<ConnId, Vec<u8>>,
 }
 
 impl<B: Body, S: Storage> Node<B, S> {
@@ -278,7 +278,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             actions: VecDeque::new(),
             serial: 0,
             sources_seen: 0,
-            farewells: HashMap::new(),
+            farewells: BTreeMap::new(),
         }
     }
 

@@ -26,7 +26,12 @@ impl<B: Body, S: Storage> Node<B, S> {
             return;
         };
         let rest = std::mem::take(&mut connection.out);
-        self.acknowledge(key);
+        // Not with every frame, since there may be one for each event that comes the other way.
+        let soon = now + self.settings.acknowledge / 2;
+        let link = &self.links[key.0 as usize];
+        if link.pressing || link.due.is_none_or(|due| due <= soon) {
+            self.acknowledge(key);
+        }
         self.take_turns(key);
         let link = &mut self.links[key.0 as usize];
         link.outbox.give(out);
@@ -108,7 +113,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Appends what is owed to the other side's sources.
     fn acknowledge(&mut self, key: LinkKey) {
         let link = &mut self.links[key.0 as usize];
-        link.due = None;
+        (link.due, link.pressing) = (None, false);
         for some in link.owing.chunks(frame::PAYLOAD / 24) {
             frame::put(link.outbox.bytes(), Header::plain(Kind::Ack), |out| {
                 for &at in some {
@@ -125,8 +130,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     pub(super) fn acknowledge_if_due(&mut self, now: Time, key: LinkKey) {
-        let due = &mut self.links[key.0 as usize].due;
-        if due.take_if(|due| *due <= now).is_some() {
+        let link = &mut self.links[key.0 as usize];
+        if link.due.take_if(|due| *due <= now).is_some() {
+            link.pressing = true;
             self.announce(key);
         }
     }
