@@ -261,7 +261,9 @@ impl Subscribe {
         let numbers = [self.window.events, self.window.bytes, events, bytes, self.longest, expected];
         let counts = [received.events, received.bytes, taken.events, taken.bytes];
         numbers.iter().chain(&counts).for_each(|number| out.extend(number.to_le_bytes()));
-        put_texts(out, &self.fields);
+        // As many as a frame has room for; where there are more, all are wanted.
+        let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
+        put_texts(out, if length < PAYLOAD / 2 { &self.fields } else { &[] });
     }
 }
 

@@ -14,6 +14,8 @@ const BYTES: usize = 64 << 10;
 const ITEMS: usize = 1024;
 /// So many batches, and storages of long bodies, are kept for the next ones.
 const SPARE: usize = 8;
+/// But of storages no more than one, if they have more bytes than this together.
+const KEPT: usize = 16 << 20;
 /// So many gaps one behind the other are told apart by their causes.
 const ROW: u8 = 8;
 /// A run counts no more bytes than this, since they are acknowledged together.
@@ -263,7 +265,8 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     pub(crate) fn take(&mut self, used: &mut Batch<B, S>) -> bool {
         used.clear();
         for storage in used.long.drain(..) {
-            if self.spare_long.len() < SPARE {
+            let kept: usize = self.spare_long.iter().map(|storage| storage.bytes().len()).sum();
+            if self.spare_long.is_empty() || self.spare_long.len() < SPARE && kept < KEPT {
                 self.spare_long.push(storage);
             }
         }

@@ -32,23 +32,21 @@ impl Bell {
     }
 
     /// Tells whoever waits to look again. Called with the node's state locked, in which there is something to see.
+    /// A task is to be woken once the lock is released.
     #[inline]
-    pub(crate) fn ring(&self) {
+    #[must_use]
+    pub(crate) fn ring(&self) -> Option<task::Waker> {
         if self.awaited.load(Ordering::SeqCst) {
             self.waker.wake();
         }
-        if self.has_task.load(Ordering::SeqCst) {
-            self.wake_task();
-        }
+        if self.has_task.load(Ordering::SeqCst) { self.take_task() } else { None }
     }
 
     #[cold]
-    fn wake_task(&self) {
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn take_task(&self) -> Option<task::Waker> {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_task.store(false, Ordering::SeqCst);
-        if let Some(task) = task {
-            task.wake();
-        }
+        task.take()
     }
 
     pub(crate) fn is_brisk(&self) -> bool {
@@ -76,7 +74,8 @@ impl Bell {
 
     /// From now on it is rung for a task, once. The state is to be looked at after this.
     pub(crate) fn await_task(&self, task: &task::Waker) {
-        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
+        let mut place = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(task.clone());
         self.has_task.store(true, Ordering::SeqCst);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::bell::Bell;
+use crate::drive::after;
 use crate::handler::Handler;
 use crate::id::ChannelId;
 use crate::node::Life;
@@ -12,7 +13,7 @@ use isoform::{Code, Error, Format, Record, Result};
 use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity, NodeId};
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A channel: an event path that is nowhere in particular. Each member has its sources and sinks, and events go from every
 /// source straight to every sink.
@@ -189,29 +190,48 @@ impl Channel {
             state.watchers.push((self.key, bell.clone()));
             state.machine.ask(self.key);
         });
-        let complete = |info: &ChannelInfo| info.members.iter().all(|member| member.report.is_some());
-        let told =
-            hub.drive(&bell, Some(Instant::now() + patience), |state| state.machine.info(self.key).filter(complete));
+        let incomplete = |info: &ChannelInfo| info.members.iter().any(|member| member.report.is_none());
+        let told = hub.drive(&bell, after(patience), |state| {
+            // It ends with the channel, too.
+            (!state.machine.info(self.key).is_some_and(|info| incomplete(&info))).then_some(())
+        });
         hub.unwatch(&bell);
-        let here = || hub.lock().machine.info(self.key).ok_or_else(|| Error::new(Code::Closed).at(self.name()));
-        told?.map_or_else(here, Ok)
+        told?;
+        self.here()
     }
 
     /// Waits until the channel is as it should be: `look` is asked again whenever members, sources or sinks have changed.
     ///
     /// # Errors
-    /// [`Code::Deadline`].
+    /// [`Code::Deadline`]; [`Code::Closed`].
     pub fn wait_until(&self, patience: Duration, mut look: impl FnMut(&Info) -> bool) -> Result<()> {
         let hub = &self.life.hub;
-        let bell = Arc::new(Bell::new()?);
+        let (bell, deadline) = (Arc::new(Bell::new()?), after(patience));
         hub.with(|state| state.watchers.push((self.key, bell.clone())));
-        let found = hub.drive(&bell, Some(Instant::now() + patience), |state| {
-            state.machine.info(self.key).filter(|info| look(info)).map(drop)
-        });
+        let mut wait = || {
+            loop {
+                // Looked at without the lock: what looks may ask the node for more.
+                let info = self.here()?;
+                if look(&info) {
+                    return Ok(());
+                }
+                let changed = hub.drive(&bell, deadline, |state| {
+                    (state.machine.info(self.key).as_ref() != Some(&info)).then_some(())
+                })?;
+                if changed.is_none() {
+                    let expected = format_args!("a change within {patience:?}");
+                    return Err(Error::new(Code::Deadline).at(self.name()).expected(expected));
+                }
+            }
+        };
+        let found = wait();
         hub.unwatch(&bell);
-        found?.ok_or_else(|| {
-            Error::new(Code::Deadline).at(self.name()).expected(format_args!("a change within {patience:?}"))
-        })
+        found
+    }
+
+    fn here(&self) -> Result<Info> {
+        let info = self.life.hub.lock().machine.info(self.key);
+        info.ok_or_else(|| Error::new(Code::Closed).at(self.name()))
     }
 
     /// Leaves the channel: its sources and sinks here end, whoever holds them.

@@ -7,10 +7,15 @@ use crate::poll::{Entry, Interest, entry, ready, wait};
 use crate::reader::Reader;
 use crate::socket::PATIENCE;
 use crate::wire::Wire;
-use isoform::Result;
+use isoform::{Code, Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
+
+/// When a time is over that begins now; never, if it is longer than clocks count.
+pub(crate) fn after(patience: Duration) -> Option<Instant> {
+    Instant::now().checked_add(patience)
+}
 
 impl Hub {
     /// Waits until `look` finds something in the state, of whose changes `bell` tells; `None` at the deadline.
@@ -33,6 +38,9 @@ impl Hub {
         mut look: impl FnMut(&mut State) -> (Option<R>, bool),
     ) -> Result<Option<R>> {
         let result = loop {
+            if self.broken.load(Ordering::Relaxed) {
+                break Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
+            }
             bell.await_it(true);
             let ((found, remote), wires) = self.with(|state| (look(state), state.wires.clone()));
             if let Some(found) = found {
@@ -82,9 +90,10 @@ impl Hub {
         let mut entries: Vec<Entry<'_>> = Vec::with_capacity(wires.len() + 1);
         entries.push(entry(&bell.waker, Interest::Read));
         entries.extend(seats.readers.iter().map(|(wire, _)| {
-            // Said before it is looked at: whoever finds it blocked later leaves it to this thread's next turn.
-            wire.pushed.store(true, Ordering::SeqCst);
             let blocked = wire.blocked.load(Ordering::SeqCst);
+            if blocked {
+                wire.pushed.store(true, Ordering::SeqCst);
+            }
             entry(&wire.socket, if blocked { Interest::Both } else { Interest::Read })
         }));
         wait(&mut entries, Some(timeout))?;
@@ -153,8 +162,7 @@ impl Drop for Seats<'_> {
     fn drop(&mut self) {
         for (wire, _) in &self.readers {
             wire.attendance.note();
-            wire.pushed.store(false, Ordering::SeqCst);
-            if wire.blocked.load(Ordering::SeqCst) {
+            if wire.pushed.swap(false, Ordering::SeqCst) && wire.blocked.load(Ordering::SeqCst) {
                 self.hub.leave_to_keeper(wire);
             }
         }

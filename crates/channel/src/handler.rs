@@ -2,13 +2,14 @@
 
 use crate::bell::Bell;
 use crate::channel::Channel;
+use crate::drive::after;
 use crate::hub::Hub;
 use crate::sink::{Sink, SinkOptions};
 use crate::{Event, sink::Counts};
 use isoform::{Record, Result};
 use isoform_channel_proto::SinkKey;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 /// The handlers of a node.
@@ -46,36 +47,53 @@ impl Handlers {
         Ok(Handlers { list: Mutex::default(), bell: Arc::new(Bell::new()?) })
     }
 
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
     /// Runs handlers until something has come for one, or `patience` is over.
     pub(crate) fn poll(&self, hub: &Hub, patience: Duration) -> Result<usize> {
         let mut deadline = None;
         loop {
-            let count = self.turn()?;
+            let (count, busy) = self.turn();
+            let count = count?;
             if count > 0 || patience.is_zero() {
                 return Ok(count);
             }
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
-            if Instant::now() >= deadline {
+            let deadline = *deadline.get_or_insert_with(|| after(patience));
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(0);
             }
             let list = self.list();
-            hub.drive(&self.bell, Some(deadline), |state| {
-                list.iter().any(|entry| state.machine.has_come(entry.sink)).then_some(())
+            hub.drive(&self.bell, deadline, |state| {
+                let idle = list.iter().filter(|entry| !busy.contains(&entry.sink));
+                idle.clone().any(|entry| state.machine.has_come(entry.sink)).then_some(())
             })?;
         }
     }
 
-    fn turn(&self) -> Result<usize> {
-        let mut count = 0;
-        for Entry { handler, .. } in &*self.list() {
-            // One that polls from within itself, or that another thread runs, is passed over.
-            if let Some(handler) = handler.upgrade()
-                && let Ok(mut handler) = handler.try_lock()
-            {
-                count += handler.turn()?;
+    /// Runs each handler once. Also returns those that could not be run: one that polls from within itself, or that another
+    /// thread runs, is passed over.
+    fn turn(&self) -> (Result<usize>, Vec<SinkKey>) {
+        let (mut count, mut fault, mut busy) = (0, None, Vec::new());
+        for Entry { sink, handler } in &*self.list() {
+            let Some(handler) = handler.upgrade() else { continue };
+            let turn = match handler.try_lock() {
+                Ok(mut handler) => handler.turn(),
+                // It has panicked before. What it makes of its next event is its own affair.
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().turn(),
+                Err(TryLockError::WouldBlock) => {
+                    busy.push(*sink);
+                    continue;
+                }
+            };
+            match turn {
+                Ok(events) => count += events,
+                // Those behind it have their turn nevertheless.
+                Err(error) => fault = fault.or(Some(error)),
             }
         }
-        Ok(count)
+        (fault.map_or(Ok(count), Err), busy)
     }
 
     fn list(&self) -> Arc<[Entry]> {

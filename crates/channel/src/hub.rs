@@ -16,7 +16,8 @@ use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoi
 use portable_atomic::AtomicI64;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// With so much to be written, the thread that made it writes it.
@@ -24,6 +25,8 @@ const MUCH: usize = 64 << 10;
 /// A connection over which nothing was written for so long is written to at once.
 const QUIET: u64 = 5_000;
 
+/// How often a thread that writes asks for more to write.
+const FILLS: u32 = 64;
 /// How often a connection that has more is read before anything else is looked at.
 const READS: usize = 16;
 
@@ -37,6 +40,8 @@ pub(crate) struct Hub {
     /// The keeper looks for output by itself every now and then: nobody needs to wake it for that.
     pub(crate) gathering: AtomicBool,
     pub(crate) stopping: AtomicBool,
+    /// The keeper has ended, as it never should before it is told to.
+    pub(crate) broken: AtomicBool,
     /// Threads that wait, and do not read all connections since others do.
     pub(crate) passengers: Mutex<Vec<Arc<Bell>>>,
     pub(crate) passenger_count: AtomicUsize,
@@ -75,13 +80,15 @@ pub(crate) struct Effects {
     write: Vec<Arc<Wire>>,
     later: Vec<Arc<Wire>>,
     close: Vec<(Arc<Wire>, Vec<u8>)>,
+    /// Not woken with the lock held: whatever they do then may come back to this node.
+    tasks: Vec<task::Waker>,
     keeper: bool,
 }
 
 impl Effects {
     #[inline]
     fn is_nothing(&self) -> bool {
-        self.write.is_empty() && self.later.is_empty() && self.close.is_empty() && !self.keeper
+        self.write.is_empty() && self.tasks.is_empty() && self.later.is_empty() && self.close.is_empty() && !self.keeper
     }
 }
 
@@ -107,6 +114,7 @@ impl Hub {
             keeper: Waker::new()?,
             gathering: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             passengers: Mutex::new(Vec::new()),
             passenger_count: AtomicUsize::new(0),
             insecure,
@@ -175,15 +183,21 @@ impl Hub {
                         effects.close.push((wire, out.to_vec()));
                     }
                 }
-                Action::Wake(sink) => state.sinks.get(&sink).into_iter().for_each(|seat| seat.bell.ring()),
-                Action::Room(source) => state.sources.get(&source).into_iter().for_each(|bell| bell.ring()),
-                Action::Opened(open) => state.opens.get(&open).into_iter().for_each(|bell| bell.ring()),
+                Action::Wake(sink) => {
+                    effects.tasks.extend(state.sinks.get(&sink).and_then(|seat| seat.bell.ring()));
+                }
+                Action::Room(source) => {
+                    effects.tasks.extend(state.sources.get(&source).and_then(|bell| bell.ring()));
+                }
+                Action::Opened(open) => {
+                    effects.tasks.extend(state.opens.get(&open).and_then(|bell| bell.ring()));
+                }
                 Action::Changed(channel) => {
                     for (&source, bell) in &state.sources {
                         bell.hear(state.machine.listeners(source) > 0 || !state.machine.has_source(source));
                     }
                     let watching = state.watchers.iter().filter(|(watched, _)| *watched == channel);
-                    watching.for_each(|(_, bell)| bell.ring());
+                    effects.tasks.extend(watching.filter_map(|(_, bell)| bell.ring()));
                 }
                 Action::Dial(dial, address) => {
                     state.dials.push((dial, address));
@@ -205,9 +219,10 @@ impl Hub {
         for wire in effects.write {
             self.flush(&wire);
         }
-        for wire in effects.later {
-            self.leave_to_keeper(&wire);
+        if !effects.later.is_empty() {
+            self.let_keeper_gather();
         }
+        effects.tasks.into_iter().for_each(task::Waker::wake);
         for (wire, farewell) in effects.close {
             say_farewell(&wire, &farewell);
         }
@@ -235,11 +250,22 @@ impl Hub {
     fn write(&self, wire: &Wire, wait: bool) {
         wire.more.store(true, Ordering::SeqCst);
         while wire.more.load(Ordering::SeqCst) {
-            let Ok(mut writer) = wire.writer.try_lock() else { return };
+            let mut writer = match wire.writer.try_lock() {
+                Ok(writer) => writer,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
             wire.more.store(false, Ordering::SeqCst);
             let mut effects = Effects::default();
             let now = self.now();
-            loop {
+            for fill in 0.. {
+                // Whoever writes does not do so for others without end.
+                if fill == FILLS {
+                    drop(writer);
+                    wire.more.store(true, Ordering::SeqCst);
+                    self.perform(effects);
+                    return self.let_keeper_gather();
+                }
                 if writer.length() == 0 {
                     let mut state = self.lock();
                     state.machine.unwritten(wire.id, 0);
@@ -283,7 +309,14 @@ impl Hub {
     /// Lets the keeper see to what is to be written, unless a thread that waits does. While it looks around by itself, it
     /// need not be woken.
     pub(crate) fn leave_to_keeper(&self, wire: &Wire) {
-        if !wire.pushed.load(Ordering::SeqCst) && !self.gathering.swap(true, Ordering::SeqCst) {
+        if !wire.pushed.load(Ordering::SeqCst) {
+            self.let_keeper_gather();
+        }
+    }
+
+    /// Lets the keeper look around for what is to be written.
+    fn let_keeper_gather(&self) {
+        if !self.gathering.swap(true, Ordering::SeqCst) {
             self.keeper.wake();
         }
     }
@@ -342,6 +375,8 @@ impl Hub {
             state.remove(wire.id);
             state.machine.closed(self.now(), wire.id, why);
         });
+        // There may be something to be done at a time that is now another one.
+        self.keeper.wake();
     }
 
     /// A connection has come about.
@@ -364,8 +399,10 @@ impl Hub {
         let state = self.lock();
         let sinks = state.sinks.values().map(|seat| &seat.bell);
         let all = sinks.chain(state.sources.values()).chain(state.opens.values());
-        all.for_each(|bell| bell.ring());
-        state.watchers.iter().for_each(|(_, bell)| bell.ring());
+        let all = all.chain(state.watchers.iter().map(|(_, bell)| bell));
+        let tasks: Vec<task::Waker> = all.filter_map(|bell| bell.ring()).collect();
+        drop(state);
+        tasks.into_iter().for_each(task::Waker::wake);
     }
 
     /// Nobody waits for changes of a channel with this bell any more.

@@ -21,6 +21,8 @@ const LOOKS: u32 = 20;
 const UNATTENDED: Duration = Duration::from_millis(10);
 /// How often acknowledgements are looked after, while there is traffic.
 const ROUND: Duration = Duration::from_millis(10);
+/// A round that comes so late tells that this process was stopped.
+const STOPPED: Duration = Duration::from_secs(3);
 /// How long a connection may take to come about.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a listener rests that has failed.
@@ -71,7 +73,12 @@ impl Keeper {
             self.next_clock = now + LOOK;
             hub.set_wall();
         }
+        // Who was stopped has not listened, which is nobody else's silence.
+        let was_stopped = now > self.last_round + STOPPED;
         let deadline = hub.with(|state| {
+            if was_stopped {
+                state.machine.excuse(now);
+            }
             for (&sink, seat) in &state.sinks {
                 state.machine.consumed(now, sink, seat.progress.load(Ordering::Relaxed));
             }
@@ -137,6 +144,8 @@ impl Keeper {
         }
         if came[0].read {
             hub.keeper.drain();
+            // Something has changed, and with it when there is something to do.
+            self.next_round = Time::ZERO;
         }
         let (readable, rest) = came[1..].split_at(seats.len());
         let (writable, rest) = rest.split_at(blocked.len());
@@ -203,7 +212,10 @@ impl Keeper {
         match dialed {
             Ok(Dialed::Connected(socket)) => self.hub.connected(socket, Some(key)),
             Ok(Dialed::Waiting(dial)) => self.dials.push((key, dial)),
-            Err(error) => self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error)),
+            Err(error) => {
+                self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error));
+                self.next_round = Time::ZERO;
+            }
         }
     }
 }
@@ -216,9 +228,14 @@ fn is_busy(wires: &[Arc<Wire>], now: Time) -> bool {
 
 /// Gives the connections up, and lets those know who wait for that.
 fn release(hub: &Hub, seats: Vec<(&Arc<Wire>, MutexGuard<'_, Reader>)>) {
+    if seats.is_empty() {
+        return;
+    }
     drop(seats);
     if hub.passenger_count.load(Ordering::SeqCst) > 0 {
         let passengers = hub.passengers.lock().unwrap_or_else(PoisonError::into_inner);
-        passengers.iter().for_each(|bell| bell.waker.wake());
+        if let Some(next) = passengers.first() {
+            next.waker.wake();
+        }
     }
 }

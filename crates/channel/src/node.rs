@@ -2,8 +2,9 @@
 
 use crate::address::Address;
 use crate::channel::Channel;
+use crate::drive::after;
 use crate::handler::Handlers;
-use crate::hub::Hub;
+use crate::hub::{Hub, State};
 use crate::id::ChannelId;
 use crate::keeper::Keeper;
 use crate::listener::Listener;
@@ -12,13 +13,17 @@ use crate::nonce::nonce;
 use isoform::{Code, Error, Format, Limits, Record, Result};
 use isoform_channel_proto::{Identity, NodeId, Settings};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long an answer to [`Node::open`] may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Shorter and longer times than these are taken for these.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
 /// How long a node that is dropped waits for its sources' last events to be taken.
 const PARTING: Duration = Duration::from_secs(1);
 
@@ -68,7 +73,7 @@ pub(crate) struct Life {
     pub(crate) hub: Arc<Hub>,
     pub(crate) addresses: Vec<Address>,
     pub(crate) handlers: Handlers,
-    keeper: Mutex<Option<JoinHandle<()>>>,
+    keeper: Option<JoinHandle<()>>,
 }
 
 /// How a node shall be: see [`Node::builder`].
@@ -149,6 +154,7 @@ impl Node {
     /// # Errors
     /// As [`open`](Node::open).
     pub fn open_within(&self, id: &ChannelId, patience: Duration) -> Result<Channel> {
+        let patience = patience.min(LONGEST);
         let hub = &self.life.hub;
         hub.permit(id.address())?;
         let bell = Arc::new(crate::bell::Bell::new()?);
@@ -159,9 +165,12 @@ impl Node {
             state.opens.insert(key, bell.clone());
             key
         });
-        let deadline = Instant::now() + patience + Duration::from_millis(100);
-        let answer = hub.drive(&bell, Some(deadline), |state| state.machine.opened(key));
-        hub.lock().opens.remove(&key);
+        let deadline = after(patience + Duration::from_millis(100));
+        let answer = hub.drive(&bell, deadline, |state| state.machine.opened(key));
+        hub.with(|state| {
+            state.opens.remove(&key);
+            state.machine.forget_open(key);
+        });
         let late =
             || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
         let channel = answer?.ok_or_else(late)?.map_err(|error| error.within(&id.to_string()))?;
@@ -214,6 +223,9 @@ impl NodeBuilder {
     /// # Errors
     /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Io`].
     pub fn build(mut self) -> Result<Node> {
+        let Settings { silence, linger, .. } = &mut self.settings;
+        *silence = (*silence).clamp(SHORTEST, LONGEST);
+        *linger = (*linger).min(LONGEST);
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
         }
@@ -228,29 +240,33 @@ impl NodeBuilder {
         self.settings.addresses = addresses.iter().map(Address::to_string).collect();
         let hub = Arc::new(Hub::new(Machine::new(self.settings), self.insecure)?);
         let keeper = Keeper::new(hub.clone(), listeners);
-        let keeper = std::thread::Builder::new().name("isoform".into()).spawn(|| keeper.run());
-        let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
         let handlers = Handlers::new()?;
-        Ok(Node { life: Arc::new(Life { hub, addresses, handlers, keeper: Mutex::new(Some(keeper)) }) })
+        let shared = hub.clone();
+        let keeper = std::thread::Builder::new().name("isoform".into()).spawn(move || {
+            let ended = catch_unwind(AssertUnwindSafe(|| keeper.run()));
+            shared.broken.store(ended.is_err(), Ordering::Relaxed);
+            shared.wake_drivers();
+        });
+        let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
+        Ok(Node { life: Arc::new(Life { hub, addresses, handlers, keeper: Some(keeper) }) })
     }
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
         let hub = &self.hub;
-        if let Ok(bell) = crate::bell::Bell::new() {
-            // Those that have been let go of are settled, or wait in vain.
-            let bell = Arc::new(bell);
-            let until = Instant::now() + PARTING;
-            while Instant::now() < until && !hub.with(|state| state.is_settled()) {
-                let soon = Instant::now() + Duration::from_millis(5);
-                let _ = hub.drive(&bell, Some(soon.min(until)), |state| state.is_settled().then_some(()));
+        // Those that have been let go of are settled, or wait in vain.
+        let until = Instant::now() + PARTING;
+        while Instant::now() < until && !hub.with(|state| state.is_settled()) {
+            let soon = Instant::now() + Duration::from_millis(5);
+            let settled = |state: &mut State| state.is_settled().then_some(());
+            if hub.drive(self.handlers.bell(), Some(soon.min(until)), settled).is_err() {
+                break;
             }
         }
         hub.stopping.store(true, Ordering::Release);
         hub.keeper.wake();
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(keeper) = keeper.filter(|keeper| keeper.thread().id() != std::thread::current().id()) {
+        if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }
     }

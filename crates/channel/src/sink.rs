@@ -2,6 +2,7 @@
 
 use crate::bell::Bell;
 use crate::channel::Channel;
+use crate::drive::after;
 use crate::hub::{Seat, State};
 use crate::machine::{Batch, Sent};
 use crate::node::Life;
@@ -12,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a sink shall be.
 ///
@@ -324,7 +325,7 @@ impl End {
     }
 
     fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
-        let deadline = patience.map(|patience| Instant::now() + patience);
+        let deadline = patience.and_then(after);
         let hub = self.life.hub.clone();
         let bell = self.bell.clone();
         let came = hub.drive_with(&bell, deadline, |state| {

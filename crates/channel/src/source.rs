@@ -2,6 +2,7 @@
 
 use crate::bell::Bell;
 use crate::channel::Channel;
+use crate::drive::after;
 use crate::hub::Effects;
 use crate::machine::Sent;
 use crate::node::Life;
@@ -217,12 +218,19 @@ impl End {
     }
 
     fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
-        let enough = |state: &mut crate::hub::State| (state.machine.listeners(self.key) >= count).then_some(());
-        let found = self.life.hub.drive(&self.bell, Some(Instant::now() + patience), enough)?;
-        found.ok_or_else(|| {
-            let error = Error::new(Code::Deadline).expected(format_args!("{count} sinks within {patience:?}"));
-            error.came(self.sinks())
-        })
+        let found = self.life.hub.drive(&self.bell, after(patience), |state| {
+            let enough = state.machine.listeners(self.key) >= count;
+            let closed = !state.machine.has_source(self.key);
+            (enough || closed).then_some(enough)
+        })?;
+        match found {
+            Some(true) => Ok(()),
+            Some(false) => Err(Error::new(Code::Closed).at("source")),
+            None => {
+                let error = Error::new(Code::Deadline).expected(format_args!("{count} sinks within {patience:?}"));
+                Err(error.came(self.sinks()))
+            }
+        }
     }
 
     fn sinks(&self) -> usize {
@@ -236,9 +244,10 @@ impl End {
     fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
         let hub = &self.life.hub;
         hub.with(|state| state.machine.end_source(hub.now(), self.key));
-        let until = Instant::now() + patience;
-        while !hub.lock().machine.is_over(self.key) && Instant::now() < until {
-            let look = (Instant::now() + Duration::from_millis(20)).min(until);
+        let until = after(patience);
+        while !hub.lock().machine.is_over(self.key) && until.is_none_or(|until| Instant::now() < until) {
+            let soon = Instant::now() + Duration::from_millis(20);
+            let look = until.map_or(soon, |until| soon.min(until));
             let over = |state: &mut crate::hub::State| state.machine.is_over(self.key).then_some(());
             hub.drive(&self.bell, Some(look), over)?;
         }

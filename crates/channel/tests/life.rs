@@ -153,6 +153,73 @@ fn what_was_submitted_is_sent_before_a_program_ends() {
 }
 
 #[test]
+fn whoever_waits_learns_that_a_channel_was_closed() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Poll, Wake};
+    struct Note(AtomicBool);
+    impl Wake for Note {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let mut source = channel.source::<Reading>().unwrap();
+    assert_eq!(source.submit(&Reading { station: 1, number: 1 }).unwrap(), None, "nobody listens");
+    let mut sink = channel.sink::<Reading>().unwrap();
+    assert!(matches!(sink.recv().unwrap(), Event::Joined(..)));
+    let note = Arc::new(Note(AtomicBool::new(false)));
+    let waker = note.clone().into();
+    let mut future = std::pin::pin!(sink.recv_async());
+    assert!(matches!(future.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending));
+    channel.close();
+    assert!(note.0.load(Ordering::SeqCst));
+    assert!(matches!(future.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Err(_))));
+    assert_eq!(source.submit(&Reading { station: 1, number: 1 }).unwrap_err().to_string(), "closed at source");
+    assert_eq!(source.wait_for_sinks(1, Duration::MAX).unwrap_err().to_string(), "closed at source");
+}
+
+#[test]
+fn a_handler_that_panics_is_run_again() {
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let mut source = channel.source::<Reading>().unwrap();
+    let (send, seen) = std::sync::mpsc::channel();
+    let _handler = channel
+        .on::<Reading>(Default::default(), move |event| {
+            if let Event::Record { record, .. } = event {
+                assert!(record.number > 0, "the first one is too much for it");
+                send.send(record.number).unwrap();
+            }
+        })
+        .unwrap();
+    source.submit(&Reading { station: 1, number: 0 }).unwrap();
+    let first = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| node.poll(Duration::MAX)));
+    assert!(first.is_err());
+    source.submit(&Reading { station: 1, number: 1 }).unwrap();
+    node.poll(Duration::MAX).unwrap();
+    assert_eq!(seen.try_recv(), Ok(1));
+}
+
+#[test]
+fn a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more() {
+    const SINKS: usize = 100;
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let mut source = channel.source::<Reading>().unwrap();
+    let mut sinks: Vec<Sink<Reading>> = (0..SINKS).map(|_| channel.sink().unwrap()).collect();
+    channel.wait_until(SOON, |info| info.members.len() == 1 && source.sinks() == SINKS).unwrap();
+    source.submit(&Reading { station: 1, number: 7 }).unwrap();
+    let readers = thread::spawn(move || {
+        sinks.iter_mut().for_each(|sink| assert_eq!(record(sink, |reading| reading.number), 7));
+    });
+    let account = source.close(SOON).unwrap();
+    assert_eq!(account.iter().filter(|sink| sink.ledger.acknowledged == 1).count(), SINKS);
+    readers.join().unwrap();
+}
+
+#[test]
 fn closed_is_closed() {
     let node = Node::new().unwrap();
     let channel = node.create::<Reading>("readings").unwrap();

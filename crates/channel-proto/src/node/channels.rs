@@ -75,6 +75,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.opens.remove(at)?.answer.map(|answer| answer.map(|channel| ChannelKey(channel as u32)))
     }
 
+    /// Forgets an attempt to open a channel. What is answered later is answered to nobody.
+    pub fn forget_open(&mut self, key: OpenKey) {
+        self.opens.remove(key.0 as usize);
+    }
+
     /// Leaves a channel: its sources and sinks here end, and the other members are told.
     pub fn close(&mut self, now: Time, key: ChannelKey) {
         let at = key.0 as usize;
@@ -84,6 +89,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         sources.into_iter().for_each(|source| self.end_source(now, SourceKey(source as u32)));
         sinks.into_iter().for_each(|sink| self.end_sink(now, SinkKey(sink as u32)));
         self.channels.remove(at);
+        self.act(Action::Changed(key));
         members.into_iter().for_each(|member| self.say_leave(member, identity));
     }
 

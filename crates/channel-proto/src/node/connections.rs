@@ -53,7 +53,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.farewells.remove(&id);
         let Some(connection) = self.connections.remove(&id) else { return };
         match (connection.link, connection.dial) {
-            (Some(link), _) => self.cut(now, link),
+            (Some(link), _) => {
+                self.cut(now, link);
+                self.tick_dials(now);
+            }
             (None, Some(dial)) => {
                 let gone = || Error::new(Code::Unreachable).came("the connection was closed during the handshake");
                 self.dial_failed(now, DialKey(dial as u32), why.unwrap_or_else(gone));
@@ -69,6 +72,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         // Behind the links: who loses one dials at once.
         self.tick_dials(now);
         self.tick_opens(now);
+    }
+
+    /// This node was stopped for a while: nobody's silence until now counts.
+    pub fn excuse(&mut self, now: Time) {
+        self.links.iter_mut().for_each(|(_, link)| link.heard = link.heard.max(now));
     }
 
     /// When [`tick`](Node::tick) next has something to do; `None` if never.

@@ -145,6 +145,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             return;
         }
         match known {
+            // It has been asked already.
+            Some(link) if self.links[link.0 as usize].joining.contains(&at) => {}
             // If it is cut, that is said with all else in the next epoch.
             Some(link) => self.join(at, link),
             None if member.addresses.is_empty() => {}

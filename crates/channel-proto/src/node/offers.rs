@@ -61,6 +61,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         channel.offers.retain(|offer| offer.origin != Origin::Here(at));
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
         members.into_iter().for_each(|member| self.say(member, &Control::Withdraw { source: key.0 }));
+        // Whoever waits for room learns that there is no use.
+        self.make_room(key);
     }
 
     /// Whether nothing of a source is in flight.

@@ -10,7 +10,7 @@ use crate::sending::Sending;
 use isoform_core::{Error, Format, Token};
 
 /// What is known of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChannelInfo {
     /// Which one it is.
     pub identity: Identity,
@@ -25,7 +25,7 @@ pub struct ChannelInfo {
 }
 
 /// A node that has a channel open.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemberInfo {
     /// Who it is.
     pub node: NodeId,

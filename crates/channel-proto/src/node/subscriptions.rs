@@ -67,6 +67,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         for receiving in sink.receivings {
             self.unsubscribe(now, receiving);
         }
+        // Whoever waits for it learns that it is gone.
+        self.actions.push_back(Action::Wake(key));
     }
 
     /// Whether there is such a sink.
@@ -364,7 +366,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let Some(source) = self.sources.get_mut(key.0 as usize) {
             source.sendings.retain(|&other| other != at);
             source.past.push_front(account(&sending, false));
-            source.past.truncate(LATEST);
+            // At the end, its application gets all of them.
+            if !source.left {
+                source.past.truncate(LATEST);
+            }
             let channel = ChannelKey(source.channel as u32);
             self.act(Action::Changed(channel));
         }
