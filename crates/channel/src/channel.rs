@@ -90,7 +90,8 @@ impl Channel {
         info.map_or(Vec::new(), |info| info.members.iter().map(|member| member.node).collect())
     }
 
-    /// A source of records of this type.
+    /// A source of records of this type. The sinks that there are have subscribed to it when this returns, unless their process
+    /// does not answer within a second.
     ///
     /// # Errors
     /// What speaks against a plan from the type to that of the channel, with the path of the field.

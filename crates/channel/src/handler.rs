@@ -35,6 +35,7 @@ trait Handle: Send {
 }
 
 /// Keeps a handler going: when it is dropped, its sink leaves.
+#[must_use = "when it is dropped, its sink leaves, and nothing is handled any more"]
 pub struct Handler(Arc<Mutex<dyn Handle>>);
 
 struct Of<T, F> {

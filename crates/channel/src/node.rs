@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long an answer to [`Node::open`] may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one that opens a channel waits to meet all members.
+const MEETING: Duration = Duration::from_secs(1);
 /// Shorter and longer times than these are taken for these.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
@@ -174,6 +176,15 @@ impl Node {
         let late =
             || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
         let channel = answer?.ok_or_else(late)?.map_err(|error| error.within(&id.to_string()))?;
+        // The other members are told directly. One that cannot be reached is not waited for any longer.
+        let met = |state: &mut State| (!state.machine.is_joining(channel)).then_some(());
+        let until = Instant::now() + MEETING.min(patience);
+        while Instant::now() < until && hub.lock().machine.is_joining(channel) {
+            let look = Instant::now() + Duration::from_millis(5);
+            if hub.drive(&bell, Some(look.min(until)), met)?.is_some() {
+                break;
+            }
+        }
         Channel::new(self.life.clone(), channel)
     }
 

@@ -7,7 +7,7 @@ use crate::hub::{Seat, State};
 use crate::machine::{Batch, Sent};
 use crate::node::Life;
 use crate::{Event, Stamp};
-use isoform::{Aligned, Code, Decoder, Error, Faults, Header, Incoming, Limits, Record, Result, Rules, Scratch};
+use isoform::{Aligned, Code, Decoder, Error, Faults, Header, Incoming, Limits, Owned, Record, Result, Rules, Scratch};
 use isoform_channel_proto::{Item, Place, Policy, SinkKey, Wanted, Window};
 use std::fmt;
 use std::sync::Arc;
@@ -148,6 +148,49 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
         self.recv_timeout(Duration::ZERO)
     }
 
+    /// The same as [`recv`](Sink::recv), with a record that owns all that it holds, and can be kept.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record, Debug, PartialEq)]
+    /// struct Note {
+    ///     text: String,
+    /// }
+    /// let node = Node::new()?;
+    /// let channel = node.create::<Note>("notes")?;
+    /// let mut sink = channel.sink::<Note>()?;
+    /// channel.source::<Note>()?.submit(&Note { text: "all is well".into() })?;
+    /// let note = loop {
+    ///     if let Event::Record { record, .. } = sink.recv_owned()? {
+    ///         break record;
+    ///     }
+    /// };
+    /// assert_eq!(note, Note { text: "all is well".into() });
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv`](Sink::recv); [`Code::Utf8`] at a `String` that is not UTF-8.
+    pub fn recv_owned(&mut self) -> Result<Event<T>>
+    where
+        T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
+    {
+        self.end.wait(None)?;
+        self.next_owned()
+    }
+
+    /// As [`next`](Sink::next), owning what it holds.
+    pub(crate) fn next_owned(&mut self) -> Result<Event<T>>
+    where
+        T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
+    {
+        match self.next()? {
+            Event::Record { stamp, record } => Ok(Event::Record { stamp, record: T::raise(record)? }),
+            other => Ok(other.map(|_| unreachable!("told from records before"))),
+        }
+    }
+
     /// What has come and gone so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
@@ -199,28 +242,31 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
         };
         let Batch { formats, storage, long, shared, .. } = &mut end.batch;
         let format = &formats[format as usize];
-        let record = match place {
+        let decoded = match place {
             Place::Here(start, length) => {
                 let body = &mut storage.0[start as usize..start as usize + length as usize];
-                decoder.decode_in_place(format, body)?
+                decoder.decode_in_place(format, body)
             }
-            Place::Long(at) => decoder.decode_in_place(format, &mut long[at as usize].0)?,
+            Place::Long(at) => decoder.decode_in_place(format, &mut long[at as usize].0),
             Place::Shared(at) => {
                 let Sent(shared) = &shared[at as usize];
                 match (shared.record::<T>(), shared.incoming()) {
                     (Some(record), _) => {
                         *scratch = Scratch::default();
-                        record.native(scratch)?
+                        record.native(scratch)
                     }
-                    (None, Some(message)) => decoder.decode(&message)?,
+                    (None, Some(message)) => decoder.decode(&message),
                     (None, None) => {
                         copy.clear();
                         shared.body().for_each(|piece| copy.extend_from_slice(piece));
-                        decoder.decode_in_place(format, copy)?
+                        decoder.decode_in_place(format, copy)
                     }
                 }
             }
         };
+        // Which event it was is not to be seen otherwise.
+        let which = |error: Error| error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0));
+        let record = decoded.map_err(which)?;
         Ok(Event::Record { stamp, record })
     }
 }

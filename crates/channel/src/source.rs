@@ -13,6 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long a new source waits for the members of its channel.
+const HEARING: Duration = Duration::from_secs(1);
 /// How long events of a source that was dropped may take to be taken.
 const PARTING: Duration = Duration::from_secs(10);
 
@@ -173,6 +175,7 @@ impl End {
         })?;
         let end = End { life, key, bell, is_typed: format.is_some() };
         end.listen();
+        end.wait_for_members(channel)?;
         Ok(end)
     }
 
@@ -180,6 +183,20 @@ impl End {
     #[inline]
     fn is_heard(&self) -> bool {
         self.bell.is_heard()
+    }
+
+    /// Waits until the sinks that there are have subscribed: what members say to being asked comes behind that. One that does
+    /// not answer is not waited for any longer.
+    fn wait_for_members(&self, channel: &Channel) -> Result<()> {
+        let hub = &self.life.hub;
+        hub.with(|state| state.machine.ask(channel.key()));
+        let answered = |state: &mut crate::hub::State| {
+            let info = state.machine.info(channel.key());
+            info.is_none_or(|info| info.members.iter().all(|member| member.report.is_some())).then_some(())
+        };
+        hub.drive(&self.bell, after(HEARING), answered)?;
+        self.listen();
+        Ok(())
     }
 
     /// Notes whether anybody listens.

@@ -57,13 +57,7 @@ where
             Poll::Pending => Poll::Pending,
             // The channel was closed.
             Poll::Ready(Err(_)) => Poll::Ready(None),
-            Poll::Ready(Ok(())) => Poll::Ready(Some(sink.next().and_then(|event| match event {
-                Event::Record { stamp, record } => Ok(Event::Record { stamp, record: T::raise(record)? }),
-                Event::Gap(source, gap) => Ok(Event::Gap(source, gap)),
-                Event::Joined(source, node) => Ok(Event::Joined(source, node)),
-                Event::Left(source) => Ok(Event::Left(source)),
-                Event::Refused(source, error) => Ok(Event::Refused(source, error)),
-            }))),
+            Poll::Ready(Ok(())) => Poll::Ready(Some(sink.next_owned())),
         }
     }
 }

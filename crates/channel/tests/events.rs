@@ -226,6 +226,21 @@ fn what_cannot_fit_is_refused_before_the_first_event() {
 }
 
 #[test]
+fn an_event_that_cannot_be_a_record_is_an_error_of_its_own() {
+    let node = Node::new().unwrap();
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    let mut sink = channel.sink::<Wide>().unwrap();
+    for count in [1, 1 << 40, 2] {
+        source.submit(&Tick { count, value: 0.0 }).unwrap();
+    }
+    assert_eq!(next(&mut sink, |tick| tick.count), 1);
+    let error = sink.recv().map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("overflow at event 1 of source 0.count: expected"), "{error}");
+    assert_eq!(next(&mut sink, |tick| tick.count), 2);
+}
+
+#[test]
 fn a_wrong_address_is_an_error() {
     let node = Node::new().unwrap();
     let refused = |id: &str| node.open(id).unwrap_err().to_string();

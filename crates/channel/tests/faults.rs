@@ -197,7 +197,8 @@ fn another_process() {
 
 #[test]
 fn a_process_that_dies_is_accounted_for_and_does_not_hold_up_its_source() {
-    let node = Node::builder().linger(Duration::from_millis(300)).build().unwrap();
+    // Nobody listens any more where it was found, so that nobody waits for it until the linger is over.
+    let node = Node::builder().linger(Duration::from_secs(3600)).build().unwrap();
     let channel = node.create::<Tick>("ticks").unwrap();
     let mut source = channel.source::<Tick>().unwrap();
     let mut process = Process::start("block", &channel.id().to_string());

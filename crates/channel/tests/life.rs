@@ -69,6 +69,22 @@ fn the_creator_may_leave() {
 }
 
 #[test]
+fn a_new_source_is_heard_from_its_first_event_on() {
+    let [maker, one, two] = [(); 3].map(|()| Node::new().unwrap());
+    let channel = maker.create::<Reading>("readings").unwrap();
+    let id = channel.id().to_string();
+    let mut sinks = [&one, &two].map(|node| node.open(&id).unwrap().sink::<Reading>().unwrap());
+    for number in 0..20 {
+        let node = Node::new().unwrap();
+        let mut source = node.open(&id).unwrap().source::<Reading>().unwrap();
+        assert_eq!(source.submit(&Reading { station: 1, number }).unwrap(), Some(0));
+        for sink in &mut sinks {
+            assert_eq!(record(sink, |reading| reading.number), number);
+        }
+    }
+}
+
+#[test]
 fn programs_are_replaced_by_newer_ones() {
     let [old, new, reader] = [(); 3].map(|()| Node::new().unwrap());
     let channel = old.create::<Reading>("readings").unwrap();

@@ -75,6 +75,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.opens.remove(at)?.answer.map(|answer| answer.map(|channel| ChannelKey(channel as u32)))
     }
 
+    /// Whether this node is about to meet members of a channel that it has heard of.
+    pub fn is_joining(&self, key: ChannelKey) -> bool {
+        let at = key.0 as usize;
+        self.dials.iter().any(|(_, dial)| dial.purpose == Purpose::Join(at))
+            || self.links.iter().any(|(_, link)| link.standing().is_some() && link.joining.contains(&at))
+    }
+
     /// Forgets an attempt to open a channel. What is answered later is answered to nobody.
     pub fn forget_open(&mut self, key: OpenKey) {
         self.opens.remove(key.0 as usize);

@@ -10,6 +10,8 @@ use crate::hello::Hello;
 use crate::memory::{Body, Storage};
 use isoform_core::{Code, Error, Result};
 
+/// After so many attempts in a row at which nobody listened, a node is taken for gone: one that is there listens.
+const REFUSALS: u32 = 5;
 /// Time before the next attempt to dial.
 const AGAIN: Time = Time::from_millis(50);
 /// Time that the one who was dialed leaves to the dialer, to dial again.
@@ -284,7 +286,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Begins to dial.
     pub(super) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
-        let dial = Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None };
+        let dial = Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None, refusals: 0 };
         let key = self.dials.insert(dial);
         self.dial_next(key);
     }
@@ -302,13 +304,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// All addresses have been tried.
     fn dial_is_over(&mut self, now: Time, key: usize, error: Error) {
         let Some(dial) = self.dials.get_mut(key) else { return };
+        dial.refusals = if error.code() == Code::Unreachable { dial.refusals + 1 } else { 0 };
+        let nobody = dial.refusals >= REFUSALS;
         match dial.purpose {
-            // Another node has its place: it will not come back.
-            Purpose::Resume(link) if error.code() == Code::WrongNode => {
+            // Nobody has its place, or another node: it will not come back.
+            Purpose::Resume(link) if nobody || error.code() == Code::WrongNode => {
                 self.dials.remove(key);
                 self.end_link(now, link, Cause::Unknown);
             }
-            Purpose::Join(_) if error.code() == Code::WrongNode => {
+            Purpose::Join(_) if nobody || error.code() == Code::WrongNode => {
                 self.dials.remove(key);
             }
             Purpose::Resume(_) | Purpose::Join(_) => {
@@ -375,6 +379,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             deadline: now + self.settings.linger,
             again: Some(if dialed { now } else { now + PATIENCE }),
             connection: None,
+            refusals: 0,
         };
         self.dials.insert(dial);
     }

@@ -35,6 +35,8 @@ pub(super) struct Dial {
     /// When the next attempt begins, if none is under way.
     pub(super) again: Option<Time>,
     pub(super) connection: Option<ConnId>,
+    /// How often in a row nobody was there, at any of the addresses.
+    pub(super) refusals: u32,
 }
 
 /// What is done when a node is reached.
