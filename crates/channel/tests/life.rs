@@ -229,10 +229,11 @@ fn a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more() {
     source.submit(&Reading { station: 1, number: 7 }).unwrap();
     let readers = thread::spawn(move || {
         sinks.iter_mut().for_each(|sink| assert_eq!(record(sink, |reading| reading.number), 7));
+        sinks
     });
     let account = source.close(SOON).unwrap();
     assert_eq!(account.iter().filter(|sink| sink.ledger.acknowledged == 1).count(), SINKS);
-    readers.join().unwrap();
+    drop(readers.join().unwrap());
 }
 
 #[test]
