@@ -2,10 +2,11 @@
 //! what comes needs no other thread. What another thread reads already, it leaves to that one.
 
 use crate::bell::Bell;
-use crate::hub::{Hub, LOOK, State};
+use crate::hub::{Hub, LOOK};
 use crate::poll::{Entry, Interest, entry, ready, wait};
 use crate::reader::Reader;
 use crate::socket::PATIENCE;
+use crate::state::State;
 use crate::wire::Wire;
 use isoform::{Code, Error, Result};
 use std::sync::atomic::Ordering;

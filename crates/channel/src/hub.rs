@@ -1,7 +1,7 @@
 //! What all threads of a node share: the machine under its lock, the connections, and who waits for what.
 //!
-//! Whoever calls the machine does what it asks for afterwards ([`Hub::with`]): threads that wait are woken with the lock held,
-//! and what needs system calls is done after it was released. Waiting is in [`crate::drive`], what nobody else does in
+//! Whoever calls the machine does what it asks for afterwards ([`Hub::with`]): threads that wait are told with the lock held,
+//! what needs more than that is done after it was released. Waiting is in [`crate::drive`], what nobody else does in
 //! [`crate::keeper`].
 
 use crate::address::Address;
@@ -10,11 +10,11 @@ use crate::machine::Machine;
 use crate::poll::Waker;
 use crate::reader::{Came, Reader};
 use crate::socket::{Moved, Socket};
+use crate::state::State;
 use crate::wire::Wire;
 use isoform::{Error, Result};
-use isoform_channel_proto::{Action, ChannelKey, ConnId, DialKey, OpenKey, Outgoing, SinkKey, SourceKey, Time};
+use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, Time};
 use portable_atomic::AtomicI64;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task;
@@ -24,7 +24,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const MUCH: usize = 64 << 10;
 /// A connection over which nothing was written for so long is written to at once.
 const QUIET: u64 = 5_000;
-
 /// How often a thread that writes asks for more to write.
 const FILLS: u32 = 64;
 /// How often a connection that has more is read before anything else is looked at.
@@ -48,32 +47,6 @@ pub(crate) struct Hub {
     pub(crate) insecure: bool,
 }
 
-pub(crate) struct State {
-    pub(crate) machine: Machine,
-    /// The connections; exchanged as a whole, so that threads keep them without the lock.
-    pub(crate) wires: Arc<Vec<Arc<Wire>>>,
-    by_id: BTreeMap<ConnId, Arc<Wire>>,
-    pub(crate) sinks: BTreeMap<SinkKey, Seat>,
-    pub(crate) sources: BTreeMap<SourceKey, Arc<Bell>>,
-    pub(crate) opens: BTreeMap<OpenKey, Arc<Bell>>,
-    /// Those that wait for a channel to change.
-    pub(crate) watchers: Vec<(ChannelKey, Arc<Bell>)>,
-    /// What the keeper is to dial.
-    pub(crate) dials: Vec<(DialKey, String)>,
-    /// Sources that were let go of, and until when the keeper waits for their events to be taken.
-    pub(crate) orphans: Vec<(SourceKey, Time)>,
-    connections: u64,
-    /// A recent time: exact enough for what may be some milliseconds early or late.
-    pub(crate) now: Time,
-}
-
-/// A sink, as far as the node knows its thread.
-pub(crate) struct Seat {
-    pub(crate) bell: Arc<Bell>,
-    /// How many items of its batch it has handed out.
-    pub(crate) progress: Arc<AtomicUsize>,
-}
-
 /// What is to be done with the lock released.
 #[derive(Default)]
 pub(crate) struct Effects {
@@ -94,21 +67,8 @@ impl Effects {
 
 impl Hub {
     pub(crate) fn new(machine: Machine, insecure: bool) -> Result<Hub> {
-        let state = State {
-            machine,
-            wires: Arc::default(),
-            by_id: BTreeMap::new(),
-            sinks: BTreeMap::new(),
-            sources: BTreeMap::new(),
-            opens: BTreeMap::new(),
-            watchers: Vec::new(),
-            dials: Vec::new(),
-            orphans: Vec::new(),
-            connections: 0,
-            now: Time::ZERO,
-        };
         let hub = Hub {
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(machine)),
             start: Instant::now(),
             wall: AtomicI64::new(0),
             keeper: Waker::new()?,
@@ -413,37 +373,6 @@ impl Hub {
     /// Whether an address may be dialed, or listened at.
     pub(crate) fn permit(&self, address: &Address) -> Result<()> {
         address.permit(self.insecure)
-    }
-}
-
-impl State {
-    /// Forgets sources that were let go of, once all their events are taken or their time is over.
-    pub(crate) fn let_go(&mut self, now: Time) {
-        let machine = &mut self.machine;
-        self.orphans.retain(|&(source, until)| {
-            let waits = !machine.is_settled(source) && now < until;
-            if !waits {
-                machine.drop_source(now, source);
-            }
-            waits
-        });
-    }
-
-    /// Whether every source that was let go of is settled.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.orphans.iter().all(|&(source, _)| self.machine.is_settled(source))
-    }
-
-    fn remove(&mut self, id: ConnId) -> Option<Arc<Wire>> {
-        let wire = self.by_id.remove(&id)?;
-        self.changed_wires();
-        Some(wire)
-    }
-
-    fn changed_wires(&mut self) {
-        let mut wires: Vec<Arc<Wire>> = self.by_id.values().cloned().collect();
-        wires.sort_by_key(|wire| wire.id);
-        self.wires = Arc::new(wires);
     }
 }
 

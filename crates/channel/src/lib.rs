@@ -30,11 +30,13 @@ mod listener;
 mod machine;
 mod node;
 mod nonce;
+mod options;
 mod poll;
 mod reader;
 mod sink;
 mod socket;
 mod source;
+mod state;
 mod stream;
 mod unwritten;
 mod wire;
@@ -49,7 +51,8 @@ pub use isoform_channel_proto::{
     SourceRef, SourceReport, Window,
 };
 pub use node::{Node, NodeBuilder};
-pub use sink::{Counts, Sink, SinkOptions, Views};
+pub use options::SinkOptions;
+pub use sink::{Counts, Sink, Views};
 pub use source::{MessageSource, Source};
 pub use stream::Events;
 

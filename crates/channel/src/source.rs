@@ -6,6 +6,7 @@ use crate::drive::after;
 use crate::hub::Effects;
 use crate::machine::Sent;
 use crate::node::Life;
+use crate::state::State;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted};
 use std::any::Any;
@@ -190,7 +191,7 @@ impl End {
     fn wait_for_members(&self, channel: &Channel) -> Result<()> {
         let hub = &self.life.hub;
         hub.with(|state| state.machine.ask(channel.key()));
-        let answered = |state: &mut crate::hub::State| {
+        let answered = |state: &mut State| {
             let info = state.machine.info(channel.key());
             info.is_none_or(|info| info.members.iter().all(|member| member.report.is_some())).then_some(())
         };
@@ -229,7 +230,7 @@ impl End {
     /// Waits for the sinks that this source has to wait for.
     #[cold]
     fn wait_for_room(&self) -> Result<()> {
-        let room = |state: &mut crate::hub::State| (!state.machine.waits(self.key)).then_some(());
+        let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
         self.life.hub.press_all();
         self.life.hub.drive(&self.bell, None, room).map(drop)
     }
@@ -265,7 +266,7 @@ impl End {
         while !hub.lock().machine.is_over(self.key) && until.is_none_or(|until| Instant::now() < until) {
             let soon = Instant::now() + Duration::from_millis(20);
             let look = until.map_or(soon, |until| soon.min(until));
-            let over = |state: &mut crate::hub::State| state.machine.is_over(self.key).then_some(());
+            let over = |state: &mut State| state.machine.is_over(self.key).then_some(());
             hub.drive(&self.bell, Some(look), over)?;
         }
         Ok(hub.with(|state| state.machine.drop_source(hub.now(), self.key)))

@@ -12,7 +12,7 @@ use crate::sending::To;
 use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
 use std::collections::VecDeque;
 
-/// How many ofwhat is kept for the eye only are kept.
+/// Of what is kept only for the eye, so many are kept.
 pub(super) const LATEST: usize = 64;
 
 impl<B: Body, S: Storage> Node<B, S> {
