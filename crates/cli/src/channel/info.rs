@@ -19,21 +19,26 @@ const MEASURED: Duration = Duration::from_secs(1);
 
 pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Failure> {
     let (_node, channel) = open(&arguments.channel, arguments.network.insecure)?;
+    // Sources answer at once, even if others do not: the time between the questions counts.
+    let first = Instant::now();
     let before = counts(&channel.info(PATIENCE)?);
-    let start = Instant::now();
-    std::thread::sleep(MEASURED);
-    let info = channel.info(PATIENCE)?;
-    let seconds = start.elapsed().as_secs_f64();
+    std::thread::sleep(MEASURED.saturating_sub(first.elapsed()));
+    let seconds = first.elapsed().as_secs_f64();
+    let mut info = channel.info(PATIENCE)?;
+    let silent = silent(&info);
+    info.members.extend(silent);
     let rate = |node, source: &SourceReport| {
         let before = before.get(&(node, source.source)).copied().unwrap_or(0);
         source.submitted.saturating_sub(before) as f64 / seconds
     };
     // The first is the one that asks.
     let members = &info.members[1..];
-    let accounts = accounts(members);
-    match arguments.json {
-        true => writeln!(output, "{}", as_json(&info, members, &accounts, rate))?,
-        false => print(&info, members, &accounts, rate, output)?,
+    let mut accounts = accounts(members);
+    if arguments.json {
+        writeln!(output, "{}", as_json(&info, members, &accounts, rate))?;
+    } else {
+        accounts.iter_mut().filter(|account| !account.present).for_each(|account| account.policy += ", has left");
+        print(&info, members, &accounts, rate, output)?;
     }
     account::check(&accounts)
 }
@@ -43,6 +48,17 @@ fn counts(info: &Info) -> HashMap<(NodeId, u32), u64> {
     let reports = info.members.iter().filter_map(|member| Some((member.node, member.report.as_ref()?)));
     let sources = reports.flat_map(|(node, report)| report.sources.iter().map(move |source| (node, source)));
     sources.map(|(node, source)| ((node, source.source), source.submitted)).collect()
+}
+
+/// Those that sources have sinks at, and that this process has no link with: they hang, or have died just now.
+fn silent(info: &Info) -> Vec<MemberInfo> {
+    let reports = info.members.iter().filter_map(|member| member.report.as_ref());
+    let sinks = reports.flat_map(|report| &report.sources).flat_map(|source| &source.sinks);
+    let known = |node| info.members.iter().any(|member| member.node == node);
+    let mut nodes: Vec<NodeId> = sinks.filter(|sink| sink.present && !known(sink.node)).map(|sink| sink.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into_iter().map(|node| MemberInfo { node, addresses: Vec::new(), report: None }).collect()
 }
 
 fn accounts(members: &[MemberInfo]) -> Vec<Account> {
@@ -68,7 +84,7 @@ fn print(
     for MemberInfo { node, addresses, report } in members {
         writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), addresses.join("  "))?;
         let Some(report) = report else {
-            writeln!(output, "  {}", output.paint(Tone::Warning, &format!("has not answered within {PATIENCE:?}")))?;
+            writeln!(output, "  {}", output.paint(Tone::Warning, "has not answered: it hangs, or has just died"))?;
             continue;
         };
         for source in &report.sources {

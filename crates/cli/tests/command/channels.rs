@@ -228,6 +228,22 @@ fn who_is_there_and_what_became_of_the_events() {
 }
 
 #[test]
+fn a_member_that_hangs_is_listed() {
+    let (_node, id, source) = gauges();
+    let mut hangs = start(&["echo", &id]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    assert!(Command::new("kill").args(["-STOP", &hangs.id().to_string()]).status().unwrap().success());
+    let info: Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
+    let text = isoform(&["info", &id]).good();
+    hangs.kill().unwrap();
+    hangs.wait().unwrap();
+    let members = info["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2, "{info}");
+    assert_eq!(members.iter().filter(|member| member["sinks"].is_null()).count(), 1, "{info}");
+    assert!(text.contains("has not answered: it hangs, or has just died"), "{text}");
+}
+
+#[test]
 fn the_type_of_a_channel_is_a_format_like_any_other() {
     let (_node, id, _source) = gauges();
     let format = isoform(&["format", &id]).good();
