@@ -23,7 +23,10 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
         check_name(name)?;
         if self.channels.iter().any(|(_, channel)| channel.name == name) {
-            return Err(Error::new(Code::Address).at(name).expected("a name that no channel of this node has"));
+            return Err(Error::new(Code::Address)
+                .at("name")
+                .expected("one that no channel of this node has")
+                .came(format_args!("{name:?}")));
         }
         let known = format.map(|format| self.known(format));
         Ok(ChannelKey(self.add_channel(identity, name, known) as u32))

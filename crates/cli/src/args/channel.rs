@@ -63,7 +63,8 @@ pub(crate) struct Echo {
 /// An id such as iso://127.0.0.1:7000/river opens a channel that is there; a mere name makes one, of the type that --shape
 /// gives or of none, and prints its id on standard error. Lines of JSON are records of the type of --shape, else of that of
 /// the channel; a line that is none is told of, and passed over. At the end it waits until all is taken, and prints the account
-/// of every sink. Ctrl-C brings the end about; a second one does not wait.
+/// of every sink. Ctrl-C brings the end about; a second one does not wait. The exit status is 1 if records were passed over, or
+/// the first went nowhere as there was no sink, unless that is meant: --wait 0.
 #[derive(Args)]
 #[command(after_help = "Examples:
   printf 'record Tick\\n  count  int\\n  value  double\\n' > tick.shape

@@ -12,6 +12,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// So many records are read ahead.
 const AHEAD: usize = 64;
 
+/// So much of a line is shown.
+const START: usize = 40;
+
 /// What was read.
 pub(super) enum Item {
     Record {
@@ -94,5 +97,17 @@ fn lines_of(mut lines: impl BufRead, format: &Format, to: &SyncSender<Item>) -> 
 fn record(format: &Format, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
-    (!line.is_empty()).then(|| json::parse(format, line).and_then(|record| value::body(format, &record)))
+    let parsed = || {
+        json::parse(format, line)
+            .map_err(|error| if error.expectation() == "JSON" { no_json(format, line, error) } else { error })
+    };
+    (!line.is_empty()).then(|| parsed().and_then(|record| value::body(format, &record)))
+}
+
+/// The same error, with what JSON was expected and what came.
+fn no_json(format: &Format, line: &str, error: Error) -> Error {
+    let names: Vec<String> = format.structure().fields().iter().map(|field| format!("{:?}:..", field.name)).collect();
+    let start: String = line.chars().take(START).collect();
+    let came = format!("{start:?}: {}", error.actual().replace("line 1 column", "column"));
+    error.expected(format_args!("JSON such as {{{}}}", names.join(","))).came(came)
 }

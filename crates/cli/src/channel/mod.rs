@@ -23,7 +23,7 @@ use isoform::Format;
 #[cfg(unix)]
 use {
     isoform::{Class, Code, Error},
-    isoform_channel::{Channel, Node, NodeId},
+    isoform_channel::{Channel, ChannelId, Node, NodeId},
     std::thread::sleep,
     std::time::{Duration, Instant},
 };
@@ -75,14 +75,19 @@ fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
 
 #[cfg(unix)]
 fn cannot_open(id: &str, error: Error) -> Failure {
+    let has_identity = || id.parse::<ChannelId>().is_ok_and(|id| id.identity().is_some());
     let hint = match error.code() {
+        Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
         Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
         Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
         Code::Handshake => Some("something else than a program with channels listens there"),
-        Code::NoSuchChannel => Some("an id without /IDENTITY at its end finds whichever channel has the name now"),
+        Code::NoSuchChannel if has_identity() => {
+            Some("an id without /IDENTITY at its end finds whichever channel has the name now")
+        }
         _ => None,
     };
     let failure = match error.class() {
+        _ if error.code() == Code::NoSuchChannel => Failure::usage(format!("cannot open {id}: no such channel there")),
         Class::Usage => Failure::usage(error.to_string()),
         _ => {
             // The id need not be said twice.

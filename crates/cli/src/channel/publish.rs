@@ -28,7 +28,9 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     let node = node.build()?;
     let is_made = !is_channel(&arguments.channel);
     let channel = match is_made {
-        true => node.create_with(&arguments.channel, shape.as_ref())?,
+        true => node
+            .create_with(&arguments.channel, shape.as_ref())
+            .map_err(|error| cannot_make(&arguments.channel, error))?,
         false => open_at(&node, &arguments.channel)?,
     };
     if is_made {
@@ -41,6 +43,13 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
         publisher.publish(format)?;
     }
     publisher.end(output)
+}
+
+fn cannot_make(name: &str, error: Error) -> Failure {
+    match error.code() {
+        Code::Address => Failure::usage(format!("cannot make a channel {name:?}: expected {}", error.expectation())),
+        _ => error.into(),
+    }
 }
 
 /// The one format that is chosen of a source.
@@ -64,13 +73,15 @@ struct Publisher<'a> {
     submitted: u64,
     /// Submitted while there was no sink.
     unheard: u64,
+    /// Of these, before the first that was heard.
+    unheard_first: u64,
     unpublished: Unshown,
 }
 
 impl<'a> Publisher<'a> {
     fn new(source: MessageSource, arguments: &'a args::Publish, stop: Stop) -> Publisher<'a> {
         let unpublished = Unshown::new(&arguments.input, "record", "cannot be published");
-        Publisher { source, stop, arguments, submitted: 0, unheard: 0, unpublished }
+        Publisher { source, stop, arguments, submitted: 0, unheard: 0, unheard_first: 0, unpublished }
     }
 
     /// Waits for so many sinks, or for those that are there. `false` if it was asked to stop meanwhile.
@@ -112,7 +123,10 @@ impl<'a> Publisher<'a> {
                     }
                     match self.source.submit_body(&format, &body) {
                         Ok(Some(_)) => self.submitted += 1,
-                        Ok(None) => self.unheard += 1,
+                        Ok(None) => {
+                            self.unheard += 1;
+                            self.unheard_first += u64::from(self.submitted == 0);
+                        }
                         Err(error) if error.code() == Code::Closed => return Err(error.into()),
                         Err(error) => self.tell(error, &about),
                     }
@@ -133,18 +147,38 @@ impl<'a> Publisher<'a> {
     }
 
     fn tell(&mut self, error: Error, about: &str) {
-        self.unpublished.tell(error, format_args!("{about}"), None);
+        self.unpublished.bad(&error, about);
     }
 
     /// Waits until everything is taken, and prints the account.
     fn end(self, output: &mut Output) -> Result<(), Failure> {
+        let heard = self.heard();
         let ledgers = self.source.close(Duration::from_secs_f64(self.arguments.patience))?;
-        if self.unheard > 0 {
-            notice(&format!("{} went nowhere, as there were no sinks", plural(self.unheard as usize, "record")));
+        if self.unpublished.count() > 0 {
+            notice(&format!("{} passed over", plural(self.unpublished.count() as usize, "record")));
         }
         let accounts: Vec<Account> = Account::of("", &ledgers).collect();
         account::write(&accounts, output)?;
         account::check(&accounts)?;
-        self.unpublished.end()
+        self.unpublished.end().and(heard)
+    }
+
+    /// That sinks leave is nothing bad.
+    ///
+    /// # Errors
+    /// If there were no sinks when it began, and that was not meant.
+    fn heard(&self) -> Result<(), Failure> {
+        if self.unheard == 0 {
+            return Ok(());
+        }
+        let unheard = format!("{} went nowhere, as there were no sinks", plural(self.unheard as usize, "record"));
+        if self.unheard_first == 0 || self.arguments.wait == Some(0) {
+            notice(&unheard);
+            return Ok(());
+        }
+        Failure::data(unheard)
+            .hint("--wait N begins when there are N sinks; --wait 0 is for whoever needs none")
+            .report();
+        Err(Failure::Shown { status: 1 })
     }
 }

@@ -40,6 +40,21 @@ impl Unshown {
         let _ = Failure::from(error).about(&format!("{}: {about}", self.name)).report();
     }
 
+    /// Tells of one that is wrong itself, whatever was asked for.
+    pub(crate) fn bad(&mut self, error: &Error, about: &str) {
+        self.status = self.status.max(1);
+        self.failed += 1;
+        if self.told < TOLD {
+            self.told += 1;
+            let _ = Failure::data(error.to_string()).about(&format!("{}: {about}", self.name)).report();
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.failed
+    }
+
     /// What there is to say of all, at the end.
     pub(crate) fn end(self) -> Result<(), Failure> {
         match self.failed - self.told {

@@ -70,7 +70,7 @@ fn records_of_a_stream_are_shown_where_they_are_published() {
 fn lines_of_json_are_records_of_a_shape() {
     let files = Files::new();
     let shape = files.write("a.shape", SHAPES) + "#Point";
-    let lines = b"{\"x\":1,\"y\":2}\n\n{\"x\":\"east\"}\n{\"x\":3}\n{\"z\":3}\n{\"y\":4}";
+    let lines = b"{\"x\":1,\"y\":2}\n\n{\"x\":\"east\"}\n{\"x\":3}\n{\"z\":3}\neast\n{\"y\":4}";
     let (child, id, mut notices) = publish(&["pub", "points", "--shape", &shape], lines);
     let echo = isoform(&["echo", "--json", "--count", "3", &id]);
     assert_eq!(echo.output, "{\"x\":1.0,\"y\":2.0}\n{\"x\":3.0,\"y\":0.0}\n{\"x\":0.0,\"y\":4.0}\n");
@@ -78,8 +78,13 @@ fn lines_of_json_are_records_of_a_shape() {
     notices.read_to_string(&mut said).unwrap();
     assert!(said.contains("isoform: -: line 3: malformed text at x: "), "{said}");
     assert!(said.contains("isoform: -: line 5: no such field"), "{said}");
+    assert!(
+        said.contains(r#"line 6: malformed text: expected JSON such as {"x":..,"y":..}, came "east": expected"#),
+        "{said}"
+    );
+    assert!(said.contains("-- 3 records passed over") && !said.contains("hint"), "{said}");
     let status = child.wait_with_output().unwrap().status.code();
-    assert_eq!(status, Some(2));
+    assert_eq!(status, Some(1));
 }
 
 #[test]
@@ -105,7 +110,7 @@ fn records_go_to_a_channel_that_is_there() {
 fn records_that_cannot_be_published_say_why() {
     for (arguments, input, says) in [
         (&["points"][..], "{}\n", "lines of JSON need a type\n  hint: --shape FILE"),
-        (&["a/b"], "", "without / "),
+        (&["a/b"], "", "cannot make a channel \"a/b\": expected a name without / "),
         (&["points", "--listen", "0.0.0.0:0"], "", "--insecure"),
         (&["points", "--shape", "nowhere.shape"], "", "cannot open nowhere.shape"),
         (&["points", "nowhere.iso"], "", "cannot open nowhere.iso"),
@@ -124,6 +129,21 @@ fn records_that_cannot_be_published_say_why() {
     let run = isoform_reading(&["pub", "--shape", &shape, "--patience", "0.1", &id], b"{\"depth\":\"deep\"}\n");
     assert!(run.errors.contains("line 1: no conversion at depth"), "{}", run.errors);
     assert_eq!(run.status, 1);
+}
+
+#[test]
+fn records_that_nobody_hears_are_a_failure_unless_that_is_meant() {
+    let (_node, id, _source) = gauges();
+    let run = isoform_reading(&["pub", &id], b"{\"id\":7}\n");
+    assert!(
+        run.errors.contains("isoform: 1 record went nowhere, as there were no sinks\n  hint: --wait"),
+        "{}",
+        run.errors
+    );
+    assert_eq!(run.status, 1);
+    let run = isoform_reading(&["pub", "--wait", "0", &id], b"{\"id\":7}\n");
+    assert!(run.errors.contains("-- 1 record went nowhere"), "{}", run.errors);
+    assert_eq!(run.status, 0);
 }
 
 #[test]
@@ -273,6 +293,7 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         (["echo", "iso://127.0.0.1:1/river"], "cannot open iso://127.0.0.1:1/river: cannot be reached"),
         (["info", "iso+unix:///nowhere/x.sock/river"], "cannot be reached"),
         (["echo", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
+        (["echo", "iso://unix:/tmp/x.sock/river"], "hint: at a Unix socket, it is iso+unix:///"),
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
         (["echo", &format!("{here}/lake")], "no such channel"),
