@@ -111,17 +111,24 @@ impl Hub {
     pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
-        let mut effects = Effects::default();
-        self.collect(&mut state, &mut effects, None);
-        drop(state);
-        self.perform(effects);
+        self.follow(state, None);
         result
+    }
+
+    /// Does what the machine asks for, after it was called.
+    #[inline]
+    pub(crate) fn follow(&self, mut state: MutexGuard<'_, State>, now: Option<Time>) {
+        if state.machine.has_action() {
+            let mut effects = Effects::default();
+            self.collect(&mut state, &mut effects, now);
+            drop(state);
+            self.perform(effects);
+        }
     }
 
     /// Takes what the machine asks for, and does what needs no system call. Given the time, what was made for connections that
     /// are busy now gathers; else it is written at once.
-    #[inline]
-    pub(crate) fn collect(&self, state: &mut State, effects: &mut Effects, now: Option<Time>) {
+    fn collect(&self, state: &mut State, effects: &mut Effects, now: Option<Time>) {
         while let Some(action) = state.machine.action() {
             match action {
                 Action::Write(id) => {
@@ -168,8 +175,7 @@ impl Hub {
     }
 
     /// Does what needs system calls.
-    #[inline]
-    pub(crate) fn perform(&self, effects: Effects) {
+    fn perform(&self, effects: Effects) {
         if !effects.is_nothing() {
             self.perform_all(effects);
         }

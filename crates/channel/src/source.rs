@@ -3,7 +3,6 @@
 use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::drive::after;
-use crate::hub::Effects;
 use crate::machine::Sent;
 use crate::node::Life;
 use crate::state::State;
@@ -212,13 +211,10 @@ impl End {
         let hub = &self.life.hub;
         loop {
             let now = hub.now();
-            let mut effects = Effects::default();
             let mut state = hub.lock();
             state.now = now;
             let submitted = state.machine.submit(hub.wall(now), self.key, format, draft);
-            hub.collect(&mut state, &mut effects, Some(now));
-            drop(state);
-            hub.perform(effects);
+            hub.follow(state, Some(now));
             match submitted? {
                 Submitted::Done(sequence) => return Ok(Some(sequence)),
                 Submitted::Unheard => return Ok(None),

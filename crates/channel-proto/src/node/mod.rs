@@ -298,6 +298,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.actions.pop_front()
     }
 
+    /// Whether there is such a thing.
+    #[inline]
+    pub fn has_action(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
     fn act(&mut self, action: Action) {
         // Told once is enough: what is woken looks at everything.
         if self.actions.back() != Some(&action) {
