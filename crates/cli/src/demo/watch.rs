@@ -12,7 +12,7 @@ use crate::output::{Output, Tone};
 use isoform::plan::compare;
 use isoform::{Faults, Format, Plan, Record};
 use isoform_channel::{Channel, Event, Info, Node, Policy, SinkLedger};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -42,22 +42,22 @@ pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) ->
     let node = Node::new()?;
     let channel = node.open(&simulation.id)?;
     let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
+    writeln!(output, "what the monitor makes of the simulation's records, decided before the first:\n")?;
     explain(&format, Reach::format(), output)?;
     let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
     let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
     let mut watch = Watch { channel, simulation, viewer, sleeper, tally: Tally::default() };
     watch.watch(whole, output)?;
-    watch.settle(output)
+    if let Some(emulator) = program.first() {
+        writeln!(output, "the rate is that of the simulation, run by {}", name(emulator))?;
+    }
+    watch.settle(output)?;
+    invite(output)
 }
 
 fn introduce(program: &[OsString], output: &mut Output) -> Result<(), Failure> {
     let of = match program.first() {
-        Some(emulator) => {
-            format!(
-                "a program of another machine, run by {}",
-                Path::new(emulator).file_name().unwrap_or(emulator).display()
-            )
-        }
+        Some(emulator) => format!("a program of another machine, run by {}", name(emulator)),
         None => "this program, laying out records as a 32-bit big-endian machine".into(),
     };
     let roles = [
@@ -72,6 +72,21 @@ fn introduce(program: &[OsString], output: &mut Output) -> Result<(), Failure> {
     }
     writeln!(output)?;
     Ok(output.flush()?)
+}
+
+/// The name of a program.
+fn name(program: &OsStr) -> std::path::Display<'_> {
+    Path::new(Path::new(program).file_name().unwrap_or(program)).display()
+}
+
+/// What the user can do next, with this program as it was called.
+fn invite(output: &mut Output) -> Result<(), Failure> {
+    let program = std::env::args_os().next().unwrap_or_else(|| "isoform".into());
+    let program = program.display();
+    writeln!(output, "\nlook at it yourself, in two terminals; ID is what the first prints:")?;
+    writeln!(output, "  {program} demo --publish")?;
+    writeln!(output, "  {program} echo ID")?;
+    Ok(())
 }
 
 /// What was decided for each field before the first event came.
@@ -204,7 +219,6 @@ impl Watch {
             return Err(Failure::data(format!("{} sinks are on the account, not {SINKS}", accounts.len())));
         }
         writeln!(output, "each sink has counted the same: what it was shown, and what it was told is lost")?;
-        writeln!(output, "\nlook at it yourself:  isoform demo --publish, and with the id: isoform echo ID")?;
         Ok(())
     }
 }

@@ -13,7 +13,9 @@ fn four_processes_on_one_channel() {
     let counts: Vec<u64> = monitor.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(counts[0] > 10 && counts[1..] == [counts[0], 0, 0], "{monitor}");
     assert!(output.contains("each sink has counted the same"), "{output}");
-    assert!(output.lines().all(|line| line.chars().count() <= 80), "{output}");
+    let program = env!("CARGO_BIN_EXE_isoform");
+    assert!(output.ends_with(&format!("\n  {program} demo --publish\n  {program} echo ID\n")), "{output}");
+    assert!(output.lines().all(|line| line.chars().count() <= 80 || line.contains(program)), "{output}");
 }
 
 #[test]
@@ -21,6 +23,7 @@ fn four_processes_on_one_channel() {
 fn the_simulation_may_be_another_program() {
     let output = isoform(&["demo", "--seconds", "0.3", "--", env!("CARGO_BIN_EXE_isoform")]).good();
     assert!(output.contains("a program of another machine, run by isoform"), "{output}");
+    assert!(output.contains("\nthe rate is that of the simulation, run by isoform\n"), "{output}");
     assert!(output.contains("are right, 0 wrong"), "{output}");
     let error = isoform(&["demo", "--", "no-such-emulator"]).bad(1);
     assert!(error.contains("no-such-emulator: "), "{error}");
