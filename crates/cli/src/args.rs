@@ -171,9 +171,9 @@ pub(crate) struct Format {
   isoform explain --plan old.shape@s390x new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x")]
 pub(crate) struct Explain {
-    /// What comes: a stream or shapes; see `isoform help sources`
+    /// What comes: a stream, shapes or a channel; see `isoform help sources`
     pub(crate) wire: String,
-    /// What is wanted: a stream or shapes
+    /// What is wanted: one of these, too
     pub(crate) native: String,
     /// Show the plan, step by step
     #[arg(long)]
