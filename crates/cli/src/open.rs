@@ -88,6 +88,13 @@ pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Resul
     Ok((name, records))
 }
 
+/// Refuses what [`open_records`] cannot open since it is not there, without a look into it.
+pub(crate) fn expect_records(text: &str) -> Result<(), Failure> {
+    let Source::Bytes(Bytes { path: Some(path), .. }) = Source::parse(text, Path::exists)? else { return Ok(()) };
+    let cannot = |error| Failure::usage(format!("cannot open {}: {}", path.display(), reason(&error)));
+    std::fs::metadata(&path).map_err(cannot).map(drop)
+}
+
 /// Opens a file or standard input, and returns what to call it, and the first byte.
 fn open_input(path: Option<&Path>, output: &Output) -> Result<(String, Input, Option<u8>), Failure> {
     let name = path.map_or("standard input".to_string(), |path| path.display().to_string());

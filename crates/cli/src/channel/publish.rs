@@ -6,7 +6,7 @@ use super::open_at;
 use super::stop::{LOOK, Stop};
 use crate::args;
 use crate::failure::{Failure, notice};
-use crate::open::{no_messages, open};
+use crate::open::{expect_records, no_messages, open};
 use crate::output::{Output, plural};
 use crate::show::Unshown;
 use crate::source::is_channel;
@@ -21,6 +21,7 @@ const SUBSCRIBING: Duration = Duration::from_secs(2);
 pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let shape = arguments.shape.as_deref().map(|source| only_format(source, output)).transpose()?;
+    expect_records(&arguments.input)?;
     let mut node = Node::builder().insecure(arguments.network.insecure);
     for address in &arguments.listen {
         node = node.listen(address);

@@ -121,6 +121,8 @@ fn records_that_cannot_be_published_say_why() {
         assert!(errors.contains(says), "{arguments:?}: {errors}");
         assert_eq!(run.status, 2, "{arguments:?}");
     }
+    let missing = isoform_reading(&["pub", "points", "nowhere.iso"], b"").errors;
+    assert!(missing.starts_with("isoform: cannot open"), "no channel is made for it: {missing}");
     // What is no record of the channel's type is told of, and passed over.
     let (node, id, _source) = gauges();
     let _sink = node.open(&id).unwrap().views().unwrap();
