@@ -11,7 +11,7 @@ CARGO_FUZZ_VERSION := 0.13.2
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 SEED := 1
 MUTANTS := 200000
-VISITS := 20000
+VISITS := 4000
 AGREED := 3000
 # `off` has everything done without generated code, but for the tests that are about it. The benchmark always has it.
 GENERATE := on
