@@ -229,6 +229,8 @@ impl Hub {
                 if fill == FILLS {
                     drop(writer);
                     wire.more.store(true, Ordering::SeqCst);
+                    // This connection is the keeper's now, not this call's once more.
+                    effects.write.retain(|other| other.id != wire.id);
                     self.perform(effects);
                     return self.let_keeper_gather();
                 }
