@@ -229,7 +229,7 @@ miri: rust
 	else \
 	  echo 'miri:' && $(MIRI_FLAGS) $(MIRI_VECTORS) cargo +nightly miri test --locked --quiet -p isoform-kernels --lib --tests && \
 	  $(MIRI) --lib -- native:: && \
-	  $(MIRI) --test records --test encoding --test decoding --test declaration --test forbidden && \
+	  $(MIRI) --test records --test encoding --test decoding --test declaration --test forbidden --test any_memory && \
 	  for target in $(MIRI_TARGETS); do echo "miri as $$target:" && $(MIRI) --target $$target --test records || exit 1; done && \
 	  echo 'miri, hostile input:' && \
 	  $(MIRI_FLAGS) cargo +nightly miri run --locked --quiet -p isoform-hostile -- mutants $(SEED) $(MIRI_MUTANTS); \

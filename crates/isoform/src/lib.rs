@@ -45,6 +45,7 @@
 //! | [`Incoming`], [`Decoder`] | messages to records |
 //! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
 //! | [`Aligned`] | memory for bodies that come, where they can be used in place |
+//! | [`memory`] | both for records whose format is known only when the program runs |
 //! | [`View`], [`text`] | fields of any message, by name or as text |
 //! | [`stream`], [`Registry`] | messages one after another, and the formats that are known |
 //! | [`Format`], [`plan`] and others | what everything is made of: see [`isoform_core`] |
@@ -56,16 +57,18 @@ mod decoder;
 mod default;
 mod encoder;
 mod keyed;
+pub mod memory;
 pub mod message;
 mod native;
 mod record;
 pub mod registry;
 pub mod stream;
 
-pub use decoder::{Column, Columns, Decoder, Engine};
+pub use decoder::{Column, Columns, Decoder};
 pub use encoder::Encoder;
 pub use isoform_core::*;
 pub use isoform_derive::{Enumeration, Record};
+pub use memory::Engine;
 pub use message::{Batch, Header, Incoming, Message, Shared};
 pub use native::scratch::Scratch;
 pub use native::{Aligned, Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};

@@ -3,12 +3,11 @@
 //! Each column is what a decoder would be for records of that one field, and its conversions are made and kept in the
 //! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
 
-use super::conversion::Conversions;
-use super::{Engine, Faults, Native};
+use crate::memory::{Conversions, Engine, Native};
 use crate::message::Batch;
 use crate::native::Native as Plain;
 use crate::native::buffer::Buffer;
-use crate::{Code, Error, Field, Format, Machine, Result, Rules, Structure, Verifier};
+use crate::{Code, Error, Faults, Field, Format, Machine, Result, Rules, Structure, Verifier};
 use isoform_core::interp::Output;
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -172,7 +171,7 @@ impl<T: for<'a> Plain<'a> + 'static> Index<Column<T>> for Columns {
     fn index(&self, column: Column<T>) -> &[T] {
         let stored = &self.columns[column.index];
         assert!(stored.element == TypeId::of::<T>(), "the column {:?} has another type", stored.name);
-        // SAFETY: by (4) there are so many elements of this type, as an engine has made them (3). It holds no slots, by
+        // SAFETY: by (4) there are so many elements of this type, as an engine has made them, whose bytes are values. It holds no slots, by
         // Native's promise (5), and the buffer is aligned for all.
         unsafe { slice::from_raw_parts(stored.values.start().cast(), self.rows) }
     }

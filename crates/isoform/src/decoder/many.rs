@@ -1,10 +1,11 @@
 //! From many messages to many records at once.
 
 use super::Decoder;
+#[cfg(doc)]
+use crate::Code;
 use crate::message::Batch;
 use crate::native::Flat;
-use crate::{Code, Error, Record, Result};
-use isoform_core::interp::Output;
+use crate::{Record, Result};
 use std::slice;
 
 impl<T: Record> Decoder<T> {
@@ -45,16 +46,9 @@ impl<T: Record> Decoder<T> {
     where
         T: Flat + for<'a> Record<Native<'a> = T>,
     {
-        let conversion = self.conversions.find(batch.format(), &self.native)?;
-        let bodies = batch.verify(&conversion.verifier)?;
-        let (size, count) = (self.native.format.size(), bodies.len());
-        let length =
-            size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))?;
-        self.buffer.clear();
-        self.buffer.resize(length)?;
-        conversion.converter.run_many(bodies, self.buffer.bytes())?;
-        self.copied += length as u64;
-        // SAFETY: by (1) and (3) so many records lie in the buffer, which is aligned for all and borrowed for 'm.
-        Ok(unsafe { slice::from_raw_parts(self.buffer.as_mut().0.cast(), count) })
+        let records = self.memory.decode_many(batch)?;
+        let count = records.len() / size_of::<T>();
+        // SAFETY: (1), of so many records.
+        Ok(unsafe { slice::from_raw_parts(records.as_ptr().cast(), count) })
     }
 }

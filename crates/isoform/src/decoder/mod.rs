@@ -1,36 +1,25 @@
 //! From messages to records.
 //!
-//! `conversion` remembers for each wire format what must be done; here it is done, and the memory of records that
-//! came is given out as what the types say that it is.
+//! What must be done is done in [`crate::memory`]; here the memory of records that came is given out as what the types say
+//! that it is. `columns` makes arrays of single fields, `many` of records.
 //!
-//! Proofs refer to these:
-//! 1. `native.format` is that of `T::Native`, as [`native_format`] reads it off the type; so are its size and alignment.
-//! 2. A body that the verifier of a direct conversion has passed begins with a record of `native.format`, but for the
-//!    addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)); and its blocks are aligned as that format asks.
-//! 3. What an engine makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
-//!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
+//! Proofs refer to this: (1) `memory` makes records of the format of `T::Native`, as [`native_format`] reads it off the type,
+//! and so of its size and alignment; they are values of it, by Native's promise (2), for as long as their bytes are borrowed.
 
 mod columns;
-mod conversion;
-mod engine;
 mod many;
 
 pub use columns::{Column, Columns};
-pub use engine::Engine;
 
 use crate::encoder::native_format;
+use crate::memory::{self, Engine};
 use crate::native::Flat;
-use crate::native::buffer::Buffer;
-use crate::native::outline::Outline;
-use crate::native::place::{clear_gaps, place};
 use crate::record::Owned;
-use crate::{Faults, Format, Incoming, Record, Result, Rules};
-use conversion::Conversions;
+use crate::{Faults, Format, Incoming, Record, Result};
 #[cfg(doc)]
 use isoform_core::interp;
-use isoform_core::interp::Output;
+use std::fmt;
 use std::marker::PhantomData;
-use std::{fmt, ptr, slice};
 
 /// Makes records of messages, whatever layout their sender has.
 ///
@@ -60,47 +49,14 @@ use std::{fmt, ptr, slice};
 /// # Ok::<(), isoform::Error>(())
 /// ```
 pub struct Decoder<T> {
-    native: Native,
-    conversions: Conversions,
-    buffer: Buffer,
-    copied: u64,
+    memory: memory::Decoder,
     record: PhantomData<fn() -> T>,
-}
-
-/// The receiver's side of every conversion.
-struct Native {
-    format: Format,
-    outline: Outline,
-    /// Whether the record holds no slots.
-    flat: bool,
-    rules: Rules,
-    faults: Faults,
-    engine: Engine,
-}
-
-impl Native {
-    fn new(format: Format, rules: Rules) -> Native {
-        let structure = format.structure();
-        let (outline, flat) = (Outline::new(structure), !structure.has_slots());
-        Native { format, outline, flat, rules, faults: Faults::default(), engine: Engine::default() }
-    }
-}
-
-/// What becomes of a body.
-enum Found {
-    /// It is the record.
-    InPlace,
-    /// The record is in the decoder's buffer.
-    InBuffer,
 }
 
 impl<T: Record> Decoder<T> {
     /// A decoder for records of this type.
     pub fn new() -> Decoder<T> {
-        let native = Native::new(native_format::<T>(), T::rules());
-        // Where every value is valid, those of an earlier record do no harm: they are overwritten, or gaps.
-        let buffer = Buffer::new(native.format.structure().needs_check());
-        Decoder { native, conversions: Conversions::default(), buffer, copied: 0, record: PhantomData }
+        Decoder { memory: memory::Decoder::of(native_format::<T>(), T::rules()), record: PhantomData }
     }
 
     /// The same, with what is done with numbers that do not fit their field, instead of refusing the message.
@@ -121,8 +77,7 @@ impl<T: Record> Decoder<T> {
     /// # Ok::<(), isoform::Error>(())
     /// ```
     pub fn with_faults(mut self, faults: Faults) -> Decoder<T> {
-        self.native.faults = faults;
-        self.conversions = Conversions::default();
+        self.memory = self.memory.with_faults(faults);
         self
     }
 
@@ -137,19 +92,18 @@ impl<T: Record> Decoder<T> {
     /// let decoder = Decoder::<Sample>::new().with_engine(Engine::Interpreter);
     /// ```
     pub fn with_engine(mut self, engine: Engine) -> Decoder<T> {
-        self.native.engine = engine;
-        self.conversions = Conversions::default();
+        self.memory = self.memory.with_engine(engine);
         self
     }
 
     /// The format into which messages are converted.
     pub fn format(&self) -> &Format {
-        &self.native.format
+        self.memory.format()
     }
 
     /// How many bytes have been copied or converted so far. Records that are used where they were received add nothing.
     pub fn copied(&self) -> u64 {
-        self.copied
+        self.memory.copied()
     }
 
     /// The record of a message: borrowed from it if it has no pointers and its layout and address allow, else
@@ -163,13 +117,9 @@ impl<T: Record> Decoder<T> {
     /// messages of the format; and what [conversion](interp::run) finds in this one.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m T::Native<'m>> {
-        let body = message.body();
-        let usable = self.native.flat && is_aligned(body, align_of::<T::Native<'m>>());
-        match self.convert(message.format(), body, usable)? {
-            // SAFETY: (1) and (2): there is an aligned record without slots; it is borrowed from the message.
-            Found::InPlace => Ok(unsafe { &*body.as_ptr().cast() }),
-            Found::InBuffer => self.in_buffer(),
-        }
+        let record = self.memory.decode(message)?;
+        // SAFETY: (1)
+        Ok(unsafe { &*record.as_ptr().cast() })
     }
 
     /// The record of a body that may be changed: where layouts agree, the offsets in its slots are replaced by
@@ -199,14 +149,9 @@ impl<T: Record> Decoder<T> {
     /// # Errors
     /// As [`decode`](Decoder::decode). The body has not been changed then.
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m T::Native<'m>> {
-        let aligned = is_aligned(body, align_of::<T::Native<'m>>().max(16));
-        match self.convert(format, body, aligned)? {
-            Found::InPlace => {
-                // SAFETY: (2): a verified body, which begins at a multiple of 16 and is borrowed for 'm alone.
-                unsafe { self.settle(body.as_mut_ptr(), body.len()) }
-            }
-            Found::InBuffer => self.in_buffer(),
-        }
+        let record = self.memory.decode_in_place(format, body)?;
+        // SAFETY: (1)
+        Ok(unsafe { &*record.as_ptr().cast() })
     }
 
     /// Decodes into a record that is there already, directly if its format allows. It must be one without pointers.
@@ -234,32 +179,8 @@ impl<T: Record> Decoder<T> {
     where
         T: Flat + for<'a> Record<Native<'a> = T>,
     {
-        let (size, bytes) = (self.native.format.size(), message.body());
-        let conversion = self.conversions.find(message.format(), &self.native)?;
-        let body = conversion.verifier.verify(bytes)?;
-        let memory = (&raw mut *record).cast::<u8>();
-        self.copied += size as u64;
-        if conversion.direct {
-            // SAFETY: (1) and (2): the body begins with `size` bytes that are a record; nothing of the old one is dropped, by
-            // Native's promise (3).
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, size) };
-            return Ok(());
-        }
-        if self.native.format.structure().needs_check() {
-            // Half a conversion could leave bytes that are no value.
-            self.buffer.clear();
-            conversion.converter.run(body, &mut self.buffer)?;
-            // SAFETY: by (1) and (3) the buffer holds a record.
-            unsafe { ptr::copy_nonoverlapping(self.buffer.as_mut().0, memory, size) };
-            return Ok(());
-        }
-        // SAFETY: by (1) the record has `size` bytes, initialised once its gaps are; and all that they can become are
-        // valid values.
-        let memory = unsafe {
-            clear_gaps(&self.native.outline, memory);
-            slice::from_raw_parts_mut(memory, size)
-        };
-        conversion.converter.run_fixed(body, memory)
+        // SAFETY: (1): what is put there is a value of the type, and nothing of the old one is dropped, by Native's promise (3).
+        unsafe { self.memory.decode_flat_into(message, (&raw mut *record).cast()) }
     }
 
     /// The record of a message, owning all that it holds.
@@ -289,60 +210,6 @@ impl<T: Record> Decoder<T> {
     {
         T::raise(self.decode(message)?)
     }
-
-    /// Verifies a body, and makes a record of it in the buffer unless it is one that is `usable` where it is.
-    #[inline]
-    fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
-        let conversion = self.conversions.find(format, &self.native)?;
-        let body = conversion.verifier.verify(bytes)?;
-        if conversion.direct && usable {
-            return Ok(Found::InPlace);
-        }
-        match (conversion.direct, self.native.flat) {
-            (true, true) => self.buffer.copy(&bytes[..self.native.format.size()])?,
-            (true, false) => self.buffer.copy(bytes)?,
-            (false, true) => {
-                self.buffer.clear();
-                self.buffer.resize(self.native.format.size())?;
-                conversion.converter.run_fixed(body, self.buffer.bytes())?;
-            }
-            (false, false) => {
-                self.buffer.clear();
-                conversion.converter.run(body, &mut self.buffer)?;
-            }
-        }
-        Ok(Found::InBuffer)
-    }
-
-    /// The record in the buffer.
-    #[inline]
-    fn in_buffer<'m>(&'m mut self) -> Result<&'m T::Native<'m>> {
-        let (base, length) = self.buffer.as_mut();
-        self.copied += length as u64;
-        // SAFETY: (2) or (3): the buffer holds a body, is aligned for all, and is borrowed for 'm.
-        unsafe { self.settle(base, length) }
-    }
-
-    /// Turns a body into a record, in place.
-    ///
-    /// # Safety
-    /// `base` points at `length` bytes that are a body of (2) or (3), aligned for its record and to 16, and nobody else's
-    /// for 'm.
-    #[inline]
-    unsafe fn settle<'m>(&self, base: *mut u8, length: usize) -> Result<&'m T::Native<'m>>
-    where
-        T: 'm,
-    {
-        // SAFETY: promised; with addresses in its slots the body is a record, by Native's promise (2).
-        unsafe {
-            place(&self.native.outline, base, length)?;
-            Ok(&*base.cast())
-        }
-    }
-}
-
-fn is_aligned(bytes: &[u8], align: usize) -> bool {
-    bytes.as_ptr().addr().is_multiple_of(align)
 }
 
 impl<T: Record> Default for Decoder<T> {
@@ -353,6 +220,6 @@ impl<T: Record> Default for Decoder<T> {
 
 impl<T> fmt::Debug for Decoder<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Decoder({:?})", self.native.format)
+        write!(f, "{:?}", self.memory)
     }
 }

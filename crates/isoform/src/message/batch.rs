@@ -60,6 +60,11 @@ impl<'a> Batch<'a> {
         Ok((batch, bytes.get(end..).unwrap_or(&[])))
     }
 
+    /// The messages of a stream, all of one header, from the first to the end of the last.
+    pub(crate) fn of_stream(header: Header, format: &'a Format, stream: &'a [u8]) -> Batch<'a> {
+        Batch { header, format, bytes: &stream[HEADER..] }
+    }
+
     /// The messages whose first body begins where `bytes` do, and whose last ends there.
     #[inline]
     pub(crate) fn new(header: Header, format: &'a Format, bytes: &'a [u8]) -> Batch<'a> {
@@ -120,6 +125,11 @@ impl<'a> Batch<'a> {
     /// Bytes from the first body to the end of the last.
     pub(crate) fn extent(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// The first header, and what is behind it.
+    pub(crate) fn pieces(&self) -> (Header, &'a [u8]) {
+        (self.header, self.bytes)
     }
 
     /// Checks all bodies.

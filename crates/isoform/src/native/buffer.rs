@@ -29,6 +29,11 @@ impl Buffer {
         Ok(())
     }
 
+    /// Exchanges its memory with another.
+    pub(crate) fn exchange(&mut self, memory: &mut Aligned) {
+        std::mem::swap(&mut self.memory, memory);
+    }
+
     /// Forgets all but its first bytes.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.memory.truncate(length);

@@ -18,7 +18,7 @@ use super::gaps::clear;
 use super::outline::{Block, Elements, Gaps, Length, Outline, SlotKind};
 use super::way::{BY_REFERENCE, Run, Way, ZEROS};
 use crate::message::Message;
-use isoform_core::message::{HEADER, Header};
+use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Machine, Result};
 use std::io::IoSlice;
 use std::mem;
@@ -100,6 +100,32 @@ impl Gather {
             mem::swap(&mut self.copied, &mut copied);
         }
         Ok((copied, Message::new(&self.format, length?, &self.segments)))
+    }
+
+    /// Puts the messages of `count` records into `stream`, one after another and padded but for the last; and returns their
+    /// header. The format has no slots.
+    ///
+    /// # Errors
+    /// [`Code::Size`] if there is no memory for them.
+    ///
+    /// # Safety
+    /// As (1) above says, of as many records, while this runs.
+    pub(crate) unsafe fn gather_many(&self, records: *const u8, count: usize, stream: &mut Aligned) -> Result<Header> {
+        debug_assert!(self.outline.slots.is_empty());
+        let size = self.outline.size;
+        let header = Header::new(self.format.token(), size as u64);
+        let (first, padding) = (header.to_bytes(), (HEADER + size).wrapping_neg() % ALIGNMENT);
+        stream.clear();
+        let length = (HEADER + size + padding).checked_mul(count).ok_or_else(|| Error::new(Code::Size))?;
+        stream.try_reserve(length)?;
+        for i in 0..count {
+            stream.extend_from_slice(&first);
+            // SAFETY: promised, of the `i`th of them; and by (2).
+            unsafe { append(stream, records.add(i * size), 1, size, Some(&self.outline.gaps))? };
+            stream.extend_from_slice(&ZEROS[..padding]);
+        }
+        stream.truncate(length - padding);
+        Ok(header)
     }
 
     /// Makes `segments` those of the record's message, and returns how long its body is.

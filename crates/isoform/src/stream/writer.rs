@@ -1,7 +1,7 @@
 //! Writing a stream.
 
 use super::io_error;
-use crate::message::{Message, admit_body};
+use crate::message::{Batch, Message, admit_body};
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
@@ -52,6 +52,36 @@ impl<W: Write> Writer<W> {
         admit_body(format, body.len())?;
         let header = Header::new(format.token(), body.len() as u64).to_bytes();
         self.write_message(format, [&header[..], body].into_iter(), body.len())
+    }
+
+    /// Writes the messages of a batch: in one call, as they lie.
+    ///
+    /// ```
+    /// use isoform::stream::{Reader, Writer};
+    /// # use isoform::{Encoder, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Point { x: f64 }
+    /// # let mut first = Writer::new(Vec::new());
+    /// # for x in [0.5, 1.5, 2.5] {
+    /// #     first.write(&Encoder::new().encode(&Point { x })?)?;
+    /// # }
+    /// # let bytes = first.into_inner();
+    /// // From one stream into another.
+    /// let mut reader = Reader::new(&bytes[..]);
+    /// let mut writer = Writer::new(Vec::new());
+    /// while let Some(batch) = reader.next_batch()? {
+    ///     writer.write_batch(&batch)?;
+    /// }
+    /// assert_eq!(writer.into_inner(), bytes);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn write_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let (header, bytes) = batch.pieces();
+        self.write_message(batch.format(), [&header.to_bytes()[..], bytes].into_iter(), HEADER + bytes.len())
     }
 
     /// Writes the description of a format if it was not written before, so that a reader knows the format before

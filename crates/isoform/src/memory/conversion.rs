@@ -1,17 +1,39 @@
 //! How messages of one wire format become records, worked out once and kept.
 
-use super::Native;
+use super::Engine;
 use super::engine::Converter;
 use crate::keyed::Recent;
-use crate::{Error, Format, Plan, Result, Verifier};
+use crate::native::outline::Outline;
+use crate::{Error, Faults, Format, Plan, Result, Rules, Verifier};
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
 const REMEMBERED: usize = 64;
 
+/// The receiver's side of every conversion.
+pub(crate) struct Native {
+    pub(crate) format: Format,
+    pub(super) outline: Outline,
+    /// What records are aligned to.
+    pub(super) align: usize,
+    /// Whether the record holds no slots.
+    pub(super) flat: bool,
+    rules: Rules,
+    pub(crate) faults: Faults,
+    pub(crate) engine: Engine,
+}
+
+impl Native {
+    pub(crate) fn new(format: Format, rules: Rules) -> Native {
+        let structure = format.structure();
+        let (outline, align, flat) = (Outline::new(structure), structure.align(), !structure.has_slots());
+        Native { format, outline, align, flat, rules, faults: Faults::default(), engine: Engine::default() }
+    }
+}
+
 /// How messages of one wire format become records.
-pub(super) struct Conversion {
+pub(crate) struct Conversion {
     pub(super) verifier: Verifier,
-    pub(super) converter: Converter,
+    pub(crate) converter: Converter,
     /// Whether a verified body of the wire format is a native record already, but for addresses.
     pub(super) direct: bool,
 }
@@ -28,7 +50,7 @@ impl Conversion {
 
 /// Conversions by wire token, the failure to make one included: what cannot be converted is not planned again.
 #[derive(Default)]
-pub(super) struct Conversions {
+pub(crate) struct Conversions {
     recent: Recent<Entry>,
     /// Counts messages.
     clock: u64,
@@ -42,7 +64,7 @@ struct Entry {
 
 impl Conversions {
     #[inline(always)]
-    pub(super) fn find(&mut self, wire: &Format, native: &Native) -> Result<&mut Conversion> {
+    pub(crate) fn find(&mut self, wire: &Format, native: &Native) -> Result<&mut Conversion> {
         let place = match self.recent.find(wire.token()) {
             Some(place) => place,
             None => self.make(wire, native),
@@ -69,7 +91,7 @@ impl Conversions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FieldList, Machine, Rules};
+    use crate::{FieldList, Machine};
 
     fn format(name: &str, kind: &str) -> Format {
         let size = if kind == "string" { size_of::<usize>() } else { 8 };

@@ -25,7 +25,7 @@ pub enum Engine {
 }
 
 /// A plan, with what runs it.
-pub(super) struct Converter {
+pub(crate) struct Converter {
     plan: Arc<Plan>,
     #[cfg(feature = "generate")]
     engine: Engine,
@@ -73,7 +73,7 @@ impl Converter {
     }
 
     /// As [`interp::run_many`].
-    pub(super) fn run_many(&mut self, bodies: Bodies<'_>, records: &mut [u8]) -> Result<()> {
+    pub(crate) fn run_many(&mut self, bodies: Bodies<'_>, records: &mut [u8]) -> Result<()> {
         #[cfg(feature = "generate")]
         if let Some(code) = self.tier.code(&self.plan, bodies.len())
             && (self.engine == Engine::Generated || code.is_for_many())

@@ -1,0 +1,158 @@
+//! From records in memory to messages.
+//!
+//! How it is done is `native::gather`'s affair. Here is what a Rust type would have promised beforehand, and the memory of
+//! a program in another language has not: that booleans are 0 or 1, and that enumerations have a symbol.
+
+use super::admit;
+use crate::message::{Batch, Message};
+use crate::native::gather::Gather;
+use crate::{Aligned, Code, Element, Error, Format, Result, Structure, Verifier};
+use std::fmt;
+
+/// Makes messages of records in memory, as [`isoform::Encoder`](crate::Encoder) does of Rust's: without converting them, gaps
+/// as zeros, what is large by reference.
+pub struct Encoder {
+    gather: Gather,
+    /// What checks records, if something in them can be wrong.
+    check: Option<Check>,
+    /// The messages of a batch.
+    batch: Aligned,
+}
+
+impl Encoder {
+    /// An encoder for records of this format.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if the format has pointers, and they are not those of this machine.
+    pub fn new(format: &Format) -> Result<Encoder> {
+        admit(format)?;
+        let check = can_be_wrong(format.structure()).then(|| Check::new(format));
+        Ok(Encoder { gather: Gather::new(format), check, batch: Aligned::new() })
+    }
+
+    /// The format of its messages.
+    pub fn format(&self) -> &Format {
+        self.gather.format()
+    }
+
+    /// The message of a record.
+    ///
+    /// # Errors
+    /// [`Code::BadRecord`] at a field that breaks its declaration: a length that is negative, or stands beside a null pointer; a
+    /// boolean that is neither 0 nor 1; an enumeration's number without a symbol. [`Code::Size`] if the message is too large to
+    /// address.
+    ///
+    /// # Safety
+    /// `record` points at a record of the format: as many bytes as its size says, of which those of fields are initialised.
+    /// Pointers in it are null, or exposed addresses of as many elements as the length fields say, or of a text that ends with
+    /// a NUL; and so on within those. All that stays as it is for as long as the message is used.
+    pub unsafe fn encode<'m>(&'m mut self, record: *const u8) -> Result<Message<'m>> {
+        // SAFETY: promised.
+        let message = unsafe { self.gather.gather(record, false)? };
+        if let Some(check) = &mut self.check {
+            check.message(&message)?;
+        }
+        Ok(message)
+    }
+
+    /// The messages of `count` records that lie one after another, as they would in a stream. They must be ones without
+    /// pointers, and are copied.
+    ///
+    /// ```
+    /// use isoform::{FieldList, Machine, Rules, memory};
+    /// let format = FieldList::new("Level").field("level", "double", 8, 0).format(Machine::NATIVE, 8, 8)?;
+    /// let levels = [0.5, 1.5, 2.5];
+    /// let mut encoder = memory::Encoder::new(&format)?;
+    /// // SAFETY: three records of that format.
+    /// let batch = unsafe { encoder.encode_many(levels.as_ptr().cast(), 3)? }.expect("there are some");
+    /// assert_eq!(batch.len(), 3);
+    /// let mut decoder = memory::Decoder::new(&format, Rules::new())?;
+    /// assert_eq!(decoder.decode_many(&batch)?[16..], 2.5f64.to_ne_bytes());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// `None` if there are none.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if they have pointers; [`Code::BadRecord`], with the number of the record in front of the path;
+    /// [`Code::Size`] if there is no memory for the messages.
+    ///
+    /// # Safety
+    /// `records` points at so many records of the format, whose fields are initialised.
+    pub unsafe fn encode_many(&mut self, records: *const u8, count: usize) -> Result<Option<Batch<'_>>> {
+        refuse_pointers(self.gather.format())?;
+        if count == 0 {
+            return Ok(None);
+        }
+        // SAFETY: promised.
+        let header = unsafe { self.gather.gather_many(records, count, &mut self.batch)? };
+        let batch = Batch::of_stream(header, self.gather.format(), &self.batch);
+        if let Some(check) = &self.check {
+            batch.verify(&check.verifier).map_err(bad_record)?;
+        }
+        Ok(Some(batch))
+    }
+}
+
+/// Finds what can be wrong with records besides their pointers.
+struct Check {
+    verifier: Verifier,
+    /// A body that does not lie in one piece.
+    body: Aligned,
+}
+
+impl Check {
+    fn new(format: &Format) -> Check {
+        Check { verifier: Verifier::new(format), body: Aligned::new() }
+    }
+
+    fn message(&mut self, message: &Message<'_>) -> Result<()> {
+        let mut pieces = message.body();
+        let first = pieces.next().unwrap_or(&[]);
+        if first.len() == message.body_len() {
+            return self.verifier.verify(first).map(drop).map_err(bad_record);
+        }
+        self.body.clear();
+        self.body.try_reserve(message.body_len())?;
+        message.body().for_each(|piece| self.body.extend_from_slice(piece));
+        self.verifier.verify(&self.body).map(drop).map_err(bad_record)
+    }
+}
+
+/// Whether records can hold a boolean or an enumeration that is none.
+fn can_be_wrong(structure: &Structure) -> bool {
+    structure.fields().iter().any(|field| match &field.element {
+        Element::Boolean { .. } | Element::Enumeration(_) => true,
+        Element::Structure(inner) => can_be_wrong(inner),
+        _ => false,
+    })
+}
+
+/// What a receiver would call bad input is here the caller's own.
+#[cold]
+fn bad_record(error: Error) -> Error {
+    let expected = match error.expectation() {
+        "" => "a symbol's number",
+        expected => expected,
+    };
+    let bad = Error::new(Code::BadRecord).at(error.path()).expected(expected);
+    match error.actual() {
+        "" => bad.came(error.code()),
+        came => bad.came(came),
+    }
+}
+
+/// Checks that records have no pointers.
+pub(super) fn refuse_pointers(format: &Format) -> Result<()> {
+    if format.structure().has_slots() {
+        let error = Error::new(Code::WrongType).at(format.name());
+        return Err(error.expected("records without pointers"));
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Encoder({:?})", self.gather.format())
+    }
+}
