@@ -2,8 +2,9 @@
 
 use crate::poll::Waker;
 use isoform::Result;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::task;
 
 /// A sink's, a source's or an opener's way to be told that there is something to look at.
@@ -17,6 +18,8 @@ pub(crate) struct Bell {
     brisk: AtomicBool,
     /// Of a source's bell: whether anybody listens.
     heard: AtomicBool,
+    /// For a program that waits for many things at once: readable from when it is rung until nothing was found.
+    descriptor: OnceLock<Waker>,
 }
 
 impl Bell {
@@ -28,6 +31,7 @@ impl Bell {
             has_task: AtomicBool::new(false),
             brisk: AtomicBool::new(false),
             heard: AtomicBool::new(false),
+            descriptor: OnceLock::new(),
         })
     }
 
@@ -39,6 +43,9 @@ impl Bell {
         if self.awaited.load(Ordering::SeqCst) {
             self.waker.wake();
         }
+        if let Some(descriptor) = self.descriptor.get() {
+            descriptor.wake();
+        }
         if self.has_task.load(Ordering::SeqCst) { self.take_task() } else { None }
     }
 
@@ -47,6 +54,25 @@ impl Bell {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_task.store(false, Ordering::SeqCst);
         task.take()
+    }
+
+    /// A descriptor that can be read whenever there may be something to look at, and from now on, as there may be already.
+    pub(crate) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        if self.descriptor.get().is_none() {
+            let descriptor = Waker::new()?;
+            descriptor.wake();
+            let _ = self.descriptor.set(descriptor); // or another thread has
+        }
+        Ok(self.descriptor.get().unwrap_or(&self.waker).as_fd())
+    }
+
+    /// Nothing was found, and nobody needs to look again before it is rung. Called with the node's state locked, in which there
+    /// was nothing to see.
+    #[inline]
+    pub(crate) fn found_nothing(&self) {
+        if let Some(descriptor) = self.descriptor.get() {
+            descriptor.calm();
+        }
     }
 
     pub(crate) fn is_brisk(&self) -> bool {

@@ -7,10 +7,10 @@ use crate::handler::Handler;
 use crate::id::ChannelId;
 use crate::node::Life;
 use crate::options::SinkOptions;
-use crate::sink::{Sink, Views};
-use crate::source::{MessageSource, Source};
+use crate::sink::{MemorySink, Sink, Views};
+use crate::source::{MemorySource, MessageSource, Source};
 use crate::{Event, Info};
-use isoform::{Code, Error, Format, Record, Result};
+use isoform::{Code, Error, Format, Record, Result, Rules};
 use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity, NodeId};
 use std::fmt;
 use std::sync::Arc;
@@ -108,6 +108,22 @@ impl Channel {
         MessageSource::new(self)
     }
 
+    /// A source of records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`source`](Channel::source); [`Code::WrongType`] if such records cannot lie in the memory of this machine.
+    pub fn memory_source(&self, format: &Format) -> Result<MemorySource> {
+        MemorySource::new(self, format)
+    }
+
+    /// A sink for records of a format, as they lie in memory, with what is said of its fields beyond that.
+    ///
+    /// # Errors
+    /// As [`sink`](Channel::sink); [`Code::WrongType`] if such records cannot lie in the memory of this machine.
+    pub fn memory_sink(&self, format: &Format, rules: Rules, options: SinkOptions) -> Result<MemorySink> {
+        MemorySink::new(self, format, rules, options, Arc::new(Bell::new()?))
+    }
+
     /// A sink for records of this type, which lets sources wait when it is slow.
     ///
     /// # Errors
@@ -178,6 +194,20 @@ impl Channel {
         handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
     ) -> Result<Handler> {
         Handler::new(self, options, handle)
+    }
+
+    /// The same for records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`memory_sink`](Channel::memory_sink).
+    pub fn on_memory(
+        &self,
+        format: &Format,
+        rules: Rules,
+        options: SinkOptions,
+        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
+    ) -> Result<Handler> {
+        Handler::of_memory(self, format, rules, options, handle)
     }
 
     /// What its members tell of it: who they are, their sources and sinks, and the account of every source. Members that

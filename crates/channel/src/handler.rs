@@ -1,13 +1,13 @@
 //! Handlers: sinks whose events are given to a function, on the thread that polls the node (004 §2.1).
 
+use crate::Event;
 use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::drive::after;
 use crate::hub::Hub;
 use crate::options::SinkOptions;
-use crate::sink::Sink;
-use crate::{Event, sink::Counts};
-use isoform::{Record, Result};
+use crate::sink::{Counts, MemorySink, Sink};
+use isoform::{Format, Record, Result, Rules};
 use isoform_channel_proto::SinkKey;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
@@ -39,8 +39,8 @@ trait Handle: Send {
 #[must_use = "when it is dropped, its sink leaves, and nothing is handled any more"]
 pub struct Handler(Arc<Mutex<dyn Handle>>);
 
-struct Of<T, F> {
-    sink: Sink<T>,
+struct Of<S, F> {
+    sink: S,
     handle: F,
 }
 
@@ -58,6 +58,9 @@ impl Handlers {
         let mut deadline = None;
         loop {
             let (count, busy) = self.turn();
+            if matches!(count, Ok(0)) && busy.is_empty() {
+                self.found_nothing(hub);
+            }
             let count = count?;
             if count > 0 || patience.is_zero() {
                 return Ok(count);
@@ -98,6 +101,17 @@ impl Handlers {
         (fault.map_or(Ok(count), Err), busy)
     }
 
+    /// Nothing has come for any of them: a program that waits for the descriptor need not look again, unless something has come
+    /// since.
+    fn found_nothing(&self, hub: &Hub) {
+        let list = self.list();
+        hub.with(|state| {
+            if !list.iter().any(|entry| state.machine.has_come(entry.sink)) {
+                self.bell.found_nothing();
+            }
+        });
+    }
+
     fn list(&self) -> Arc<[Entry]> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -118,10 +132,25 @@ impl Handler {
     ) -> Result<Handler> {
         let handlers = &channel.life().handlers;
         let sink = Sink::<T>::new(channel, options, handlers.bell.clone())?;
-        let key = sink.key();
-        let handler: Arc<Mutex<dyn Handle>> = Arc::new(Mutex::new(Of { sink, handle }));
+        Ok(Handler::add(handlers, sink.key(), Of { sink, handle }))
+    }
+
+    pub(crate) fn of_memory(
+        channel: &Channel,
+        format: &Format,
+        rules: Rules,
+        options: SinkOptions,
+        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
+    ) -> Result<Handler> {
+        let handlers = &channel.life().handlers;
+        let sink = MemorySink::new(channel, format, rules, options, handlers.bell.clone())?;
+        Ok(Handler::add(handlers, sink.key(), Of { sink, handle }))
+    }
+
+    fn add(handlers: &Handlers, key: SinkKey, handle: impl Handle + 'static) -> Handler {
+        let handler: Arc<Mutex<dyn Handle>> = Arc::new(Mutex::new(handle));
         handlers.add(key, Arc::downgrade(&handler));
-        Ok(Handler(handler))
+        Handler(handler)
     }
 
     /// What has come and gone so far.
@@ -130,7 +159,25 @@ impl Handler {
     }
 }
 
-impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<T, F> {
+impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<Sink<T>, F> {
+    fn turn(&mut self) -> Result<usize> {
+        if !self.sink.look() {
+            return Ok(0);
+        }
+        let mut count = 0;
+        while self.sink.has_next() {
+            count += 1;
+            (self.handle)(self.sink.next()?);
+        }
+        Ok(count)
+    }
+
+    fn counts(&self) -> Counts {
+        self.sink.counts()
+    }
+}
+
+impl<F: FnMut(Event<&[u8]>) + Send> Handle for Of<MemorySink, F> {
     fn turn(&mut self) -> Result<usize> {
         if !self.sink.look() {
             return Ok(0);

@@ -14,7 +14,7 @@
 //!
 //! It is for Unix so far; elsewhere it is empty.
 #![cfg(unix)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod address;
 mod bell;
@@ -52,8 +52,8 @@ pub use isoform_channel_proto::{
 };
 pub use node::{Node, NodeBuilder};
 pub use options::SinkOptions;
-pub use sink::{Counts, Sink, Views};
-pub use source::{MessageSource, Source};
+pub use sink::{Counts, MemorySink, Sink, Views};
+pub use source::{MemorySource, MessageSource, Source};
 pub use stream::Events;
 
 /// The programs of the guide compile.

@@ -14,6 +14,7 @@ use crate::state::State;
 use isoform::{Code, Error, Format, Limits, Record, Result};
 use isoform_channel_proto::{Identity, NodeId, Settings};
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -196,6 +197,15 @@ impl Node {
     /// The first that a handler could not be given: the next call goes on behind it.
     pub fn poll(&self, patience: Duration) -> Result<usize> {
         self.life.handlers.poll(&self.life.hub, patience)
+    }
+
+    /// A descriptor that can be read whenever [`poll`](Node::poll) would find something for a handler: for programs that wait for
+    /// other things, too. It is to be waited for, not read; and it may be ready without need, until `poll` has found nothing.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.life.handlers.bell().descriptor()
     }
 }
 

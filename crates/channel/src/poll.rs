@@ -105,6 +105,13 @@ impl Waker {
         }
     }
 
+    /// Undoes what woke it, if something has.
+    pub(crate) fn calm(&self) {
+        if self.pending.load(Ordering::Acquire) {
+            self.drain();
+        }
+    }
+
     /// Undoes what woke it. Whatever was changed before a call of `wake` that this undoes is visible afterwards.
     pub(crate) fn drain(&self) {
         while matches!((&self.reader).read(&mut [0; 64]), Ok(64)) {}

@@ -1,16 +1,22 @@
-//! Sinks: where events go.
+//! Sinks: where events go. Here are those of a Rust type, and those of messages; `memory` has those of a format that is known
+//! only when the program runs.
+
+mod memory;
+
+pub use memory::MemorySink;
 
 use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::drive::after;
-use crate::machine::{Batch, Sent};
+use crate::machine::{Batch, Memory, Sent};
 use crate::node::Life;
 use crate::options::SinkOptions;
 use crate::state::{Seat, State};
 use crate::{Event, Stamp};
-use isoform::{Aligned, Code, Decoder, Error, Header, Incoming, Owned, Record, Result, Rules, Scratch};
+use isoform::{Aligned, Code, Decoder, Error, Format, Header, Incoming, Owned, Record, Result, Rules, Scratch};
 use isoform_channel_proto::{Item, Place, SinkKey, Wanted};
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -126,6 +132,16 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
         self.end.counts()
     }
 
+    /// A descriptor that can be read whenever [`try_recv`](Sink::try_recv) would find something, or that the channel was closed:
+    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
+    /// need, until `try_recv` has found nothing.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.end.bell.descriptor()
+    }
+
     /// How many bytes of events have been copied or converted to be records, as [`Decoder::copied`] has it: none, where the
     /// source's layout is this one.
     pub fn copied(&self) -> u64 {
@@ -170,35 +186,74 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
             }
             other => return Ok(about(other)),
         };
-        let Batch { formats, storage, long, shared, .. } = &mut end.batch;
-        let format = &formats[format as usize];
-        let decoded = match place {
-            Place::Here(start, length) => {
-                let body = &mut storage.0[start as usize..start as usize + length as usize];
-                decoder.decode_in_place(format, body)
+        let (format, bodies) = Bodies::of(&mut end.batch, format);
+        let itself = match place {
+            Place::Shared(at) => bodies.shared[at as usize].0.record::<T>(),
+            _ => None,
+        };
+        let decoded = match itself {
+            Some(record) => {
+                *scratch = Scratch::default();
+                record.native(scratch)
             }
-            Place::Long(at) => decoder.decode_in_place(format, &mut long[at as usize].0),
+            None => match bodies.at(place, copy) {
+                Came::Own(body) => decoder.decode_in_place(format, body),
+                Came::Lent(message) => decoder.decode(&message),
+            },
+        };
+        let record = decoded.map_err(|error| which(error, stamp))?;
+        Ok(Event::Record { stamp, record })
+    }
+}
+
+/// The body of an event.
+enum Came<'b> {
+    /// It is this sink's, and may be changed.
+    Own(&'b mut [u8]),
+    /// Others have it, too.
+    Lent(Incoming<'b>),
+}
+
+/// The bodies of a batch.
+struct Bodies<'b> {
+    short: &'b mut Memory,
+    long: &'b mut [Memory],
+    shared: &'b [Sent],
+}
+
+impl<'b> Bodies<'b> {
+    /// The format at a place of a batch, and the bodies there.
+    fn of(batch: &'b mut Batch, format: u32) -> (&'b Format, Bodies<'b>) {
+        let Batch { formats, storage, long, shared, .. } = batch;
+        (&formats[format as usize], Bodies { short: storage, long, shared })
+    }
+
+    /// The body at a place. `copy` is for one that is shared, and does not lie in one piece.
+    fn at(self, place: Place, copy: &'b mut Aligned) -> Came<'b> {
+        match place {
+            Place::Here(start, length) => {
+                Came::Own(&mut self.short.0[start as usize..start as usize + length as usize])
+            }
+            Place::Long(at) => Came::Own(&mut self.long[at as usize].0),
             Place::Shared(at) => {
-                let Sent(shared) = &shared[at as usize];
-                match (shared.record::<T>(), shared.incoming()) {
-                    (Some(record), _) => {
-                        *scratch = Scratch::default();
-                        record.native(scratch)
-                    }
-                    (None, Some(message)) => decoder.decode(&message),
-                    (None, None) => {
+                let Sent(shared) = &self.shared[at as usize];
+                match shared.incoming() {
+                    Some(message) => Came::Lent(message),
+                    None => {
                         copy.clear();
                         shared.body().for_each(|piece| copy.extend_from_slice(piece));
-                        decoder.decode_in_place(format, copy)
+                        Came::Own(copy)
                     }
                 }
             }
-        };
-        // Which event it was is not to be seen otherwise.
-        let which = |error: Error| error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0));
-        let record = decoded.map_err(which)?;
-        Ok(Event::Record { stamp, record })
+        }
     }
+}
+
+/// The error of an event, with which event it was: that is not to be seen otherwise.
+#[cold]
+fn which(error: Error, stamp: Stamp) -> Error {
+    error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
 }
 
 impl Views {
@@ -239,6 +294,16 @@ impl Views {
         self.end.counts()
     }
 
+    /// A descriptor that can be read whenever [`try_recv`](Views::try_recv) would find something, or that the channel was closed:
+    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
+    /// need, until `try_recv` has found nothing.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.end.bell.descriptor()
+    }
+
     fn next(&mut self) -> Event<Incoming<'_>> {
         let Views { end, copy } = self;
         let (stamp, format, place) = match end.item() {
@@ -247,22 +312,10 @@ impl Views {
             }
             other => return about(other),
         };
-        let batch = &end.batch;
-        let format = &batch.formats[format as usize];
-        let body = match (place, batch.body(place)) {
-            (_, Some(body)) => body,
-            (Place::Shared(at), None) => {
-                let Sent(shared) = &batch.shared[at as usize];
-                match shared.contiguous() {
-                    Some(body) => body,
-                    None => {
-                        copy.clear();
-                        shared.body().for_each(|piece| copy.extend_from_slice(piece));
-                        copy
-                    }
-                }
-            }
-            _ => unreachable!("only shared bodies may lie in several pieces"),
+        let (format, bodies) = Bodies::of(&mut end.batch, format);
+        let body = match bodies.at(place, copy) {
+            Came::Own(body) => body,
+            Came::Lent(message) => message.body(),
         };
         let header = Header::new(format.token(), body.len() as u64);
         Event::Record { stamp, record: Incoming::new(header, format, body) }
@@ -341,7 +394,17 @@ impl End {
     fn take(&mut self, state: &mut State) -> bool {
         self.next = 0;
         self.progress.store(0, Ordering::Relaxed);
-        state.machine.take(state.now, self.key, &mut self.batch)
+        let came = state.machine.take(state.now, self.key, &mut self.batch);
+        if !came && state.machine.has_sink(self.key) {
+            self.bell.found_nothing();
+        }
+        came
+    }
+
+    /// The next item, which is not handed out by this.
+    #[inline]
+    fn peek(&self) -> &Item {
+        &self.batch.items[self.next]
     }
 
     /// The next item, which is handed out by this.

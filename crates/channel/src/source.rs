@@ -1,4 +1,9 @@
-//! Sources: where events come from.
+//! Sources: where events come from. Here are those of a Rust type, and those of messages; `memory` has those of a format that
+//! is known only when the program runs.
+
+mod memory;
+
+pub use memory::MemorySource;
 
 use crate::bell::Bell;
 use crate::channel::Channel;

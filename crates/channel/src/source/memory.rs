@@ -1,0 +1,124 @@
+//! Sources whose format is known only when the program runs: what those of a Rust type are for bindings of other languages.
+//!
+//! The `unsafe` of it is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
+#![allow(unsafe_code)]
+
+use super::{Copied, End};
+use crate::channel::Channel;
+use crate::machine::Sent;
+#[cfg(doc)]
+use isoform::Code;
+use isoform::{Format, Result, memory};
+use isoform_channel_proto::{PAYLOAD, SinkLedger};
+use std::fmt;
+use std::time::Duration;
+
+/// A source of records of a format, as they lie in memory; see [`memory::Encoder`].
+pub struct MemorySource {
+    end: End,
+    encoder: memory::Encoder,
+}
+
+impl MemorySource {
+    pub(crate) fn new(channel: &Channel, format: &Format) -> Result<MemorySource> {
+        let encoder = memory::Encoder::new(format)?;
+        Ok(MemorySource { end: End::new(channel, Some(format))?, encoder })
+    }
+
+    /// As [`Source::submit`](super::Source::submit).
+    ///
+    /// # Errors
+    /// [`Code::Closed`] if the channel was closed; what [`memory::Encoder::encode`] reports, if there are sinks: else nobody
+    /// looks at the record.
+    ///
+    /// # Safety
+    /// As [`memory::Encoder::encode`]'s, until this returns.
+    pub unsafe fn submit(&mut self, record: *const u8) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        // SAFETY: promised.
+        let message = unsafe { self.encoder.encode(record)? };
+        match message.body_len() > PAYLOAD {
+            true => self.end.submit(None, &mut Sent(message.to_shared()?)),
+            false => self.end.submit(None, &mut Copied { message, shared: None }),
+        }
+    }
+
+    /// Submits `count` records that lie one after another, and returns the sequence of the last.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record, Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let node = Node::new()?;
+    /// let channel = node.create::<Tick>("ticks")?;
+    /// let mut sink = channel.sink::<Tick>()?;
+    /// let ticks = [1, 2, 3].map(|count| Tick { count });
+    /// let mut source = channel.memory_source(Tick::format())?;
+    /// // SAFETY: they are three records of that format.
+    /// assert_eq!(unsafe { source.submit_many(ticks.as_ptr().cast(), 3)? }, Some(2));
+    /// let mut sum = 0;
+    /// while sum < 6 {
+    ///     sum += sink.recv()?.record().map_or(0, |tick| tick.count);
+    /// }
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`submit`](MemorySource::submit), with the number of the record in front of the path; those before it are submitted.
+    ///
+    /// # Safety
+    /// As [`memory::Encoder::encode`]'s, of each of them, until this returns.
+    pub unsafe fn submit_many(&mut self, records: *const u8, count: usize) -> Result<Option<u64>> {
+        let size = self.format().size();
+        let mut last = None;
+        for i in 0..count {
+            // SAFETY: promised.
+            let submitted = unsafe { self.submit(records.add(i * size)) };
+            last = submitted.map_err(|error| error.within(&format!("[{i}]")))?.or(last);
+        }
+        Ok(last)
+    }
+
+    /// The format of its records.
+    pub fn format(&self) -> &Format {
+        self.encoder.format()
+    }
+
+    /// As [`Source::wait_for_sinks`](super::Source::wait_for_sinks).
+    ///
+    /// # Errors
+    /// [`Code::Deadline`].
+    pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
+        self.end.wait_for_sinks(count, patience)
+    }
+
+    /// As [`Source::sinks`](super::Source::sinks).
+    pub fn sinks(&self) -> usize {
+        self.end.sinks()
+    }
+
+    /// As [`Source::ledger`](super::Source::ledger).
+    pub fn ledger(&self) -> Vec<SinkLedger> {
+        self.end.ledger()
+    }
+
+    /// As [`Source::close`](super::Source::close).
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
+        self.end.close(patience)
+    }
+}
+
+impl fmt::Debug for MemorySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemorySource({:?})", self.encoder)
+    }
+}
