@@ -153,7 +153,16 @@ impl Channel {
     /// # Errors
     /// As [`views`](Channel::views).
     pub fn views_with(&self, options: SinkOptions) -> Result<Views> {
-        Views::new(self, options)
+        Views::new(self, None, Rules::new(), options)
+    }
+
+    /// A sink for messages that can become records of a format, in the format that they came in: for programs that convert
+    /// them themselves.
+    ///
+    /// # Errors
+    /// As [`sink`](Channel::sink).
+    pub fn views_for(&self, format: &Format, rules: Rules, options: SinkOptions) -> Result<Views> {
+        Views::new(self, Some(format), rules, options)
     }
 
     /// A sink whose events are given to `handle`, on the thread that calls [`Node::poll`](crate::Node::poll), as long as the

@@ -257,8 +257,8 @@ fn which(error: Error, stamp: Stamp) -> Error {
 }
 
 impl Views {
-    pub(crate) fn new(channel: &Channel, options: SinkOptions) -> Result<Views> {
-        let wanted = options.wanted(None, Rules::new());
+    pub(crate) fn new(channel: &Channel, format: Option<&Format>, rules: Rules, options: SinkOptions) -> Result<Views> {
+        let wanted = options.wanted(format.cloned(), rules);
         let bell = Arc::new(Bell::new()?);
         Ok(Views { end: End::new(channel, wanted, bell)?, copy: Aligned::new() })
     }

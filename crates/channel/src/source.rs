@@ -42,6 +42,8 @@ struct End {
     bell: Arc<Bell>,
     /// Whether it is the source's own format that its events have.
     is_typed: bool,
+    /// How long it waits for room.
+    patience: Option<Duration>,
 }
 
 impl<T: Record<Kind = T>> Source<T> {
@@ -142,6 +144,12 @@ impl MessageSource {
         self.submit_body(message.format(), message.body())
     }
 
+    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted.
+    /// For programs that look after something else now and then.
+    pub fn set_patience(&mut self, patience: Option<Duration>) {
+        self.end.patience = patience;
+    }
+
     /// As [`Source::wait_for_sinks`].
     ///
     /// # Errors
@@ -178,7 +186,7 @@ impl End {
             state.watchers.push((channel.key(), bell.clone()));
             Ok::<_, Error>(key)
         })?;
-        let end = End { life, key, bell, is_typed: format.is_some() };
+        let end = End { life, key, bell, is_typed: format.is_some(), patience: None };
         end.listen();
         end.wait_for_members(channel)?;
         Ok(end)
@@ -233,7 +241,10 @@ impl End {
     fn wait_for_room(&self) -> Result<()> {
         let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
         self.life.hub.press_all();
-        self.life.hub.drive(&self.bell, None, room).map(drop)
+        match self.life.hub.drive(&self.bell, self.patience.and_then(after), room)? {
+            Some(()) => Ok(()),
+            None => Err(Error::new(Code::Deadline).at("source").expected("room at its sinks")),
+        }
     }
 
     fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {

@@ -90,6 +90,11 @@ impl MemorySource {
         self.encoder.format()
     }
 
+    /// As [`MessageSource::set_patience`](super::MessageSource::set_patience).
+    pub fn set_patience(&mut self, patience: Option<Duration>) {
+        self.end.patience = patience;
+    }
+
     /// As [`Source::wait_for_sinks`](super::Source::wait_for_sinks).
     ///
     /// # Errors
