@@ -4,7 +4,8 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader hostile linear \
-  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies
+  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies \
+  python python-tests python-installed
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -74,6 +75,7 @@ test: rust ## all tests: Rust, doc examples, vectors, machines, engines, mutants
 	@$(MAKE) --no-print-directory engines
 	@$(MAKE) --no-print-directory fuzz-seeds
 	@$(MAKE) --no-print-directory python-reader
+	@$(MAKE) --no-print-directory python-tests
 	@$(MAKE) --no-print-directory hostile
 	@$(MAKE) --no-print-directory miri
 
@@ -109,6 +111,9 @@ fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TA
 
 install: rust ## install the command `isoform`: in cargo's directory, or under PREFIX=... if given
 	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
+
+python: python-installed ## the Python package: a wheel in target/wheels, to be installed with pip
+	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin build --release --locked
 
 # The parts of the above.
 
@@ -160,6 +165,28 @@ python-reader:
 	python3 tests/reader/run.py
 	cargo build --quiet --locked -p isoform-cli $(FEATURES)
 	python3 tests/reader/against.py $(BUILT)/debug/isoform $(SEED)
+
+# What is checked of the Python package is checked with tools of its own, in an environment of its own.
+VENV = $(BUILT)/python
+PYTHON := $(shell for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9; do \
+  $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && echo $$python && break; done)
+python-installed: rust
+	@if [ -z "$(PYTHON)" ]; then echo 'The Python package needs Python 3.9 or later, with venv.' >&2; exit 1; fi
+	@$(VENV)/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@cmp -s python/requirements-dev.txt $(VENV)/installed || \
+	  { $(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-dev.txt && \
+	    cp python/requirements-dev.txt $(VENV)/installed; }
+
+python-tests:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo '*** SKIPPED: the Python package. It needs Python 3.9 or later, with venv ***'; \
+	else \
+	  $(MAKE) --no-print-directory python-installed && cd python && \
+	  CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --locked --quiet && \
+	  "$(abspath $(VENV))/bin/python" -m pytest --quiet && \
+	  echo 'mypy:' && "$(abspath $(VENV))/bin/mypy" && \
+	  echo 'pyright:' && "$(abspath $(VENV))/bin/pyright" --pythonpath "$(abspath $(VENV))/bin/python"; \
+	fi
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.
 fuzz-seeds: rust

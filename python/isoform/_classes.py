@@ -1,0 +1,209 @@
+"""Dataclasses and other annotated classes as formats, laid out as the C compiler of this machine would."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import enum
+import typing
+from typing import Any, Union
+
+import numpy as np
+
+from . import declare as said
+from ._isoform import Format
+from .errors import declaration
+
+_PLAIN = {bool: said.boolean, int: said.i64, float: said.f64, complex: said.c128, str: said.string, bytes: said.string}
+#: What an array can be annotated as. Of others, NumPy arrays have their own.
+_LISTS = (list, tuple, collections.abc.Sequence)
+_MISSING = dataclasses.MISSING
+
+
+class _Field:
+    """A field of a class: its type, and the way from what comes to what the class has."""
+
+    def __init__(self, name: str, annotation: Any, default: Any, known: dict[Any, Declaration], path: str) -> None:
+        self.name = name
+        self.default = default
+        self.path = path
+        self.known = known
+        self.notes = list(getattr(annotation, "__metadata__", ()))
+        self.python = annotation.__origin__ if self.notes else annotation
+        self.length: str | None = None
+        self.nested: Declaration | None = None
+        self.enum: type[enum.Enum] | None = None
+        self.words = self._words()
+
+    def note(self, kind: type[Any]) -> list[Any]:
+        return [note for note in self.notes if isinstance(note, kind)]
+
+    def _words(self) -> str:
+        python, pointer = _without_none(self.python)
+        types = self.note(said.Type)
+        element, is_array = _element_of(python, self.path)
+        explicit: said.Type | None = types[0] if types else None
+        words = explicit.words if explicit else self._element(element)
+        if explicit and self._is_class(element):
+            raise declaration(self.path, "a class, or a type", f"{explicit.words} for {element.__name__}")
+        shape: tuple[Any, ...] = explicit.shape if explicit else ()
+        if is_array and not shape:
+            names = [note.name for note in self.note(said.Length)]
+            self.length = names[0] if names else f"{self.name}_len"
+            return f'{words}["{self.length}"]'
+        if shape:
+            return words + "".join(f"[{length}]" for length in shape)
+        return f"{words}*" if pointer and words != "string" else words
+
+    def _element(self, python: Any) -> str:
+        """The type of a Python type."""
+        if python in _PLAIN:
+            return _PLAIN[python].words
+        if isinstance(python, type) and issubclass(python, np.generic):
+            dtype = np.dtype(python)
+            letters = {"i": "i", "u": "u", "f": "f", "b": "bool", "c": "complex f"}
+            if dtype.kind in letters:
+                bits = "" if dtype.kind == "b" else str(8 * dtype.itemsize // (2 if dtype.kind == "c" else 1))
+                return letters[dtype.kind] + bits
+        if isinstance(python, type) and issubclass(python, enum.Enum):
+            return self._enumeration(python)
+        if self._is_class(python):
+            self.nested = _declared(python, None, self.known)
+            return f'"{self.nested.name}"'
+        expected = "int, float, bool, complex, str, bytes, an Enum, a class, a list or array of such, or Annotated with a type"
+        raise declaration(self.path, expected, getattr(python, "__name__", str(python)))
+
+    @staticmethod
+    def _is_class(python: Any) -> bool:
+        return isinstance(python, type) and python.__module__ != "builtins" and bool(
+            getattr(python, "__annotations__", None)
+        )
+
+    def _enumeration(self, python: type[enum.Enum]) -> str:
+        self.enum = python
+        values = {name: member.value for name, member in python.__members__.items() if member.name == name}
+        wrong = [name for name, value in values.items() if not isinstance(value, int)]
+        if wrong:
+            raise declaration(self.path, "members that are integers", f"{wrong[0]} = {values[wrong[0]]!r}")
+        return "enumeration{" + ",".join(f"{name}={int(value)}" for name, value in values.items()) + "}"
+
+    def rules(self, structure: str) -> list[tuple[str, str, str, Any]]:
+        rules: list[tuple[str, str, str, Any]] = []
+        rules += [(structure, self.name, "alias", note.name) for note in self.note(said.Alias)]
+        rules += [(structure, self.name, "required", True) for _ in self.note(said.Required)]
+        if self.default is not _MISSING and self.default is not None and self.length is None and self.nested is None:
+            rules.append((structure, self.name, "default", self.default))
+        return rules
+
+    def load(self, value: Any) -> Any:
+        """What the class has for what came."""
+        if value is None:
+            return None
+        if self.nested is not None or self.enum is not None:
+            return self._each(value)
+        python, _ = _without_none(self.python)
+        if isinstance(value, np.ndarray):
+            if python is np.ndarray or typing.get_origin(python) is np.ndarray:
+                return value
+            values = value.tolist()
+            return tuple(values) if (typing.get_origin(python) or python) is tuple else values
+        if isinstance(value, str) and python is bytes:
+            return value.encode("utf-8", "surrogateescape")
+        return value
+
+    def _each(self, value: Any) -> Any:
+        if isinstance(value, (list, np.ndarray)):
+            return [self._each(item) for item in value]
+        if self.enum is not None:
+            return self.enum[value]
+        return self.nested.load(value) if self.nested is not None and value is not None else None
+
+
+class Declaration:
+    """A class, its fields, and those of the classes that it nests."""
+
+    def __init__(self, cls: type[Any], name: str | None, known: dict[Any, Declaration]) -> None:
+        self.cls = cls
+        self.name = name or cls.__name__
+        self.known = known
+        hints = typing.get_type_hints(cls, include_extras=True)
+        defaults = _defaults(cls)
+        self.fields = [
+            _Field(field, hint, defaults.get(field, _MISSING), known, f"{self.name}.{field}")
+            for field, hint in hints.items()
+            if typing.get_origin(hint) is not typing.ClassVar
+        ]
+        known[cls] = self
+
+    def table(self) -> tuple[str, list[tuple[str, str, str | None]]]:
+        """Its fields, each length behind its array unless it is a field of the class."""
+        own = {field.name for field in self.fields}
+        rows: list[tuple[str, str, str | None]] = []
+        for field in self.fields:
+            units = [note.name for note in field.note(said.Unit)]
+            rows.append((field.name, field.words, units[0] if units else None))
+            if field.length is not None and field.length not in own:
+                own.add(field.length)
+                rows.append((field.length, "u64", None))
+        return self.name, rows
+
+    def format(self) -> Format:
+        return Format._declared([declaration.table() for declaration in self.known.values()])
+
+    def rules(self) -> list[tuple[str, str, str, Any]]:
+        return [rule for each in self.known.values() for field in each.fields for rule in field.rules(each.name)]
+
+    def load(self, fields: typing.Mapping[str, Any]) -> Any:
+        values = {field.name: field.load(fields[field.name]) for field in self.fields}
+        if dataclasses.is_dataclass(self.cls) or hasattr(self.cls, "_fields"):
+            return self.cls(**values)
+        record = object.__new__(self.cls)
+        for name, value in values.items():
+            setattr(record, name, value)
+        return record
+
+
+def declare(cls: type[Any], name: str | None) -> Declaration:
+    """What a class says of its records."""
+    return _declared(cls, name, {})
+
+
+def _declared(cls: type[Any], name: str | None, known: dict[Any, Declaration]) -> Declaration:
+    if cls in known:
+        return known[cls]
+    if not getattr(cls, "__annotations__", None):
+        raise declaration(cls.__name__, "a class with annotated fields", "none")
+    return Declaration(cls, name, known)
+
+
+def _defaults(cls: type[Any]) -> dict[str, Any]:
+    if dataclasses.is_dataclass(cls):
+        return {field.name: field.default for field in dataclasses.fields(cls)}
+    named = getattr(cls, "_field_defaults", None)
+    return dict(named) if named is not None else {name: value for name, value in vars(cls).items() if name[0] != "_"}
+
+
+def _without_none(python: Any) -> tuple[Any, bool]:
+    """`T` of `T | None`, and whether it was that."""
+    if typing.get_origin(python) is Union or type(python).__name__ == "UnionType":
+        others = [each for each in typing.get_args(python) if each is not type(None)]
+        if len(others) == 1 and len(others) < len(typing.get_args(python)):
+            return others[0], True
+    return python, False
+
+
+def _element_of(python: Any, path: str) -> tuple[Any, bool]:
+    """The element of a list or an array, and whether it is one."""
+    origin = typing.get_origin(python)
+    if origin is np.ndarray or python is np.ndarray:
+        args = typing.get_args(python)
+        scalar = typing.get_args(args[1]) if len(args) > 1 else ()
+        return (scalar[0] if scalar else float), True
+    if origin in _LISTS:
+        args = tuple(arg for arg in typing.get_args(python) if arg is not Ellipsis)
+        if len(args) != 1:
+            raise declaration(path, "a list of one type", str(python))
+        return args[0], True
+    if python in _LISTS:
+        return float, True
+    return python, False

@@ -1,0 +1,162 @@
+"""What a program has for a record - a dtype, a class, a ctypes structure, a format - as what encoders and decoders need:
+a format, rules, and the ways to memory and back, or to fields and back."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _classes, _ctypes, _dtypes
+from ._isoform import Format
+from .errors import Error, wrong_type
+from .view import View
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Arrays:
+    """Records of a structured dtype, which are their memory."""
+
+    is_memory = True
+    rules: list[tuple[str, str, str, Any]] = []
+
+    def __init__(self, dtype: np.dtype[Any], format: Format) -> None:
+        self.dtype = dtype
+        self.format = format
+
+    def memory(self, records: Any) -> Bytes:
+        """The bytes of an array of records, or of one record."""
+        if isinstance(records, (tuple, list)):
+            array = np.array(records, self.dtype)
+        else:
+            array = np.asarray(records)
+        if array.dtype != self.dtype:
+            raise wrong_type(self.format.name, f"records of {self.dtype}", f"{array.dtype}")
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+    def one_of(self, memory: Bytes) -> Any:
+        return memory.view(self.dtype)[0]
+
+    def many_of(self, memory: Bytes) -> np.ndarray[Any, np.dtype[Any]]:
+        return memory.view(self.dtype)
+
+
+class Structures:
+    """Structures of ctypes without pointers, which are their memory."""
+
+    is_memory = True
+    rules: list[tuple[str, str, str, Any]] = []
+
+    def __init__(self, cls: type[ctypes.Structure], format: Format) -> None:
+        self.cls = cls
+        self.format = format
+
+    def memory(self, records: Any) -> Bytes:
+        if isinstance(records, self.cls):
+            return _bytes(records)
+        if isinstance(records, ctypes.Array) and records._type_ is self.cls:
+            return _bytes(records)
+        if isinstance(records, (list, tuple)):
+            return self.memory((self.cls * len(records))(*records))
+        raise wrong_type(self.format.name, f"{self.cls.__name__}, or an array of it", type(records).__name__)
+
+    def one_of(self, memory: Any) -> ctypes.Structure:
+        return self.cls.from_buffer(memory)
+
+    def many_of(self, memory: Any) -> ctypes.Array[Any]:
+        return (self.cls * (len(memory) // ctypes.sizeof(self.cls))).from_buffer(memory)
+
+
+class Fields:
+    """Records of any format, as what has their fields: encoded from dicts and objects, decoded to views."""
+
+    is_memory = False
+    rules: list[tuple[str, str, str, Any]] = []
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+
+    def one(self, record: Any) -> Any:
+        return dict(record) if isinstance(record, View) else record
+
+    def each(self, records: Any) -> list[Any]:
+        return [self.one(record) for record in records] if isinstance(records, (list, tuple)) else [self.one(records)]
+
+    def load(self, fields: dict[str, Any]) -> Any:
+        return View(self.format.name, fields)
+
+
+class Objects(Fields):
+    """Records of a dataclass or another annotated class."""
+
+    def __init__(self, cls: type[Any], name: str | None) -> None:
+        self.declaration = _classes.declare(cls, name)
+        super().__init__(self.declaration.format())
+        self.cls = cls
+        self.rules = self.declaration.rules()
+
+    def one(self, record: Any) -> Any:
+        if isinstance(record, (self.cls, dict)):
+            return record
+        raise wrong_type(self.format.name, self.cls.__name__, type(record).__name__)
+
+    def each(self, records: Any) -> list[Any]:
+        if isinstance(records, (self.cls, dict)):
+            return [self.one(records)]
+        try:
+            return [self.one(record) for record in records]
+        except TypeError:
+            raise wrong_type(self.format.name, f"{self.cls.__name__}, or several", type(records).__name__) from None
+
+    def load(self, fields: dict[str, Any]) -> Any:
+        return self.declaration.load(fields)
+
+
+class Pointers(Fields):
+    """Structures of ctypes with pointers, which are read and not made: ctypes has nobody who owns what they point at."""
+
+    def __init__(self, cls: type[ctypes.Structure], declaration: _ctypes.Declaration) -> None:
+        super().__init__(declaration.format())
+        self.cls = cls
+        self.declaration = declaration
+
+    def one(self, record: Any) -> Any:
+        if not isinstance(record, self.cls):
+            raise wrong_type(self.format.name, self.cls.__name__, type(record).__name__)
+        return self.declaration.fields(record)
+
+
+def _bytes(memory: Any) -> Bytes:
+    found: Bytes = np.frombuffer(memory, np.uint8)
+    return found
+
+
+def kind_of(record: Any, name: str | None = None) -> Any:
+    """What encoders and decoders need to know of a type of records."""
+    return _kind_of(record, name)
+
+
+@lru_cache(maxsize=256)
+def _kind_of(record: Any, name: str | None) -> Any:
+    if isinstance(record, Format):
+        return _of_format(record)
+    if isinstance(record, type) and issubclass(record, ctypes.Structure):
+        declaration = _ctypes.declare(record, name)
+        format = declaration.format()
+        return Pointers(record, declaration) if format.has_pointers else Structures(record, format)
+    if isinstance(record, type) and not issubclass(record, np.generic):
+        return Objects(record, name)
+    dtype = np.dtype(record)
+    return Arrays(dtype, _dtypes.format_of(dtype, name or "record"))
+
+
+def _of_format(format: Format) -> Any:
+    """A format that NumPy can hold has arrays; any other has fields."""
+    try:
+        return Arrays(_dtypes.dtype_of(format), format)
+    except Error:
+        return Fields(format)

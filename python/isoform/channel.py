@@ -1,0 +1,82 @@
+"""Ways to a channel's events: by batches, records alone, or as an asynchronous iterator; and the node that a process has if it
+does not make one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from ._isoform import Channel, Node, Sink
+from .errors import Code, Error
+from .event import Event, Record, Records
+
+_lock = threading.Lock()
+_shared: Node | None = None
+
+
+def node() -> Node:
+    """The node of this process that is made when it is first needed; it listens on this machine, at a port that the system
+    chooses."""
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = Node()
+        return _shared
+
+
+def open(id: str, timeout: float = 5.0) -> Channel:
+    """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``."""
+    return node().open(id, timeout)
+
+
+def create(name: str, record: Any = None) -> Channel:
+    """Makes a channel for records of this type, or of any."""
+    return node().create(name, record)
+
+
+def batches(sink: Sink, most: int) -> Iterator[Event]:
+    """The events of a sink, as many at a time as have come, until the channel is closed."""
+    while True:
+        try:
+            event = sink.recv_many(most)
+        except Error as error:
+            if error.code == Code.Closed:
+                return
+            raise
+        if event is not None:
+            yield event
+
+
+def records(sink: Sink) -> Iterator[Any]:
+    """The records of a sink, without anything else."""
+    for event in sink:
+        if isinstance(event, Record):
+            yield event.record
+
+
+async def events(sink: Sink) -> AsyncIterator[Event]:
+    """The events of a sink, for a task: others go on while none comes."""
+    loop = asyncio.get_running_loop()
+    descriptor = sink.fileno()
+    came = asyncio.Event()
+    loop.add_reader(descriptor, came.set)
+    try:
+        while True:
+            try:
+                event = sink.recv(0)
+            except Error as error:
+                if error.code == Code.Closed:
+                    return
+                raise
+            if event is not None:
+                yield event
+                continue
+            came.clear()
+            await came.wait()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+__all__ = ["Records", "batches", "create", "events", "node", "open", "records"]

@@ -1,0 +1,128 @@
+"""Failures: an exception for each class of the one error table (``spec/errors.md``), with the code as it is in every language.
+
+What went wrong is in :attr:`Error.code`, where in :attr:`Error.path`, what was expected there and what came in
+:attr:`Error.expected` and :attr:`Error.actual`; each of the last three may be empty.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """What went wrong. The numbers are the same in every language."""
+
+    NotAMessage = 100
+    Version = 101
+    Flags = 102
+    Cut = 103
+    Description = 110
+    NotCanonical = 111
+    Declaration = 112
+    TokenMismatch = 113
+    BodyLength = 120
+    Slot = 121
+    NullArray = 122
+    ArrayLength = 123
+    Boolean = 124
+    Symbol = 125
+    Unterminated = 126
+    Utf8 = 127
+    Text = 130
+    Frame = 140
+    Handshake = 141
+    MessageSize = 200
+    DescriptionSize = 201
+    Depth = 202
+    Fields = 203
+    Size = 204
+    Peers = 205
+    Required = 300
+    NoConversion = 301
+    Unit = 302
+    Shape = 303
+    Overflow = 310
+    Underflow = 311
+    Inexact = 312
+    UnknownSymbol = 313
+    TooLong = 314
+    Lengths = 315
+    Null = 316
+    UnknownFormat = 400
+    Io = 401
+    Deadline = 402
+    Unreachable = 403
+    NoSuchChannel = 404
+    Closed = 405
+    WrongNode = 406
+    Duplicate = 407
+    NoSuchField = 500
+    WrongType = 501
+    BadRecord = 502
+    Source = 503
+    Address = 504
+    Insecure = 505
+    Internal = 900
+
+
+class Error(Exception):
+    """A failure of Isoform."""
+
+    def __init__(self, text: str, code: int, path: str = "", expected: str = "", actual: str = "") -> None:
+        super().__init__(text)
+        self.code = Code(code)
+        self.path = path
+        self.expected = expected
+        self.actual = actual
+
+    def __reduce__(self) -> tuple[type[Error], tuple[str, int, str, str, str]]:
+        return type(self), (str(self), int(self.code), self.path, self.expected, self.actual)
+
+    def _within(self, outer: str) -> Error:
+        """The same failure, seen from the record or array that holds the field at fault."""
+        dot = "." if self.path and not self.path.startswith("[") else ""
+        path = f"{outer}{dot}{self.path}"
+        text = str(self)
+        if self.path and f" at {self.path}" in text:
+            text = text.replace(f" at {self.path}", f" at {path}", 1)
+        else:
+            head, colon, rest = text.partition(": ")
+            text = f"{head} at {path}{colon}{rest}"
+        return type(self)(text, self.code, path, self.expected, self.actual)
+
+
+class BadInput(Error):
+    """What came does not follow the specification: drop it, or look at who sent it."""
+
+
+class LimitReached(Error):
+    """A limit of this receiver was reached: raise it, if the sender is trusted."""
+
+
+class Mismatch(Error):
+    """Both sides are well-formed and do not fit each other: change one of them, or the rules of conversion."""
+
+
+class Unavailable(Error):
+    """Something that is needed is not here (yet): a format, more of a stream, a file, a channel."""
+
+
+class Usage(Error):
+    """The caller asked for what does not exist, such as a field of another name, or gave what it must not."""
+
+
+class Internal(Error):
+    """A defect of Isoform: please report it."""
+
+
+def declaration(path: str, expected: str, actual: str) -> BadInput:
+    """The failure to make a format of something."""
+    return BadInput(
+        f"invalid declaration at {path}: expected {expected}, came {actual}", Code.Declaration, path, expected, actual
+    )
+
+
+def wrong_type(path: str, expected: str, actual: str) -> Usage:
+    """The failure to be given, or asked for, the right kind of thing."""
+    at = f" at {path}" if path else ""
+    return Usage(f"wrong type{at}: expected {expected}, came {actual}", Code.WrongType, path, expected, actual)

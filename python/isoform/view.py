@@ -1,0 +1,76 @@
+"""Records that are read by name, without a type of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .errors import Code, Usage
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+
+
+class View(Mapping[str, Any]):
+    """The fields of a record that came, by name: ``view["depth"]``, ``view.depth``, ``view["grid[3].rho"]``.
+
+    Arrays of numbers are NumPy arrays in the sender's own byte order, which nobody can write to, and refer to the message
+    instead of copying it; they keep it alive. Nested records are views, text is `str`, enumerations are their symbols,
+    and what a null pointer stands for is `None`. Numbers that have more digits than a `float` are `Decimal`.
+    """
+
+    __slots__ = ("_name", "_fields")
+
+    def __init__(self, name: str, fields: dict[str, Any]) -> None:
+        self._name = name
+        self._fields = fields
+
+    def __getitem__(self, path: str) -> Any:
+        fields = self._fields
+        if path in fields:
+            return fields[path]
+        return self._find(path)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"{self._name} has no field {name!r}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
+        return f"{self._name}({fields})"
+
+    def _find(self, path: str) -> Any:
+        item: Any = self
+        end = 0
+        for step in _STEP.finditer(path):
+            if step.start() != end:
+                break
+            name, index = step.groups()
+            try:
+                item = item._fields[name] if name is not None else item[int(index)]
+            except (AttributeError, KeyError, IndexError, TypeError):
+                raise _no_such_field(path[:end], item, step.group()) from None
+            end = step.end()
+        if end != len(path) or not path:
+            raise _no_such_field(path[:end], item, path[end:])
+        return item
+
+
+def _no_such_field(before: str, item: Any, came: str) -> Usage:
+    if isinstance(item, View):
+        expected = "one of " + ", ".join(item)
+    elif item is None or isinstance(item, (bool, int, float, str)):
+        expected = "nothing behind it"
+    else:
+        expected = f"an index below {len(item)}"
+    at = f" at {before}" if before else ""
+    text = f"no such field{at}: expected {expected}, came {came!r}"
+    return Usage(text, Code.NoSuchField, before, expected, came)

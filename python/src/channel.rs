@@ -1,0 +1,99 @@
+//! A channel that this process is a member of.
+
+use crate::error::raise;
+use crate::event::{Members, members};
+use crate::format::PyFormat;
+use crate::sink::PySink;
+use crate::source::PySource;
+use crate::wait::patience;
+use isoform_channel::Channel;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An event path that is nowhere in particular. See `isoform.Channel`.
+#[pyclass(name = "Channel", module = "isoform", frozen)]
+pub(crate) struct PyChannel(Channel);
+
+impl PyChannel {
+    pub(crate) fn new(channel: Channel) -> PyChannel {
+        PyChannel(channel)
+    }
+
+    /// A channel, or the one of this id, opened by the node that all share who need not know of it.
+    pub(crate) fn of<'py>(channel: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyChannel>> {
+        if let Ok(channel) = channel.cast::<PyChannel>() {
+            return Ok(channel.clone());
+        }
+        let opened = channel.py().import("isoform.channel")?.call_method1("open", (channel,))?;
+        Ok(opened.cast_into::<PyChannel>()?)
+    }
+
+    pub(crate) fn inner(&self) -> &Channel {
+        &self.0
+    }
+}
+
+#[pymethods]
+impl PyChannel {
+    /// The id by which others open it.
+    #[getter]
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    #[getter]
+    fn ids(&self) -> Vec<String> {
+        self.0.ids().map(|id| id.to_string()).collect()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Its type; `None` if it takes any records.
+    #[getter]
+    fn format(&self) -> Option<PyFormat> {
+        self.0.format().map(PyFormat)
+    }
+
+    /// The nodes that have it open, this one first.
+    #[getter]
+    fn members(&self) -> Vec<String> {
+        self.0.members().iter().map(ToString::to_string).collect()
+    }
+
+    /// A source of records of this type, or of messages.
+    #[pyo3(signature = (record=None, *, name=None))]
+    fn source(slf: &Bound<'_, Self>, record: Option<&Bound<'_, PyAny>>, name: Option<&str>) -> PyResult<PySource> {
+        PySource::new(slf.py(), slf.as_any(), record, name)
+    }
+
+    /// A sink for records of this type, or for views of any.
+    #[pyo3(signature = (record=None, **options))]
+    fn sink<'py>(
+        slf: &Bound<'py, Self>,
+        record: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().get_type::<PySink>().call((slf, record), options)
+    }
+
+    /// What its members tell of their sources and sinks, and the account of every source.
+    #[pyo3(signature = (timeout=1.0))]
+    fn info(&self, py: Python<'_>, timeout: f64) -> PyResult<Members> {
+        let patience = patience(timeout)?;
+        let info = py.detach(|| self.0.info(patience)).map_err(raise)?;
+        members(py, &info)
+    }
+
+    /// Leaves the channel: its sources and sinks here end.
+    fn close(&self, py: Python<'_>) {
+        let channel = self.0.clone();
+        py.detach(|| channel.close());
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Channel({})", self.0.id())
+    }
+}

@@ -1,0 +1,125 @@
+//! From records to messages: of arrays and ctypes structures as they lie in memory, of other objects by their fields.
+
+use crate::error::{raise, wrong_type};
+use crate::format::PyFormat;
+use crate::memory;
+use crate::message::{PyBatch, PyMessage};
+use crate::value;
+use isoform::{Batch, Format};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+/// Makes messages of records. See `isoform.Encoder`.
+#[pyclass(name = "Encoder", module = "isoform")]
+pub(crate) struct PyEncoder {
+    format: Format,
+    /// What `isoform._records` knows of the type of records.
+    kind: Py<PyAny>,
+    /// For records that are their memory.
+    memory: Option<memory::Encoder>,
+}
+
+/// What an array, a list or a record is made to, part by part.
+pub(crate) enum Part<'a> {
+    Body(&'a Format, &'a [u8]),
+    Batch(Batch<'a>),
+}
+
+impl PyEncoder {
+    pub(crate) fn wire(&self) -> &Format {
+        &self.format
+    }
+
+    /// Whether its records are their memory.
+    pub(crate) fn is_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// The bodies of an object, or of each of a list.
+    pub(crate) fn bodies<'py>(
+        &self,
+        py: Python<'py>,
+        records: &Bound<'py, PyAny>,
+    ) -> PyResult<impl Iterator<Item = PyResult<Vec<u8>>>> {
+        let each = self.kind.bind(py).call_method1("each", (records,))?.try_iter()?;
+        Ok(each.map(|record| value::body(&self.format, &record?)))
+    }
+
+    /// The bytes of records that are their memory.
+    pub(crate) fn bytes<'py>(
+        &self,
+        py: Python<'py>,
+        records: &Bound<'py, PyAny>,
+    ) -> PyResult<PyReadonlyArray1<'py, u8>> {
+        let bytes = self.kind.bind(py).call_method1("memory", (records,))?;
+        let bytes = bytes.cast_into::<PyArray1<u8>>().map_err(PyErr::from)?;
+        bytes.try_readonly().map_err(|error| pyo3::exceptions::PyBufferError::new_err(error.to_string()))
+    }
+
+    /// Gives all messages of a record, an array or a list to `act`.
+    pub(crate) fn each(
+        &mut self,
+        records: &Bound<'_, PyAny>,
+        mut act: impl FnMut(Part<'_>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let py = records.py();
+        if self.memory.is_none() {
+            for body in self.bodies(py, records)? {
+                act(Part::Body(&self.format, &body?))?;
+            }
+            return Ok(());
+        }
+        let bytes = self.bytes(py, records)?;
+        let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { return Ok(()) };
+        match py.detach(|| encoder.many(bytes)).map_err(raise)? {
+            Some(batch) => act(Part::Batch(batch)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyEncoder {
+    #[new]
+    #[pyo3(signature = (record, name=None))]
+    pub(crate) fn new(py: Python<'_>, record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyEncoder> {
+        let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
+        let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
+        let memory = match kind.getattr("is_memory")?.is_truthy()? {
+            true => Some(memory::Encoder::new(&format).map_err(raise)?),
+            false => None,
+        };
+        Ok(PyEncoder { format, kind: kind.unbind(), memory })
+    }
+
+    #[getter]
+    fn format(&self) -> PyFormat {
+        PyFormat(self.format.clone())
+    }
+
+    /// The message of a record.
+    fn encode(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        if self.memory.is_none() {
+            let body = value::body(&self.format, &self.kind.bind(py).call_method1("one", (record,))?)?;
+            return Ok(PyMessage::of_body(py, &self.format, &body));
+        }
+        let bytes = self.bytes(py, record)?;
+        let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { unreachable!("asked before") };
+        PyMessage::outgoing(py, &encoder.one(bytes).map_err(raise)?)
+    }
+
+    /// The messages of all records of an array; `None` if it has none.
+    fn encode_many(&mut self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
+        if self.memory.is_none() {
+            return Err(raise(wrong_type("a type of records that lie in arrays", self.kind.bind(py))));
+        }
+        let bytes = self.bytes(py, records)?;
+        let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { unreachable!("asked before") };
+        let batch = py.detach(|| encoder.many(bytes)).map_err(raise)?;
+        batch.map(|batch| PyBatch::of(py, &batch)).transpose()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Encoder({:?})", self.format)
+    }
+}

@@ -1,0 +1,89 @@
+//! What sinks are told, and accounts, as the classes that `isoform.event` has for them.
+
+use crate::error::exception;
+use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, Stamp};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// What the members of a channel have told.
+pub(crate) type Members = Vec<Py<PyAny>>;
+
+/// A class of `isoform.event`.
+macro_rules! class {
+    ($py:expr, $name:literal) => {{
+        static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        CLASS.import($py, "isoform.event", $name)?
+    }};
+}
+
+/// An event with its record.
+pub(crate) fn record<'py>(py: Python<'py>, stamp: Stamp, record: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "Record").call1((record, stamp.source.0, stamp.sequence, stamp.nanoseconds))
+}
+
+/// What is no record. `None` if it is one.
+pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(Some(match event {
+        Event::Record { .. } => return Ok(None),
+        Event::Gap(source, Gap { first, count, cause }) => {
+            class!(py, "Gap").call1((source.0, *first, *count, cause_name(*cause)))?
+        }
+        Event::Joined(source, node) => class!(py, "Joined").call1((source.0, node.to_string()))?,
+        Event::Left(source) => class!(py, "Left").call1((source.0,))?,
+        Event::Refused(source, error) => class!(py, "Refused").call1((source.0, exception(py, error)?))?,
+    }))
+}
+
+/// Many records, and their stamps, eight bytes a number: source, sequence, time.
+pub(crate) fn records<'py>(
+    py: Python<'py>,
+    stamps: &[Stamp],
+    records: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = stamps.iter().flat_map(|stamp| [u64::from(stamp.source.0), stamp.sequence, stamp.nanoseconds]);
+    let numbers = numpy::PyArray1::from_vec(py, numbers.collect::<Vec<_>>());
+    class!(py, "Records").call_method1("_of", (records, numbers))
+}
+
+/// The account of a source with each of its sinks.
+pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py<PyAny>>> {
+    let ledger = |sink: &SinkLedger| {
+        let account = &sink.ledger;
+        let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (cause_name(cause), account.lost_for(cause))).into();
+        let counts = (account.submitted, account.acknowledged, account.in_flight, lost);
+        let who = (sink.node.to_string(), sink.sink, sink.policy.to_string(), sink.present);
+        class!(py, "Ledger").call_method1("_of", (who, counts)).map(Bound::unbind)
+    };
+    ledgers.iter().map(ledger).collect()
+}
+
+/// The members of a channel.
+pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
+    let mut members = Members::new();
+    for member in &info.members {
+        let (mut sources, mut sinks) = (Vec::new(), Vec::new());
+        if let Some(report) = &member.report {
+            for source in &report.sources {
+                let format = source.format.as_ref().map(|(name, _)| name.clone());
+                sources.push((source.source, source.submitted, format, ledgers(py, &source.sinks)?));
+            }
+            for sink in &report.sinks {
+                let format = sink.format.as_ref().map(|(name, _)| name.clone());
+                sinks.push((sink.sink, format, sink.policy.to_string(), sink.received, sink.taken, sink.lost));
+            }
+        }
+        let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());
+        members.push(class!(py, "Member").call_method1("_of", (who, sources, sinks))?.unbind());
+    }
+    Ok(members)
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Overrun => "overrun",
+        Cause::Cut => "cut",
+        Cause::TooLarge => "too large",
+        Cause::Ended => "ended",
+        Cause::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,291 @@
+//! Formats: made of tables that `isoform._records` draws up of dtypes, classes and ctypes structures; and what there is to
+//! know of one.
+
+use crate::error::raise;
+use isoform::format::{FieldList, Length, Shape, Type};
+use isoform::{ByteOrder, Code, Element, Error, Field, Format, Layout, Machine, Structure};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a record looks like in memory, and its name on the wire. See `isoform.Format`.
+#[pyclass(name = "Format", module = "isoform", frozen, eq, hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct PyFormat(pub(crate) Format);
+
+/// A field of a structure: a view into its format.
+#[pyclass(name = "Field", module = "isoform", frozen)]
+pub(crate) struct PyField {
+    structure: Arc<Structure>,
+    index: usize,
+}
+
+/// The named fields of a record, or of one nested in it.
+#[pyclass(name = "Structure", module = "isoform", frozen)]
+pub(crate) struct PyStructure(pub(crate) Arc<Structure>);
+
+/// A structure whose fields have places: name, size, alignment, and of each field its name, type, size, offset and unit.
+type Placed = (String, usize, usize, Vec<(String, String, usize, usize, Option<String>)>);
+/// A structure without places: name, and of each field its name, type and unit.
+type Declared = (String, Vec<(String, String, Option<String>)>);
+
+#[pymethods]
+impl PyFormat {
+    /// The format of a dtype, a dataclass or another annotated class, a ctypes structure, or what has a format already.
+    #[staticmethod]
+    #[pyo3(signature = (record, name=None))]
+    fn of(py: Python<'_>, record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyFormat> {
+        let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
+        Ok(kind.getattr("format")?.cast::<PyFormat>()?.get().clone())
+    }
+
+    /// The format of these description bytes.
+    #[staticmethod]
+    fn parse(description: &[u8]) -> PyResult<PyFormat> {
+        Format::parse(description).map(PyFormat).map_err(raise)
+    }
+
+    /// The format of a shape, such as `record Sample\n step int`, as a machine lays it out: this one, unless `layout` names
+    /// another, such as `s390x`.
+    #[staticmethod]
+    #[pyo3(signature = (shape, layout=None))]
+    fn of_shape(shape: &str, layout: Option<&str>) -> PyResult<PyFormat> {
+        Shape::parse(shape).and_then(|shape| shape.on(&named(layout)?)).map(PyFormat).map_err(raise)
+    }
+
+    #[staticmethod]
+    fn _placed(structures: Vec<Placed>, big: bool, pointer: u8) -> PyResult<PyFormat> {
+        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        placed(structures, Machine { order, pointer }).map(PyFormat).map_err(raise)
+    }
+
+    #[staticmethod]
+    fn _declared(structures: Vec<Declared>) -> PyResult<PyFormat> {
+        declared(structures).map(PyFormat).map_err(raise)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    #[getter]
+    fn token(&self) -> String {
+        self.0.token().to_string()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    #[getter]
+    fn alignment(&self) -> usize {
+        self.0.structure().align()
+    }
+
+    #[getter]
+    fn byte_order(&self) -> &'static str {
+        match self.0.machine().order {
+            ByteOrder::Little => "little",
+            ByteOrder::Big => "big",
+        }
+    }
+
+    #[getter]
+    fn pointer(&self) -> u8 {
+        self.0.machine().pointer
+    }
+
+    #[getter]
+    fn description<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.description().as_bytes())
+    }
+
+    #[getter]
+    fn has_pointers(&self) -> bool {
+        self.0.structure().has_slots()
+    }
+
+    #[getter]
+    fn structure(&self) -> PyStructure {
+        PyStructure(self.0.structure().clone())
+    }
+
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.structure().fields(py)
+    }
+
+    /// The dtype of its records, in its own byte order.
+    #[getter]
+    fn dtype<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("isoform._dtypes")?.call_method1("dtype_of", (slf,))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Format({} {})", self.0.name(), self.0.token())
+    }
+
+    /// The shape of it, as `of_shape` reads it.
+    fn __str__(&self) -> String {
+        Shape::of(&self.0).to_string()
+    }
+}
+
+#[pymethods]
+impl PyStructure {
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    #[getter]
+    fn alignment(&self) -> usize {
+        self.0.align()
+    }
+
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, (0..self.0.fields().len()).map(|index| PyField { structure: self.0.clone(), index }))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Structure({})", self.0.name())
+    }
+}
+
+impl PyField {
+    fn field(&self) -> &Field {
+        &self.structure.fields()[self.index]
+    }
+}
+
+#[pymethods]
+impl PyField {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.field().name
+    }
+
+    /// One of the words of `vectors/README.md`, or the name of a structure.
+    #[getter]
+    fn kind(&self) -> String {
+        match &self.field().element {
+            Element::Integer { signed: true, .. } => "integer".into(),
+            Element::Integer { signed: false, .. } => "unsigned integer".into(),
+            Element::Float { kind, .. } => kind.word().into(),
+            Element::Complex { kind, .. } => format!("complex {}", kind.word()),
+            Element::Char => "char".into(),
+            Element::Boolean { .. } => "boolean".into(),
+            Element::Enumeration(enumeration) if enumeration.signed() => "enumeration".into(),
+            Element::Enumeration(_) => "unsigned enumeration".into(),
+            Element::String => "string".into(),
+            Element::Structure(structure) => structure.name().into(),
+        }
+    }
+
+    /// The whole type, as it is written in a shape.
+    #[getter]
+    fn r#type(&self) -> String {
+        Type::of(self.field(), &self.structure).to_string()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.field().element_size(self.structure.machine().pointer)
+    }
+
+    #[getter]
+    fn offset(&self) -> usize {
+        self.field().offset
+    }
+
+    /// Each a number, or the name of the field that has it.
+    #[getter]
+    fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let dims = Type::of(self.field(), &self.structure).dims;
+        let each = dims.iter().map(|length| match length {
+            Length::Fixed(count) => count.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from),
+            Length::Field(name) => name.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from),
+        });
+        PyTuple::new(py, each.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[getter]
+    fn indirect(&self) -> bool {
+        self.field().indirect
+    }
+
+    #[getter]
+    fn unit(&self) -> Option<&str> {
+        self.field().unit.as_deref()
+    }
+
+    #[getter]
+    fn symbols<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Element::Enumeration(enumeration) = &self.field().element else { return Ok(None) };
+        let symbols = PyDict::new(py);
+        for symbol in enumeration.symbols() {
+            symbols.set_item(&*symbol.name, symbol.value)?;
+        }
+        Ok(Some(symbols))
+    }
+
+    /// The structure of its elements, if they are records.
+    #[getter]
+    fn structure(&self) -> Option<PyStructure> {
+        match &self.field().element {
+            Element::Structure(structure) => Some(PyStructure(structure.clone())),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Field({}: {} at {})", self.name(), self.r#type(), self.offset())
+    }
+}
+
+fn named(layout: Option<&str>) -> isoform::Result<Layout> {
+    let Some(name) = layout else { return Ok(Layout::NATIVE) };
+    let known = || Layout::ALL.iter().map(|layout| layout.name).collect::<Vec<_>>().join(", ");
+    Layout::named(name)
+        .ok_or_else(|| Error::new(Code::Declaration).expected(format_args!("a layout: {}", known())).came(name))
+}
+
+/// The format of the last of these structures, which may nest those before it.
+fn placed(structures: Vec<Placed>, machine: Machine) -> isoform::Result<Format> {
+    let mut known: HashMap<String, Arc<Structure>> = HashMap::new();
+    let mut last = None;
+    for (name, size, align, fields) in structures {
+        let mut list = known.values().cloned().fold(FieldList::new(name.clone()), FieldList::nested);
+        for (field, words, size, offset, unit) in fields {
+            list = list.field(field, words, size, offset);
+            list = unit.into_iter().fold(list, FieldList::unit);
+        }
+        let structure = list.structure(machine, size, align)?;
+        known.insert(name, structure.clone());
+        last = Some(structure);
+    }
+    Format::new(last.ok_or_else(|| Error::new(Code::Declaration).came("no structures"))?)
+}
+
+/// The same, laid out as the C compiler of this machine would.
+fn declared(structures: Vec<Declared>) -> isoform::Result<Format> {
+    let mut known: Vec<Shape> = Vec::new();
+    for (name, fields) in structures {
+        let mut shape = known.iter().cloned().fold(Shape::new(name), Shape::nested);
+        for (field, words, unit) in fields {
+            shape = shape.field(field, &words);
+            shape = unit.into_iter().fold(shape, Shape::unit);
+        }
+        known.push(shape);
+    }
+    known.pop().ok_or_else(|| Error::new(Code::Declaration).came("no structures"))?.on(&Layout::NATIVE)
+}

@@ -1,0 +1,140 @@
+//! Where streams come from and go to: files, by their paths, and whatever Python has with `read` or `write`.
+//!
+//! They are used while Python goes on, and fetch it where they need it: to call an object, and to ask whether a signal, such
+//! as Ctrl-C, wants them to stop.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::fs::File;
+use std::io::{BufWriter, Error, ErrorKind, Read, Result, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is gathered of small writes to a file.
+const BUFFER: usize = 256 << 10;
+
+/// Something to read.
+pub(crate) struct Input {
+    from: From,
+    fault: Arc<Fault>,
+}
+
+enum From {
+    File(File),
+    Object { read: Py<PyAny> },
+}
+
+/// Something to write to.
+pub(crate) struct Output {
+    to: To,
+    fault: Arc<Fault>,
+}
+
+enum To {
+    File(BufWriter<File>),
+    Object { write: Py<PyAny>, flush: Option<Py<PyAny>> },
+}
+
+/// The exception with which Python has ended the last call: it comes out again as it was.
+#[derive(Default)]
+pub(crate) struct Fault(Mutex<Option<PyErr>>);
+
+impl Fault {
+    fn keep(&self, error: PyErr) -> Error {
+        let text = Error::other(error.to_string());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        text
+    }
+
+    /// The exception of a failure to read or to write.
+    pub(crate) fn raise(&self, error: isoform::Error) -> PyErr {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.unwrap_or_else(|| crate::error::raise(error))
+    }
+}
+
+impl Input {
+    /// A file of this path, or an object with `read`.
+    pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
+        if let Ok(path) = source.extract::<PathBuf>() {
+            return Ok(Input { from: From::File(File::open(path)?), fault: Arc::default() });
+        }
+        // One that returns what is there, where `read` waits for all.
+        let read = match source.getattr_opt("read1")? {
+            Some(read) => read,
+            None => source.getattr("read")?,
+        };
+        Ok(Input { from: From::Object { read: read.unbind() }, fault: Arc::default() })
+    }
+
+    pub(crate) fn fault(&self) -> Arc<Fault> {
+        self.fault.clone()
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let Input { from, fault } = self;
+        match from {
+            From::File(file) => loop {
+                match file.read(buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {
+                        Python::attach(|py| py.check_signals()).map_err(|error| fault.keep(error))?;
+                    }
+                    done => return done,
+                }
+            },
+            From::Object { read } => Python::attach(|py| {
+                let bytes = read.bind(py).call1((buffer.len(),)).map_err(|error| fault.keep(error))?;
+                if bytes.is_none() {
+                    return Err(ErrorKind::WouldBlock.into());
+                }
+                let bytes = bytes.cast::<PyBytes>().map_err(|_| Error::other("`read` returned no bytes"))?.as_bytes();
+                let place = buffer.get_mut(..bytes.len()).ok_or_else(|| Error::other("`read` returned too much"))?;
+                place.copy_from_slice(bytes);
+                Ok(bytes.len())
+            }),
+        }
+    }
+}
+
+impl Output {
+    /// A file of this path, made anew, or an object with `write`.
+    pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
+        if let Ok(path) = target.extract::<PathBuf>() {
+            let file = BufWriter::with_capacity(BUFFER, File::create(path)?);
+            return Ok(Output { to: To::File(file), fault: Arc::default() });
+        }
+        let flush = target.getattr_opt("flush")?.map(Bound::unbind);
+        let to = To::Object { write: target.getattr("write")?.unbind(), flush };
+        Ok(Output { to, fault: Arc::default() })
+    }
+
+    pub(crate) fn fault(&self) -> Arc<Fault> {
+        self.fault.clone()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let Output { to, fault } = self;
+        match to {
+            To::File(file) => file.write(bytes),
+            To::Object { write, .. } => Python::attach(|py| {
+                let written = write.bind(py).call1((PyBytes::new(py, bytes),)).map_err(|error| fault.keep(error))?;
+                // Some say nothing when they have taken all.
+                if written.is_none() { Ok(bytes.len()) } else { written.extract().map_err(|error| fault.keep(error)) }
+            }),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match &mut self.to {
+            To::File(file) => file.flush(),
+            To::Object { flush: None, .. } => Ok(()),
+            To::Object { flush: Some(flush), .. } => {
+                Python::attach(|py| flush.bind(py).call0().map(drop)).map_err(|error| self.fault.keep(error))
+            }
+        }
+    }
+}

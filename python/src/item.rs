@@ -1,0 +1,96 @@
+//! What is in a verified body, as Python objects. Arrays of numbers are NumPy arrays into the body itself, in the sender's
+//! byte order; they keep it alive, and cannot be written to.
+
+use isoform::scalar::{Float, Real};
+use isoform::view::{Array, Item};
+use isoform::{ByteOrder, Element, View};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
+
+/// The fields of a record by name.
+pub(crate) fn fields<'py>(view: View<'_>, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyDict>> {
+    let (fields, order) = (PyDict::new(body.py()), view.structure().machine().order);
+    for (field, item) in view.fields() {
+        fields.set_item(&*field.name, object(item, order, body)?)?;
+    }
+    Ok(fields)
+}
+
+fn object<'py>(item: Item<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
+    let py = body.py();
+    Ok(match item {
+        Item::Null => py.None().into_bound(py),
+        Item::Boolean(truth) => truth.into_pyobject(py)?.to_owned().into_any(),
+        Item::Integer(number) => number.into_pyobject(py)?.into_any(),
+        Item::Unsigned(number) => number.into_pyobject(py)?.into_any(),
+        Item::Float(number) => float(py, number)?,
+        Item::Complex([real, imaginary]) => match (real.value(), imaginary.value()) {
+            (Real::Double(real), Real::Double(imaginary)) => PyComplex::from_doubles(py, real, imaginary).into_any(),
+            _ => (float(py, real)?, float(py, imaginary)?).into_pyobject(py)?.into_any(),
+        },
+        Item::Char(0) => PyString::new(py, "").into_any(),
+        Item::Char(byte) => text(py, &[byte])?,
+        Item::Symbol(symbol) => PyString::intern(py, &symbol.name).into_any(),
+        Item::String(bytes) => text(py, bytes)?,
+        Item::Array(items) => array(items, order, body)?,
+        Item::Record(view) => record(view, body)?,
+    })
+}
+
+/// A number with a fraction: a `float`, unless its digits are too many, then a `Decimal`.
+fn float(py: Python<'_>, number: Float) -> PyResult<Bound<'_, PyAny>> {
+    match number.value() {
+        Real::Double(value) => Ok(value.into_pyobject(py)?.into_any()),
+        Real::Wide(_) => py.import("decimal")?.call_method1("Decimal", (number.to_string(),)),
+    }
+}
+
+/// Text: what of it is not UTF-8 stands as `surrogateescape` has it.
+fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text).into_any()),
+        Err(_) => PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogateescape")),
+    }
+}
+
+fn record<'py>(view: View<'_>, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
+    static VIEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = body.py();
+    VIEW.import(py, "isoform.view", "View")?.call1((view.structure().name(), fields(view, body)?))
+}
+
+fn array<'py>(array: Array<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
+    let py = body.py();
+    if let Some(bytes) = array.text() {
+        return text(py, bytes);
+    }
+    if let Some(dtype) = dtype(array.element_type(), order)
+        && !array.bytes().is_empty()
+    {
+        static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let offset = array.bytes().as_ptr().addr() - body.as_bytes().as_ptr().addr();
+        let shape = pyo3::types::PyTuple::new(py, array.dims())?;
+        return NDARRAY.import(py, "numpy", "ndarray")?.call1((shape, dtype, body, offset));
+    }
+    if let Some(dtype) = dtype(array.element_type(), order) {
+        return py.import("numpy")?.call_method1("empty", (array.len(), dtype));
+    }
+    let items = array.iter().map(|item| object(item, order, body));
+    Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
+}
+
+/// What NumPy calls numbers of this kind, if it knows them.
+fn dtype(element: &Element, order: ByteOrder) -> Option<String> {
+    use isoform::FloatKind::Ieee;
+    let (kind, size) = match element {
+        Element::Integer { signed: true, size: size @ ..=8 } => ('i', *size),
+        Element::Integer { signed: false, size: size @ ..=8 } => ('u', *size),
+        Element::Float { kind: Ieee, size: size @ ..=8 } => ('f', *size),
+        Element::Complex { kind: Ieee, size: size @ 4..=8 } => ('c', 2 * *size),
+        Element::Boolean { size: 1 } => ('b', 1),
+        _ => return None,
+    };
+    let order = if order == ByteOrder::Big { '>' } else { '<' };
+    Some(format!("{order}{kind}{size}"))
+}

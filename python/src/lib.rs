@@ -1,0 +1,52 @@
+//! The core of the Python package `isoform`: `isoform._isoform`.
+//!
+//! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
+//! or a ctypes structure becomes a table of fields - is in `python/isoform`, as is the text of errors; here is what has to
+//! be fast, and what works while Python goes on. `unsafe` is needed in one place, `memory`, where bytes of an array are taken for
+//! records.
+
+#[cfg(unix)]
+mod channel;
+mod decoder;
+mod encoder;
+mod error;
+#[cfg(unix)]
+mod event;
+mod format;
+mod io;
+mod item;
+mod memory;
+mod message;
+#[cfg(unix)]
+mod node;
+mod registry;
+mod rules;
+#[cfg(unix)]
+mod sink;
+#[cfg(unix)]
+mod source;
+mod stream;
+mod value;
+#[cfg(unix)]
+mod wait;
+
+use pyo3::prelude::*;
+
+/// What Python imports as `isoform._isoform`.
+#[pymodule]
+#[pyo3(name = "_isoform")]
+mod module {
+    #[cfg(unix)]
+    #[pymodule_export]
+    use crate::{channel::PyChannel, node::PyNode, sink::PySink, source::PySource};
+    #[pymodule_export]
+    use crate::{
+        decoder::PyDecoder,
+        encoder::PyEncoder,
+        error::codes,
+        format::{PyField, PyFormat, PyStructure},
+        message::{PyBatch, PyMessage},
+        registry::PyRegistry,
+        stream::{PyReader, PyWriter},
+    };
+}

@@ -1,0 +1,159 @@
+//! Records as the bytes that they are in an array: the one step from safe Rust to [`isoform::memory`], which works on
+//! addresses.
+//!
+//! Invariant: (1) the format has no pointers. So every byte of a record is a number's, a character's or a gap's, any bytes
+//! can be taken for a record, and those that are no boolean or symbol are found by the encoder.
+
+#[cfg(unix)]
+use crate::wait::TURN;
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules, memory};
+#[cfg(unix)]
+use isoform_channel::{Event, MemorySink, MemorySource, Stamp};
+#[cfg(unix)]
+use std::time::Duration;
+
+/// Makes messages of bytes.
+pub(crate) struct Encoder(memory::Encoder);
+
+/// Makes bytes of messages.
+pub(crate) struct Decoder(memory::Decoder);
+
+impl Encoder {
+    /// An encoder of records of this format, which has no pointers.
+    pub(crate) fn new(format: &Format) -> Result<Encoder> {
+        refuse_pointers(format)?;
+        memory::Encoder::new(format).map(Encoder)
+    }
+
+    /// The message of one record.
+    pub(crate) fn one<'m>(&'m mut self, record: &'m [u8]) -> Result<Message<'m>> {
+        admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
+        // SAFETY: there are as many initialised bytes as the format's size says, borrowed for as long as the message, and by
+        // (1) nothing in them is an address.
+        unsafe { self.0.encode(record.as_ptr()) }
+    }
+
+    /// The messages of records that lie one after another; `None` if there are none.
+    pub(crate) fn many(&mut self, records: &[u8]) -> Result<Option<Batch<'_>>> {
+        let size = self.0.format().size();
+        admit(records.len().is_multiple_of(size), self.0.format(), records.len())?;
+        // SAFETY: there are so many times as many initialised bytes as the format's size says.
+        unsafe { self.0.encode_many(records.as_ptr(), records.len() / size) }
+    }
+}
+
+impl Decoder {
+    /// A decoder for records of this format, which has no pointers.
+    pub(crate) fn new(format: &Format, rules: Rules, faults: Faults, engine: memory::Engine) -> Result<Decoder> {
+        refuse_pointers(format)?;
+        let decoder = memory::Decoder::new(format, rules)?;
+        Ok(Decoder(decoder.with_faults(faults).with_engine(engine)))
+    }
+
+    pub(crate) fn format(&self) -> &Format {
+        self.0.format()
+    }
+
+    /// Puts the record of a message into bytes that are just as many.
+    pub(crate) fn one(&mut self, message: &Incoming<'_>, record: &mut [u8]) -> Result<()> {
+        admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
+        record.copy_from_slice(self.0.decode(message)?);
+        Ok(())
+    }
+
+    /// Puts the records of a batch one after another into bytes that are just as many.
+    pub(crate) fn many(&mut self, batch: &Batch<'_>, records: &mut [u8]) -> Result<()> {
+        let wanted = self.0.format().size().checked_mul(batch.len());
+        admit(wanted == Some(records.len()), self.0.format(), records.len())?;
+        // SAFETY: there are as many times as many initialised bytes as the format's size says as there are messages.
+        unsafe { self.0.decode_many_into(batch, records.as_mut_ptr()) }
+    }
+}
+
+/// Submits bytes.
+#[cfg(unix)]
+pub(crate) struct Submit(MemorySource);
+
+/// Receives bytes.
+#[cfg(unix)]
+pub(crate) struct Receive {
+    sink: MemorySink,
+    /// Where many records are put before it is known how many there are.
+    room: Vec<u8>,
+}
+
+#[cfg(unix)]
+impl Submit {
+    /// A source whose encoder was made for a format without pointers. It does not wait long for room.
+    pub(crate) fn new(mut source: MemorySource) -> Submit {
+        source.set_patience(Some(TURN));
+        Submit(source)
+    }
+
+    pub(crate) fn inner(&self) -> &MemorySource {
+        &self.0
+    }
+
+    pub(crate) fn into_inner(self) -> MemorySource {
+        self.0
+    }
+
+    /// Submits records that lie one after another, from the one of the number `done` on, which counts those that were. `last` is
+    /// the sequence of the last.
+    pub(crate) fn many(&mut self, records: &[u8], done: &mut usize, last: &mut Option<u64>) -> Result<()> {
+        refuse_pointers(self.0.format())?;
+        let size = self.0.format().size();
+        admit(records.len().is_multiple_of(size), self.0.format(), records.len())?;
+        for record in records.chunks_exact(size).skip(*done) {
+            // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
+            *last = unsafe { self.0.submit(record.as_ptr())? };
+            *done += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl Receive {
+    pub(crate) fn new(sink: MemorySink) -> Receive {
+        Receive { sink, room: Vec::new() }
+    }
+
+    pub(crate) fn inner(&mut self) -> &mut MemorySink {
+        &mut self.sink
+    }
+
+    /// The records that have come, up to `most`, one after another; or the next other thing.
+    pub(crate) fn many(
+        &mut self,
+        most: usize,
+        stamps: &mut Vec<Stamp>,
+        patience: Duration,
+    ) -> Result<Option<Event<Vec<u8>>>> {
+        let size = self.sink.format().size();
+        let room = size.checked_mul(most).ok_or_else(|| Error::new(Code::Size).came(most))?;
+        if self.room.len() < room {
+            self.room.resize(room, 0);
+        }
+        // SAFETY: there are as many initialised bytes as `most` records have.
+        let came = unsafe { self.sink.recv_many(self.room.as_mut_ptr(), most, stamps, Some(patience))? };
+        Ok(came.map(|event| event.map(|count| self.room[..count * size].to_vec())))
+    }
+}
+
+fn refuse_pointers(format: &Format) -> Result<()> {
+    match format.structure().has_slots() {
+        true => Err(Error::new(Code::WrongType).at(format.name()).expected("records without pointers")),
+        false => Ok(()),
+    }
+}
+
+fn admit(fits: bool, format: &Format, came: usize) -> Result<()> {
+    match fits {
+        true => Ok(()),
+        false => {
+            let expected = format_args!("records of {} bytes", format.size()).to_string();
+            Err(Error::new(Code::WrongType).at(format.name()).expected(expected).came(format_args!("{came} bytes")))
+        }
+    }
+}

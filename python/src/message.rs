@@ -1,0 +1,180 @@
+//! Messages and batches of them, in memory that Python owns: what is seen in them keeps it alive.
+
+use crate::error::raise;
+use crate::format::PyFormat;
+use crate::item;
+use crate::registry::PyRegistry;
+use isoform::message::{ALIGNMENT, HEADER};
+use isoform::{Batch, Format, Header, Incoming, Message, Registry, View};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// A record as it was sent. See `isoform.Message`.
+#[pyclass(name = "Message", module = "isoform", frozen)]
+pub(crate) struct PyMessage {
+    pub(crate) format: Format,
+    pub(crate) body: Py<PyBytes>,
+}
+
+/// Messages of one format and length. See `isoform.Batch`.
+#[pyclass(name = "Batch", module = "isoform", frozen)]
+pub(crate) struct PyBatch {
+    format: Format,
+    /// The messages as they are in a stream, the last with its padding.
+    stream: Py<PyBytes>,
+    count: usize,
+    length: usize,
+}
+
+impl PyMessage {
+    pub(crate) fn of_body(py: Python<'_>, format: &Format, body: &[u8]) -> PyMessage {
+        PyMessage { format: format.clone(), body: PyBytes::new(py, body).unbind() }
+    }
+
+    pub(crate) fn incoming(&self, py: Python<'_>) -> (Header, &Format, &[u8]) {
+        let body = self.body.as_bytes(py);
+        (Header::new(self.format.token(), body.len() as u64), &self.format, body)
+    }
+
+    pub(crate) fn outgoing(py: Python<'_>, message: &Message<'_>) -> PyResult<PyMessage> {
+        let body = PyBytes::new_with(py, message.body_len(), |bytes| {
+            let mut at = 0;
+            for piece in message.body() {
+                bytes[at..at + piece.len()].copy_from_slice(piece);
+                at += piece.len();
+            }
+            Ok(())
+        })?;
+        Ok(PyMessage { format: message.format().clone(), body: body.unbind() })
+    }
+}
+
+#[pymethods]
+impl PyMessage {
+    /// The message that these bytes are, whose format the registry knows.
+    #[staticmethod]
+    fn parse(py: Python<'_>, message: &[u8], registry: &mut PyRegistry) -> PyResult<PyMessage> {
+        let message = Incoming::parse(message, &mut registry.0).map_err(raise)?;
+        Ok(PyMessage::of_body(py, message.format(), message.body()))
+    }
+
+    #[getter]
+    fn format(&self) -> PyFormat {
+        PyFormat(self.format.clone())
+    }
+
+    #[getter]
+    fn body(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.body.clone_ref(py)
+    }
+
+    /// Header and body, as they are sent.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let (header, _, body) = self.incoming(py);
+        PyBytes::new_with(py, HEADER + body.len(), |bytes| {
+            bytes[..HEADER].copy_from_slice(&header.to_bytes());
+            bytes[HEADER..].copy_from_slice(body);
+            Ok(())
+        })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        HEADER + self.body.as_bytes(py).len()
+    }
+
+    /// Its fields by name, after the body was checked.
+    fn _fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let body = self.body.bind(py);
+        let bytes = body.as_bytes();
+        let checked = py.detach(|| self.format.verify(bytes)).map_err(raise)?;
+        item::fields(View::new(checked), body)
+    }
+
+    /// Its fields by name, as a mapping.
+    fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("isoform.view")?.getattr("View")?.call1((self.format.name(), self._fields(py)?))
+    }
+
+    /// The record as NumPy sees it: in the body, in the sender's byte order, not to be written to.
+    fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let bytes = this.body.as_bytes(py);
+        py.detach(|| this.format.verify(bytes).map(drop)).map_err(raise)?;
+        let rows = py.import("isoform._dtypes")?.getattr("rows")?;
+        rows.call1((PyFormat(this.format.clone()), &this.body, 1, 0, this.format.size()))?.get_item(0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("Message({} {}, {} bytes)", self.format.name(), self.format.token(), self.body.as_bytes(py).len())
+    }
+}
+
+impl PyBatch {
+    pub(crate) fn of(py: Python<'_>, batch: &Batch<'_>) -> PyResult<PyBatch> {
+        let Some(first) = batch.messages().next() else { unreachable!("there is always one") };
+        let (header, length) = (first.header().to_bytes(), first.body().len());
+        let stride = (HEADER + length).next_multiple_of(ALIGNMENT);
+        let stream = PyBytes::new_with(py, stride * batch.len(), |bytes| {
+            for (place, message) in bytes.chunks_exact_mut(stride).zip(batch.messages()) {
+                place[..HEADER].copy_from_slice(&header);
+                place[HEADER..HEADER + length].copy_from_slice(message.body());
+            }
+            Ok(())
+        })?;
+        Ok(PyBatch { format: batch.format().clone(), stream: stream.unbind(), count: batch.len(), length })
+    }
+
+    /// Has something done with the messages.
+    pub(crate) fn lend<R>(&self, py: Python<'_>, act: impl FnOnce(&Batch<'_>) -> R) -> PyResult<R> {
+        let mut registry = Registry::new();
+        registry.register(&self.format).map_err(raise)?;
+        let (batch, _) = Batch::parse(self.stream.as_bytes(py), &mut registry).map_err(raise)?;
+        Ok(act(&batch))
+    }
+
+    /// One of the messages, of which there are so many.
+    pub(crate) fn message(&self, py: Python<'_>, index: usize) -> PyMessage {
+        let stride = (HEADER + self.length).next_multiple_of(ALIGNMENT);
+        let body = &self.stream.as_bytes(py)[index * stride + HEADER..][..self.length];
+        PyMessage::of_body(py, &self.format, body)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+}
+
+#[pymethods]
+impl PyBatch {
+    #[getter]
+    fn format(&self) -> PyFormat {
+        PyFormat(self.format.clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.count
+    }
+
+    /// One of its messages.
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<PyMessage> {
+        let index = if index < 0 { index + self.count as isize } else { index };
+        let Some(index) = usize::try_from(index).ok().filter(|index| *index < self.count) else {
+            return Err(pyo3::exceptions::PyIndexError::new_err("no such message in the batch"));
+        };
+        Ok(self.message(py, index))
+    }
+
+    /// The records as NumPy sees them: where they came, in the sender's byte order, not to be written to.
+    fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        this.lend(py, |batch| py.detach(|| batch.messages().try_for_each(|message| message.verify().map(drop))))?
+            .map_err(raise)?;
+        let rows = py.import("isoform._dtypes")?.getattr("rows")?;
+        let stride = (HEADER + this.length).next_multiple_of(ALIGNMENT);
+        rows.call1((PyFormat(this.format.clone()), &this.stream, this.count, HEADER, stride))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Batch({} of {} {})", self.count, self.format.name(), self.format.token())
+    }
+}

@@ -1,0 +1,84 @@
+//! A node: this process's part in channels.
+
+use crate::channel::PyChannel;
+use crate::error::raise;
+use crate::format::PyFormat;
+use crate::wait::patience;
+use isoform_channel::{ChannelId, Node};
+use pyo3::prelude::*;
+
+/// This process's part in channels. See `isoform.Node`.
+#[pyclass(name = "Node", module = "isoform", frozen)]
+pub(crate) struct PyNode(Node);
+
+#[pymethods]
+impl PyNode {
+    #[new]
+    #[pyo3(signature = (listen=None, *, insecure=false, silence=None, linger=None))]
+    fn new(
+        py: Python<'_>,
+        listen: Option<Listen>,
+        insecure: bool,
+        silence: Option<f64>,
+        linger: Option<f64>,
+    ) -> PyResult<PyNode> {
+        let mut builder = Node::builder().insecure(insecure);
+        for address in listen.map_or_else(Vec::new, Listen::addresses) {
+            builder = builder.listen(address);
+        }
+        if let Some(seconds) = silence {
+            builder = builder.silence(patience(seconds)?);
+        }
+        if let Some(seconds) = linger {
+            builder = builder.linger(patience(seconds)?);
+        }
+        py.detach(|| builder.build()).map(PyNode).map_err(raise)
+    }
+
+    /// Where it can be dialed.
+    #[getter]
+    fn addresses(&self) -> Vec<String> {
+        self.0.addresses().iter().map(ToString::to_string).collect()
+    }
+
+    /// Makes a channel: for records of this type, or of any.
+    #[pyo3(signature = (name, record=None))]
+    fn create(&self, py: Python<'_>, name: &str, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyChannel> {
+        let format = match record {
+            Some(record) => {
+                let kind = py.import("isoform._records")?.call_method1("kind_of", (record,))?;
+                Some(kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone())
+            }
+            None => None,
+        };
+        py.detach(|| self.0.create_with(name, format.as_ref())).map(PyChannel::new).map_err(raise)
+    }
+
+    /// Opens a channel by its id.
+    #[pyo3(signature = (id, timeout=5.0))]
+    fn open(&self, py: Python<'_>, id: &str, timeout: f64) -> PyResult<PyChannel> {
+        let id: ChannelId = id.parse().map_err(raise)?;
+        let patience = patience(timeout)?;
+        py.detach(|| self.0.open_within(&id, patience)).map(PyChannel::new).map_err(raise)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Node({})", self.addresses().join(", "))
+    }
+}
+
+/// One address, or several.
+#[derive(FromPyObject)]
+pub(crate) enum Listen {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Listen {
+    fn addresses(self) -> Vec<String> {
+        match self {
+            Listen::One(address) => vec![address],
+            Listen::Many(addresses) => addresses,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The formats that are known here.
+
+use crate::error::raise;
+use crate::format::PyFormat;
+use isoform::Registry;
+use pyo3::prelude::*;
+
+/// The formats that are known here. See `isoform.Registry`.
+#[pyclass(name = "Registry", module = "isoform")]
+pub(crate) struct PyRegistry(pub(crate) Registry);
+
+#[pymethods]
+impl PyRegistry {
+    #[new]
+    fn new() -> PyRegistry {
+        PyRegistry(Registry::new())
+    }
+
+    /// Makes a format known for good.
+    fn register(&self, format: &PyFormat) -> PyResult<()> {
+        self.0.register(&format.0).map_err(raise)
+    }
+
+    /// The format of these description bytes, known from now on.
+    fn learn(&self, description: &[u8]) -> PyResult<PyFormat> {
+        self.0.learn(description).map(PyFormat).map_err(raise)
+    }
+
+    /// The format of a token, if it is known.
+    fn known(&self, token: &str) -> Option<PyFormat> {
+        self.0.formats().into_iter().find(|format| format.token().to_string() == token).map(PyFormat)
+    }
+
+    /// All that are known, by name.
+    fn formats(&self) -> Vec<PyFormat> {
+        self.0.formats().into_iter().map(PyFormat).collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! Sinks: where events go.
+
+use crate::channel::PyChannel;
+use crate::decoder::{PyDecoder, faults_of};
+use crate::error::raise;
+use crate::event;
+use crate::memory::Receive;
+use crate::message::PyMessage;
+use crate::wait::wait;
+use isoform::{Code, Error, Result};
+use isoform_channel::{Event, Policy, SinkOptions, Stamp, Views, Window};
+use pyo3::prelude::*;
+use std::os::fd::AsRawFd;
+use std::sync::{Mutex, PoisonError};
+
+/// Takes the events of a channel. See `isoform.Sink`.
+#[pyclass(name = "Sink", module = "isoform", frozen)]
+pub(crate) struct PySink {
+    /// `None` once it was closed.
+    end: Mutex<Option<End>>,
+    decoder: Option<Py<PyDecoder>>,
+}
+
+enum End {
+    /// For records that are their memory.
+    Memory(Box<Receive>),
+    /// For messages, which are converted to objects, or not at all.
+    Views(Box<Views>),
+}
+
+/// What has come, before Python has it.
+enum Came {
+    Bytes(Stamp, Vec<u8>),
+    Message(Stamp, isoform::Format, Vec<u8>),
+    Other(Event<()>),
+}
+
+impl PySink {
+    /// Has something done with the end, unless it is closed.
+    fn with<R>(&self, act: impl FnOnce(&mut End) -> Result<R>) -> Result<R> {
+        match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(end) => act(end),
+            None => Err(Error::new(Code::Closed).at("sink")),
+        }
+    }
+
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Came>> {
+        wait(py, timeout, |patience| {
+            self.with(|end| match end {
+                End::Memory(sink) => Ok(sink.inner().recv_timeout(patience)?.map(|event| match event {
+                    Event::Record { stamp, record } => Came::Bytes(stamp, record.to_vec()),
+                    other => Came::Other(other.map(drop)),
+                })),
+                End::Views(sink) => Ok(sink.recv_timeout(patience)?.map(|event| match event {
+                    Event::Record { stamp, record } => {
+                        Came::Message(stamp, record.format().clone(), record.body().to_vec())
+                    }
+                    other => Came::Other(other.map(drop)),
+                })),
+            })
+        })
+    }
+
+    fn event<'py>(&self, py: Python<'py>, came: Came) -> PyResult<Bound<'py, PyAny>> {
+        match came {
+            Came::Bytes(stamp, bytes) => {
+                let record = self.decoder(py)?.borrow(py).one_of(py, bytes)?;
+                event::record(py, stamp, record)
+            }
+            Came::Message(stamp, format, body) => {
+                let message = PyMessage::of_body(py, &format, &body);
+                let record = match &self.decoder {
+                    Some(decoder) => decoder.borrow_mut(py).decode(py, &message)?,
+                    None => Bound::new(py, message)?.into_any(),
+                };
+                event::record(py, stamp, record)
+            }
+            Came::Other(other) => match event::about(py, &other)? {
+                Some(event) => Ok(event),
+                None => Err(raise(Error::new(Code::Internal).at("sink"))),
+            },
+        }
+    }
+
+    fn decoder(&self, py: Python<'_>) -> PyResult<Py<PyDecoder>> {
+        let none = || raise(Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays"));
+        self.decoder.as_ref().map(|decoder| decoder.clone_ref(py)).ok_or_else(none)
+    }
+}
+
+#[pymethods]
+impl PySink {
+    #[new]
+    #[pyo3(signature = (
+        channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
+        faults="error", fields=None, rules=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn new(
+        py: Python<'_>,
+        channel: &Bound<'_, PyAny>,
+        record: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+        policy: &str,
+        events: Option<u64>,
+        bytes: Option<u64>,
+        window: Option<(u64, u64)>,
+        longest: Option<u64>,
+        faults: &str,
+        fields: Option<Vec<String>>,
+        rules: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PySink> {
+        let channel = PyChannel::of(channel)?;
+        let channel = channel.get().inner();
+        let mut options = SinkOptions::default().policy(policy_of(policy, events, bytes)?).faults(faults_of(faults)?);
+        options = window.into_iter().fold(options, |all, (events, bytes)| all.window(Window { events, bytes }));
+        options = longest.into_iter().fold(options, SinkOptions::longest);
+        options = fields.into_iter().fold(options, SinkOptions::fields);
+        let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
+        let end = match &decoder {
+            None => py.detach(|| channel.views_with(options).map(|views| End::Views(Box::new(views)))),
+            Some(decoder) => {
+                let (format, rules) = (decoder.native().clone(), decoder.rules().clone());
+                py.detach(|| match decoder.is_memory() {
+                    true => channel
+                        .memory_sink(&format, rules, options)
+                        .map(|sink| End::Memory(Box::new(Receive::new(sink)))),
+                    false => channel.views_for(&format, rules, options).map(|views| End::Views(Box::new(views))),
+                })
+            }
+        };
+        let decoder = decoder.map(|decoder| Py::new(py, decoder)).transpose()?;
+        Ok(PySink { end: Mutex::new(Some(end.map_err(raise)?)), decoder })
+    }
+
+    /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout` seconds.
+    #[pyo3(signature = (timeout=None))]
+    fn recv<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.next(py, timeout)?.map(|came| self.event(py, came)).transpose()
+    }
+
+    /// The events that have come, up to `most`, in one array; else what `recv` would return.
+    #[pyo3(signature = (most=8192, timeout=None))]
+    fn recv_many<'py>(
+        &self,
+        py: Python<'py>,
+        most: usize,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut stamps = Vec::new();
+        let came = wait(py, timeout, |patience| {
+            self.with(|end| match end {
+                End::Memory(sink) => sink.many(most, &mut stamps, patience),
+                End::Views(_) => {
+                    Err(Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays"))
+                }
+            })
+        })?;
+        match came {
+            None => Ok(None),
+            Some(Event::Record { record: bytes, .. }) => {
+                let records = self.decoder(py)?.borrow(py).many_of(py, bytes)?;
+                event::records(py, &stamps, records).map(Some)
+            }
+            Some(other) => event::about(py, &other),
+        }
+    }
+
+    /// What has come and gone so far: received, taken, lost.
+    #[getter]
+    fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
+        let counts = |end: &mut End| match end {
+            End::Memory(sink) => Ok(sink.inner().counts()),
+            End::Views(sink) => Ok(sink.counts()),
+        };
+        let counts = py.detach(|| self.with(counts)).map_err(raise)?;
+        Ok((counts.received, counts.taken, counts.lost))
+    }
+
+    /// A descriptor that can be read when something has come: for `select` and event loops.
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        let descriptor = |end: &mut End| match end {
+            End::Memory(sink) => sink.inner().descriptor().map(|descriptor| descriptor.as_raw_fd()),
+            End::Views(sink) => sink.descriptor().map(|descriptor| descriptor.as_raw_fd()),
+        };
+        py.detach(|| self.with(descriptor)).map_err(raise)
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// The next event; the end, when the channel was closed.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.recv(py, None) {
+            Err(error) if is_closed(py, &error)? => Ok(None),
+            other => other,
+        }
+    }
+
+    /// The events, a batch at a time, and between them what else there is to know.
+    #[pyo3(signature = (most=8192))]
+    fn batches<'py>(slf: Bound<'py, Self>, most: usize) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("isoform.channel")?.call_method1("batches", (slf, most))
+    }
+
+    /// The records alone.
+    fn records(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("isoform.channel")?.call_method1("records", (slf,))
+    }
+
+    fn __aiter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("isoform.channel")?.call_method1("events", (slf,))
+    }
+
+    /// Leaves the channel. Twice does no harm.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __exit__(&self, py: Python<'_>, _kind: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>, _trace: &Bound<'_, PyAny>) {
+        self.close(py);
+    }
+}
+
+fn is_closed(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+    match error.value(py).getattr_opt("code")? {
+        Some(code) => Ok(code.extract::<u16>().is_ok_and(|code| code == Code::Closed as u16)),
+        None => Ok(false),
+    }
+}
+
+fn policy_of(name: &str, events: Option<u64>, bytes: Option<u64>) -> PyResult<Policy> {
+    match name {
+        "block" => Ok(Policy::Block),
+        "latest" => Ok(Policy::Latest),
+        "drop oldest" => Ok(Policy::DropOldest { events: events.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(4 << 20) }),
+        _ => Err(raise(Error::new(Code::WrongType).at("policy").expected("block, drop oldest or latest").came(name))),
+    }
+}

@@ -1,0 +1,46 @@
+//! Waiting, as Python wants it: other threads go on, and Ctrl-C ends it.
+
+use crate::error::raise;
+use isoform::{Code, Error, Result};
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+/// After so long it is looked after signals.
+pub(crate) const TURN: Duration = Duration::from_millis(50);
+
+/// Has `turn` wait again and again, each time no longer than it is told, until it has something, or `timeout` (in seconds) is
+/// over: then there is nothing.
+pub(crate) fn wait<R: Send>(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    mut turn: impl FnMut(Duration) -> Result<Option<R>> + Send,
+) -> PyResult<Option<R>> {
+    let end = timeout.map(patience).transpose()?.and_then(|patience| Instant::now().checked_add(patience));
+    loop {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let found = py.detach(|| turn(left.map_or(TURN, |left| left.min(TURN)))).map_err(raise)?;
+        if found.is_some() || left.is_some_and(|left| left <= TURN) {
+            return Ok(found);
+        }
+        py.check_signals()?;
+    }
+}
+
+/// Seconds as Python has them.
+pub(crate) fn patience(seconds: f64) -> PyResult<Duration> {
+    let wrong = || raise(Error::new(Code::WrongType).at("timeout").expected("seconds, not negative").came(seconds));
+    if seconds == f64::INFINITY {
+        return Ok(Duration::MAX);
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+/// The same again and again while it is only too early, as sources have it that wait for room.
+pub(crate) fn retry<R: Send>(py: Python<'_>, mut turn: impl FnMut() -> Result<R> + Send) -> PyResult<R> {
+    loop {
+        match py.detach(&mut turn) {
+            Err(error) if error.code() == Code::Deadline => py.check_signals()?,
+            done => return done.map_err(raise),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+"""Event channels, between the nodes of one process and of two."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import isoform
+import numpy as np
+import pytest
+
+FOREIGN = ">" if sys.byteorder == "little" else "<"
+SAMPLE = np.dtype([("step", f"{FOREIGN}i4"), ("depth", f"{FOREIGN}f8")])
+SEEN = np.dtype([("depth", "f4"), ("step", "i8")])
+
+
+def samples(count: int) -> np.ndarray[Any, np.dtype[Any]]:
+    array = np.zeros(count, SAMPLE)
+    array["step"], array["depth"] = np.arange(count), 0.5
+    return array
+
+
+@pytest.fixture
+def node() -> isoform.Node:
+    return isoform.Node()
+
+
+@pytest.fixture
+def river(node: isoform.Node) -> Iterator[isoform.Channel]:
+    channel = node.create("river", SAMPLE)
+    yield channel
+    channel.close()
+
+
+def test_events_of_another_layout_come_one_by_one_and_in_batches(river: isoform.Channel) -> None:
+    other = isoform.Node().open(river.id)
+    assert other.format == river.format and len(other.members) == 2
+    with isoform.Sink(other, SEEN) as sink, river.source(SAMPLE) as source:
+        source.wait_for_sinks(1, 10)
+        assert source.submit(samples(1000)) == 999 and source.sinks == 1
+        assert isinstance(sink.recv(), isoform.Joined)
+        first = sink.recv()
+        assert isinstance(first, isoform.Record) and first.record == np.array((0.5, 0), SEEN)
+        assert (first.sequence, first.time > 1.7e18) == (0, True)
+        rest: list[Any] = []
+        while len(rest) < 999:
+            some = sink.recv_many(300)
+            assert isinstance(some, isoform.Records) and len(some) <= 300
+            assert some.stamps["sequence"].tolist() == some.records["step"].tolist()
+            rest += some.records["step"].tolist()
+        assert rest == list(range(1, 1000))
+        assert sink.recv(0) is None and sink.recv_many(timeout=0.01) is None
+        assert sink.counts == (1000, 1000, 0)
+        (ledger,) = source.close()
+        assert (ledger.submitted, ledger.acknowledged, ledger.lost, ledger.is_exact) == (1000, 1000, 0, True)
+        assert source.close() == []
+        assert isinstance(sink.recv(), isoform.Left)
+
+
+@dataclass
+class Note:
+    step: int
+    text: str
+    depth: list[float]
+
+
+def test_objects_and_views(node: isoform.Node) -> None:
+    channel = node.create("notes", Note)
+    with channel.sink(Note) as objects, channel.sink() as messages, channel.source(Note) as source:
+        source.submit(Note(1, "one", [0.5]))
+        source.submit([Note(2, "two", []), Note(3, "three", [1.0, 2.0])])
+        notes = objects.records()
+        assert [next(notes) for _ in range(3)] == [Note(1, "one", [0.5]), Note(2, "two", []), Note(3, "three", [1.0, 2.0])]
+        views = messages.records()
+        assert [next(views).view()["text"] for _ in range(3)] == ["one", "two", "three"]
+        with pytest.raises(isoform.Usage):
+            messages.recv_many()
+
+
+def test_what_cannot_work_is_refused_before_the_first_event(river: isoform.Channel) -> None:
+    @dataclass
+    class Wrong:
+        step: str
+
+    for end in (river.sink, river.source):
+        with pytest.raises(isoform.Mismatch) as fault:
+            end(Wrong)
+        assert (fault.value.code, fault.value.path) == (isoform.Code.NoConversion, "step")
+
+
+def test_a_refused_source_is_an_event(node: isoform.Node) -> None:
+    channel = node.create("any")
+    sink = channel.sink(SEEN)
+    channel.source(np.dtype([("step", "S4"), ("depth", "f8")])).submit((b"no", 1))
+    refused = [event for event in (sink.recv(5), sink.recv(5)) if isinstance(event, isoform.Refused)]
+    assert refused and refused[0].error.path == "step"
+
+
+def test_gaps_are_events_and_the_ledger_adds_up(river: isoform.Channel) -> None:
+    sink = river.sink(SEEN, policy="latest", window=(1, 1 << 20))
+    with river.source(SAMPLE) as source:
+        source.submit(samples(100))
+        assert isinstance(sink.recv(), isoform.Joined)
+        taken = lost = 0
+        while taken + lost < 100:
+            event = sink.recv(10)
+            if isinstance(event, isoform.Gap):
+                assert event.cause == "overrun" and event.first == taken + lost
+                lost += event.count
+            else:
+                assert isinstance(event, isoform.Record)
+                taken += 1
+        assert lost > 0
+        (ledger,) = source.ledger()
+        assert ledger.is_exact and ledger.losses == {"overrun": lost}
+
+
+def test_async_for(river: isoform.Channel) -> None:
+    async def main() -> list[int]:
+        steps = []
+        async for event in river.sink(SEEN):
+            if isinstance(event, isoform.Record):
+                steps.append(int(event.record["step"]))
+            if len(steps) == 5:
+                break
+        return steps
+
+    async def both() -> list[int]:
+        task = asyncio.create_task(main())
+        await asyncio.sleep(0)
+        source = river.source(SAMPLE)
+        for sample in samples(5):
+            source.submit(sample)
+            await asyncio.sleep(0)
+        return await asyncio.wait_for(task, 20)
+
+    assert asyncio.run(both()) == [0, 1, 2, 3, 4]
+
+
+def test_iteration_ends_with_the_channel(node: isoform.Node) -> None:
+    channel = node.create("short", SAMPLE)
+    sink = channel.sink(SEEN)
+    threading.Timer(0.05, channel.close).start()
+    assert list(sink) == []
+    assert list(sink.batches()) == []
+
+
+def test_ctrl_c_ends_waiting(river: isoform.Channel) -> None:
+    sink = river.sink(SEEN)
+    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        sink.recv()
+    # A sink that takes nothing lets its source wait.
+    source = river.source(SAMPLE)
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            source.submit(samples(10000))
+    assert source.ledger()[0].is_exact
+
+
+def test_a_sink_that_is_closed_by_another_thread(river: isoform.Channel) -> None:
+    sink = river.sink(SEEN)
+    threading.Timer(0.05, sink.close).start()
+    with pytest.raises(isoform.Unavailable) as fault:
+        sink.recv()
+    assert fault.value.code == isoform.Code.Closed
+    sink.close()
+
+
+def test_wrong_addresses_are_errors() -> None:
+    with pytest.raises(isoform.Unavailable) as fault:
+        isoform.Sink("iso://127.0.0.1:1/nobody")
+    assert fault.value.code == isoform.Code.Unreachable
+    for id in ("http://x", "iso://127.0.0.1:1"):
+        with pytest.raises(isoform.Usage) as fault2:
+            isoform.open(id)
+        assert fault2.value.code == isoform.Code.Address
+    with pytest.raises(isoform.Usage) as fault2:
+        isoform.Node("192.0.2.1:0")
+    assert fault2.value.code == isoform.Code.Insecure
+    with pytest.raises(isoform.Usage):
+        isoform.create("x").sink(SEEN, policy="sometimes")
+
+
+SOURCE = """
+import isoform, sys
+from dataclasses import dataclass
+@dataclass
+class Sample:
+    step: int
+    depth: float
+    name: str = ""
+with isoform.Source(sys.argv[1], Sample) as source:
+    source.wait_for_sinks(1, 20)
+    for step in range(1000):
+        source.submit(Sample(step, 0.5, "extra"))
+"""
+
+
+def test_two_processes(node: isoform.Node) -> None:
+    channel = node.create("river")
+    sink = channel.sink(SEEN)
+    other = subprocess.Popen([sys.executable, "-c", SOURCE, channel.id])
+    steps = []
+    for event in sink:
+        if isinstance(event, isoform.Record):
+            steps.append(int(event.record["step"]))
+        if isinstance(event, isoform.Left):
+            break
+    assert steps == list(range(1000)) and other.wait(20) == 0
+    members = channel.info()
+    assert members[0].answered and members[0].sinks[0].taken == 1000

@@ -1,0 +1,45 @@
+"""The examples of the guide and of the README run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import isoform
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def examples(document: str) -> list[tuple[int, str]]:
+    """What stands in a document as Python, and at which line."""
+    text = (ROOT / document).read_text()
+    blocks = re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)
+    return [(text[: block.start(1)].count("\n"), block[1]) for block in blocks]
+
+
+def run(document: str) -> None:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for line, example in examples(document):
+        exec(compile("\n" * line + example, document, "exec", dont_inherit=True), namespace)
+
+
+def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(examples("docs/python.md")) > 6
+    run("docs/python.md")
+
+
+def test_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shape = "record Sample\n  step  int\n  station  string\n  n  int\n  depth  float[n]"
+    format = isoform.Format.of_shape(shape)
+    with isoform.Writer("river.iso", format) as stream:
+        for step in range(3):
+            stream.write({"step": step, "station": "Old Mill", "depth": [0.5, 0.25 * step, 2.0]})
+    run("README.md")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "[0 1 2]" and len(printed) == 4 and all(line.startswith("Old Mill [0.5") for line in printed[1:])

@@ -1,0 +1,367 @@
+"""Formats of dtypes, classes and ctypes structures, and records of them there and back."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import gc
+import io
+import sys
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple, Optional
+
+import isoform
+import numpy as np
+import numpy.typing as npt
+import pytest
+from isoform import alias, char, f32, i32, length, required, unit
+
+FOREIGN = ">" if sys.byteorder == "little" else "<"
+DTYPES = [
+    np.dtype([("a", "i4"), ("b", "f8")]),
+    np.dtype([("a", ">i4"), ("b", ">f8"), ("c", ">u2"), ("d", "u1")]),
+    np.dtype([("a", "<i2"), ("b", "<c16"), ("c", "<c8"), ("h", "<f2"), ("t", "?")]),
+    np.dtype([("a", "i1"), ("b", "f8"), ("s", "S7"), ("c", "S1")], align=True),
+    np.dtype([("m", ">f4", (2, 3)), ("names", "S5", (4,)), ("p", [("x", ">i8"), ("q", [("y", ">i2")])], (2,))]),
+    np.dtype({"names": ["a", "b"], "formats": [">i4", ">f8"], "offsets": [4, 24], "itemsize": 48}),
+    np.dtype([("l", np.longdouble), ("c", np.clongdouble)]),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_dtype_becomes_a_format_and_a_dtype_again(dtype: np.dtype[Any]) -> None:
+    format = isoform.Format.of(dtype, "R")
+    assert format.dtype == dtype
+    assert format.dtype.isalignedstruct == dtype.isalignedstruct
+    assert (format.name, format.size) == ("R", dtype.itemsize)
+    assert isoform.Format.parse(format.description) == format
+    assert isoform.Format.of(format.dtype, "R").token == format.token
+    assert {field.name: field.offset for field in format.fields} == {
+        name: dtype.fields[name][1] for name in dtype.fields or () if dtype.fields
+    }
+
+
+def test_byte_order_is_kept() -> None:
+    for order, name in (("<", "little"), (">", "big")):
+        assert isoform.Format.of(np.dtype([("a", f"{order}i4"), ("b", "S3")])).byte_order == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("U4", "text as `S`"), ("O", "a dataclass"), ("M8[s]", "view the column"), ("V3", "`u1`")]
+)
+def test_what_no_format_can_say_is_refused_at_its_field(kind: str, expected: str) -> None:
+    with pytest.raises(isoform.Error) as fault:
+        isoform.Format.of(np.dtype([("a", "i4"), ("x", [("bad", kind)])]))
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Declaration, "record.x.bad")
+    assert expected in fault.value.expected
+
+
+def test_two_byte_orders_are_refused() -> None:
+    with pytest.raises(isoform.Error, match="one byte order"):
+        isoform.Format.of(np.dtype([("a", "<i4"), ("b", ">i4")]))
+    with pytest.raises(isoform.Error, match="a structured dtype"):
+        isoform.Format.of(np.dtype("f8"))
+
+
+def filled(dtype: np.dtype[Any], count: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """An array of records, with something else in every byte that may have it."""
+    array = np.zeros(count, dtype)
+    for name in dtype.names or ():
+        column = array[name]
+        if column.dtype.names:
+            column[...] = filled(column.dtype, column.size).reshape(column.shape)
+        elif column.dtype.kind == "S":
+            column[...] = np.arange(column.size).astype(column.dtype).reshape(column.shape)
+        else:
+            column[...] = np.arange(1, column.size + 1).reshape(column.shape) % 97
+    return array
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_arrays_go_through_a_stream(dtype: np.dtype[Any]) -> None:
+    array = filled(dtype, 100)
+    stream = io.BytesIO()
+    with isoform.Writer(stream, dtype) as writer:
+        writer.write(array)
+        writer.write(array[::-2])  # not in one piece
+        writer.write(array[3])
+    stream.seek(0)
+    came = isoform.Decoder(dtype).decode_many(isoform.Reader(stream))
+    np.testing.assert_array_equal(came, np.concatenate([array, array[::-2], array[3:4]]))
+    stream.seek(0)
+    native = isoform.Decoder(dtype.newbyteorder("=")).decode_many(isoform.Reader(stream))
+    assert native.dtype.isnative and native.flags.writeable
+    np.testing.assert_array_equal(native[:100], array)
+
+
+def test_gaps_do_not_leave_the_process() -> None:
+    dtype = np.dtype({"names": ["a", "b"], "formats": ["i2", "i4"], "offsets": [2, 8], "itemsize": 16})
+    array = np.frombuffer(b"\xff" * 32, dtype)
+    for message in (isoform.Encoder(dtype).encode(array[0]), isoform.Encoder(dtype).encode_many(array)[1]):  # type: ignore[index]
+        assert message.body == b"\0\0\xff\xff\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
+
+
+def test_a_view_copies_nothing_cannot_be_written_to_and_keeps_its_message_alive() -> None:
+    dtype = np.dtype([("a", f"{FOREIGN}i4"), ("b", f"{FOREIGN}f8", (1000,))])
+    array = filled(dtype, 50)
+    batch = isoform.Encoder(dtype).encode_many(array)
+    assert batch is not None
+    view = batch.array()
+    assert view.dtype == dtype and not view.flags.writeable and not view.flags.owndata
+    assert batch.array().__array_interface__["data"] == view.__array_interface__["data"]
+    with pytest.raises(ValueError):
+        view["a"] = 0
+    del batch
+    gc.collect()
+    [bytes(50 * dtype.itemsize) for _ in range(100)]
+    np.testing.assert_array_equal(view, array)
+    message = isoform.Encoder(dtype).encode(array[7])
+    column = message.view()["b"]
+    assert np.shares_memory(column, np.frombuffer(message.body, np.uint8))
+    del message
+    gc.collect()
+    np.testing.assert_array_equal(column, array["b"][7])
+
+
+def test_a_view_of_what_is_no_record_is_refused() -> None:
+    dtype = np.dtype([("t", "?")])
+    wrong = np.array([7], "u1").view(dtype)
+    with pytest.raises(isoform.Usage) as fault:
+        isoform.Encoder(dtype).encode_many(wrong)
+    assert (fault.value.code, fault.value.path) == (isoform.Code.BadRecord, "[0].t")
+
+
+def test_other_dtypes_are_not_taken_for_the_declared_one() -> None:
+    encoder = isoform.Encoder(np.dtype([("a", "i4")]))
+    with pytest.raises(isoform.Usage):
+        encoder.encode_many(np.zeros(3, [("a", "i8")]))
+    assert encoder.encode((7,)).view()["a"] == 7
+    assert encoder.encode_many(np.zeros(0, [("a", "i4")])) is None
+
+
+def test_numbers_that_do_not_fit() -> None:
+    batch = isoform.Encoder(np.dtype([("a", "i4")])).encode_many(np.array([(1,), (300,), (-1,)], [("a", "i4")]))
+    assert batch is not None
+    native = np.dtype([("a", "u1")])
+    with pytest.raises(isoform.Mismatch) as fault:
+        isoform.Decoder(native).decode_many(batch)
+    assert fault.value.path == "[1].a"
+    assert isoform.Decoder(native, faults="saturate").decode_many(batch)["a"].tolist() == [1, 255, 0]
+    assert isoform.Decoder(native, faults="wrap").decode_many(batch)["a"].tolist() == [1, 44, 255]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "generated", "auto"])
+def test_engines_agree(engine: str) -> None:
+    kinds = [f"{FOREIGN}{kind}" for kind in ("i4", "f8", "i2", "f4", "i8")]
+    foreign = np.dtype([(f"f{i}", kinds[i % 5]) for i in range(100)])
+    array = filled(foreign, 3000)
+    batch = isoform.Encoder(foreign).encode_many(array)
+    assert batch is not None
+    decoder = isoform.Decoder(foreign.newbyteorder("="), engine=engine)
+    for _ in range(3):
+        np.testing.assert_array_equal(decoder.decode_many(batch), array.astype(foreign.newbyteorder("=")))
+
+
+class Phase(enum.Enum):
+    SOLID = 0
+    LIQUID = 7
+
+
+@dataclass
+class Point:
+    x: float
+    y: Annotated[float, f32] = 0.0
+
+
+@dataclass
+class Track:
+    step: Annotated[int, i32]
+    station: str
+    depth: Annotated[npt.NDArray[np.float32], unit("m"), length("n")]
+    points: list[Point]
+    last: Optional[Point]
+    tag: Annotated[str, char[8]]
+    grid: Annotated[list[list[int]], isoform.i16[2, 3]]
+    phase: Phase
+    z: complex
+    raw: bytes
+    ok: bool
+    names: list[str] = field(default_factory=list)
+
+
+TRACK = Track(
+    -5,
+    "Old Mill",
+    np.array([0.5, 0.25], np.float32),
+    [Point(1.0, 2.0), Point(3.0, 4.0)],
+    Point(5.0),
+    "tagged",
+    [[1, 2, 3], [4, 5, 6]],
+    Phase.LIQUID,
+    1 + 2j,
+    b"\xff\x00"[:1],
+    True,
+    ["a", "", "ü"],
+)
+
+
+def test_a_dataclass_comes_back() -> None:
+    encoder = isoform.Encoder(Track)
+    came = isoform.Decoder(Track).decode(encoder.encode(TRACK))
+    np.testing.assert_array_equal(came.depth, TRACK.depth)
+    assert came.depth.dtype == np.float32
+    came.depth = TRACK.depth
+    assert came == TRACK
+    assert str(encoder.format).splitlines()[4:9] == [
+        "  step        i32",
+        "  station     string",
+        '  depth       f32[n]  unit="m"',
+        "  n           u64",
+        "  points      Point[points_len]",
+    ]
+
+
+def test_a_view_has_the_same_by_name_and_path() -> None:
+    view = isoform.Encoder(Track).encode(TRACK).view()
+    assert view.station == view["station"] == "Old Mill"
+    assert view["points[1].y"] == 4.0 and view["grid[1]"].tolist() == [4, 5, 6]
+    assert view.phase == "LIQUID" and view.last.x == 5.0 and view.raw == "\udcff"
+    assert "depth" in view and len(view) == 15
+    for path, at in (("points[2]", "points"), ("points[1].z", "points[1]"), ("nobody", ""), ("station.x", "station")):
+        with pytest.raises(isoform.Usage) as fault:
+            view[path]
+        assert (fault.value.code, fault.value.path) == (isoform.Code.NoSuchField, at)
+    with pytest.raises(AttributeError):
+        view.nobody
+
+
+def test_a_receiver_has_what_it_wants() -> None:
+    @dataclass
+    class Seen:
+        where: Annotated[str, alias("station")]
+        depth: Annotated[list[float], unit("m")]
+        step: float
+        temperature: float = 11.5
+        phase: Phase = Phase.SOLID
+
+    seen = isoform.Decoder(Seen).decode(isoform.Encoder(Track).encode(TRACK))
+    assert seen == Seen("Old Mill", [0.5, 0.25], -5.0, 11.5, Phase.LIQUID)
+
+    @dataclass
+    class Wants:
+        step: int
+        wind: Annotated[float, required]
+
+    with pytest.raises(isoform.Mismatch) as fault:
+        isoform.Decoder(Wants).decode(isoform.Encoder(Track).encode(TRACK))
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Required, "wind")
+
+    @dataclass
+    class Feet:
+        depth: Annotated[list[float], unit("ft")]
+
+    with pytest.raises(isoform.Mismatch) as fault:
+        isoform.Decoder(Feet).decode(isoform.Encoder(Track).encode(TRACK))
+    assert (fault.value.code, fault.value.expected, fault.value.actual) == (isoform.Code.Unit, "ft", "m")
+
+
+def test_other_classes_with_annotations() -> None:
+    class Plain:
+        a: int
+        b: float = 2.5
+
+    class Row(NamedTuple):
+        a: int
+        b: float
+
+    message = isoform.Encoder(Row).encode(Row(1, 0.5))
+    assert isoform.Decoder(Row).decode(message) == Row(1, 0.5)
+    plain = isoform.Decoder(Plain).decode(message)
+    assert (type(plain), plain.a, plain.b) == (Plain, 1, 0.5)
+    assert isoform.Decoder(Plain).decode(isoform.Encoder(np.dtype([("a", "u1")])).encode((3,))).b == 2.5
+    assert isoform.Encoder(Plain).encode(plain).body == message.body
+
+
+@pytest.mark.parametrize("annotation", [set, dict[str, int], list[list[float]], object])
+def test_annotations_that_no_format_can_say_are_refused(annotation: Any) -> None:
+    cls = type("Wrong", (), {"__annotations__": {"a": int, "bad": annotation}})
+    with pytest.raises(isoform.Error) as fault:
+        isoform.Format.of(cls)
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Declaration, "Wrong.bad")
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [({"depth": [1, "x"]}, "depth[1]"), ({"points": [Point("x")]}, "points[0].x"), ({"phase": "GAS"}, "phase")],  # type: ignore[arg-type]
+)
+def test_what_is_wrong_with_an_object_is_said_with_its_path(change: dict[str, Any], path: str) -> None:
+    wrong = Track(**{**vars(TRACK), **change})
+    with pytest.raises(isoform.Usage) as fault:
+        isoform.Encoder(Track).encode(wrong)
+    assert fault.value.path == path and f" at {path}" in str(fault.value)
+
+
+def test_dicts_of_any_format() -> None:
+    format = isoform.Format.of_shape("record R\n  n  int\n  big  u128\n  fine  f128\n  text  string", "s390x")
+    message = isoform.Encoder(format).encode({"big": 2**127, "fine": Decimal("0.1"), "text": "hi"})
+    view = message.view()
+    assert (view.n, view.big, view.text, str(view.fine)) == (0, 2**127, "hi", "0.1")
+    with pytest.raises(isoform.Usage) as fault:
+        isoform.Encoder(format).encode({"nobody": 1})
+    assert fault.value.code == isoform.Code.NoSuchField
+    assert isoform.Decoder(format).decode(message) == view
+    assert isoform.Encoder(format).encode(view).body == message.body
+
+
+class Inner(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_uint16), ("b", ctypes.c_double)]
+
+
+class Outer(ctypes.Structure):
+    _fields_ = [("tag", ctypes.c_char * 6), ("inner", Inner * 2), ("n", ctypes.c_int64), ("ok", ctypes.c_bool)]
+
+
+class Pointing(ctypes.Structure):
+    _fields_ = [
+        ("n", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("depth", ctypes.POINTER(ctypes.c_float)),
+        ("inner", ctypes.POINTER(Inner)),
+    ]
+    _lengths_ = {"depth": "n"}
+
+
+class Foreign(ctypes.BigEndianStructure if sys.byteorder == "little" else ctypes.LittleEndianStructure):  # type: ignore[misc]
+    _fields_ = [("a", ctypes.c_int16), ("b", ctypes.c_double * 3)]
+
+
+def test_ctypes_structures() -> None:
+    format = isoform.Format.of(Outer)
+    assert (format.size, format.alignment) == (ctypes.sizeof(Outer), ctypes.alignment(Outer))
+    assert {field.name: field.offset for field in format.fields} == {
+        name: getattr(Outer, name).offset for name in ("tag", "inner", "n", "ok")
+    }
+    outer = Outer(b"tag", (Inner * 2)(Inner(1, 0.5), Inner(2, 1.5)), -7, True)
+    came = isoform.Decoder(Outer).decode(isoform.Encoder(Outer).encode(outer))
+    assert (came.tag, came.inner[1].b, came.n, came.ok) == (b"tag", 1.5, -7, True)
+    many = isoform.Encoder(Outer).encode_many((Outer * 3)(outer, outer, outer))
+    assert many is not None
+    assert [each.n for each in isoform.Decoder(Outer).decode_many(many)] == [-7] * 3
+    foreign = isoform.Encoder(Foreign).encode(Foreign(5, (1, 2, 3)))
+    assert foreign.view()["b"].tolist() == [1, 2, 3] and foreign.format.byte_order != sys.byteorder
+
+
+def test_ctypes_structures_with_pointers() -> None:
+    inner = Inner(3, 0.75)
+    record = Pointing(2, b"name", (ctypes.c_float * 2)(0.5, 1.5), ctypes.pointer(inner))
+    view = isoform.Encoder(Pointing).encode(record).view()
+    assert (view.n, view.name, view.depth.tolist(), view.inner.b) == (2, "name", [0.5, 1.5], 0.75)
+    empty = isoform.Encoder(Pointing).encode(Pointing()).view()
+    assert (empty.name, len(empty.depth), empty.inner) == (None, 0, None)
+
+
+def test_formats_that_arrays_cannot_hold_say_which_field() -> None:
+    with pytest.raises(isoform.Usage) as fault:
+        isoform.Format.of(Track).dtype
+    assert fault.value.path == "Track.station"

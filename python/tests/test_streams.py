@@ -1,0 +1,132 @@
+"""Streams, through files, pipes and objects."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import isoform
+import numpy as np
+import pytest
+
+LEVEL = np.dtype([("level", "f8")])
+
+
+def levels(*values: float) -> np.ndarray[Any, np.dtype[Any]]:
+    return np.array([(value,) for value in values], LEVEL)
+
+
+def test_a_stream_of_several_formats_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.iso"
+    other = isoform.Encoder(isoform.Format.of_shape("record Note\n  text  string")).encode({"text": "hello"})
+    with isoform.Writer(path, LEVEL) as writer:
+        writer.write(levels(1, 2))
+        writer.write(other)
+        writer.write(isoform.Encoder(LEVEL).encode_many(levels(3)))
+    with isoform.Reader(path) as reader:
+        names = [message.format.name for message in reader]
+        assert names == ["record", "record", "Note", "record"]
+        assert [format.name for format in reader.formats()] == ["Note", "record"]
+        assert reader.position == path.stat().st_size
+    with isoform.Reader(str(path)) as reader:
+        batch = reader.next_batch()
+        assert batch is not None and len(batch) == 2 and batch[-1].view()["level"] == 2
+        with pytest.raises(IndexError):
+            batch[2]
+    with pytest.raises(isoform.Mismatch):
+        isoform.Decoder(LEVEL).decode_many(isoform.Reader(path))
+
+
+def test_messages_are_passed_on() -> None:
+    first, second = io.BytesIO(), io.BytesIO()
+    isoform.Writer(first, LEVEL).write(levels(1, 2, 3))
+    first.seek(0)
+    writer = isoform.Writer(second)
+    writer.write(list(isoform.Reader(first)))
+    assert first.getvalue() == second.getvalue()
+    with pytest.raises(isoform.Usage):
+        writer.write(levels(1))
+
+
+def test_a_growing_stream_is_read_on() -> None:
+    stream = io.BytesIO()
+    writer = isoform.Writer(stream, LEVEL)
+    writer.write(levels(1))
+    written = stream.getvalue()
+    growing = io.BytesIO(written[:-10])
+    reader = isoform.Reader(growing)
+    with pytest.raises(isoform.BadInput) as fault:
+        next(reader)
+    assert fault.value.code == isoform.Code.Cut
+    growing.write(written[-10:])
+    growing.seek(len(written) - 10)
+    assert next(reader).view()["level"] == 1
+    assert next(reader, None) is None
+
+
+def test_a_closed_reader_and_writer_say_so_and_closing_twice_does_no_harm(tmp_path: Path) -> None:
+    writer = isoform.Writer(tmp_path / "a.iso", LEVEL)
+    writer.close()
+    writer.close()
+    with pytest.raises(isoform.Unavailable) as fault:
+        writer.write(levels(1))
+    assert fault.value.code == isoform.Code.Closed
+    reader = isoform.Reader(tmp_path / "a.iso")
+    assert list(reader) == []
+    reader.close()
+    reader.close()
+    with pytest.raises(isoform.Unavailable):
+        next(reader)
+    with pytest.raises(FileNotFoundError):
+        isoform.Reader(tmp_path / "nobody.iso")
+
+
+class Failing(io.RawIOBase):
+    def read(self, size: int = -1) -> bytes:
+        raise KeyError("own")
+
+    def write(self, data: Any) -> int:
+        raise KeyError("own")
+
+
+def test_the_exception_of_an_object_comes_out_as_it_was() -> None:
+    with pytest.raises(KeyError, match="own"):
+        next(isoform.Reader(Failing()))  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="own"):
+        isoform.Writer(Failing(), LEVEL).write(levels(1))  # type: ignore[arg-type]
+
+
+def test_other_threads_go_on_while_a_pipe_is_waited_for_and_ctrl_c_ends_that(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    keep = os.open(path, os.O_RDWR)
+    reader = isoform.Reader(path)
+    writer = isoform.Writer(path, LEVEL)
+
+    def write() -> None:
+        writer.write(levels(5))
+        writer.flush()
+
+    threading.Timer(0.05, write).start()
+    assert next(reader).view()["level"] == 5
+    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(reader)
+    os.close(keep)
+
+
+def test_a_registry_knows_what_a_stream_does_not_say() -> None:
+    message = isoform.Encoder(LEVEL).encode((1.5,))
+    registry = isoform.Registry()
+    with pytest.raises(isoform.Unavailable) as fault:
+        isoform.Message.parse(bytes(message), registry)
+    assert fault.value.code == isoform.Code.UnknownFormat
+    assert registry.learn(message.format.description) == message.format
+    assert registry.known(message.format.token) == message.format and len(registry.formats()) == 1
+    assert isoform.Message.parse(bytes(message), registry).view()["level"] == 1.5
+    reader = isoform.Reader(io.BytesIO(bytes(message)), registry)
+    assert next(reader).array()["level"] == 1.5
