@@ -1,4 +1,4 @@
-//! Names the machines that code can be generated for, as Cargo.toml does for what that takes.
+//! Names the machines that code can be generated for, as Cargo.toml does for what that takes. Miri is none.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -6,8 +6,9 @@ fn main() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let family = variable("CARGO_CFG_TARGET_FAMILY");
     let memory = family.split(',').any(|family| family == "unix" || family == "windows");
+    let interpreted = std::env::var_os("CARGO_CFG_MIRI").is_some();
     let processors = ["x86_64", "aarch64", "riscv64", "s390x"];
-    if memory && processors.contains(&variable("CARGO_CFG_TARGET_ARCH").as_str()) {
+    if memory && !interpreted && processors.contains(&variable("CARGO_CFG_TARGET_ARCH").as_str()) {
         println!("cargo::rustc-cfg=generator");
     }
 }

@@ -32,7 +32,7 @@
 //! | `call` | into generated code, and out of it again |
 //! | `memory` | executable memory |
 
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(all(generator, target_arch = "x86_64", unix))]
 mod avx512;
 #[cfg(generator)]
 mod call;
