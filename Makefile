@@ -3,7 +3,7 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader hostile linear \
+.PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
   workspace python python-tests python-installed
 
@@ -22,7 +22,7 @@ TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isofor
 # long is begun early.
 CHECKS := format clippy dependencies documents elsewhere
 TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
-  python-tests
+  c-tests python-tests
 PAIRS := 10000
 MACHINE_PAIRS := 100
 MACHINE_PROFILE := machines
@@ -104,8 +104,9 @@ fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TA
 	  PATH="$(TOOLS)/bin:$$PATH" sh fuzz/run.sh $(MINUTES) $(TARGETS); \
 	fi
 
-install: rust ## install the command `isoform`: in cargo's directory, or under PREFIX=... if given
+install: rust ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
 	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
+	$(if $(PREFIX),cargo build --release --locked -p isoform-capi && sh crates/capi/package/install.sh "$(PREFIX)" $(BUILT)/release)
 
 python: python-installed ## the Python package: a wheel in target/wheels, to be installed with pip
 	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin build --release --locked
@@ -188,6 +189,12 @@ python-tests:
 	  echo 'mypy:' && "$(abspath $(VENV))/bin/mypy" && \
 	  echo 'pyright:' && "$(abspath $(VENV))/bin/pyright" --pythonpath "$(abspath $(VENV))/bin/python"; \
 	fi
+
+# The C library, installed, and programs compiled as its users compile theirs.
+c-tests: rust
+	cargo build --quiet --locked -p isoform-capi $(FEATURES)
+	@sh crates/capi/package/install.sh $(BUILT)/c/prefix $(BUILT)/debug
+	@sh tests/c/run.sh $(BUILT)/c/prefix $(BUILT)/c/work
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.
 fuzz-seeds: rust

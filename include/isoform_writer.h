@@ -76,6 +76,10 @@
 #ifndef ISOFORM_WRITER_H
 #define ISOFORM_WRITER_H
 
+#ifdef ISOFORM_H
+#error "isoform.h and isoform_writer.h declare the same names: include one of them in a source file. isoform.h does all that this one does."
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,46 @@
+//! Isoform for C: what `include/isoform.h` declares. That header is the manual; here is what its functions do, in a file for
+//! each of its sections, with the words that the header and the Rust crates have in common.
+//!
+//! Every function goes through [`error::call`], so that a failure becomes a code and a text, and a panic - a defect of ours -
+//! one as well, instead of crossing into C. What C passes are references that may be NULL: `Option<&T>` for a handle,
+//! `Option<&mut Option<Box<T>>>` for a variable that holds one. So closing sets it to NULL, and nothing here casts handles.
+//! Memory that C names by an address is taken up and handed out in [`pointer`], and in `table` as far as tables of fields go.
+//!
+//! Promises that every C program makes, by which `unsafe` blocks are proved:
+//! 1. a pointer is NULL, or what the header says that it is, and nobody else changes or closes it meanwhile;
+//! 2. a handle is used by one thread at a time, unless the header says that it may be used by all;
+//! 3. what was lent is not used for longer than the header says.
+#![allow(
+    clippy::missing_safety_doc,
+    clippy::missing_errors_doc,
+    reason = "the header says what callers promise and what comes back"
+)]
+
+pub mod decoder;
+pub mod encoder;
+pub mod error;
+pub mod format;
+pub mod message;
+mod pointer;
+pub mod registry;
+pub mod rules;
+pub mod stream;
+mod table;
+
+#[cfg(unix)]
+pub mod channel;
+#[cfg(unix)]
+pub mod node;
+#[cfg(unix)]
+pub mod sink;
+#[cfg(unix)]
+pub mod source;
+
+use std::ffi::c_char;
+
+/// `iso_version`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}

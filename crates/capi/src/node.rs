@@ -1,0 +1,75 @@
+//! Nodes: a process's part in channels. Section "Channels" of the header.
+
+use crate::error::{Number, answer, c_text, call};
+use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};
+use isoform::{Code, Error};
+use std::ffi::{CString, c_char, c_int, c_uint};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// `iso_node`
+pub struct Node {
+    pub(crate) node: isoform_channel::Node,
+    address: CString,
+}
+
+/// `ISO_ALLOW_INSECURE`
+const ALLOW_INSECURE: c_uint = 1;
+
+/// So many milliseconds; for ever, if they are negative.
+pub(crate) fn patience(milliseconds: c_int) -> Duration {
+    u64::try_from(milliseconds).map_or(Duration::MAX, Duration::from_millis)
+}
+
+/// `iso_node_open`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, node: Opened<'_, Node>) -> Number {
+    call(|| {
+        open(node, "node", || {
+            if flags & !ALLOW_INSECURE != 0 {
+                return Err(Error::new(Code::WrongType).at("flags").expected("0 or ISO_ALLOW_INSECURE").came(flags));
+            }
+            // SAFETY: (1) of the crate.
+            let addresses = unsafe { optional_text(listen, "listen")? }.unwrap_or_default().split_whitespace();
+            let builder = isoform_channel::Node::builder().insecure(flags & ALLOW_INSECURE != 0);
+            let node = addresses.fold(builder, |builder, address| builder.listen(address)).build()?;
+            let address = node.addresses().first().map_or(CString::default(), |address| c_text(&address.to_string()));
+            Ok(Node { node, address })
+        })
+    })
+}
+
+/// `iso_node_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_node_close(node: Held<'_, Node>) {
+    answer((), || close(node));
+}
+
+/// `iso_node_address`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_node_address(node: Option<&Node>) -> *const c_char {
+    node.map_or(c"".as_ptr(), |node| node.address.as_ptr())
+}
+
+/// `iso_node_poll`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_node_poll(node: Option<&Node>, milliseconds: c_int, count: Out<'_, usize>) -> Number {
+    call(|| {
+        let node = &given(node, "node")?.node;
+        match count {
+            Some(count) => make(Some(count), "count", || node.poll(patience(milliseconds))),
+            None => node.poll(patience(milliseconds)).map(drop),
+        }
+    })
+}
+
+/// `iso_node_fd`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_node_fd(node: Option<&Node>, descriptor: Out<'_, c_int>) -> Number {
+    call(|| {
+        let place = given(descriptor, "fd")?;
+        place.write(-1);
+        place.write(given(node, "node")?.node.descriptor()?.as_raw_fd());
+        Ok(())
+    })
+}

@@ -1,0 +1,123 @@
+//! The one small place where addresses from C become references, and values are put where C wants them.
+//!
+//! Proofs refer to the promises in [`crate`].
+
+use isoform::{Code, Error, Result};
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::slice;
+
+/// A variable of C's in which a value is put, whatever it held.
+pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+
+/// A variable of C's that holds a handle, or NULL. It is C's `T **` that is passed to close it.
+pub(crate) type Held<'a, T> = Option<&'a mut Option<Box<T>>>;
+
+/// A variable of C's that a handle is put into.
+pub(crate) type Opened<'a, T> = Out<'a, Option<Box<T>>>;
+
+/// What was passed, unless it was NULL.
+pub(crate) fn given<T>(argument: Option<T>, name: &str) -> Result<T> {
+    argument.ok_or_else(|| null(name))
+}
+
+#[cold]
+fn null(name: &str) -> Error {
+    Error::new(Code::WrongType).at(name).expected("an argument").came("NULL")
+}
+
+/// Puts a value where C wants it.
+pub(crate) fn put<T>(out: Out<'_, T>, name: &str, value: T) -> Result<()> {
+    given(out, name)?.write(value);
+    Ok(())
+}
+
+/// Puts what is made where C wants it; if it could not be made, NULL, 0 or the like.
+pub(crate) fn make<T: Default>(out: Out<'_, T>, name: &str, value: impl FnOnce() -> Result<T>) -> Result<()> {
+    let place = given(out, name)?;
+    place.write(T::default());
+    place.write(value()?);
+    Ok(())
+}
+
+/// Opens a handle.
+pub(crate) fn open<T>(out: Opened<'_, T>, name: &str, value: impl FnOnce() -> Result<T>) -> Result<()> {
+    make(out, name, || value().map(Box::new).map(Some))
+}
+
+/// Closes a handle: once, however often it is asked for, since the variable holds NULL from then on.
+pub(crate) fn close<T>(held: Held<'_, T>) {
+    if let Some(held) = held {
+        drop(held.take());
+    }
+}
+
+/// A text.
+///
+/// # Safety
+/// (1): it is NULL, or ends with a NUL, and stays as it is for 'a.
+pub(crate) unsafe fn text<'a>(text: *const c_char, name: &str) -> Result<&'a str> {
+    if text.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: promised.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|error| Error::new(Code::Utf8).at(name).came(error))
+}
+
+/// The same, where NULL stands for none.
+///
+/// # Safety
+/// As `text`.
+pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &str) -> Result<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: promised.
+    unsafe { self::text(text, name) }.map(Some)
+}
+
+/// So many elements.
+///
+/// # Safety
+/// (1): there are so many, aligned and initialised, and they stay as they are for 'a.
+pub(crate) unsafe fn list<'a, T>(start: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    match (start.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(null(name)),
+        // SAFETY: promised.
+        (false, _) => Ok(unsafe { slice::from_raw_parts(start, count) }),
+    }
+}
+
+/// So many bytes.
+///
+/// # Safety
+/// As `list`.
+pub(crate) unsafe fn bytes<'a>(start: *const c_void, count: usize, name: &str) -> Result<&'a [u8]> {
+    // SAFETY: promised.
+    unsafe { list(start.cast(), count, name) }
+}
+
+/// So many bytes that are the caller's to change.
+///
+/// # Safety
+/// (1): there are so many, and nobody else uses them for 'a.
+pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str) -> Result<&'a mut [u8]> {
+    match (start.is_null(), count) {
+        (_, 0) => Ok(&mut []),
+        (true, _) => Err(null(name)),
+        // SAFETY: promised. Whatever C has left in them is for this process bytes of some value.
+        (false, _) => Ok(unsafe { slice::from_raw_parts_mut(start.cast(), count) }),
+    }
+}
+
+/// A record or an array of them, which must not be NULL. What it points at is the business of whoever is given it.
+pub(crate) fn record(record: *const c_void, name: &str) -> Result<*const u8> {
+    if record.is_null() { Err(null(name)) } else { Ok(record.cast()) }
+}
+
+/// The same, to be written to.
+pub(crate) fn record_mut(record: *mut c_void, name: &str) -> Result<*mut u8> {
+    if record.is_null() { Err(null(name)) } else { Ok(record.cast()) }
+}

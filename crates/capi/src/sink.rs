@@ -1,0 +1,335 @@
+//! Sinks, and functions that are called for each event. Sections "Sinks" and "Handlers" of the header.
+
+use crate::channel::Channel;
+use crate::error::{Kept, Number, Told, answer, call};
+use crate::format::{Format, Latest};
+use crate::message::Message;
+use crate::node::patience;
+use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
+use crate::rules::{self, Rules};
+use isoform::{Code, Error, Incoming, Result};
+use isoform_channel::{Counts, Event as Came, MemorySink, Policy, SinkOptions, Stamp, Views, Window};
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+/// `iso_sink`
+pub struct Sink {
+    end: End,
+    latest: Latest,
+    /// Why a source was refused, as it was told last.
+    refused: Option<Kept>,
+    stamps: Vec<Stamp>,
+}
+
+enum End {
+    Records(Box<MemorySink>),
+    Messages(Box<Views>),
+}
+
+/// `iso_sink_options`
+#[repr(C)]
+pub struct Options {
+    policy: c_int,
+    events: u64,
+    bytes: u64,
+    window_events: u64,
+    window_bytes: u64,
+    longest: u64,
+    faults: c_int,
+    fields: *const *const c_char,
+    field_count: usize,
+}
+
+/// `iso_stamp`
+#[repr(C)]
+pub struct Stamped {
+    source: u32,
+    sequence: u64,
+    nanoseconds: u64,
+}
+
+/// `iso_event`
+#[repr(C)]
+pub struct Event {
+    kind: c_int,
+    stamp: Stamped,
+    record: *const c_void,
+    message: Message,
+    count: u64,
+    cause: c_int,
+    node: [u8; 16],
+    error: *const Told,
+}
+
+/// `iso_event_kind`
+mod kind {
+    use std::ffi::c_int;
+
+    pub(super) const NOTHING: c_int = 0;
+    pub(super) const RECORD: c_int = 1;
+    pub(super) const GAP: c_int = 2;
+    pub(super) const JOINED: c_int = 3;
+    pub(super) const LEFT: c_int = 4;
+    pub(super) const REFUSED: c_int = 5;
+}
+
+impl Stamped {
+    fn of(stamp: Stamp) -> Stamped {
+        Stamped { source: stamp.source.0, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds }
+    }
+}
+
+impl Event {
+    const NOTHING: Event = Event {
+        kind: kind::NOTHING,
+        stamp: Stamped { source: 0, sequence: 0, nanoseconds: 0 },
+        record: ptr::null(),
+        message: Message::NONE,
+        count: 0,
+        cause: 0,
+        node: [0; 16],
+        error: ptr::null(),
+    };
+
+    /// An event as C reads it. `record` says what of it are its record, its message, and how many they are; `refused` keeps
+    /// what it points at.
+    fn of<R>(
+        came: Option<Came<R>>,
+        refused: &mut Option<Kept>,
+        record: impl FnOnce(R) -> (*const c_void, Message, u64),
+    ) -> Event {
+        let none = Event::NOTHING;
+        let from = |kind, source| Event { kind, stamp: Stamped { source, ..Event::NOTHING.stamp }, ..Event::NOTHING };
+        match came {
+            None => none,
+            Some(Came::Record { stamp, record: came }) => {
+                let (record, message, count) = record(came);
+                Event { kind: kind::RECORD, stamp: Stamped::of(stamp), record, message, count, ..none }
+            }
+            Some(Came::Gap(source, gap)) => {
+                let mut event = from(kind::GAP, source.0);
+                event.stamp.sequence = gap.first;
+                Event { count: gap.count, cause: gap.cause as c_int, ..event }
+            }
+            Some(Came::Joined(source, node)) => Event { node: node.0, ..from(kind::JOINED, source.0) },
+            Some(Came::Left(source)) => from(kind::LEFT, source.0),
+            Some(Came::Refused(source, error)) => {
+                let error = refused.insert(Kept::new(&error)).told();
+                Event { error, ..from(kind::REFUSED, source.0) }
+            }
+        }
+    }
+}
+
+/// What C wants of a sink.
+///
+/// # Safety
+/// (1) of the crate, for the names of fields.
+unsafe fn options(options: Option<&Options>) -> Result<SinkOptions> {
+    let mut wanted = SinkOptions::default();
+    let Some(options) = options else { return Ok(wanted) };
+    let or_all = |number: u64| if number == 0 { u64::MAX } else { number };
+    wanted = wanted.faults(rules::faults(options.faults)?).policy(match options.policy {
+        0 => Policy::Block,
+        1 => Policy::DropOldest { events: or_all(options.events), bytes: or_all(options.bytes) },
+        2 => Policy::Latest,
+        other => return Err(Error::new(Code::WrongType).at("policy").expected("one of iso_policy").came(other)),
+    });
+    if (options.window_events, options.window_bytes) != (0, 0) {
+        let (events, bytes) = (or_all(options.window_events), or_all(options.window_bytes));
+        wanted = wanted.window(Window { events, bytes });
+    }
+    if options.longest != 0 {
+        wanted = wanted.longest(options.longest);
+    }
+    // SAFETY: promised.
+    let fields = unsafe { list(options.fields, options.field_count, "fields")? };
+    // SAFETY: promised.
+    let fields: Vec<&str> = fields.iter().map(|&field| unsafe { text(field, "field") }).collect::<Result<_>>()?;
+    Ok(wanted.fields(fields))
+}
+
+/// `iso_sink_open`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_sink_open(
+    channel: Option<&Channel>,
+    format: Option<&Format>,
+    rules: Option<&Rules>,
+    wanted: Option<&Options>,
+    sink: Opened<'_, Sink>,
+) -> Number {
+    call(|| {
+        open(sink, "sink", || {
+            // SAFETY: (1) of the crate.
+            let options = unsafe { options(wanted)? };
+            let channel = &given(channel, "channel")?.channel;
+            let end = match format {
+                Some(Format { format, .. }) => {
+                    End::Records(Box::new(channel.memory_sink(format, rules::of(rules, format)?, options)?))
+                }
+                None => End::Messages(Box::new(channel.views_with(options)?)),
+            };
+            Ok(Sink { end, latest: Latest::default(), refused: None, stamps: Vec::new() })
+        })
+    })
+}
+
+/// `iso_sink_next`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, event: Out<'_, Event>) -> Number {
+    call(|| {
+        let place = given(event, "event")?;
+        place.write(Event::NOTHING);
+        let Sink { end, latest, refused, .. } = given(sink, "sink")?;
+        let patience = patience(milliseconds);
+        place.write(match end {
+            End::Records(sink) => Event::of(sink.recv_timeout(patience)?, refused, lent),
+            End::Messages(views) => {
+                let message = |came: Incoming<'_>| (ptr::null(), Message::of(&came, latest), 1);
+                Event::of(views.recv_timeout(patience)?, refused, message)
+            }
+        });
+        Ok(())
+    })
+}
+
+/// A record that is lent.
+fn lent(record: &[u8]) -> (*const c_void, Message, u64) {
+    (record.as_ptr().cast(), Message::NONE, 1)
+}
+
+/// `iso_sink_take`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_sink_take(
+    sink: Option<&mut Sink>,
+    records: *mut c_void,
+    most: usize,
+    stamps: *mut MaybeUninit<Stamped>,
+    milliseconds: c_int,
+    event: Out<'_, Event>,
+) -> Number {
+    call(|| {
+        let place = given(event, "event")?;
+        place.write(Event::NOTHING);
+        let Sink { end, refused, stamps: came, .. } = given(sink, "sink")?;
+        let End::Records(sink) = end else {
+            return Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format"));
+        };
+        let to = record_mut(records, "records")?;
+        // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
+        // value.
+        let taken = unsafe { sink.recv_many(to, most, came, Some(patience(milliseconds)))? };
+        if !stamps.is_null() {
+            for (i, &stamp) in came.iter().enumerate() {
+                // SAFETY: (1) of the crate: there is room for as many as for records.
+                unsafe { stamps.add(i).write(MaybeUninit::new(Stamped::of(stamp))) };
+            }
+        }
+        let event = Event::of(taken, refused, |count| (to.cast_const().cast(), Message::NONE, count as u64));
+        put(Some(place), "event", event)
+    })
+}
+
+/// `iso_sink_fd`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_fd(sink: Option<&Sink>, descriptor: Out<'_, c_int>) -> Number {
+    call(|| {
+        let place = given(descriptor, "fd")?;
+        place.write(-1);
+        let descriptor = match &given(sink, "sink")?.end {
+            End::Records(sink) => sink.descriptor()?,
+            End::Messages(views) => views.descriptor()?,
+        };
+        place.write(descriptor.as_raw_fd());
+        Ok(())
+    })
+}
+
+/// `iso_counts`
+#[repr(C)]
+pub struct Counted {
+    received: u64,
+    taken: u64,
+    lost: u64,
+}
+
+impl Counted {
+    fn of(Counts { received, taken, lost }: Counts) -> Counted {
+        Counted { received, taken, lost }
+    }
+}
+
+/// `iso_sink_counts`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_counts(sink: Option<&Sink>, counts: Out<'_, Counted>) -> Number {
+    call(|| {
+        let counted = match &given(sink, "sink")?.end {
+            End::Records(sink) => sink.counts(),
+            End::Messages(views) => views.counts(),
+        };
+        put(counts, "counts", Counted::of(counted))
+    })
+}
+
+/// `iso_sink_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_close(sink: Held<'_, Sink>) {
+    answer((), || close(sink));
+}
+
+/// `iso_handle`
+pub type Handle = unsafe extern "C" fn(context: *mut c_void, event: *const Event);
+
+/// `iso_handler`
+pub struct Handler(isoform_channel::Handler);
+
+/// A function of the program, with what it wants to be given.
+struct Function(Handle, *mut c_void);
+
+// SAFETY: the header says that it is called by whichever thread polls the node.
+unsafe impl Send for Function {}
+
+impl Function {
+    fn call(&self, event: &Event) {
+        // SAFETY: (1) of the crate: it may be called so, with the context that was given with it.
+        unsafe { self.0(self.1, event) }
+    }
+}
+
+/// `iso_handler_open`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_handler_open(
+    channel: Option<&Channel>,
+    format: Option<&Format>,
+    rules: Option<&Rules>,
+    wanted: Option<&Options>,
+    function: Option<Handle>,
+    context: *mut c_void,
+    handler: Opened<'_, Handler>,
+) -> Number {
+    call(|| {
+        open(handler, "handler", || {
+            // SAFETY: (1) of the crate.
+            let options = unsafe { options(wanted)? };
+            let (channel, format) = (&given(channel, "channel")?.channel, &given(format, "format")?.format);
+            let function = Function(given(function, "function")?, context);
+            let rules = rules::of(rules, format)?;
+            let handle = move |came: Came<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
+            channel.on_memory(format, rules, options, handle).map(Handler)
+        })
+    })
+}
+
+/// `iso_handler_counts`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_handler_counts(handler: Option<&Handler>, counts: Out<'_, Counted>) -> Number {
+    call(|| put(counts, "counts", Counted::of(given(handler, "handler")?.0.counts())))
+}
+
+/// `iso_handler_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_handler_close(handler: Held<'_, Handler>) {
+    answer((), || close(handler));
+}

@@ -1,0 +1,154 @@
+//! Sources: where events come from. Section "Sources" of the header.
+
+use crate::channel::Channel;
+use crate::error::{Number, answer, call};
+use crate::format::Format;
+use crate::node::patience;
+use crate::pointer::{Held, Opened, Out, close, given, open, put, record};
+use isoform::Result;
+use isoform_channel::{Cause, MemorySource, SinkLedger};
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+
+/// `iso_source`
+pub struct Source(MemorySource);
+
+/// `iso_account`
+#[repr(C)]
+pub struct Account {
+    node: [u8; 16],
+    sink: u32,
+    present: c_int,
+    submitted: u64,
+    acknowledged: u64,
+    in_flight: u64,
+    lost: u64,
+    lost_for: [u64; 6],
+}
+
+impl Account {
+    fn of(SinkLedger { node, sink, present, ledger, .. }: &SinkLedger) -> Account {
+        let mut lost_for = [0; 6];
+        Cause::ALL.iter().for_each(|&cause| lost_for[cause as usize] = ledger.lost_for(cause));
+        Account {
+            node: node.0,
+            sink: *sink,
+            present: (*present).into(),
+            submitted: ledger.submitted,
+            acknowledged: ledger.acknowledged,
+            in_flight: ledger.in_flight,
+            lost: ledger.lost(),
+            lost_for,
+        }
+    }
+}
+
+/// Puts as many accounts as there is room for, and says how many there are.
+///
+/// # Safety
+/// (1) of the crate: there is room for so many.
+unsafe fn tell(
+    ledgers: &[SinkLedger],
+    accounts: *mut MaybeUninit<Account>,
+    room: usize,
+    count: Out<'_, usize>,
+) -> Result<()> {
+    if !accounts.is_null() {
+        for (i, ledger) in ledgers.iter().enumerate().take(room) {
+            // SAFETY: promised.
+            unsafe { accounts.add(i).write(MaybeUninit::new(Account::of(ledger))) };
+        }
+    }
+    match count {
+        Some(count) => put(Some(count), "count", ledgers.len()),
+        None => Ok(()),
+    }
+}
+
+/// `iso_source_open`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_open(
+    channel: Option<&Channel>,
+    format: Option<&Format>,
+    source: Opened<'_, Source>,
+) -> Number {
+    call(|| {
+        open(source, "source", || {
+            let format = &given(format, "format")?.format;
+            given(channel, "channel")?.channel.memory_source(format).map(Source)
+        })
+    })
+}
+
+/// `iso_source_submit`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_source_submit(source: Option<&mut Source>, data: *const c_void) -> Number {
+    // SAFETY: (1) of the crate: a record of the source's format.
+    call(|| unsafe { given(source, "source")?.0.submit(record(data, "record")?) }.map(drop))
+}
+
+/// `iso_source_submit_many`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_source_submit_many(
+    source: Option<&mut Source>,
+    records: *const c_void,
+    count: usize,
+) -> Number {
+    call(|| {
+        let source = given(source, "source")?;
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: (1) of the crate: so many records of the source's format.
+        unsafe { source.0.submit_many(record(records, "records")?, count) }.map(drop)
+    })
+}
+
+/// `iso_source_wait`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Number {
+    call(|| given(source, "source")?.0.wait_for_sinks(sinks, patience(milliseconds)))
+}
+
+/// `iso_source_sinks`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_sinks(source: Option<&Source>) -> usize {
+    answer(0, || source.map_or(0, |source| source.0.sinks()))
+}
+
+/// `iso_source_ledger`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_source_ledger(
+    source: Option<&Source>,
+    accounts: *mut MaybeUninit<Account>,
+    room: usize,
+    count: Out<'_, usize>,
+) -> Number {
+    // SAFETY: (1) of the crate.
+    call(|| unsafe { tell(&given(source, "source")?.0.ledger(), accounts, room, count) })
+}
+
+/// `iso_source_end`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_source_end(
+    source: Held<'_, Source>,
+    milliseconds: c_int,
+    accounts: *mut MaybeUninit<Account>,
+    room: usize,
+    count: Out<'_, usize>,
+) -> Number {
+    call(|| {
+        let ledgers = match source.and_then(Option::take) {
+            Some(source) => source.0.close(patience(milliseconds))?,
+            None => Vec::new(),
+        };
+        // SAFETY: (1) of the crate.
+        unsafe { tell(&ledgers, accounts, room, count) }
+    })
+}
+
+/// `iso_source_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_close(source: Held<'_, Source>) {
+    answer((), || close(source));
+}

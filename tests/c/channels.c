@@ -1,0 +1,278 @@
+/* Channels within one process, between two nodes: sources, sinks of every kind, handlers, descriptors, accounts, threads. */
+#define _POSIX_C_SOURCE 200112L
+#include "check.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+enum { SOON = 20000 };
+
+typedef struct {
+    uint64_t count;
+    double value;
+} Tick;
+static const iso_field tick[] = { ISO_FIELD(Tick, count, "uint64_t"), ISO_FIELD(Tick, value, "double") };
+static const iso_structure ticks[] = { ISO_STRUCTURE(Tick, tick) };
+
+/* What another program has. */
+typedef struct {
+    float value;
+    short count;
+    int extra;
+} Other;
+static const iso_field other[] = { ISO_FIELD(Other, value, "float"), ISO_FIELD(Other, count, "short"),
+                                   ISO_FIELD(Other, extra, "int") };
+static const iso_structure others[] = { ISO_STRUCTURE_AS("Tick", Other, other) };
+
+typedef struct {
+    const char *count;
+} Wrong;
+static const iso_field wrong[] = { ISO_FIELD(Wrong, count, "string") };
+static const iso_structure wrongs[] = { ISO_STRUCTURE(Wrong, wrong) };
+
+static iso_format *tick_format, *other_format, *wrong_format;
+static iso_node *here, *there;
+
+static iso_event next(iso_sink *sink, iso_event_kind kind) {
+    iso_event event;
+    DO(iso_sink_next(sink, SOON, &event));
+    CHECK(event.kind == kind);
+    return event;
+}
+
+static void events(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink, *views, *batch;
+    iso_sink_options options;
+    iso_event event;
+    iso_counts counts;
+    iso_account accounts[3];
+    iso_item item;
+    iso_format *type;
+    iso_rules *rules;
+    iso_stamp stamps[1000];
+    static Other room[1000];
+    Tick sent = { 0, 0.5 }, many[100];
+    size_t sinks, taken = 0;
+    uint64_t i;
+    const char *fields[] = { "count" };
+    DO(iso_channel_create(here, "ticks", tick_format, &channel));
+    FAILS(iso_channel_create(here, "ticks", tick_format, &opened), ISO_ADDRESS, "*");
+    CHECK(strncmp(iso_channel_id(channel), "iso://127.0.0.1:", 16) == 0);
+    FAILS(iso_channel_open(there, "ticks", &opened), ISO_ADDRESS, "*");
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_channel_format(opened, &type));
+    CHECK(type && strcmp(iso_format_name(type), "Tick") == 0);
+    iso_format_close(&type);
+    FAILS(iso_sink_open(opened, wrong_format, NULL, NULL, &sink), ISO_NO_CONVERSION, "count");
+    FAILS(iso_source_open(channel, wrong_format, &source), ISO_NO_CONVERSION, "count");
+
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_source_submit(source, &sent)); /* to nobody */
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_default(rules, "Tick", "extra", "7"));
+    memset(&options, 0, sizeof options);
+    options.fields = fields;
+    options.field_count = 1;
+    options.longest = 1 << 20;
+    DO(iso_sink_open(opened, other_format, rules, &options, &sink));
+    iso_rules_close(&rules);
+    DO(iso_sink_open(opened, NULL, NULL, NULL, &views));
+    DO(iso_sink_open(channel, other_format, NULL, NULL, &batch));
+    DO(iso_source_wait(source, 3, SOON));
+    CHECK(iso_source_sinks(source) == 3);
+    FAILS(iso_source_wait(source, 4, 10), ISO_DEADLINE, "");
+    for (i = 0; i < COUNT(many); i++) {
+        many[i].count = i;
+        many[i].value = 0.5;
+    }
+    DO(iso_source_submit_many(source, many, COUNT(many)));
+    DO(iso_source_submit_many(source, NULL, 0));
+
+    event = next(sink, ISO_EVENT_JOINED);
+    for (i = 0; i < COUNT(many); i++) {
+        const Other *record;
+        const uint32_t from = event.stamp.source;
+        event = next(sink, ISO_EVENT_RECORD);
+        record = (const Other *)event.record;
+        CHECK(event.stamp.sequence == i && event.stamp.source == from && event.stamp.nanoseconds > 0 && event.count == 1);
+        CHECK((uint64_t)record->count == i && record->value == 0.5f && record->extra == 7);
+    }
+    DO(iso_sink_next(sink, 0, &event));
+    CHECK(event.kind == ISO_EVENT_NOTHING && event.record == NULL);
+    FAILS(iso_sink_take(views, room, 10, NULL, 0, &event), ISO_WRONG_TYPE, "sink");
+
+    next(views, ISO_EVENT_JOINED);
+    for (i = 0; i < COUNT(many); i++) {
+        event = next(views, ISO_EVENT_RECORD);
+        DO(iso_message_get(&event.message, "count", &item));
+        CHECK(item.whole == i && event.record == NULL);
+    }
+
+    DO(iso_sink_take(batch, room, COUNT(room), stamps, SOON, &event));
+    CHECK(event.kind == ISO_EVENT_JOINED);
+    for (; taken < COUNT(many); taken += (size_t)event.count) {
+        DO(iso_sink_take(batch, room + taken, 33, stamps + taken, SOON, &event));
+        CHECK(event.kind == ISO_EVENT_RECORD && event.count > 0 && event.count <= 33);
+        CHECK(event.stamp.sequence == taken);
+    }
+    CHECK(taken == COUNT(many) && room[99].count == 99 && stamps[99].sequence == 99);
+
+    /* An event that does not fit is an error, behind which the sink goes on. */
+    sent.count = 70000;
+    DO(iso_source_submit(source, &sent));
+    sent.count = 7;
+    DO(iso_source_submit(source, &sent));
+    CHECK(iso_sink_next(sink, SOON, &event) == ISO_OVERFLOW && event.kind == ISO_EVENT_NOTHING);
+    CHECK(strstr(iso_last_error()->path, "event 100 of source ") && strstr(iso_last_error()->path, ".count"));
+    CHECK(((const Other *)next(sink, ISO_EVENT_RECORD).record)->count == 7);
+    DO(iso_sink_counts(sink, &counts));
+    CHECK(counts.received == 102 && counts.taken == 102 && counts.lost == 0);
+
+    DO(iso_source_ledger(source, accounts, 1, &sinks));
+    CHECK(sinks == 3 && accounts[0].submitted == 102);
+    iso_sink_close(&views);
+    CHECK(iso_sink_next(batch, SOON, &event) == ISO_OVERFLOW);
+    DO(iso_source_end(&source, 0, accounts, 3, &sinks));
+    CHECK(source == NULL && sinks == 3);
+    for (i = 0; i < sinks; i++)
+        CHECK(accounts[i].submitted == accounts[i].acknowledged + accounts[i].lost + accounts[i].in_flight);
+    FAILS(iso_source_submit(source, &sent), ISO_WRONG_TYPE, "source");
+    next(sink, ISO_EVENT_LEFT);
+    DO(iso_channel_leave(&opened));
+    FAILS(iso_sink_next(sink, SOON, &event), ISO_CLOSED, "channel");
+    iso_sink_close(&sink);
+    iso_sink_close(&sink);
+    iso_sink_close(&batch);
+    iso_channel_close(&channel);
+    iso_channel_close(&channel);
+    iso_source_close(&source);
+}
+
+static int is_ready(int fd, int milliseconds) {
+    struct pollfd entry;
+    entry.fd = fd;
+    entry.events = POLLIN;
+    entry.revents = 0;
+    return poll(&entry, 1, milliseconds) == 1;
+}
+
+static void count_up(void *context, const iso_event *event) {
+    if (event->kind == ISO_EVENT_RECORD)
+        *(uint64_t *)context += (uint64_t)((const Other *)event->record)->count;
+}
+
+static void descriptors_and_handlers(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    iso_handler *handler;
+    iso_counts counts;
+    iso_event event;
+    Tick sent = { 0, 0.5 };
+    uint64_t sum = 0, i;
+    size_t count;
+    int fd, node_fd;
+    DO(iso_channel_create(here, "handled", NULL, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_sink_open(opened, other_format, NULL, NULL, &sink));
+    FAILS(iso_handler_open(opened, NULL, NULL, NULL, count_up, &sum, &handler), ISO_WRONG_TYPE, "format");
+    FAILS(iso_handler_open(opened, other_format, NULL, NULL, NULL, &sum, &handler), ISO_WRONG_TYPE, "function");
+    DO(iso_handler_open(opened, other_format, NULL, NULL, count_up, &sum, &handler));
+    DO(iso_source_wait(source, 2, SOON));
+    DO(iso_sink_fd(sink, &fd));
+    DO(iso_node_fd(there, &node_fd));
+    for (i = 1; i <= 100; i++) {
+        sent.count = i;
+        DO(iso_source_submit(source, &sent));
+        while (sum < i * (i + 1) / 2) {
+            CHECK(is_ready(node_fd, SOON));
+            do
+                DO(iso_node_poll(there, 0, &count));
+            while (count > 0);
+        }
+        for (event.kind = ISO_EVENT_NOTHING; event.kind != ISO_EVENT_RECORD;) {
+            CHECK(is_ready(fd, SOON));
+            DO(iso_sink_next(sink, 0, &event));
+        }
+        DO(iso_sink_next(sink, 0, &event));
+        CHECK(event.kind == ISO_EVENT_NOTHING && !is_ready(fd, 0));
+    }
+    DO(iso_handler_counts(handler, &counts));
+    CHECK(counts.taken == 100);
+    iso_handler_close(&handler);
+    iso_handler_close(&handler);
+    iso_source_close(&source);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    iso_channel_close(&channel);
+}
+
+enum { EVENTS = 2000 };
+
+static void *submit(void *channel) {
+    iso_source *source;
+    Tick sent = { 0, 0.5 };
+    DO(iso_source_open((const iso_channel *)channel, tick_format, &source));
+    DO(iso_source_wait(source, 1, SOON));
+    for (; sent.count < EVENTS; sent.count++)
+        DO(iso_source_submit(source, &sent));
+    FAILS(iso_source_submit(NULL, &sent), ISO_WRONG_TYPE, "source"); /* an error of this thread */
+    DO(iso_source_end(&source, SOON, NULL, 0, NULL));
+    return NULL;
+}
+
+/* Formats and channels are used by all threads at once, and errors are each thread's own. */
+static void threads(void) {
+    iso_channel *channel, *opened;
+    iso_sink *sink;
+    iso_event event;
+    pthread_t submitting[3];
+    uint64_t came = 0;
+    size_t i, left = 0;
+    FAILS(iso_source_submit(NULL, &came), ISO_WRONG_TYPE, "source");
+    FAILS(iso_writer_flush(NULL), ISO_WRONG_TYPE, "writer");
+    DO(iso_channel_create(here, "threads", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_sink_open(opened, other_format, NULL, NULL, &sink));
+    for (i = 0; i < COUNT(submitting); i++)
+        CHECK(pthread_create(&submitting[i], NULL, submit, channel) == 0);
+    while (left < COUNT(submitting)) {
+        DO(iso_sink_next(sink, SOON, &event));
+        came += event.kind == ISO_EVENT_RECORD;
+        left += event.kind == ISO_EVENT_LEFT;
+        CHECK(event.kind != ISO_EVENT_NOTHING && event.kind != ISO_EVENT_GAP);
+    }
+    for (i = 0; i < COUNT(submitting); i++)
+        CHECK(pthread_join(submitting[i], NULL) == 0);
+    CHECK(came == COUNT(submitting) * EVENTS);
+    CHECK(strcmp(iso_last_error()->path, "writer") == 0);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    iso_channel_close(&channel);
+}
+
+int main(void) {
+    FAILS(iso_node_open("not an address", 0, &here), ISO_ADDRESS, "*");
+    FAILS(iso_node_open("192.0.2.1:0", 0, &here), ISO_INSECURE, "*");
+    FAILS(iso_node_open(NULL, 2, &here), ISO_WRONG_TYPE, "flags");
+    CHECK(here == NULL);
+    DO(iso_node_open(NULL, 0, &here));
+    DO(iso_node_open("127.0.0.1:0", 0, &there));
+    CHECK(strncmp(iso_node_address(there), "tcp:127.0.0.1:", 14) == 0);
+    DO(iso_format_open(ticks, 1, &tick_format));
+    DO(iso_format_open(others, 1, &other_format));
+    DO(iso_format_open(wrongs, 1, &wrong_format));
+    events();
+    descriptors_and_handlers();
+    threads();
+    iso_format_close(&tick_format);
+    iso_format_close(&other_format);
+    iso_format_close(&wrong_format);
+    iso_node_close(&here);
+    iso_node_close(&there);
+    iso_node_close(&there);
+    return 0;
+}

@@ -1,0 +1,338 @@
+/* Records: encoded, decoded in every way, with rules and faults, by name, and through streams. */
+#include "check.h"
+
+typedef struct {
+    char flag; /* a gap is behind it */
+    double x;
+} Point;
+typedef struct {
+    int step;
+    const char *name;
+    int n;
+    Point *path;
+    float level[600];
+} Track;
+static const iso_field point[] = { ISO_FIELD(Point, flag, "boolean"), ISO_FIELD(Point, x, "double") };
+static const iso_field track[] = { ISO_FIELD(Track, step, "int"), ISO_FIELD(Track, name, "string"),
+                                   ISO_FIELD(Track, n, "int"), ISO_FIELD(Track, path, "Point[n]"),
+                                   ISO_FIELD_UNIT(Track, level, "float[600]", "m") };
+static const iso_structure tracks[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE(Track, track) };
+
+/* A receiver's. */
+typedef struct {
+    int64_t step;
+    float pressure;
+    short color;
+    double level[600];
+} Seen;
+static const iso_field seen[] = { ISO_FIELD(Seen, step, "int64_t"), ISO_FIELD(Seen, pressure, "float"),
+                                  ISO_FIELD(Seen, color, "enumeration{none,red=7}"),
+                                  ISO_FIELD_UNIT(Seen, level, "double[600]", "m") };
+static const iso_structure seens[] = { ISO_STRUCTURE(Seen, seen) };
+
+typedef struct {
+    unsigned char small;
+} Narrow;
+static const iso_field narrow[] = { ISO_FIELD(Narrow, small, "unsigned char") };
+static const iso_structure narrows[] = { ISO_STRUCTURE(Narrow, narrow) };
+
+static iso_format *format_of(const iso_structure *structures, size_t count) {
+    iso_format *format;
+    DO(iso_format_open(structures, count, &format));
+    return format;
+}
+
+static Point points[2];
+static Track sample(int step) {
+    Track track;
+    memset(&track, 0xee, sizeof track); /* gaps have something in them */
+    memset(points, 0xee, sizeof points);
+    points[0].flag = 1;
+    points[0].x = 0.5;
+    points[1].flag = 0;
+    points[1].x = 1.5;
+    track.step = step;
+    track.name = "Kiel";
+    track.n = 2;
+    track.path = points;
+    memset(track.level, 0, sizeof track.level);
+    track.level[599] = 2.5f;
+    return track;
+}
+
+static void same(const Track *track, int step) {
+    CHECK(track->step == step && strcmp(track->name, "Kiel") == 0 && track->n == 2);
+    CHECK(track->path[0].flag == 1 && track->path[1].x == 1.5 && track->level[599] == 2.5f);
+}
+
+/* The message of a record, in memory that may be changed and is aligned. */
+static void *encoded(const iso_format *format, const void *record, size_t *length) {
+    const iso_buffer *buffers;
+    const void *whole;
+    size_t count, i, at = 0;
+    char *bytes;
+    iso_encoder *encoder;
+    DO(iso_encoder_open(format, &encoder));
+    DO(iso_encode_whole(encoder, record, &whole, length));
+    bytes = (char *)malloc(*length);
+    memcpy(bytes, whole, *length);
+    DO(iso_encode(encoder, record, &buffers, &count));
+    for (i = 0; i < count; at += buffers[i++].length)
+        CHECK(memcmp(bytes + at, buffers[i].bytes, buffers[i].length) == 0);
+    CHECK(at == *length);
+    iso_encoder_close(&encoder);
+    return bytes;
+}
+
+static void encode_and_decode(void) {
+    Track sent = sample(5), into;
+    const void *record;
+    size_t length;
+    iso_format *format = format_of(tracks, 2);
+    iso_registry *registry, *other;
+    iso_decoder *decoder;
+    iso_blocks *blocks = NULL, *more = NULL;
+    iso_message message;
+    iso_item item;
+    const char *json;
+    unsigned char token[16];
+    iso_format *found;
+    char *bytes = (char *)encoded(format, &sent, &length);
+    DO(iso_registry_open(&registry));
+    FAILS(iso_message_parse(registry, bytes, length, &message), ISO_UNKNOWN_FORMAT, "");
+    CHECK(message.format == NULL);
+    DO(iso_registry_share(registry, &other));
+    DO(iso_registry_add(other, format));
+    iso_registry_close(&other);
+    FAILS(iso_message_parse(registry, bytes, length - 1, &message), ISO_CUT, "");
+    DO(iso_message_parse(registry, bytes, length, &message));
+    CHECK(strcmp(iso_format_name(message.format), "Track") == 0);
+    DO(iso_format_token(format, &token));
+    DO(iso_registry_find(registry, (const unsigned char(*)[16]) & token, &found));
+    iso_format_close(&found);
+
+    DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, &message, &record));
+    same((const Track *)record, 5);
+    /* Into structs of ours, which outlive decoder and message. */
+    FAILS(iso_decode_into(decoder, &message, &into, NULL), ISO_WRONG_TYPE, "blocks");
+    DO(iso_decode_into(decoder, &message, &into, &blocks));
+    DO(iso_decode_into(decoder, &message, &sent, &more));
+    DO(iso_decode_into(decoder, &message, &sent, &more));
+
+    DO(iso_message_get(&message, "path[1].x", &item));
+    CHECK(item.kind == ISO_KIND_REAL && item.real == 1.5);
+    DO(iso_message_get(&message, "name", &item));
+    CHECK(item.kind == ISO_KIND_TEXT && item.length == 4 && memcmp(item.bytes, "Kiel", 4) == 0);
+    DO(iso_message_get(&message, "level", &item));
+    CHECK(item.kind == ISO_KIND_ARRAY && item.count == 600 && item.length == 2400);
+    DO(iso_message_get(&message, "path[0].flag", &item));
+    CHECK(item.kind == ISO_KIND_BOOLEAN && item.integer == 1);
+    DO(iso_message_get(&message, "path[0]", &item));
+    CHECK(item.kind == ISO_KIND_RECORD && item.length == sizeof(Point));
+    FAILS(iso_message_get(&message, "path[0].y", &item), ISO_NO_SUCH_FIELD, "path[0]");
+    CHECK(item.kind == ISO_KIND_NULL && item.bytes == NULL);
+    DO(iso_message_json(&message, &json));
+    CHECK(strncmp(json, "{\"step\":5,\"name\":\"Kiel\"", 22) == 0);
+
+    /* In place: the body is 32 bytes behind the start of memory that malloc has aligned. */
+    DO(iso_decode_in_place(decoder, format, bytes + 32, length - 32, &record));
+    same((const Track *)record, 5);
+    CHECK((const char *)record == bytes + 32);
+    free(bytes);
+    iso_decoder_close(&decoder);
+    iso_registry_close(&registry);
+    iso_format_close(&format);
+    same(&into, 5);
+    same(&sent, 5);
+    iso_blocks_close(&blocks);
+    iso_blocks_close(&more);
+    iso_blocks_close(&more);
+}
+
+static void broken_records(void) {
+    Track broken = sample(1);
+    const void *bytes;
+    size_t length;
+    iso_encoder *encoder;
+    iso_format *format = format_of(tracks, 2);
+    DO(iso_encoder_open(format, &encoder));
+    iso_format_close(&format);
+    FAILS(iso_encode_whole(encoder, NULL, &bytes, &length), ISO_WRONG_TYPE, "record");
+    points[1].flag = 2;
+    FAILS(iso_encode_whole(encoder, &broken, &bytes, &length), ISO_BAD_RECORD, "path[1].flag");
+    broken.n = -1;
+    FAILS(iso_encode_whole(encoder, &broken, &bytes, &length), ISO_BAD_RECORD, "path");
+    broken.n = 2;
+    broken.path = NULL;
+    FAILS(iso_encode_whole(encoder, &broken, &bytes, &length), ISO_BAD_RECORD, "path");
+    broken.n = 0;
+    DO(iso_encode_whole(encoder, &broken, &bytes, &length));
+    iso_encoder_close(&encoder);
+}
+
+static void evolution(void) {
+    Track sent = sample(300);
+    const void *record;
+    const Seen *got;
+    size_t length;
+    iso_format *format = format_of(tracks, 2), *wanted = format_of(seens, 1), *tight = format_of(narrows, 1);
+    iso_registry *registry;
+    iso_decoder *decoder;
+    iso_rules *rules;
+    iso_message message;
+    void *bytes = encoded(format, &sent, &length);
+    DO(iso_registry_open(&registry));
+    DO(iso_registry_add(registry, format));
+    DO(iso_message_parse(registry, bytes, length, &message));
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_default(rules, "Seen", "pressure", "1013.25"));
+    DO(iso_rules_default(rules, "Seen", "color", "\"red\""));
+    DO(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, &message, &record));
+    got = (const Seen *)record;
+    CHECK(got->step == 300 && got->pressure == 1013.25f && got->color == 7 && got->level[599] == 2.5);
+    CHECK(iso_decoder_copied(decoder) == sizeof(Seen));
+    iso_decoder_close(&decoder);
+    DO(iso_rules_required(rules, "Seen", "color"));
+    DO(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder));
+    FAILS(iso_decode(decoder, &message, &record), ISO_REQUIRED, "color");
+    CHECK(record == NULL);
+    iso_decoder_close(&decoder);
+    DO(iso_rules_default(rules, "Seen", "step", "many"));
+    FAILS(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder), ISO_TEXT, "Seen.step");
+    CHECK(decoder == NULL);
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_alias(rules, "Narrow", "large", "step"));
+    FAILS(iso_decoder_open(tight, rules, ISO_FAULTS_ERROR, &decoder), ISO_NO_SUCH_FIELD, "Narrow.large");
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_alias(rules, "Narrow", "small", "step"));
+    DO(iso_decoder_open(tight, rules, ISO_FAULTS_ERROR, &decoder));
+    FAILS(iso_decode(decoder, &message, &record), ISO_OVERFLOW, "small");
+    iso_decoder_close(&decoder);
+    DO(iso_decoder_open(tight, rules, ISO_FAULTS_SATURATE, &decoder));
+    DO(iso_decode(decoder, &message, &record));
+    CHECK(((const Narrow *)record)->small == 255);
+    iso_decoder_close(&decoder);
+    FAILS(iso_decoder_open(tight, rules, (iso_faults)3, &decoder), ISO_WRONG_TYPE, "faults");
+    iso_rules_close(&rules);
+    iso_registry_close(&registry);
+    iso_format_close(&format);
+    iso_format_close(&wanted);
+    iso_format_close(&tight);
+    free(bytes);
+}
+
+/* A stream in memory. */
+typedef struct {
+    char bytes[100000];
+    size_t length, at, limit;
+} Memory;
+
+static int put(void *context, const void *bytes, size_t count) {
+    Memory *memory = (Memory *)context;
+    if (memory->length + count > memory->limit)
+        return 5;
+    memcpy(memory->bytes + memory->length, bytes, count);
+    memory->length += count;
+    return 0;
+}
+
+static ptrdiff_t get(void *context, void *bytes, size_t room) {
+    Memory *memory = (Memory *)context;
+    size_t count = memory->length - memory->at;
+    count = count < room ? count : room;
+    count = count < 1000 ? count : 1000;
+    memcpy(bytes, memory->bytes + memory->at, count);
+    memory->at += count;
+    return (ptrdiff_t)count;
+}
+
+static ptrdiff_t get_nothing(void *context, void *bytes, size_t room) {
+    (void)context, (void)bytes, (void)room;
+    return -1;
+}
+
+static void streams(void) {
+    static Memory memory, passed;
+    Track sent = sample(0);
+    Narrow many[3] = { { 1 }, { 2 }, { 3 } };
+    Track both[2];
+    const void *record;
+    int step, steps = 0, others = 0;
+    iso_format *format = format_of(tracks, 2), *tight = format_of(narrows, 1);
+    iso_writer *writer, *other;
+    iso_reader *reader;
+    iso_decoder *decoder;
+    iso_message message;
+    iso_item item;
+    memory.limit = passed.limit = sizeof memory.bytes;
+    DO(iso_writer_open(put, &memory, &writer));
+    for (step = 0; step < 5; step++) {
+        sent.step = step;
+        DO(iso_writer_write(writer, format, &sent));
+    }
+    DO(iso_writer_write_many(writer, tight, many, COUNT(many)));
+    DO(iso_writer_write_many(writer, tight, many, 0));
+    both[0] = sent;
+    both[1] = sent;
+    both[0].step = 5;
+    both[1].step = 6;
+    DO(iso_writer_write_many(writer, format, both, 2));
+    both[1].n = -1;
+    FAILS(iso_writer_write_many(writer, format, both + 1, 1), ISO_BAD_RECORD, "[0].path");
+    memory.limit = memory.length + 40;
+    FAILS(iso_writer_write(writer, format, &sent), ISO_IO, "");
+    FAILS(iso_writer_write(writer, tight, many), ISO_IO, "");
+    DO(iso_writer_close(&writer));
+    memory.length -= memory.length % 16 ? memory.length % 16 : 0;
+
+    DO(iso_writer_open(put, &passed, &other));
+    DO(iso_reader_open(get, &memory, &reader));
+    DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+    while (iso_reader_next(reader, &message) == ISO_OK && message.format) {
+        DO(iso_writer_pass(other, &message));
+        if (strcmp(iso_format_name(message.format), "Narrow") == 0) {
+            DO(iso_message_get(&message, "small", &item));
+            CHECK(item.integer == ++others && item.kind == ISO_KIND_INTEGER);
+            FAILS(iso_decode(decoder, &message, &record), ISO_NO_CONVERSION, "Track");
+        } else {
+            DO(iso_decode(decoder, &message, &record));
+            same((const Track *)record, steps++);
+        }
+    }
+    /* What was written in part is where the stream is cut. */
+    CHECK(steps == 7 && others == 3 && iso_last_error()->code == ISO_CUT && iso_reader_goes_on(reader) == 0);
+    iso_reader_close(&reader);
+    DO(iso_writer_close(&other));
+
+    DO(iso_reader_open(get, &passed, &reader));
+    for (steps = 0; steps < 7;) {
+        const iso_code code = iso_reader_read(reader, decoder, &record);
+        CHECK(iso_reader_goes_on(reader));
+        if (code == ISO_OK)
+            same((const Track *)record, steps++);
+        else
+            CHECK(code == ISO_NO_CONVERSION && record == NULL);
+    }
+    DO(iso_reader_read(reader, decoder, &record));
+    CHECK(record == NULL);
+    iso_reader_close(&reader);
+    DO(iso_reader_open(get_nothing, NULL, &reader));
+    FAILS(iso_reader_next(reader, &message), ISO_IO, "");
+    iso_reader_close(&reader);
+    iso_reader_close(&reader);
+    iso_decoder_close(&decoder);
+    iso_format_close(&format);
+    iso_format_close(&tight);
+}
+
+int main(void) {
+    encode_and_decode();
+    broken_records();
+    evolution();
+    streams();
+    return 0;
+}

@@ -1,0 +1,174 @@
+#!/bin/sh
+# The tests of the C library, as whoever has installed it would compile them: run.sh PREFIX, where it was installed, and a
+# directory to work in.
+#
+# Every program is compiled as C99, C11 and C++11 with all warnings, and run; then under AddressSanitizer and UBSan, and under
+# valgrind, where they are. What is not here is named.
+set -eu
+
+prefix=$(cd "$1" && pwd)
+work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+failed=0
+
+skipped() {
+  echo "*** SKIPPED: $1 ***"
+}
+
+# Runs a step, and says which it was if it fails.
+step() {
+  what=$1
+  shift
+  if "$@" > "$work/log" 2>&1; then
+    echo "c: $what"
+  else
+    echo "c: $what FAILED: $*" >&2
+    cat "$work/log" >&2
+    failed=1
+    return 1
+  fi
+}
+
+has() {
+  command -v "$1" > /dev/null 2>&1
+}
+
+if ! has cc; then
+  skipped 'the tests of the C library. They need a C compiler'
+  exit 0
+fi
+
+warnings='-Wall -Wextra -pedantic -Werror'
+link="-L$prefix/lib -lisoform -lpthread -Wl,-rpath,$prefix/lib"
+cc="cc -I$prefix/include -I$here -g $warnings"
+cxx="c++ -x c++ -std=c++11 -I$prefix/include -I$here -g $warnings"
+programs='formats records channels'
+examples='stream source sink'
+
+# The program in the header's opening comment.
+sed -n '/^       #include <isoform.h>/,/^       }$/p' "$prefix/include/isoform.h" > "$work/manual.c"
+
+for standard in c99 c11; do
+  for program in $programs; do
+    step "$program as $standard" $cc -std=$standard "$here/$program.c" $link -o "$work/$program-$standard" || continue
+    step "$program as $standard runs" "$work/$program-$standard" || true
+  done
+done
+for example in $examples; do
+  # C99 has no nanosleep; POSIX does.
+  step "$example as c99" $cc -std=c99 -D_POSIX_C_SOURCE=200112L "$root/examples/c/$example.c" $link -o "$work/$example" || true
+done
+step 'the manual as c99' $cc -std=c99 "$work/manual.c" $link -o "$work/manual" &&
+  (cd "$work" && step 'the manual runs' sh -c './manual | grep -qx "7: 2"') || failed=1
+(cd "$work" && step 'stream runs' sh -c './stream river.iso | tail -n 1 | grep -qx "Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees"') || failed=1
+
+if has c++; then
+  for program in $programs; do
+    step "$program as c++11" $cxx "$here/$program.c" $link -o "$work/$program-c++" || continue
+    step "$program as c++11 runs" "$work/$program-c++" || true
+  done
+  for example in $examples; do
+    step "$example as c++11" $cxx "$root/examples/c/$example.c" $link -o "$work/$example-c++" || true
+  done
+else
+  skipped 'C++. It needs a compiler, c++'
+fi
+
+# The guide's functions, in its order.
+{
+  printf '#define _POSIX_C_SOURCE 200112L\n#include <isoform.h>\n#include <poll.h>\n#include <stdio.h>\n'
+  sed -n '/^```c$/,/^```$/p' "$root/docs/c.md" | sed '/^```/d'
+} > "$work/guide.c"
+step 'the guide as c99' $cc -std=c99 -c "$work/guide.c" -o "$work/guide.o" || true
+
+# A source and a sink that knows nothing, in two processes.
+channel() {
+  rm -f "$work/id"
+  "$work/source" > "$work/id" 2> "$work/account" &
+  source=$!
+  tries=0
+  while [ ! -s "$work/id" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  if ! "$work/sink" "$(cat "$work/id")" step station 'depth[1]' > "$work/events"; then
+    kill $source
+    return 1
+  fi
+  wait $source
+  [ "$(tail -n 1 "$work/events")" = '29 Old Mill 7.25' ] && [ "$(wc -l < "$work/events")" -eq 30 ] &&
+    grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
+}
+step 'source and sink' channel || true
+
+# The static library, without a shared one.
+step 'linked statically' cc -std=c99 -I"$prefix/include" -I"$here" "$here/records.c" "$prefix/lib/libisoform.a" -lpthread -ldl -lm \
+  -o "$work/static" && step 'linked statically runs' "$work/static" || failed=1
+
+# Both headers in one file say why that does not go.
+for order in 'isoform.h isoform_writer.h' 'isoform_writer.h isoform.h'; do
+  for header in $order; do echo "#include \"$header\""; done > "$work/both.c"
+  if cc -fsyntax-only -I"$prefix/include" "$work/both.c" 2> "$work/log" || ! grep -q 'include one of them' "$work/log"; then
+    echo "c: $order in one file FAILED to be refused with the reason" >&2
+    failed=1
+  fi
+done
+
+# What the header declares is what the library exports.
+if has nm; then
+  sed -n 's/^[a-z].*[ *]\(iso_[a-z_]*\)(.*/\1/p' "$prefix/include/isoform.h" | grep -v '^typedef' | sort -u > "$work/declared"
+  nm -D --defined-only "$prefix/lib/libisoform.so" 2> /dev/null | sed -n 's/.* T \(iso_.*\)/\1/p' | sort -u > "$work/exported"
+  step 'exported is what is declared' diff "$work/declared" "$work/exported" || true
+else
+  skipped 'comparing the header with what is exported. It needs nm'
+fi
+
+sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
+echo 'int main(void) { return 0; }' > "$work/empty.c"
+if cc $sanitize "$work/empty.c" -o "$work/empty" 2> /dev/null && "$work/empty" 2> /dev/null; then
+  for program in $programs; do
+    step "$program under AddressSanitizer and UBSan" $cc -std=c99 $sanitize "$here/$program.c" $link -o "$work/$program-san" || continue
+    step "$program under AddressSanitizer and UBSan runs" "$work/$program-san" || true
+  done
+else
+  skipped 'C under AddressSanitizer and UBSan. The compiler has none'
+fi
+
+if has valgrind; then
+  for program in $programs; do
+    step "$program under valgrind" valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
+      --errors-for-leak-kinds=definite "$work/$program-c99" || true
+  done
+else
+  skipped 'C under valgrind: sh tests/machines/install.sh installs it'
+fi
+
+if has pkg-config; then
+  step 'pkg-config' sh -c "PKG_CONFIG_PATH='$prefix/lib/pkgconfig' && export PKG_CONFIG_PATH && \
+    cc -std=c99 '$work/manual.c' \$(pkg-config --cflags --libs isoform) -Wl,-rpath,'$prefix/lib' -o '$work/packaged' && \
+    cd '$work' && ./packaged" || true
+else
+  skipped 'pkg-config, which is not here'
+fi
+
+if has cmake && has c++; then
+  cat > "$work/CMakeLists.txt" << 'LISTS'
+cmake_minimum_required(VERSION 3.13)
+project(river C)
+find_package(isoform 0.1 REQUIRED)
+foreach(library isoform static)
+  add_executable(river-${library} manual.c)
+  target_link_libraries(river-${library} isoform::${library})
+endforeach()
+LISTS
+  step 'find_package of CMake' sh -c "cmake -S '$work' -B '$work/cmake' -DCMAKE_PREFIX_PATH='$prefix' && \
+    cmake --build '$work/cmake' && cd '$work' && ./cmake/river-isoform && ./cmake/river-static" || true
+else
+  skipped "CMake's find_package, which is not here"
+fi
+
+[ $failed -eq 0 ] && echo 'c: passed'
+exit $failed
