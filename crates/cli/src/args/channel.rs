@@ -3,6 +3,7 @@
 use super::Style;
 use clap::{Args, Subcommand};
 use isoform::Limits;
+use std::ffi::OsString;
 
 #[derive(Subcommand)]
 pub(crate) enum Channel {
@@ -10,6 +11,7 @@ pub(crate) enum Channel {
     #[command(name = "pub")]
     Publish(Publish),
     Info(Info),
+    Plot(Plot),
 }
 
 /// Show the events of a channel as they come
@@ -114,6 +116,23 @@ pub(crate) struct Info {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) network: Network,
+}
+
+/// Draw fields of a channel's events, live
+///
+/// Numbers are drawn against time, rows of numbers as they are now, tables as images. The Python package `isoform` does it, with
+/// matplotlib (docs/python.md); `python -m isoform plot` is the same.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform plot iso://127.0.0.1:7000/river depth 'grid[3].rho'
+  isoform plot iso://127.0.0.1:7000/river depth --png depth.png --seconds 10")]
+pub(crate) struct Plot {
+    /// The Python that has the package
+    #[arg(long, value_name = "COMMAND", default_value = "python3")]
+    pub(crate) python: OsString,
+    /// The channel, the fields, and what else the plot shall be: --png FILE, --seconds N, --last N, --insecure
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Args)]

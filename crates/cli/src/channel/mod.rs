@@ -1,4 +1,4 @@
-//! What the command does with event channels: `echo`, `pub` and `info`. Channels are for Unix so far; elsewhere these
+//! What the command does with event channels: `echo`, `pub`, `info` and `plot`. Channels are for Unix so far; elsewhere these
 //! subcommands say so.
 
 #[cfg(unix)]
@@ -9,6 +9,8 @@ mod echo;
 mod info;
 #[cfg(unix)]
 pub(crate) mod input;
+#[cfg(unix)]
+mod plot;
 #[cfg(unix)]
 mod publish;
 #[cfg(unix)]
@@ -38,6 +40,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Echo(arguments) => echo::run(arguments, output),
         Command::Publish(arguments) => publish::run(arguments, output),
         Command::Info(arguments) => info::run(arguments, output),
+        Command::Plot(arguments) => plot::run(arguments),
     }
 }
 

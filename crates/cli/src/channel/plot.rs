@@ -1,0 +1,37 @@
+//! `isoform plot`: hands over to the Python package, which can draw.
+
+use crate::args::Plot;
+use crate::failure::{Failure, reason};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// Asks for everything that drawing needs, and exits with the number of the first thing that is missing.
+const NEEDED: &str = "\
+import importlib.util, sys
+for number, name in enumerate(('isoform', 'matplotlib'), 10):
+    if importlib.util.find_spec(name) is None: sys.exit(number)";
+
+/// Becomes Python.
+pub(super) fn run(arguments: &Plot) -> Result<(), Failure> {
+    let python = &arguments.python;
+    let named = || python.to_string_lossy();
+    let silent = Command::new(python).args(["-c", NEEDED]).stdin(Stdio::null()).status();
+    let missing = match silent {
+        Err(error) => {
+            let failure = Failure::usage(format!("cannot run {}: {}", named(), reason(&error)));
+            return Err(failure.hint("drawing is done by Python, with matplotlib: --python says where it is"));
+        }
+        Ok(status) => match status.code() {
+            Some(0) => None,
+            Some(10) => Some(("isoform", "pip install ./python, in a clone of this project: see docs/python.md")),
+            Some(11) => Some(("matplotlib", "pip install matplotlib")),
+            _ => return Err(Failure::usage(format!("{} does not run: {status}", named()))),
+        },
+    };
+    if let Some((package, hint)) = missing {
+        return Err(Failure::usage(format!("{} has no package {package}", named())).hint(hint));
+    }
+    let mut command = Command::new(python);
+    command.args(["-m", "isoform", "plot"]).args(&arguments.arguments);
+    Err(Failure::usage(format!("cannot run {}: {}", named(), reason(&command.exec()))))
+}
