@@ -7,7 +7,7 @@ is sent as it is, and whoever receives it converts only what differs from a type
 from __future__ import annotations
 
 from . import errors
-from ._isoform import Batch, Channel, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer
+from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -50,6 +50,7 @@ __all__ = [
     "Channel",
     "char",
     "Code",
+    "Columns",
     "create",
     "Decoder",
     "Encoder",

@@ -172,3 +172,9 @@ def rows(format: Format, buffer: bytes, count: int, offset: int, stride: int) ->
     """Records where they lie in a buffer. They keep it alive, and cannot be written to, since `bytes` cannot."""
     found: np.ndarray[Any, np.dtype[Any]] = np.ndarray((count,), dtype_of(format), buffer, offset, (stride,))
     return found
+
+
+def column(format: Format, values: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """The bytes of records with one field, as an array of that field."""
+    name = format.fields[0].name
+    return values.view(dtype_of(format))[name]

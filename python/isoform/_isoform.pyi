@@ -179,6 +179,26 @@ class Decoder:
         structures), else in a list."""
 
 @final
+class Columns:
+    """Single fields of many messages, each as an array, for NumPy, and for Arrow without another copy.
+
+    `fields` are the names of those that are wanted, else all of the record. Arrow takes columns by
+    ``pyarrow.record_batch(columns)``, polars by ``polars.DataFrame(columns)``, and so does whatever else knows ``__arrow_c_array__``.
+    """
+
+    def __new__(cls, record: RecordType, fields: Sequence[str] | None = None, *, faults: str = "error") -> Self: ...
+    def append(self, source: Batch | Reader | Iterable[Message | Batch]) -> None:
+        """Adds a row for each message."""
+    @property
+    def names(self) -> list[str]: ...
+    def __getitem__(self, name: str) -> np.ndarray[Any, np.dtype[Any]]: ...
+    def __len__(self) -> int: ...
+    def clear(self) -> None:
+        """Forgets all rows."""
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
 class Registry:
     """The formats that are known here."""
 

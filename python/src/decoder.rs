@@ -8,7 +8,7 @@ use crate::message::{PyBatch, PyMessage};
 use crate::rules;
 use crate::stream::PyReader;
 use isoform::memory::Engine;
-use isoform::{Batch, Code, Error, Faults, Format, Incoming, Plan, Rules, Token, View, interp};
+use isoform::{Code, Error, Faults, Format, Incoming, Plan, Rules, Token, View, interp};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -107,7 +107,7 @@ impl PyDecoder {
             let (stream, fault) = reader.reader()?;
             let read = py.detach(|| -> isoform::Result<()> {
                 while let Some(batch) = stream.next_batch()? {
-                    append(decoder, &batch, &mut records)?;
+                    memory::append(decoder, &batch, &mut records)?;
                 }
                 Ok(())
             });
@@ -117,7 +117,10 @@ impl PyDecoder {
             let each = each?;
             let before = records.len();
             if let Ok(batch) = each.cast::<PyBatch>() {
-                batch.get().lend(py, |batch| py.detach(|| append(decoder, batch, &mut records)))?.map_err(raise)?;
+                batch
+                    .get()
+                    .lend(py, |batch| py.detach(|| memory::append(decoder, batch, &mut records)))?
+                    .map_err(raise)?;
             } else if let Ok(message) = each.cast::<PyMessage>() {
                 records.resize(before + size, 0);
                 let (header, format, body) = message.get().incoming(py);
@@ -201,14 +204,6 @@ impl PyDecoder {
     fn __repr__(&self) -> String {
         format!("Decoder({:?})", self.native())
     }
-}
-
-/// Adds the records of a batch.
-fn append(decoder: &mut memory::Decoder, batch: &Batch<'_>, records: &mut Vec<u8>) -> isoform::Result<()> {
-    let (before, more) = (records.len(), decoder.format().size() * batch.len());
-    records.try_reserve(more).map_err(|_| Error::new(Code::Size).came(format_args!("{} records", batch.len())))?;
-    records.resize(before + more, 0);
-    decoder.many(batch, &mut records[before..])
 }
 
 fn zeros(size: usize, count: usize) -> PyResult<Vec<u8>> {

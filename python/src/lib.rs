@@ -2,11 +2,16 @@
 //!
 //! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
 //! or a ctypes structure becomes a table of fields - is in `python/isoform`, as is the text of errors; here is what has to
-//! be fast, and what works while Python goes on. `unsafe` is needed in one place, `memory`, where bytes of an array are taken for
-//! records.
+//! be fast, and what works while Python goes on. `unsafe` is needed in two places: `memory`, where bytes of an array are
+//! taken for records, and `arrow`, whose structures are C's.
 
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod arrow;
 #[cfg(unix)]
 mod channel;
+mod columns;
 mod decoder;
 mod encoder;
 mod error;
@@ -15,6 +20,7 @@ mod event;
 mod format;
 mod io;
 mod item;
+#[allow(unsafe_code)]
 mod memory;
 mod message;
 #[cfg(unix)]
@@ -41,6 +47,7 @@ mod module {
     use crate::{channel::PyChannel, node::PyNode, sink::PySink, source::PySource};
     #[pymodule_export]
     use crate::{
+        columns::PyColumns,
         decoder::PyDecoder,
         encoder::PyEncoder,
         error::codes,

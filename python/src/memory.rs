@@ -70,6 +70,16 @@ impl Decoder {
     }
 }
 
+/// Adds the records of a batch.
+pub(crate) fn append(decoder: &mut Decoder, batch: &Batch<'_>, records: &mut Vec<u8>) -> Result<()> {
+    let before = records.len();
+    let more = decoder.format().size().checked_mul(batch.len());
+    let room = more.filter(|&more| records.try_reserve(more).is_ok());
+    let more = room.ok_or_else(|| Error::new(Code::Size).came(format_args!("{} records", batch.len())))?;
+    records.resize(before + more, 0);
+    decoder.many(batch, &mut records[before..])
+}
+
 /// Submits bytes.
 #[cfg(unix)]
 pub(crate) struct Submit(MemorySource);

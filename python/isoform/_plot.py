@@ -1,0 +1,185 @@
+"""Fields of events, drawn while they come: by ``python -m isoform plot``.
+
+It is a sink that knows no type: whatever has a field of that name can be drawn, and sources do not wait for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ._isoform import Message, Node, Sink
+from .errors import Code, Unavailable, Usage
+from .event import Gap, Record
+from .view import View
+
+#: So many events wait at a source for a plot that is slow, and so many points are drawn.
+EVENTS = 100_000
+POINTS = 20_000
+#: Seconds from one picture to the next.
+FRAME = 0.05
+#: So many numbers are drawn if nobody says which.
+MANY = 8
+
+
+class Field:
+    """What is drawn of one field: the numbers of the last while, or the last row or table."""
+
+    def __init__(self, path: str, axes: Any) -> None:
+        self.path = path
+        self.axes = axes
+        self.times: deque[float] = deque(maxlen=POINTS)
+        self.numbers: deque[float] = deque(maxlen=POINTS)
+        self.array: np.ndarray[Any, np.dtype[Any]] | None = None
+        self.artist: Any = None
+        axes.set_ylabel(path)
+
+    def add(self, time: float, item: Any) -> None:
+        values = np.asarray(item)
+        if values.dtype.kind not in "iufb":
+            raise Usage(
+                f"wrong type at {self.path}: expected numbers to draw, came {type(item).__name__}",
+                Code.WrongType,
+                self.path,
+                "numbers to draw",
+                type(item).__name__,
+            )
+        if values.ndim == 0:
+            self.times.append(time)
+            self.numbers.append(float(values))
+        else:
+            self.array = values.reshape(-1, values.shape[-1]) if values.ndim > 2 else values
+
+    def draw(self, begin: float, last: float) -> None:
+        if self.array is not None:
+            self.draw_array(self.array)
+        elif self.times:
+            while self.times[0] < self.times[-1] - last:
+                self.times.popleft()
+                self.numbers.popleft()
+            x = np.array(self.times) - begin
+            if self.artist is None:
+                (self.artist,) = self.axes.plot(x, list(self.numbers), linewidth=1)
+                self.axes.set_xlabel("seconds")
+            self.artist.set_data(x, list(self.numbers))
+            self.fit()
+
+    def draw_array(self, array: np.ndarray[Any, np.dtype[Any]]) -> None:
+        numbers = array.astype("f8")
+        if numbers.ndim == 2:
+            if self.artist is None or self.artist.get_array().shape != numbers.shape:
+                self.axes.clear()
+                self.axes.set_ylabel(self.path)
+                self.artist = self.axes.imshow(numbers, aspect="auto", interpolation="nearest")
+            self.artist.set_data(numbers)
+            self.artist.autoscale()
+            return
+        if self.artist is None:
+            (self.artist,) = self.axes.plot(numbers, linewidth=1)
+            self.axes.set_xlabel("element")
+        self.artist.set_data(np.arange(len(numbers)), numbers)
+        self.fit()
+
+    def fit(self) -> None:
+        self.axes.relim()
+        self.axes.autoscale_view()
+
+
+def run(given: argparse.Namespace) -> int:
+    """Draws until it is told to end, the window is closed, or the channel is."""
+    import matplotlib
+
+    if given.png:
+        matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    seconds = given.seconds if given.seconds is not None or not given.png else 5.0
+    end = time.monotonic() + seconds if seconds is not None else None
+    channel = Node(insecure=given.insecure).open(given.channel)
+    with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20) as sink:
+        first = wait_for_first(sink, end)
+        paths = given.field or numbers_of(first.record.view())
+        figure, all_axes = plt.subplots(len(paths), 1, squeeze=False, figsize=(9, 2.4 * len(paths) + 0.6))
+        fields = [Field(path, axes) for path, axes in zip(paths, all_axes[:, 0])]
+        picture = Picture(figure, fields, first, given.last)
+        while end is None or time.monotonic() < end:
+            going = picture.take(sink)
+            if not given.png:
+                picture.draw()
+                plt.pause(FRAME)
+                if not plt.fignum_exists(figure.number):
+                    return 0
+            if not going:
+                break
+        picture.draw()
+    if given.png:
+        figure.savefig(given.png, dpi=100)
+        print(f"{given.png}: {picture.events} events, {picture.lost} skipped")
+    return 0
+
+
+class Picture:
+    """All fields, and what is said above them."""
+
+    def __init__(self, figure: Any, fields: list[Field], first: Record, last: float) -> None:
+        self.figure, self.fields, self.last = figure, fields, last
+        self.begin = first.time
+        self.name = first.record.format.name
+        self.events = self.lost = 0
+        self.add([first])
+
+    def take(self, sink: Sink) -> bool:
+        """Takes what has come within the time of a picture. False if the channel has ended."""
+        until = time.monotonic() + FRAME
+        while (left := until - time.monotonic()) > 0:
+            try:
+                event = sink.recv(left)
+            except Unavailable:
+                return False
+            if isinstance(event, Record):
+                self.add([event])
+            elif isinstance(event, Gap):
+                self.lost += event.count
+        return True
+
+    def add(self, events: Iterable[Record]) -> None:
+        for event in events:
+            message: Message = event.record
+            view = message.view()
+            for field in self.fields:
+                field.add((event.time - self.begin) / 1e9, view[field.path])
+            self.events += 1
+
+    def draw(self) -> None:
+        for field in self.fields:
+            field.draw(0.0, self.last)
+        lost = f", {self.lost} skipped" if self.lost else ""
+        self.figure.suptitle(f"{self.name}: {self.events} events{lost}")
+        self.figure.tight_layout()
+
+
+def wait_for_first(sink: Sink, end: float | None) -> Record:
+    """The first event, which says what fields there are."""
+    while True:
+        left = None if end is None else end - time.monotonic()
+        event = sink.recv(left) if left is None or left > 0 else None
+        if event is None:
+            raise Unavailable("no answer in time: expected an event to draw", Code.Deadline, "", "an event to draw", "")
+        if isinstance(event, Record):
+            return event
+
+
+def numbers_of(view: View) -> list[str]:
+    """The fields that are numbers."""
+    found = [name for name, item in view.items() if isinstance(item, (int, float)) and not isinstance(item, bool)]
+    if not found:
+        raise Usage("no such field: expected a number among " + ", ".join(view), Code.NoSuchField, "", "a number", "")
+    return found[:MANY]
+
+
+

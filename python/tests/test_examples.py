@@ -1,0 +1,68 @@
+"""The examples run, and so does the plot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import isoform
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples/python"
+
+
+def run(name: str, *arguments: str) -> list[str]:
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
+
+
+def test_a_stream(tmp_path: Path) -> None:
+    lines = run("stream.py", str(tmp_path / "river.iso"))
+    assert lines == [f"{step} [0.5, {0.25 * step}, 2.0] 0.0" for step in range(3)]
+
+
+def test_a_source_and_a_sink() -> None:
+    command = [sys.executable, str(EXAMPLES / "source.py"), "127.0.0.1:0", "5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as source:
+        assert source.stdout is not None
+        lines = run("sink.py", source.stdout.readline().strip())
+    assert len(lines) == 5 and lines[0] == "{'step': 0, 'station': 'Old Mill', 'depth': 2.0}"
+
+
+SAMPLE = np.dtype([("step", ">i4"), ("depth", ">f8"), ("row", ">f4", (20,)), ("table", ">f4", (4, 5)), ("text", "S4")])
+
+
+def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    from isoform.__main__ import main
+
+    channel = isoform.create("plotted", SAMPLE)
+    stop = threading.Event()
+
+    def submit() -> None:
+        with channel.source(SAMPLE) as source:
+            source.wait_for_sinks()
+            sample = np.zeros(1, SAMPLE)
+            while not stop.wait(0.005):
+                sample["step"] += 1
+                sample["depth"], sample["row"] = np.sin(sample["step"] / 10), np.arange(20)
+                source.submit(sample)
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    try:
+        for fields in ([], ["depth", "row", "table", "row[3]"]):
+            png = tmp_path / f"{len(fields)}.png"
+            assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "2"]) == 0
+            assert png.read_bytes()[:4] == b"\x89PNG" and "events" in capsys.readouterr().out
+        for field, said in (("nobody", "no such field"), ("text", "numbers to draw")):
+            assert main(["plot", channel.id, field, "--png", str(tmp_path / "x.png")]) == 1
+            assert said in capsys.readouterr().err
+    finally:
+        stop.set()
+        thread.join()
+    assert main(["plot", "iso://127.0.0.1:1/x", "depth", "--png", "x.png"]) == 1
+    assert "cannot be reached" in capsys.readouterr().err
