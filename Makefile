@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
-  workspace python python-tests python-installed
+  workspace python python-tests python-installed bench-python
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -49,6 +49,8 @@ MIRI_TARGETS := s390x-unknown-linux-gnu i686-unknown-linux-gnu
 # which the libraries' own tests run, with the fewer cases that an emulator has time for; and those on which both engines
 # are compared as well.
 ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-gnu powerpc-unknown-linux-gnu
+# For which there are wheels of the Python package, besides x86-64.
+WHEELS := aarch64-unknown-linux-gnu
 TRIED := s390x powerpc i386 armv7 aarch64
 GENERATING := s390x aarch64
 TRIED_TESTS := conversion formats limits verify view declaration decoding encoding records stream vectors places
@@ -111,6 +113,11 @@ install: rust ## install the command `isoform` in cargo's directory; under PREFI
 python: python-installed ## the Python package: a wheel in target/wheels, to be installed with pip
 	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin build --release --locked
 
+bench-python: python-installed ## the Python package beside NumPy, struct, msgpack and fastavro; ARGS="--json"
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-bench.txt
+	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin develop --release --locked --quiet
+	$(VENV)/bin/python python/bench/bench.py $(ARGS)
+
 # The parts of the above.
 
 parts:
@@ -142,6 +149,10 @@ elsewhere: rust
 	    cargo check --quiet --locked --target $$target -p isoform -p isoform-cli -p isoform-channel || exit 1; \
 	  else echo "*** SKIPPED: check for $$target: rustup target add $$target ***"; fi; \
 	done
+	@if rustup target add $(WHEELS) >/dev/null 2>&1; then \
+	  echo 'cargo check --target $(WHEELS), the Python package' && \
+	  PYO3_NO_PYTHON=1 cargo check --quiet --locked --target $(WHEELS) -p isoform-python; \
+	else echo '*** SKIPPED: check of the Python package for $(WHEELS): rustup target add $(WHEELS) ***'; fi
 
 documents: rust
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
@@ -170,7 +181,7 @@ python-reader:
 
 # What is checked of the Python package is checked with tools of its own, in an environment of its own.
 VENV = $(BUILT)/python
-PYTHON := $(shell for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9; do \
+PYTHON = $(shell for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9; do \
   $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && echo $$python && break; done)
 python-installed: rust
 	@if [ -z "$(PYTHON)" ]; then echo 'The Python package needs Python 3.9 or later, with venv.' >&2; exit 1; fi
