@@ -63,7 +63,6 @@ for example in $examples; do
 done
 step 'the manual as c99' $cc -std=c99 "$work/manual.c" $link -o "$work/manual" &&
   (cd "$work" && step 'the manual runs' sh -c './manual | grep -qx "7: 2"') || failed=1
-(cd "$work" && step 'stream runs' sh -c './stream river.iso | tail -n 1 | grep -qx "Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees"') || failed=1
 
 if has c++; then
   for program in $programs; do
@@ -84,29 +83,15 @@ fi
 } > "$work/guide.c"
 step 'the guide as c99' $cc -std=c99 -c "$work/guide.c" -o "$work/guide.o" || true
 
-# A source and a sink that knows nothing, in two processes.
-channel() {
-  rm -f "$work/id"
-  "$work/source" > "$work/id" 2> "$work/account" &
-  source=$!
-  tries=0
-  while [ ! -s "$work/id" ] && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-  done
-  if ! "$work/sink" "$(cat "$work/id")" step station 'depth[1]' > "$work/events"; then
-    kill $source
-    return 1
-  fi
-  wait $source
-  [ "$(tail -n 1 "$work/events")" = '29 Old Mill 7.25' ] && [ "$(wc -l < "$work/events")" -eq 30 ] &&
-    grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
-}
-step 'source and sink' channel || true
-
 # The static library, without a shared one.
 step 'linked statically' cc -std=c99 -I"$prefix/include" -I"$here" "$here/records.c" "$prefix/lib/libisoform.a" -lpthread -ldl -lm \
   -o "$work/static" && step 'linked statically runs' "$work/static" || failed=1
+
+# A program that moves from the writer to the library.
+step 'by the writer' $cc -std=c99 -DBY_WRITER "$here/moved.c" -o "$work/by-writer" &&
+  step 'by the library' $cc -std=c99 "$here/moved.c" $link -o "$work/by-library" &&
+  step 'the same stream by both' sh -c "'$work/by-writer' > '$work/writer.iso' && '$work/by-library' > '$work/library.iso' && \
+    cmp '$work/writer.iso' '$work/library.iso' && test -s '$work/library.iso'" || failed=1
 
 # Both headers in one file say why that does not go.
 for order in 'isoform.h isoform_writer.h' 'isoform_writer.h isoform.h'; do

@@ -21,6 +21,9 @@ pub struct Buffer {
     length: usize,
 }
 
+// SAFETY: it is only told to C. What it names belongs to the encoder, which goes along, or to the record.
+unsafe impl Send for Buffer {}
+
 /// `iso_encoder_open`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_encoder_open(format: Option<&Format>, encoder: Opened<'_, Encoder>) -> Number {

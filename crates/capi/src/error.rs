@@ -27,6 +27,9 @@ pub(crate) struct Kept {
     _texts: [CString; 4],
 }
 
+// SAFETY: it points at texts that are its own, and that nothing changes.
+unsafe impl Send for Kept {}
+
 impl Kept {
     pub(crate) fn new(error: &Error) -> Kept {
         let texts = [&error.to_string(), error.path(), error.expectation(), error.actual()].map(c_text);
