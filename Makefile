@@ -3,7 +3,7 @@
 # Everything needs Rust through rustup (rust-toolchain.toml names the version) and nothing else, except where it is said.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests hostile linear \
+.PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
   workspace python python-tests python-installed bench-python
 
@@ -22,7 +22,7 @@ TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isofor
 # long is begun early.
 CHECKS := format clippy dependencies documents elsewhere
 TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
-  c-tests python-tests
+  examples python-tests
 PAIRS := 10000
 MACHINE_PAIRS := 100
 MACHINE_PROFILE := machines
@@ -206,6 +206,14 @@ c-tests: rust
 	cargo build --quiet --locked -p isoform-capi $(FEATURES)
 	@sh crates/capi/package/install.sh $(BUILT)/c/prefix $(BUILT)/debug
 	@sh tests/c/run.sh $(BUILT)/c/prefix $(BUILT)/c/work
+
+# The small programs of examples/, each language's against every other's.
+EXAMPLES = $(BUILT)/examples
+examples: rust c-tests
+	cargo build --quiet --locked -p isoform -p isoform-channel --examples
+	@mkdir -p $(EXAMPLES) && rm -f $(EXAMPLES)/*-*
+	@for program in stream source sink; do 	  cp $(BUILT)/debug/examples/$$program $(EXAMPLES)/$$program-rust && 	  if [ -x $(BUILT)/c/work/$$program ]; then cp $(BUILT)/c/work/$$program $(EXAMPLES)/$$program-c; fi || exit 1; 	done
+	@sh tests/examples/run.sh $(EXAMPLES)
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.
 fuzz-seeds: rust
