@@ -198,6 +198,7 @@ python-tests:
 	  CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --locked --quiet && \
 	  "$(abspath $(VENV))/bin/python" -m pytest --quiet && \
 	  echo 'mypy:' && "$(abspath $(VENV))/bin/mypy" && \
+	  "$(abspath $(VENV))/bin/stubtest" isoform._isoform --mypy-config-file pyproject.toml && \
 	  echo 'pyright:' && "$(abspath $(VENV))/bin/pyright" --pythonpath "$(abspath $(VENV))/bin/python"; \
 	fi
 

@@ -29,7 +29,7 @@ class _Field:
         self.path = path
         self.known = known
         self.notes = list(getattr(annotation, "__metadata__", ()))
-        self.python = annotation.__origin__ if self.notes else annotation
+        self.python = _resolved(annotation.__origin__ if self.notes else annotation)
         self.length: str | None = None
         self.nested: Declaration | None = None
         self.enum: type[enum.Enum] | None = None
@@ -183,12 +183,21 @@ def _defaults(cls: type[Any]) -> dict[str, Any]:
     return dict(named) if named is not None else {name: value for name, value in vars(cls).items() if name[0] != "_"}
 
 
+def _resolved(python: Any) -> Any:
+    """What an alias stands for, as `numpy.typing.NDArray` is one."""
+    args = typing.get_args(python)
+    value = getattr(typing.get_origin(python) or python, "__value__", None)
+    if value is None:
+        return python
+    return value[args] if args else value
+
+
 def _without_none(python: Any) -> tuple[Any, bool]:
     """`T` of `T | None`, and whether it was that."""
     if typing.get_origin(python) is Union or type(python).__name__ == "UnionType":
         others = [each for each in typing.get_args(python) if each is not type(None)]
         if len(others) == 1 and len(others) < len(typing.get_args(python)):
-            return others[0], True
+            return _resolved(others[0]), True
     return python, False
 
 

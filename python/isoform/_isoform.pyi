@@ -10,14 +10,14 @@ from .event import Event, Ledger, Member
 from .view import View
 
 #: What a type of records is: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
-RecordType = Any
+_RecordType = Any
 
 @final
 class Format:
     """What a record looks like in memory, and its name on the wire. Equal formats have equal tokens, wherever they were made."""
 
     @staticmethod
-    def of(record: RecordType, name: str | None = None) -> Format:
+    def of(record: _RecordType, name: str | None = None) -> Format:
         """The format of a dtype, a dataclass or another annotated class, or a ctypes structure."""
     @staticmethod
     def parse(description: bytes) -> Format:
@@ -61,7 +61,7 @@ class Format:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of its records, in its own byte order; an error if no array of fixed size can hold them."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
@@ -138,13 +138,13 @@ class Batch:
     def array(self) -> np.ndarray[Any, np.dtype[Any]]:
         """The records as NumPy sees them: where they came, in the sender's byte order, not to be written to."""
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Message: ...
+    def __getitem__(self, index: int, /) -> Message: ...
 
 @final
 class Encoder:
     """Makes messages of records, without converting them."""
 
-    def __new__(cls, record: RecordType, name: str | None = None) -> Self: ...
+    def __new__(cls, record: _RecordType, name: str | None = None) -> Self: ...
     @property
     def format(self) -> Format: ...
     def encode(self, record: Any) -> Message:
@@ -163,7 +163,7 @@ class Decoder:
 
     def __new__(
         cls,
-        record: RecordType,
+        record: _RecordType,
         *,
         name: str | None = None,
         faults: str = "error",
@@ -186,12 +186,12 @@ class Columns:
     ``pyarrow.record_batch(columns)``, polars by ``polars.DataFrame(columns)``, and so does whatever else knows ``__arrow_c_array__``.
     """
 
-    def __new__(cls, record: RecordType, fields: Sequence[str] | None = None, *, faults: str = "error") -> Self: ...
+    def __new__(cls, record: _RecordType, fields: Sequence[str] | None = None, *, faults: str = "error") -> Self: ...
     def append(self, source: Batch | Reader | Iterable[Message | Batch]) -> None:
         """Adds a row for each message."""
     @property
     def names(self) -> list[str]: ...
-    def __getitem__(self, name: str) -> np.ndarray[Any, np.dtype[Any]]: ...
+    def __getitem__(self, name: str, /) -> np.ndarray[Any, np.dtype[Any]]: ...
     def __len__(self) -> int: ...
     def clear(self) -> None:
         """Forgets all rows."""
@@ -240,7 +240,7 @@ class Writer:
     """Writes a stream of messages, each format's description in front of its first: to a file of this path, made anew, or an
     object with `write`. With a type of records it also takes records, arrays and lists of them."""
 
-    def __new__(cls, target: str | PathLike[str] | IO[bytes], record: RecordType | None = None) -> Self: ...
+    def __new__(cls, target: str | PathLike[str] | IO[bytes], record: _RecordType | None = None) -> Self: ...
     def write(self, record: Any) -> None:
         """Writes a message, a batch, or what the writer has a type for."""
     def describe(self, format: Format) -> None:
@@ -267,7 +267,7 @@ class Node:
     ) -> Self: ...
     @property
     def addresses(self) -> list[str]: ...
-    def create(self, name: str, record: RecordType | None = None) -> Channel:
+    def create(self, name: str, record: _RecordType | None = None) -> Channel:
         """Makes a channel: for records of this type, or of any."""
     def open(self, id: str, timeout: float = 5.0) -> Channel:
         """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``."""
@@ -288,11 +288,11 @@ class Channel:
     @property
     def members(self) -> list[str]:
         """The nodes that have it open, this one first."""
-    def source(self, record: RecordType | None = None, *, name: str | None = None) -> Source:
+    def source(self, record: _RecordType | None = None, *, name: str | None = None) -> Source:
         """A source of records of this type, or of messages."""
     def sink(
         self,
-        record: RecordType | None = None,
+        record: _RecordType | None = None,
         *,
         name: str | None = None,
         policy: str = "block",
@@ -314,7 +314,7 @@ class Channel:
 class Source:
     """Submits records to all sinks of a channel, which is one, or the id of one."""
 
-    def __new__(cls, channel: Channel | str, record: RecordType | None = None, *, name: str | None = None) -> Self: ...
+    def __new__(cls, channel: Channel | str, record: _RecordType | None = None, *, name: str | None = None) -> Self: ...
     def submit(self, record: Any) -> int | None:
         """Submits a record, or each of an array or a list, and returns the sequence of the last; `None` if there are no sinks.
         Waits while a sink has no room that lets its sources wait."""
@@ -344,7 +344,7 @@ class Sink:
     def __new__(
         cls,
         channel: Channel | str,
-        record: RecordType | None = None,
+        record: _RecordType | None = None,
         *,
         name: str | None = None,
         policy: str = "block",
@@ -380,3 +380,22 @@ class Sink:
     ) -> None: ...
 
 def codes() -> list[tuple[int, str, str]]: ...
+
+__all__ = [
+    "Batch",
+    "Channel",
+    "Columns",
+    "Decoder",
+    "Encoder",
+    "Field",
+    "Format",
+    "Message",
+    "Node",
+    "Reader",
+    "Registry",
+    "Sink",
+    "Source",
+    "Structure",
+    "Writer",
+    "codes",
+]

@@ -9,7 +9,7 @@ use crate::rules;
 use crate::stream::PyReader;
 use isoform::memory::Engine;
 use isoform::{Code, Error, Faults, Format, Incoming, Plan, Rules, Token, View, interp};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::HashMap;
@@ -92,15 +92,10 @@ impl PyDecoder {
         self.kind.bind(py).call_method1("many_of", (PyArray1::from_vec(py, bytes),))
     }
 
-    /// The records of batches, one after another, as bytes.
+    /// The records of messages and batches, one after another, as bytes.
     fn bytes(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let Way::Memory(decoder) = &mut self.way else { unreachable!("asked before") };
         let size = decoder.format().size();
-        if let Ok(batch) = source.cast::<PyBatch>() {
-            let mut records = zeros(size, batch.get().count())?;
-            batch.get().lend(py, |batch| py.detach(|| decoder.many(batch, &mut records)))?.map_err(raise)?;
-            return Ok(records);
-        }
         let mut records = Vec::new();
         if let Ok(reader) = source.cast::<PyReader>() {
             let mut reader = reader.borrow_mut();
@@ -185,9 +180,12 @@ impl PyDecoder {
 
     /// The records of a batch, of messages or batches, or of the rest of a stream: in one array, or a list of objects.
     fn decode_many<'py>(&mut self, py: Python<'py>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if let Way::Memory(_) = self.way {
-            let records = self.bytes(py, source)?;
-            return self.many_of(py, records);
+        if let Way::Memory(decoder) = &mut self.way {
+            let records = match source.cast::<PyBatch>() {
+                Ok(batch) => whole(decoder, batch.get(), py)?,
+                Err(_) => PyArray1::from_vec(py, self.bytes(py, source)?),
+            };
+            return self.kind.bind(py).call_method1("many_of", (records,));
         }
         let records = PyList::empty(py);
         for each in source.try_iter()? {
@@ -206,9 +204,16 @@ impl PyDecoder {
     }
 }
 
-fn zeros(size: usize, count: usize) -> PyResult<Vec<u8>> {
-    let length = size.checked_mul(count).ok_or_else(|| raise(Error::new(Code::Size).came(count)))?;
-    Ok(vec![0; length])
+/// The records of a batch, in an array of NumPy's: it has large pages for large arrays.
+fn whole<'py>(decoder: &mut memory::Decoder, batch: &PyBatch, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let length = decoder.format().size().checked_mul(batch.count());
+    let length = length.ok_or_else(|| raise(Error::new(Code::Size).came(batch.count())))?;
+    let records = PyArray1::zeros(py, [length], false);
+    let mut writable = records.readwrite();
+    let bytes = writable.as_slice_mut()?;
+    batch.lend(py, |batch| py.detach(|| decoder.many(batch, bytes)))?.map_err(raise)?;
+    drop(writable);
+    Ok(records)
 }
 
 pub(crate) fn faults_of(name: &str) -> PyResult<Faults> {

@@ -211,8 +211,7 @@ def test_a_dataclass_comes_back() -> None:
     came = isoform.Decoder(Track).decode(encoder.encode(TRACK))
     np.testing.assert_array_equal(came.depth, TRACK.depth)
     assert came.depth.dtype == np.float32
-    came.depth = TRACK.depth
-    assert came == TRACK
+    assert {**vars(came), "depth": 0} == {**vars(TRACK), "depth": 0}
     assert str(encoder.format).splitlines()[4:9] == [
         "  step        i32",
         "  station     string",
