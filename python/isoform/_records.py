@@ -135,6 +135,11 @@ def _bytes(memory: Any) -> Bytes:
     return found
 
 
+def bytes_of(array: npt.NDArray[Any]) -> Bytes:
+    """The bytes of an array, in one piece."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
 def kind_of(record: Any, name: str | None = None) -> Any:
     """What encoders and decoders need to know of a type of records."""
     return _kind_of(record, name)

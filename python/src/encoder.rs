@@ -2,12 +2,14 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
+use crate::large::Large;
 use crate::memory;
 use crate::message::{PyBatch, PyMessage};
 use crate::value;
 use isoform::{Batch, Format};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 
 /// Makes messages of records. See `isoform.Encoder`.
 #[pyclass(name = "Encoder", module = "isoform")]
@@ -17,6 +19,8 @@ pub(crate) struct PyEncoder {
     kind: Py<PyAny>,
     /// For records that are their memory.
     memory: Option<memory::Encoder>,
+    /// For objects that can have large arrays.
+    large: Option<Large>,
 }
 
 /// What an array, a list or a record is made to, part by part.
@@ -35,14 +39,19 @@ impl PyEncoder {
         self.memory.is_some()
     }
 
-    /// The bodies of an object, or of each of a list.
-    pub(crate) fn bodies<'py>(
-        &self,
-        py: Python<'py>,
-        records: &Bound<'py, PyAny>,
-    ) -> PyResult<impl Iterator<Item = PyResult<Vec<u8>>>> {
-        let each = self.kind.bind(py).call_method1("each", (records,))?.try_iter()?;
-        Ok(each.map(|record| value::body(&self.format, &record?)))
+    /// The objects that an object or a list is.
+    pub(crate) fn objects<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+        self.kind.bind(records.py()).call_method1("each", (records,))?.try_iter()
+    }
+
+    /// The body of one of them.
+    pub(crate) fn body(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        if let Some(large) = &mut self.large
+            && let Some(body) = large.body(object)?
+        {
+            return Ok(body);
+        }
+        value::body(&self.format, object)
     }
 
     /// The bytes of records that are their memory.
@@ -64,8 +73,9 @@ impl PyEncoder {
     ) -> PyResult<()> {
         let py = records.py();
         if self.memory.is_none() {
-            for body in self.bodies(py, records)? {
-                act(Part::Body(&self.format, &body?))?;
+            for object in self.objects(records)? {
+                let body = self.body(&object?)?;
+                act(Part::Body(&self.format, &body))?;
             }
             return Ok(());
         }
@@ -89,7 +99,8 @@ impl PyEncoder {
             true => Some(memory::Encoder::new(&format).map_err(raise)?),
             false => None,
         };
-        Ok(PyEncoder { format, kind: kind.unbind(), memory })
+        let large = if memory.is_none() { Large::new(&format) } else { None };
+        Ok(PyEncoder { format, kind: kind.unbind(), memory, large })
     }
 
     #[getter]
@@ -100,7 +111,8 @@ impl PyEncoder {
     /// The message of a record.
     fn encode(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         if self.memory.is_none() {
-            let body = value::body(&self.format, &self.kind.bind(py).call_method1("one", (record,))?)?;
+            let object = self.kind.bind(py).call_method1("one", (record,))?;
+            let body = self.body(&object)?;
             return Ok(PyMessage::of_body(py, &self.format, &body));
         }
         let bytes = self.bytes(py, record)?;

@@ -81,7 +81,7 @@ fn array<'py>(array: Array<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) ->
 }
 
 /// What NumPy calls numbers of this kind, if it knows them.
-fn dtype(element: &Element, order: ByteOrder) -> Option<String> {
+pub(crate) fn dtype(element: &Element, order: ByteOrder) -> Option<String> {
     use isoform::FloatKind::Ieee;
     let (kind, size) = match element {
         Element::Integer { signed: true, size: size @ ..=8 } => ('i', *size),

@@ -20,6 +20,7 @@ mod event;
 mod format;
 mod io;
 mod item;
+mod large;
 #[allow(unsafe_code)]
 mod memory;
 mod message;

@@ -1,12 +1,15 @@
 //! Records as the bytes that they are in an array: the one step from safe Rust to [`isoform::memory`], which works on
 //! addresses.
 //!
-//! Invariant: (1) the format has no pointers. So every byte of a record is a number's, a character's or a gap's, any bytes
-//! can be taken for a record, and those that are no boolean or symbol are found by the encoder.
+//! Invariants, of a [`Placer`] only the second:
+//! 1. The format has no pointers. So every byte of a record is a number's, a character's or a gap's, any bytes can be taken for a record, and
+//!    those that are no boolean or symbol are found by the encoder.
+//! 2. What a slot of a record points at is where a decoder has put it, or an array of as many elements as its length
+//!    fields say; and it is borrowed for as long as the record is used.
 
 #[cfg(unix)]
 use crate::wait::TURN;
-use isoform::{Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules, memory};
+use isoform::{Aligned, Batch, Code, Dimension, Error, Faults, Format, Incoming, Message, Result, Rules, memory};
 #[cfg(unix)]
 use isoform_channel::{Event, MemorySink, MemorySource, Stamp};
 #[cfg(unix)]
@@ -148,6 +151,63 @@ impl Receive {
         // SAFETY: there are as many initialised bytes as `most` records have.
         let came = unsafe { self.sink.recv_many(self.room.as_mut_ptr(), most, stamps, Some(patience))? };
         Ok(came.map(|event| event.map(|count| self.room[..count * size].to_vec())))
+    }
+}
+
+/// Makes bodies of records some of whose arrays are elsewhere.
+pub(crate) struct Placer {
+    encoder: memory::Encoder,
+    decoder: memory::Decoder,
+}
+
+impl Placer {
+    /// For records of this format, which is one of this machine's memory.
+    pub(crate) fn new(format: &Format) -> Result<Placer> {
+        Ok(Placer { encoder: memory::Encoder::new(format)?, decoder: memory::Decoder::new(format, Rules::new())? })
+    }
+
+    /// The body of a record: what `rest` is the body of, with these arrays, each at the field of this index, instead of
+    /// none. Their lengths go to the fields of these indices.
+    pub(crate) fn body(
+        &mut self,
+        rest: &[u8],
+        arrays: &[(usize, &[u8])],
+        lengths: &[(usize, usize)],
+    ) -> Result<Vec<u8>> {
+        let format = self.encoder.format().clone();
+        let (structure, machine) = (format.structure(), format.machine());
+        let fields = structure.fields();
+        let mut rest = Aligned::from(rest);
+        let placed = self.decoder.decode_in_place(&format, &mut rest)?;
+        let mut record = Aligned::from(placed);
+        for &(index, length) in lengths {
+            let field = &fields[index];
+            let place = &mut record[field.offset..][..field.element_size(machine.pointer)];
+            machine.write(place, length as u64);
+            if machine.read(place) != length as u64 {
+                return Err(Error::new(Code::Overflow).at(&*field.name).expected(&field.element).came(length));
+            }
+        }
+        for &(index, bytes) in arrays {
+            let field = &fields[index];
+            let length = |dim: &Dimension| match dim {
+                Dimension::Fixed(length) => Some(*length),
+                Dimension::Field(by) => lengths.iter().find(|(known, _)| known == by).map(|(_, length)| *length),
+            };
+            let size = field.element_size(machine.pointer);
+            let wanted = field.dims.iter().try_fold(size, |size, dim| size.checked_mul(length(dim)?));
+            if !field.indirect || field.element.size(machine.pointer) != size || wanted != Some(bytes.len()) {
+                return Err(Error::new(Code::Internal).at(&*field.name).expected(format_args!("{wanted:?} bytes")));
+            }
+            let address = bytes.as_ptr().expose_provenance();
+            machine.write(&mut record[field.offset..][..size_of::<usize>()], address as u64);
+        }
+        // SAFETY: (2) holds: slots are as the decoder has placed them, in `rest` or in its own memory, neither of which is touched
+        // before this returns; or they point at as many bytes of numbers as was just asked.
+        let message = unsafe { self.encoder.encode(record.as_ptr())? };
+        let mut body = Vec::with_capacity(message.body_len());
+        message.body().for_each(|piece| body.extend_from_slice(piece));
+        Ok(body)
     }
 }
 

@@ -114,16 +114,15 @@ impl PySource {
             }
             return Ok(last);
         };
-        let encoder = encoder.bind(py).borrow();
-        match encoder.is_memory() {
-            true => self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?),
-            false => {
-                for body in encoder.bodies(py, record)? {
-                    last = self.submit_body(py, encoder.wire(), &body?)?;
-                }
-                Ok(last)
-            }
+        let mut encoder = encoder.bind(py).borrow_mut();
+        if encoder.is_memory() {
+            return self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?);
         }
+        for object in encoder.objects(record)? {
+            let body = encoder.body(&object?)?;
+            last = self.submit_body(py, encoder.wire(), &body)?;
+        }
+        Ok(last)
     }
 
     /// Waits until so many sinks have subscribed.

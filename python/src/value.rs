@@ -8,7 +8,12 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString};
 
 /// The body of a record whose fields are the items of a dict or a NumPy record, or the attributes of another object.
 pub(crate) fn body(format: &Format, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let record = record(format.structure(), object)?;
+    body_without(format, object, &[])
+}
+
+/// The same, without the fields of these indices.
+pub(crate) fn body_without(format: &Format, object: &Bound<'_, PyAny>, skipped: &[usize]) -> PyResult<Vec<u8>> {
+    let record = record(format.structure(), object, skipped)?;
     value::body(format, &record).map_err(raise)
 }
 
@@ -17,12 +22,13 @@ pub(crate) fn of_field(field: &Field, object: &Bound<'_, PyAny>) -> PyResult<Val
     any(field, &field.dims, object)
 }
 
-fn record(structure: &Structure, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn record(structure: &Structure, object: &Bound<'_, PyAny>, skipped: &[usize]) -> PyResult<Value> {
     if let Ok(items) = object.cast::<PyDict>() {
         let entry = |(name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<(Box<str>, Value)> {
             let name: String = name.extract()?;
-            let value = match structure.field(&name) {
-                Some(field) => within(field, &item)?,
+            let value = match structure.index_of(&name) {
+                Some(index) if skipped.contains(&index) => Value::Null,
+                Some(index) => within(&structure.fields()[index], &item)?,
                 None => Value::Null, // which is refused, by this name, when the body is made
             };
             Ok((name.into(), value))
@@ -31,7 +37,8 @@ fn record(structure: &Structure, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let is_row = object.hasattr("dtype")?;
     let mut entries = Vec::with_capacity(structure.fields().len());
-    for field in structure.fields() {
+    let fields = structure.fields().iter().enumerate().filter(|(index, _)| !skipped.contains(index));
+    for (_, field) in fields {
         let item = match is_row {
             true => Some(object.get_item(&*field.name)?),
             false => object.getattr_opt(&*field.name)?,
@@ -40,7 +47,7 @@ fn record(structure: &Structure, object: &Bound<'_, PyAny>) -> PyResult<Value> {
             entries.push((field.name.clone(), within(field, &item)?));
         }
     }
-    match entries.is_empty() {
+    match entries.is_empty() && skipped.is_empty() {
         true => Err(raise(wrong_type(&format!("a record with fields of {}", structure.name()), object))),
         false => Ok(Value::Record(entries)),
     }
@@ -89,7 +96,7 @@ fn element(element: &Element, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         },
         Element::Enumeration(_) => symbol(object)?,
         Element::String => text(object)?.map(Value::String),
-        Element::Structure(structure) => return record(structure, object),
+        Element::Structure(structure) => return record(structure, object, &[]),
     };
     value.ok_or_else(|| raise(wrong_type(&element.to_string(), object)))
 }

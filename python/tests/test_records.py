@@ -364,3 +364,64 @@ def test_formats_that_arrays_cannot_hold_say_which_field() -> None:
     with pytest.raises(isoform.Usage) as fault:
         isoform.Format.of(Track).dtype
     assert fault.value.path == "Track.station"
+
+
+WAVES = isoform.Format.of_shape(
+    """record Point
+  x  f64
+  y  f64
+record Waves
+  name    string
+  n       i32
+  time    f64[n]
+  level   f32[n]
+  rows    i32
+  cols    u16
+  image   u8[rows][cols]
+  points  Point[2]
+  note    string
+"""
+)
+
+
+def waves(count: int) -> dict[str, Any]:
+    return {
+        "name": "w",
+        "time": np.arange(count, dtype="f8"),
+        "level": np.arange(count, dtype="f4"),
+        "image": np.arange(2 * count, dtype="u1").reshape(2, count)[:, ::-1],
+        "points": [{"x": 1, "y": 2}, {"x": 3, "y": 4}],
+        "note": "n" * count,
+    }
+
+
+@pytest.mark.parametrize("count", [3, 100, 60000])
+def test_large_arrays_make_the_same_bodies_as_lists(count: int) -> None:
+    encoder = isoform.Encoder(WAVES)
+    record = waves(count)
+    listed = {name: item.tolist() if isinstance(item, np.ndarray) else item for name, item in record.items()}
+    message = encoder.encode(record)
+    assert message.body == encoder.encode(listed).body
+    assert message.body == encoder.encode({**record, "n": count}).body
+    assert message.body == encoder.encode({**record, "level": record["level"].astype("f8")}).body
+    view = message.view()
+    assert view.n == count and view["image"].shape == (2, count) and view.note == "n" * count
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"level": np.zeros(99, "f4")}, "Lengths"),
+        ({"n": 99}, "Lengths"),
+        ({"image": np.zeros((2, 40000), "u1"), "rows": 3}, "Lengths"),
+        ({"image": np.zeros((2, 70000), "u1")}, "Overflow"),
+        ({"image": np.zeros(200, "u1")}, "WrongType"),
+        ({"time": np.array(["a"] * 100)}, "WrongType"),
+    ],
+)
+def test_large_arrays_that_do_not_fit_are_refused(change: dict[str, Any], code: str) -> None:
+    encoder = isoform.Encoder(WAVES)
+    with pytest.raises(isoform.Error) as fault:
+        encoder.encode({**waves(100), **change})
+    assert fault.value.code == isoform.Code[code]
+    assert encoder.encode(waves(100)).view().n == 100

@@ -1,0 +1,120 @@
+//! Large arrays of objects: a NumPy array of the field's own type is sent from where it lies, and not number by number.
+//!
+//! It is only the short way of what `value` does: where anything is unusual - another dtype, a length that the object gives
+//! itself, arrays that do not agree - it leaves the object to that, which finds what is wrong.
+
+use crate::error::raise;
+use crate::memory::Placer;
+use crate::{item, value};
+use isoform::{Dimension, Field, Format, Machine, Structure};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Arrays of fewer numbers are not worth it.
+const MANY: usize = 64;
+
+/// Makes bodies of objects with large arrays.
+pub(crate) struct Large {
+    format: Format,
+    arrays: Vec<Array>,
+    placer: Placer,
+}
+
+/// A field that can have a large array.
+struct Array {
+    field: usize,
+    /// The fields that have its lengths.
+    lengths: Vec<usize>,
+    dtype: String,
+}
+
+/// What an object has there.
+struct Found<'a, 'py> {
+    array: &'a Array,
+    bytes: PyReadonlyArray1<'py, u8>,
+    dims: Vec<usize>,
+}
+
+impl Large {
+    /// For a format that has such fields.
+    pub(crate) fn new(format: &Format) -> Option<Large> {
+        let structure = format.structure();
+        let arrays: Vec<Array> =
+            (0..structure.fields().len()).filter_map(|field| Array::of(structure, field)).collect();
+        if arrays.is_empty() || format.machine() != Machine::NATIVE {
+            return None;
+        }
+        Some(Large { format: format.clone(), arrays, placer: Placer::new(format).ok()? })
+    }
+
+    /// The body of an object; `None` if it has no large arrays, or there is something to be said about them.
+    pub(crate) fn body(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+        let structure = self.format.structure();
+        let mut found = Vec::new();
+        for array in &self.arrays {
+            found.extend(array.find(&structure.fields()[array.field], object)?);
+        }
+        let Some(lengths) = lengths(structure, &found, object)? else { return Ok(None) };
+        let skipped: Vec<usize> = found.iter().map(|found| found.array.field).collect();
+        let rest = value::body_without(&self.format, object, &skipped)?;
+        let slices = found.iter().map(|found| Ok((found.array.field, found.bytes.as_slice()?)));
+        let slices = slices.collect::<PyResult<Vec<_>>>()?;
+        object.py().detach(|| self.placer.body(&rest, &slices, &lengths)).map(Some).map_err(raise)
+    }
+}
+
+impl Array {
+    fn of(structure: &Structure, index: usize) -> Option<Array> {
+        let field = &structure.fields()[index];
+        let length = |dim: &Dimension| match dim {
+            Dimension::Field(length) => Some(*length),
+            Dimension::Fixed(_) => None,
+        };
+        let lengths: Vec<usize> = field.dims.iter().map(length).collect::<Option<_>>()?;
+        let dtype = item::dtype(&field.element, structure.machine().order)?;
+        (!lengths.is_empty()).then_some(Array { field: index, lengths, dtype })
+    }
+
+    fn find<'a, 'py>(&'a self, field: &Field, object: &Bound<'py, PyAny>) -> PyResult<Option<Found<'a, 'py>>> {
+        let Some(item) = attribute(object, &field.name)? else { return Ok(None) };
+        let Ok(array) = item.cast_into::<PyUntypedArray>() else { return Ok(None) };
+        let (py, dims) = (object.py(), array.shape().to_vec());
+        let same = array.dtype().is_equiv_to(&numpy::PyArrayDescr::new(py, &*self.dtype)?);
+        if !same || dims.len() != self.lengths.len() || array.len() < MANY {
+            return Ok(None);
+        }
+        let bytes = py.import("isoform._records")?.call_method1("bytes_of", (array,))?;
+        let bytes = bytes.cast_into::<PyArray1<u8>>()?.try_readonly();
+        Ok(bytes.ok().map(|bytes| Found { array: self, bytes, dims }))
+    }
+}
+
+/// The length fields of these arrays, if they agree, and nobody else has a say in them.
+fn lengths(
+    structure: &Structure,
+    found: &[Found<'_, '_>],
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<Vec<(usize, usize)>>> {
+    let mut lengths: Vec<(usize, usize)> = Vec::new();
+    for (&field, &length) in found.iter().flat_map(|found| found.array.lengths.iter().zip(&found.dims)) {
+        match lengths.iter().find(|(known, _)| *known == field) {
+            Some((_, known)) if *known != length => return Ok(None),
+            Some(_) => {}
+            None if attribute(object, &structure.fields()[field].name)?.is_some() => return Ok(None),
+            None => lengths.push((field, length)),
+        }
+    }
+    let uses = |field: &Field| {
+        field.dims.iter().any(|dim| matches!(dim, Dimension::Field(at) if lengths.iter().any(|(known, _)| known == at)))
+    };
+    let users = structure.fields().iter().filter(|field| uses(field)).count();
+    Ok((!found.is_empty() && users == found.len()).then_some(lengths))
+}
+
+fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match object.cast::<PyDict>() {
+        Ok(items) => items.get_item(name),
+        Err(_) => object.getattr_opt(name),
+    }
+}
