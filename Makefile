@@ -146,7 +146,7 @@ elsewhere: rust
 	@for target in $(ELSEWHERE); do \
 	  if rustup target add $$target >/dev/null 2>&1; then \
 	    echo "cargo check --target $$target" && \
-	    cargo check --quiet --locked --target $$target -p isoform -p isoform-cli -p isoform-channel || exit 1; \
+	    cargo check --quiet --locked --target $$target -p isoform -p isoform-cli -p isoform-channel -p isoform-capi || exit 1; \
 	  else echo "*** SKIPPED: check for $$target: rustup target add $$target ***"; fi; \
 	done
 	@if rustup target add $(WHEELS) >/dev/null 2>&1; then \

@@ -87,6 +87,14 @@ step 'the guide as c99' $cc -std=c99 -c "$work/guide.c" -o "$work/guide.o" || tr
 step 'linked statically' cc -std=c99 -I"$prefix/include" -I"$here" "$here/records.c" "$prefix/lib/libisoform.a" -lpthread -ldl -lm \
   -o "$work/static" && step 'linked statically runs' "$work/static" || failed=1
 
+# Every vector.
+if has python3; then
+  step 'a reader as c99' $cc -std=c99 "$here/read.c" $link -o "$work/read" &&
+    step 'every vector' python3 "$here/vectors.py" "$work/read" || failed=1
+else
+  skipped 'the vectors, read by C. They need python3'
+fi
+
 # A program that moves from the writer to the library.
 step 'by the writer' $cc -std=c99 -DBY_WRITER "$here/moved.c" -o "$work/by-writer" &&
   step 'by the library' $cc -std=c99 "$here/moved.c" $link -o "$work/by-library" &&

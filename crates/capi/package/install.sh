@@ -27,6 +27,11 @@ fi
 cp -f "$built/libisoform_capi.a" "$prefix/lib/libisoform.a"
 cp -f "$root/include/isoform.h" "$root/include/isoform_writer.h" "$prefix/include/"
 
+# What is only for debuggers would be four fifths of it. Who wants that builds without --release.
+case $built in
+  *release) strip -S "$prefix/lib/$shared" "$prefix/lib/libisoform.a" 2>/dev/null || true ;;
+esac
+
 # What packages say of it.
 fill() {
   sed -e "s/@VERSION@/$version/g" -e "s/@SERIES@/${version%.*}/g" -e "s/@SHARED@/$shared/g" "$here/$1" > "$prefix/lib/$2/$1"
