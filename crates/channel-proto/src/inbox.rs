@@ -126,6 +126,9 @@ impl<B, S: Storage> Default for Batch<B, S> {
 
 impl<B: Body, S: Storage> Batch<B, S> {
     fn clear(&mut self) {
+        if self.items.is_empty() {
+            return;
+        }
         self.items.clear();
         self.storage.resize(0);
         self.shared.clear();
@@ -261,14 +264,21 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         self.spare_long.pop().unwrap_or_default()
     }
 
-    /// Exchanges a batch that was used for the next one. `false` if there is none.
-    pub(crate) fn take(&mut self, used: &mut Batch<B, S>) -> bool {
-        used.clear();
-        for storage in used.long.drain(..) {
+    /// Keeps storage for further long bodies.
+    fn keep(&mut self, used: &mut Vec<S>) {
+        for storage in used.drain(..) {
             let kept: usize = self.spare_long.iter().map(|storage| storage.bytes().len()).sum();
             if self.spare_long.is_empty() || self.spare_long.len() < SPARE && kept < KEPT {
                 self.spare_long.push(storage);
             }
+        }
+    }
+
+    /// Exchanges a batch that was used for the next one. `false` if there is none.
+    pub(crate) fn take(&mut self, used: &mut Batch<B, S>) -> bool {
+        used.clear();
+        if !used.long.is_empty() {
+            self.keep(&mut used.long);
         }
         while let Some(mut next) = self.batches.pop_front() {
             self.before += 1;

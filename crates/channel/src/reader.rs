@@ -19,7 +19,7 @@ const BEHIND: usize = 32;
 /// The same after a long event, since another one may follow.
 const BEYOND: usize = 1 << 10;
 /// How many further fragments are read at once.
-const FURTHER: usize = 4;
+const FURTHER: usize = 9;
 
 /// What has come and was not used, and where the next bytes go.
 pub(crate) struct Reader {
@@ -109,9 +109,10 @@ impl Reader {
             self.feed_fragments(coming, machine, now, id)?;
         }
         let used = machine.receive(now, id, &self.input[..self.filled])?;
-        self.input.copy_within(used..self.filled, 0);
         self.filled -= used;
-        if self.filled == 0 {
+        if self.filled > 0 {
+            self.input.copy_within(used..used + self.filled, 0);
+        } else {
             self.large = machine.take_large(id).map(Coming::new);
         }
         Ok(())

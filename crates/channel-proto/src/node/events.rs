@@ -74,15 +74,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let source = &mut self.sources[at];
         let Some(known) = source.known.take() else { return Err(closed("format")) };
+        let sendings = std::mem::take(&mut source.sendings);
         let sequence = source.next;
         source.next += 1;
-        let many = source.sendings.len() > 1;
-        for i in 0..source.sendings.len() {
-            let sending = self.sources[at].sendings[i];
+        let many = sendings.len() > 1;
+        for &sending in &sendings {
             with_lane!(self, sending, |sending, lane| sending.submit(time, &known, draft, many, lane));
             self.follow(sending);
         }
-        self.sources[at].known = Some(known);
+        let source = &mut self.sources[at];
+        (source.known, source.sendings) = (Some(known), sendings);
         Ok(Submitted::Done(sequence))
     }
 
@@ -190,7 +191,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let came = sink.inbox.take(batch);
         sink.news.clear();
         sink.woken = came;
-        sink.runs.extend(batch.runs.iter().copied());
+        sink.runs.extend(&batch.runs);
         came
     }
 

@@ -53,6 +53,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         loop {
             match self.step(now, id, &input[used..]) {
                 Ok(0) => return Ok(used),
+                Ok(length) if used + length == input.len() => return Ok(input.len()),
                 Ok(length) => used += length,
                 Err(error) => {
                     self.refuse(now, id, &error);
@@ -211,11 +212,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Frame).at("length");
             return Err(error.expected(format_args!("more than {} bytes", frame::PAYLOAD)).came(length));
         }
-        let sink = receiving.sink;
-        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return Ok(()) };
-        let storage = entry.inbox.storage();
-        let receiving = self.receiving(key, header.subscription)?;
-        receiving.long = Some(Long { storage, filled: 0, length, known, time });
+        receiving.long = Some(Long { storage: S::default(), filled: 0, length, known, time });
         Ok(())
     }
 
@@ -232,6 +229,14 @@ impl<B: Body, S: Storage> Node<B, S> {
                 return Err(error.expected(format_args!("{missing} bytes")).came(length));
             }
         };
+        // Not before: until now the application may have been at the event in front, whose storage is best used again.
+        if let Some(at) = wanted
+            && let Some(receiving) = self.receivings.get_mut(at)
+            && let Some(long) = receiving.long.as_mut().filter(|long| long.filled == 0)
+            && let Some(entry) = self.sinks.get_mut(receiving.sink.0 as usize)
+        {
+            long.storage = entry.inbox.storage();
+        }
         let padding = length.wrapping_neg() % HEADER;
         self.links[key.0 as usize].part = Some(Part { receiving: wanted, missing: length, padding });
         self.finish_part(key);
