@@ -9,11 +9,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-/// An outbox that holds so many bytes takes no further event.
-const ROOM: usize = 256 << 10;
-/// One that holds so many takes nothing of what waits in queues, and no further part of a long event: the rest of the room
-/// is for short events that come meanwhile.
-const TURNS: usize = 128 << 10;
+/// An outbox that holds so many bytes takes nothing of what waits in queues, and no further part of a long event. With twice
+/// as many it takes no further event at all: the rest of the room is for short events that come meanwhile.
+pub(crate) const AHEAD: usize = 128 << 10;
 
 /// What the descriptions of all formats that have an index may have together.
 pub(crate) const DESCRIBED: usize = 4 << 20;
@@ -87,6 +85,8 @@ pub(crate) struct Outbox<B> {
     spliced: usize,
     /// What was given out to be written, and is not written yet.
     unwritten: usize,
+    /// As [`AHEAD`], which it is most often.
+    ahead: usize,
     /// Formats that the other side knows by an index.
     indices: HashMap<Token, u16>,
     /// How many it keeps.
@@ -99,11 +99,12 @@ pub(crate) struct Outbox<B> {
 }
 
 impl<B: Body> Outbox<B> {
-    pub(crate) fn new(formats: u32) -> Outbox<B> {
+    pub(crate) fn new(formats: u32, ahead: usize) -> Outbox<B> {
         Outbox {
             out: Outgoing::default(),
             spliced: 0,
             unwritten: 0,
+            ahead,
             indices: HashMap::new(),
             // One index stands for no format.
             limit: (formats as usize).clamp(1, usize::from(u16::MAX)),
@@ -115,13 +116,13 @@ impl<B: Body> Outbox<B> {
 
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.length() < ROOM
+        self.length() < 2 * self.ahead
     }
 
     /// Whether it takes something of what waits.
     #[inline]
     pub(crate) fn has_turns(&self) -> bool {
-        self.length() < TURNS
+        self.length() < self.ahead
     }
 
     /// What is not written yet, wherever it is.
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn frames_lie_behind_bodies_of_any_length() {
-        let mut outbox = Outbox::<Arc<[u8]>>::new(1);
+        let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD);
         for length in [1, 15, 16, 17, 3000] {
             let header = Header { length: length as u32, ..Header::plain(Kind::Part) };
             outbox.splice(header, vec![7; length].into(), 0..length);

@@ -401,7 +401,7 @@ impl<B: Body> Draft<B> for Kept<B> {
 mod tests {
     use super::*;
     use crate::lane::Over;
-    use crate::outbox::Outbox;
+    use crate::outbox::{AHEAD, Outbox};
     use isoform_core::{FieldList, Format, Machine};
     use std::sync::Arc;
 
@@ -415,7 +415,7 @@ mod tests {
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
         let terms = Terms { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
         let sending = Sending::new(SourceKey(0), To::Link(LinkKey(0), 0), NodeId::ANY, terms, 0);
-        (sending, Outbox::new(8))
+        (sending, Outbox::new(8, AHEAD))
     }
 
     fn submit(sending: &mut Sending<Shared>, outbox: &mut Outbox<Shared>, length: usize) {

@@ -124,12 +124,7 @@ fn unconnected(address: &Address) -> rustix::io::Result<OwnedFd> {
         Address::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
         Address::Unix(_) => AddressFamily::UNIX,
     };
-    let descriptor = without_waiting(family)?;
-    if let Address::Tcp(_) = address {
-        // Else small writes would be held back until earlier ones are confirmed.
-        sockopt::set_tcp_nodelay(&descriptor, true)?;
-    }
-    Ok(descriptor)
+    without_waiting(family)
 }
 
 #[cfg(not(target_vendor = "apple"))]

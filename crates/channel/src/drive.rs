@@ -43,10 +43,14 @@ impl Hub {
                 break Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
             }
             bell.await_it(true);
-            let ((found, remote), wires) = self.with(|state| (look(state), state.wires.clone()));
-            if let Some(found) = found {
-                break Ok(Some(found));
-            }
+            let found = self.with(|state| match look(state) {
+                (Some(found), _) => Ok(found),
+                (None, remote) => Err((remote, state.wires.clone())),
+            });
+            let (remote, wires) = match found {
+                Ok(found) => break Ok(Some(found)),
+                Err(nothing) => nothing,
+            };
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 break Ok(None);

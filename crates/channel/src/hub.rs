@@ -15,13 +15,13 @@ use crate::wire::Wire;
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, Time};
 use portable_atomic::AtomicI64;
+use rustix::time::{ClockId, clock_gettime};
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// With so much to be written, the thread that made it writes it.
-const MUCH: usize = 64 << 10;
 /// A connection over which nothing was written for so long is written to at once.
 const QUIET: u64 = 5_000;
 /// How often a thread that writes asks for more to write.
@@ -31,8 +31,6 @@ const READS: usize = 16;
 
 pub(crate) struct Hub {
     state: Mutex<State>,
-    /// When the node's clock began.
-    start: Instant,
     /// What the time of day is when that clock shows zero, in nanoseconds since 1970.
     wall: AtomicI64,
     pub(crate) keeper: Waker,
@@ -47,29 +45,25 @@ pub(crate) struct Hub {
     pub(crate) insecure: bool,
 }
 
-/// What is to be done with the lock released.
-#[derive(Default)]
-pub(crate) struct Effects {
-    write: Vec<Arc<Wire>>,
-    later: Vec<Arc<Wire>>,
-    close: Vec<(Arc<Wire>, Vec<u8>)>,
-    /// Not woken with the lock held: whatever they do then may come back to this node.
-    tasks: Vec<task::Waker>,
-    keeper: bool,
+/// Something that is to be done with the lock released.
+enum Effect {
+    Write(Arc<Wire>),
+    /// To let the keeper look around for what is to be written.
+    Gather,
+    /// To say these last words, and end a connection.
+    Close(Arc<Wire>, Vec<u8>),
+    /// Not with the lock held: whatever the task does then may come back to this node.
+    Wake(task::Waker),
+    WakeKeeper,
 }
 
-impl Effects {
-    #[inline]
-    fn is_nothing(&self) -> bool {
-        self.write.is_empty() && self.tasks.is_empty() && self.later.is_empty() && self.close.is_empty() && !self.keeper
-    }
-}
+/// Most often there is one, or none.
+type Effects = SmallVec<[Effect; 1]>;
 
 impl Hub {
     pub(crate) fn new(machine: Machine, insecure: bool) -> Result<Hub> {
         let hub = Hub {
             state: Mutex::new(State::new(machine)),
-            start: Instant::now(),
             wall: AtomicI64::new(0),
             keeper: Waker::new()?,
             gathering: AtomicBool::new(false),
@@ -83,10 +77,12 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The time since the node's clock began.
+    /// What the node's clock shows, which is the system's that never goes back.
     #[inline]
     pub(crate) fn now(&self) -> Time {
-        self.start.elapsed()
+        // Asked for without a detour: it is for every event.
+        let now = clock_gettime(ClockId::Monotonic);
+        Time::new(now.tv_sec as u64, now.tv_nsec as u32)
     }
 
     /// The time of day, from the node's clock: a clock less to be read for each event.
@@ -119,18 +115,19 @@ impl Hub {
     #[inline]
     pub(crate) fn follow(&self, mut state: MutexGuard<'_, State>, now: Option<Time>) {
         if state.machine.has_action() {
-            let mut effects = Effects::default();
-            self.collect(&mut state, &mut effects, now);
+            let mut effects = Effects::new();
+            self.collect(&mut state, &mut effects, now, None);
             drop(state);
-            self.perform(effects);
+            self.perform(effects, now);
         }
     }
 
     /// Takes what the machine asks for, and does what needs no system call. Given the time, what was made for connections that
-    /// are busy now gathers; else it is written at once.
-    fn collect(&self, state: &mut State, effects: &mut Effects, now: Option<Time>) {
+    /// are busy now gathers; else it is written at once. For the connection that is being written to, that is seen to.
+    fn collect(&self, state: &mut State, effects: &mut Effects, now: Option<Time>, writing: Option<ConnId>) {
         while let Some(action) = state.machine.action() {
             match action {
+                Action::Write(id) if Some(id) == writing => {}
                 Action::Write(id) => {
                     let Some(wire) = state.by_id.get(&id) else { continue };
                     // In this order: whoever finds the socket ready says so first, and then looks whether there is more.
@@ -139,81 +136,67 @@ impl Hub {
                         continue;
                     }
                     let quiet = now.is_none_or(|now| is_quiet(wire, now));
-                    let at_once = quiet || state.machine.waiting(id) >= MUCH;
-                    let list = if at_once { &mut effects.write } else { &mut effects.later };
-                    list.push(wire.clone());
+                    let at_once = quiet || state.machine.has_much(id);
+                    effects.push(if at_once { Effect::Write(wire.clone()) } else { Effect::Gather });
                 }
                 Action::Close(id) => {
                     let mut out = Outgoing::default();
                     state.machine.output(self.now(), id, &mut out);
                     if let Some(wire) = state.remove(id) {
-                        effects.close.push((wire, out.to_vec()));
+                        effects.push(Effect::Close(wire, out.to_vec()));
                     }
                 }
-                Action::Wake(sink) => {
-                    effects.tasks.extend(state.sinks.get(&sink).and_then(|seat| seat.bell.ring()));
-                }
-                Action::Room(source) => {
-                    effects.tasks.extend(state.sources.get(&source).and_then(|bell| bell.ring()));
-                }
-                Action::Opened(open) => {
-                    effects.tasks.extend(state.opens.get(&open).and_then(|bell| bell.ring()));
-                }
+                Action::Wake(sink) => ring(state.sinks.get(&sink).map(|seat| &seat.bell), effects),
+                Action::Room(source) => ring(state.sources.get(&source), effects),
+                Action::Opened(open) => ring(state.opens.get(&open), effects),
                 Action::Changed(channel) => {
                     for (&source, bell) in &state.sources {
                         bell.hear(state.machine.listeners(source) > 0 || !state.machine.has_source(source));
                     }
                     let watching = state.watchers.iter().filter(|(watched, _)| *watched == channel);
-                    effects.tasks.extend(watching.filter_map(|(_, bell)| bell.ring()));
+                    ring(watching.map(|(_, bell)| bell), effects);
                 }
                 Action::Dial(dial, address) => {
                     state.dials.push((dial, address));
-                    effects.keeper = true;
+                    effects.push(Effect::WakeKeeper);
                 }
             }
         }
     }
 
-    /// Does what needs system calls.
-    fn perform(&self, effects: Effects) {
-        if !effects.is_nothing() {
-            self.perform_all(effects);
-        }
-    }
-
-    fn perform_all(&self, effects: Effects) {
-        for wire in effects.write {
-            self.flush(&wire);
-        }
-        if !effects.later.is_empty() {
-            self.let_keeper_gather();
-        }
-        effects.tasks.into_iter().for_each(task::Waker::wake);
-        for (wire, farewell) in effects.close {
-            say_farewell(&wire, &farewell);
-        }
-        if effects.keeper {
-            self.keeper.wake();
+    /// Does what needs system calls. The time, if it was just looked at, is not looked at again.
+    fn perform(&self, effects: Effects, now: Option<Time>) {
+        for effect in effects {
+            match effect {
+                Effect::Write(wire) => self.write(&wire, now, false),
+                Effect::Gather => self.let_keeper_gather(),
+                Effect::Close(wire, farewell) => say_farewell(&wire, &farewell),
+                Effect::Wake(task) => task.wake(),
+                Effect::WakeKeeper => self.keeper.wake(),
+            }
         }
     }
 
     /// Writes what there is to write to a connection, as much as goes without waiting. If another thread is at it, that
     /// one goes on.
     pub(crate) fn flush(&self, wire: &Wire) {
-        self.write(wire, false);
+        self.write(wire, None, false);
     }
 
     /// The same for a thread that has to wait anyway: where a socket takes no more, it waits for that within writing.
     pub(crate) fn press(&self, wire: &Wire) {
         wire.pushed.store(true, Ordering::SeqCst);
-        self.write(wire, true);
+        if wire.blocked.load(Ordering::SeqCst) && !wire.returns.swap(true, Ordering::SeqCst) {
+            self.keeper.wake();
+        }
+        self.write(wire, None, true);
         wire.pushed.store(false, Ordering::SeqCst);
         if wire.blocked.load(Ordering::SeqCst) {
             self.leave_to_keeper(wire);
         }
     }
 
-    fn write(&self, wire: &Wire, wait: bool) {
+    fn write(&self, wire: &Wire, mut now: Option<Time>, wait: bool) {
         wire.more.store(true, Ordering::SeqCst);
         while wire.more.load(Ordering::SeqCst) {
             let mut writer = match wire.writer.try_lock() {
@@ -222,23 +205,24 @@ impl Hub {
                 Err(TryLockError::WouldBlock) => return,
             };
             wire.more.store(false, Ordering::SeqCst);
-            let mut effects = Effects::default();
-            let now = self.now();
+            let mut effects = Effects::new();
+            let now = now.take().unwrap_or_else(|| self.now());
+            let mut has_more = true;
             for fill in 0.. {
                 // Whoever writes does not do so for others without end.
                 if fill == FILLS {
                     drop(writer);
                     wire.more.store(true, Ordering::SeqCst);
-                    // This connection is the keeper's now, not this call's once more.
-                    effects.write.retain(|other| other.id != wire.id);
-                    self.perform(effects);
+                    self.perform(effects, None);
                     return self.let_keeper_gather();
                 }
-                if writer.length() == 0 {
+                if writer.length() == 0 && has_more {
                     let mut state = self.lock();
                     state.machine.unwritten(wire.id, 0);
-                    writer.fill(|out| state.machine.output(now, wire.id, out));
-                    self.collect(&mut state, &mut effects, Some(now));
+                    writer.fill(|out| has_more = state.machine.output(now, wire.id, out));
+                    if state.machine.has_action() {
+                        self.collect(&mut state, &mut effects, Some(now), Some(wire.id));
+                    }
                 }
                 if writer.length() == 0 {
                     wire.blocked.store(false, Ordering::SeqCst);
@@ -250,7 +234,7 @@ impl Hub {
                     Ok(Moved::Blocked) => {
                         let mut state = self.lock();
                         state.machine.unwritten(wire.id, writer.length());
-                        self.collect(&mut state, &mut effects, Some(now));
+                        self.collect(&mut state, &mut effects, Some(now), Some(wire.id));
                         drop(state);
                         if !wire.blocked.swap(true, Ordering::SeqCst) {
                             self.leave_to_keeper(wire);
@@ -266,19 +250,14 @@ impl Hub {
                 }
             }
             drop(writer);
-            // What this asks to be written on this connection is found by the next round.
-            for other in std::mem::take(&mut effects.write) {
-                if other.id == wire.id { other.more.store(true, Ordering::SeqCst) } else { self.flush(&other) }
-            }
-            self.perform(effects);
+            self.perform(effects, None);
         }
     }
 
-    /// Lets the keeper see to what is to be written, unless a thread that waits does. While it looks around by itself, it
-    /// need not be woken.
+    /// Lets the keeper wait for a socket that takes no more, unless a thread does that waits, or will soon.
     pub(crate) fn leave_to_keeper(&self, wire: &Wire) {
-        if !wire.pushed.load(Ordering::SeqCst) {
-            self.let_keeper_gather();
+        if !wire.pushed.load(Ordering::SeqCst) && !wire.returns.load(Ordering::SeqCst) {
+            self.keeper.wake();
         }
     }
 
@@ -352,10 +331,14 @@ impl Hub {
         self.with(|state| {
             state.connections += 1;
             let id = ConnId(state.connections);
+            let ahead = socket.ahead();
             let wire = Arc::new(Wire::new(id, socket));
             state.by_id.insert(id, wire);
             state.changed_wires();
             state.machine.connected(self.now(), id, dial);
+            if let Some(ahead) = ahead {
+                state.machine.let_ahead(id, ahead);
+            }
         });
         // Whoever waits has to wait for this one, too.
         self.keeper.wake();
@@ -381,6 +364,13 @@ impl Hub {
     /// Whether an address may be dialed, or listened at.
     pub(crate) fn permit(&self, address: &Address) -> Result<()> {
         address.permit(self.insecure)
+    }
+}
+
+/// Tells those who wait to look again. Tasks are woken later.
+fn ring<'b>(bells: impl IntoIterator<Item = &'b Arc<Bell>>, effects: &mut Effects) {
+    for task in bells.into_iter().filter_map(|bell| bell.ring()) {
+        effects.push(Effect::Wake(task));
     }
 }
 

@@ -19,6 +19,8 @@ const GATHER: Duration = Duration::from_micros(100);
 const LOOKS: u32 = 20;
 /// A connection that no thread has read for so long is read here.
 const UNATTENDED: Duration = Duration::from_millis(10);
+/// How soon whoever fills a socket comes back to it.
+const RETURN: Duration = Duration::from_millis(1);
 /// How often acknowledgements are looked after, while there is traffic.
 const ROUND: Duration = Duration::from_millis(10);
 /// A round that comes so late tells that this process was stopped.
@@ -113,12 +115,15 @@ impl Keeper {
     fn turn(&mut self, wires: &[Arc<Wire>]) {
         let hub = self.hub.clone();
         let mut seats = self.seats(wires);
-        let left = |wire: &&Arc<Wire>| wire.blocked.load(Ordering::SeqCst) && !wire.pushed.load(Ordering::SeqCst);
-        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(left).collect();
+        let busy = is_busy(wires, hub.now());
+        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| is_left(wire, busy)).collect();
         let listening = self.resting.is_none_or(|until| until <= Instant::now());
         let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
-        if is_busy(wires, hub.now()) {
+        if busy {
             timeout = timeout.min(ROUND);
+        }
+        if wires.iter().any(|wire| wire.returns.load(Ordering::SeqCst)) {
+            timeout = timeout.min(RETURN);
         }
         if seats.len() < wires.len() {
             // Whoever reads the others may stop to.
@@ -224,6 +229,21 @@ impl Keeper {
 fn is_busy(wires: &[Arc<Wire>], now: Time) -> bool {
     let latest = |wire: &Arc<Wire>| wire.read.load(Ordering::Relaxed).max(wire.wrote.load(Ordering::Relaxed));
     wires.iter().map(latest).max().is_some_and(|latest| Duration::from_nanos(latest) + LOOK > now)
+}
+
+/// Whether nobody but the keeper waits for a socket that takes no more. A writer that always comes back has until the next look.
+fn is_left(wire: &Wire, busy: bool) -> bool {
+    if !busy {
+        wire.returns.store(false, Ordering::SeqCst);
+    }
+    // Behind that: whoever still relied on it has said before that the socket takes no more.
+    let left = wire.blocked.load(Ordering::SeqCst) && !wire.pushed.load(Ordering::SeqCst);
+    let was_left = wire.left.swap(left, Ordering::Relaxed);
+    if left && (was_left || !wire.returns.load(Ordering::SeqCst)) {
+        wire.returns.store(false, Ordering::SeqCst);
+        return true;
+    }
+    false
 }
 
 /// Gives the connections up, and lets those know who wait for that.

@@ -64,11 +64,7 @@ impl Listener {
     pub(crate) fn accept(&self) -> Result<Option<Socket>> {
         loop {
             let accepted = match &self.inner {
-                Inner::Tcp(listener) => listener.accept().map(|(stream, peer)| {
-                    // It fails if the connection has ended already, which reading will tell.
-                    _ = stream.set_nodelay(true);
-                    Socket::of(stream, Address::Tcp(peer))
-                }),
+                Inner::Tcp(listener) => listener.accept().map(|(stream, peer)| Socket::of(stream, Address::Tcp(peer))),
                 Inner::Unix(listener, _) => {
                     let peer = format_args!("a program at {}", self.address);
                     listener.accept().map(|(stream, _)| Socket::of(stream, peer))

@@ -361,7 +361,10 @@ impl End {
             if !state.machine.has_sink(self.key) {
                 return (Some(Err(closed())), false);
             }
-            (self.take(state).then_some(Ok(())), state.machine.is_remote(self.key))
+            match self.take(state) {
+                true => (Some(Ok(())), false),
+                false => (None, state.machine.is_remote(self.key)),
+            }
         })?;
         came.transpose().map(|came| came.is_some())
     }

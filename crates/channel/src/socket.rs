@@ -5,7 +5,7 @@
 
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,6 +13,12 @@ use std::time::Duration;
 
 /// How long calls wait that do.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
+
+/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB, filled and emptied in turns, make
+/// long events slower. Systems cut it to what they allow. TCP has a measure of its own that it finds by itself.
+const SEND_BUFFER: usize = 1 << 20;
+/// What may be written there at once, since it moves at the speed of memory.
+const AHEAD: usize = 512 << 10;
 
 /// The most slices that every system takes in one call.
 pub(crate) const MOST_SLICES: usize = 1024;
@@ -33,12 +39,21 @@ pub(crate) enum Moved {
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer: Box<str>,
+    is_unix: bool,
 }
 
 impl Socket {
     /// Takes over a connected descriptor; `peer` is what errors call the other side.
     pub(crate) fn of(descriptor: impl Into<OwnedFd>, peer: impl fmt::Display) -> Socket {
         let descriptor = descriptor.into();
+        let is_unix =
+            rustix::net::getsockname(&descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX);
+        // These fail if the connection has ended already, which reading will tell.
+        let _ = match is_unix {
+            true => sockopt::set_socket_send_buffer_size(&descriptor, SEND_BUFFER),
+            // Else small writes would be held back until earlier ones are confirmed.
+            false => sockopt::set_tcp_nodelay(&descriptor, true),
+        };
         // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
         #[cfg(target_vendor = "apple")]
         let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
@@ -47,7 +62,12 @@ impl Socket {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
         }
-        Socket { descriptor, peer: peer.to_string().into() }
+        Socket { descriptor, peer: peer.to_string().into(), is_unix }
+    }
+
+    /// How much of what waits is best written at once, if another amount than the protocol's own.
+    pub(crate) fn ahead(&self) -> Option<usize> {
+        self.is_unix.then_some(AHEAD)
     }
 
     /// The other side, as it is called in errors.

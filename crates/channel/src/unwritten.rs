@@ -186,8 +186,9 @@ mod tests {
     /// A socket that takes little at a time, and its other end.
     fn narrow() -> (Socket, Socket) {
         let (near, far) = UnixStream::pair().unwrap();
+        let (near, far) = (Socket::of(near, "far"), Socket::of(far, "near"));
         rustix::net::sockopt::set_socket_send_buffer_size(&near, 1).unwrap();
-        (Socket::of(near, "far"), Socket::of(far, "near"))
+        (near, far)
     }
 
     proptest! {

@@ -23,6 +23,11 @@ pub(crate) struct Wire {
     pub(crate) blocked: AtomicBool,
     /// A thread that waits writes it when it is ready.
     pub(crate) pushed: AtomicBool,
+    /// Whoever fills the socket has always come back to wait for it: so a thread does that submits one long event after
+    /// another. Then the keeper looks every now and then whether that is still so, instead of being woken each time.
+    pub(crate) returns: AtomicBool,
+    /// For the keeper alone: that at its last look, nobody had come back yet.
+    pub(crate) left: AtomicBool,
     /// Whether it is the keeper that reads.
     pub(crate) kept: AtomicBool,
     /// Threads that wait, and read it or want to.
@@ -68,6 +73,8 @@ impl Wire {
             more: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
             pushed: AtomicBool::new(false),
+            returns: AtomicBool::new(false),
+            left: AtomicBool::new(false),
             kept: AtomicBool::new(false),
             attendance: Attendance::default(),
             wrote: AtomicU64::new(0),

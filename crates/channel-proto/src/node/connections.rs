@@ -8,6 +8,7 @@ use crate::account::Cause;
 use crate::control::Control;
 use crate::hello::Hello;
 use crate::memory::{Body, Storage};
+use crate::outbox::AHEAD;
 use isoform_core::{Code, Error, Result};
 
 /// After so many attempts in a row at which nobody listened, a node is taken for gone: one that is there listens.
@@ -29,7 +30,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         if dial.is_none() && crowd >= self.settings.peers {
             return self.act(Action::Close(id));
         }
-        let mut connection = Connection { dial, since: now, hello: None, out: Vec::new(), link: None };
+        let mut connection = Connection { dial, since: now, hello: None, out: Vec::new(), link: None, ahead: AHEAD };
         if let Some(dial) = dial {
             self.dials[dial].connection = Some(id);
             let wanted = self.dials[dial].wanted;
@@ -37,6 +38,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.act(Action::Write(id));
         }
         self.connections.insert(id, connection);
+    }
+
+    /// Says how many bytes of long events, and of others that had to wait, may lie in front of a short event that comes later:
+    /// 128 KiB, unless this is called before the connection's handshake is over. More of it is faster, and later.
+    pub fn let_ahead(&mut self, id: ConnId, bytes: usize) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.ahead = bytes;
+        }
     }
 
     /// An attempt to connect has failed.
@@ -215,8 +224,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.act(Action::Close(old));
             self.cut(now, key);
         }
-        self.links[key.0 as usize].begin(now, id, epoch, dial.is_some(), &hello);
         if let Some(connection) = self.connections.get_mut(&id) {
+            self.links[key.0 as usize].begin(now, id, epoch, connection, &hello);
             connection.link = Some(key);
             connection.dial = None;
         }

@@ -1,11 +1,12 @@
 //! What is known of another node: the connection with it, if there is one, and what both have agreed on over it.
 
+use super::state::Connection;
 use super::{ConnId, NodeId};
 use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::Known;
 use crate::memory::Body;
-use crate::outbox::{DESCRIBED, Outbox};
+use crate::outbox::{AHEAD, DESCRIBED, Outbox};
 use isoform_core::{Code, Error, Limits, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -87,7 +88,7 @@ impl<B: Body> Link<B> {
             allowed: 0,
             subscribed: 0,
             joining: BTreeSet::new(),
-            outbox: Outbox::new(1),
+            outbox: Outbox::new(1, AHEAD),
             announced: Announced::Nothing,
             formats: Formats::default(),
             time: 0,
@@ -101,16 +102,17 @@ impl<B: Body> Link<B> {
         }
     }
 
-    /// A new epoch begins: whatever was agreed on over the connection before is forgotten.
-    pub(super) fn begin(&mut self, now: Time, connection: ConnId, epoch: u64, dialed: bool, hello: &Hello) {
+    /// A new epoch begins, with what was said in this connection's handshake: whatever was agreed on over the one before is
+    /// forgotten.
+    pub(super) fn begin(&mut self, now: Time, id: ConnId, epoch: u64, connection: &Connection, hello: &Hello) {
         self.addresses.clone_from(&hello.addresses);
         self.epoch = epoch;
-        self.connection = Some(connection);
-        self.dialed = dialed;
+        self.connection = Some(id);
+        self.dialed = connection.dial.is_some();
         (self.since, self.wrote, self.heard) = (now, now, now);
         self.beat = hello.silence / 3;
         self.allowed = hello.subscriptions as usize;
-        self.outbox = Outbox::new(hello.formats);
+        self.outbox = Outbox::new(hello.formats, connection.ahead);
         self.announced = Announced::Nothing;
         self.formats = Formats::default();
         self.time = 0;
@@ -124,7 +126,7 @@ impl<B: Body> Link<B> {
         self.since = now;
         self.part = None;
         self.ready.clear();
-        self.outbox = Outbox::new(1);
+        self.outbox = Outbox::new(1, AHEAD);
     }
 }
 

@@ -9,21 +9,22 @@ use crate::memory::{Body, Storage};
 use crate::outbox::Outgoing;
 
 /// The caller is told again when so much waits to be written.
-const MUCH: usize = 64 << 10;
+const MUCH: usize = 128 << 10;
 
 impl<B: Body, S: Storage> Node<B, S> {
-    /// Gives out what is to be written to a connection, in exchange for memory that was used before.
-    pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) {
+    /// Gives out what is to be written to a connection, in exchange for memory that was used before. Whether to call it again
+    /// once that is written, in any case: there is more, or it was much. Else [`Action::Write`] says when.
+    pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) -> bool {
         out.clear();
         if let Some(farewell) = self.farewells.remove(&id) {
             out.bytes = farewell;
-            return;
+            return false;
         }
-        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(connection) = self.connections.get_mut(&id) else { return false };
         let Some(key) = connection.link else {
             std::mem::swap(&mut out.bytes, &mut connection.out);
             connection.out.clear();
-            return;
+            return false;
         };
         let rest = std::mem::take(&mut connection.out);
         // Not with every frame, since there may be one for each event that comes the other way.
@@ -42,13 +43,15 @@ impl<B: Body, S: Storage> Node<B, S> {
             out.bodies.iter_mut().for_each(|splice| splice.at += rest.len());
             out.bytes.splice(0..0, rest);
         }
+        // With less that it does not know to be written, the outbox takes whatever waits.
+        !link.ready.is_empty() || link.outbox.length() >= frame::PAYLOAD
     }
 
-    /// How much of a connection's output waits in the node.
-    pub fn waiting(&self, id: ConnId) -> usize {
-        let Some(connection) = self.connections.get(&id) else { return 0 };
-        let link = connection.link.map_or(0, |link| self.links[link.0 as usize].outbox.waiting());
-        link + connection.out.len()
+    /// Whether so much waits to be written to a connection that a system call for it pays.
+    pub fn has_much(&self, id: ConnId) -> bool {
+        let Some(link) = self.connections.get(&id).and_then(|connection| connection.link) else { return false };
+        let link = &self.links[link.0 as usize];
+        link.outbox.waiting() >= MUCH || !link.ready.is_empty()
     }
 
     /// How many bytes of what was given out the caller still has to write.

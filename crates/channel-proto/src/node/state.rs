@@ -20,6 +20,8 @@ pub(super) struct Connection {
     pub(super) out: Vec<u8>,
     /// The link, once it is one's.
     pub(super) link: Option<LinkKey>,
+    /// How much of what waits may lie in front of what comes later.
+    pub(super) ahead: usize,
 }
 
 /// An attempt to reach a node.
