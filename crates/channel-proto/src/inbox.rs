@@ -31,7 +31,7 @@ pub struct Batch<B, S> {
     pub long: Vec<S>,
     /// Bodies that are shared with a source of this process.
     pub shared: Vec<B>,
-    /// The formats of its events.
+    /// The formats of its events; maybe one more.
     pub formats: Vec<Format>,
     /// How the items are accounted for.
     pub(crate) runs: Vec<Run>,
@@ -132,9 +132,12 @@ impl<B: Body, S: Storage> Batch<B, S> {
         self.items.clear();
         self.storage.resize(0);
         self.shared.clear();
-        self.formats.clear();
         self.runs.clear();
-        self.latest = None;
+        // Most often there is one, and the next events have it as well.
+        if self.formats.len() > 1 {
+            self.formats.clear();
+            self.latest = None;
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -66,9 +66,14 @@ impl Bell {
         Ok(self.descriptor.get().unwrap_or(&self.waker).as_fd())
     }
 
+    /// Whether a program waits for its descriptor.
+    #[inline]
+    pub(crate) fn has_descriptor(&self) -> bool {
+        self.descriptor.get().is_some()
+    }
+
     /// Nothing was found, and nobody needs to look again before it is rung. Called with the node's state locked, in which there
     /// was nothing to see.
-    #[inline]
     pub(crate) fn found_nothing(&self) {
         if let Some(descriptor) = self.descriptor.get() {
             descriptor.calm();

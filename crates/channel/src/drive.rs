@@ -55,8 +55,12 @@ impl Hub {
             if left.is_some_and(|left| left.is_zero()) {
                 break Ok(None);
             }
-            if remote && left.is_none_or(|left| left > PATIENCE) && self.short_turn(bell, &wires) {
-                continue;
+            if remote && left.is_none_or(|left| left > PATIENCE) {
+                match self.short_turn(bell, &wires, &mut look) {
+                    Turn::Found(found) => break Ok(Some(found)),
+                    Turn::Nothing => continue,
+                    Turn::NotMine => {}
+                }
             }
             if let Err(error) = self.turn(bell, &wires, left.unwrap_or(LOOK).min(LOOK)) {
                 break Err(error);
@@ -67,20 +71,25 @@ impl Hub {
         result
     }
 
-    /// Waits for the one connection that there is, if the last such wait was a short one. Whether it did.
-    fn short_turn(&self, bell: &Bell, wires: &[Arc<Wire>]) -> bool {
-        let [wire] = wires else { return false };
+    /// Waits for the one connection that there is, if the last such wait was a short one.
+    fn short_turn<R>(
+        &self,
+        bell: &Bell,
+        wires: &[Arc<Wire>],
+        mut look: impl FnMut(&mut State) -> (Option<R>, bool),
+    ) -> Turn<R> {
+        let [wire] = wires else { return Turn::NotMine };
         if !bell.is_brisk() || wire.blocked.load(Ordering::SeqCst) {
-            return false;
+            return Turn::NotMine;
         }
-        let Ok(mut reader) = wire.reader.try_lock() else { return false };
-        let before = wire.read.load(Ordering::Relaxed);
-        self.wait_and_read(wire, &mut reader);
+        let Ok(mut reader) = wire.reader.try_lock() else { return Turn::NotMine };
+        let (mut found, mut came) = (None, false);
+        self.wait_and_read(wire, &mut reader, |state| (found, came) = (look(state).0, true));
         drop(reader);
         wire.attendance.note();
         bell.await_it(false);
-        bell.be_brisk(wire.read.load(Ordering::Relaxed) != before);
-        true
+        bell.be_brisk(came);
+        found.map_or(Turn::Nothing, Turn::Found)
     }
 
     /// Waits once, and does what can be done then.
@@ -132,6 +141,16 @@ impl Hub {
             next.waker.wake();
         }
     }
+}
+
+/// What came of waiting for a single connection.
+enum Turn<R> {
+    /// What was looked for.
+    Found(R),
+    /// Something else, or nothing.
+    Nothing,
+    /// It is not to be waited for alone, or not by this thread.
+    NotMine,
 }
 
 /// The connections that a thread reads.

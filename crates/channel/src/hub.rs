@@ -15,12 +15,11 @@ use crate::wire::Wire;
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, Time};
 use portable_atomic::AtomicI64;
-use rustix::time::{ClockId, clock_gettime};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A connection over which nothing was written for so long is written to at once.
 const QUIET: u64 = 5_000;
@@ -31,6 +30,8 @@ const READS: usize = 16;
 
 pub(crate) struct Hub {
     state: Mutex<State>,
+    /// When the node's clock began.
+    start: Instant,
     /// What the time of day is when that clock shows zero, in nanoseconds since 1970.
     wall: AtomicI64,
     pub(crate) keeper: Waker,
@@ -64,6 +65,7 @@ impl Hub {
     pub(crate) fn new(machine: Machine, insecure: bool) -> Result<Hub> {
         let hub = Hub {
             state: Mutex::new(State::new(machine)),
+            start: Instant::now(),
             wall: AtomicI64::new(0),
             keeper: Waker::new()?,
             gathering: AtomicBool::new(false),
@@ -77,12 +79,10 @@ impl Hub {
         Ok(hub)
     }
 
-    /// What the node's clock shows, which is the system's that never goes back.
+    /// The time since the node's clock began.
     #[inline]
     pub(crate) fn now(&self) -> Time {
-        // Asked for without a detour: it is for every event.
-        let now = clock_gettime(ClockId::Monotonic);
-        Time::new(now.tv_sec as u64, now.tv_nsec as u32)
+        self.start.elapsed()
     }
 
     /// The time of day, from the node's clock: a clock less to be read for each event.
@@ -218,7 +218,6 @@ impl Hub {
                 }
                 if writer.length() == 0 && has_more {
                     let mut state = self.lock();
-                    state.machine.unwritten(wire.id, 0);
                     writer.fill(|out| has_more = state.machine.output(now, wire.id, out));
                     if state.machine.has_action() {
                         self.collect(&mut state, &mut effects, Some(now), Some(wire.id));
@@ -228,9 +227,14 @@ impl Hub {
                     wire.blocked.store(false, Ordering::SeqCst);
                     break;
                 }
+                let answers = wire.read.load(Ordering::Relaxed) > wire.wrote.load(Ordering::Relaxed);
                 match writer.write(&wire.socket, wait) {
-                    // Behind the call: on a busy machine it takes as long as whoever it has woken.
-                    Ok(Moved::Bytes(_)) => wire.wrote.store(self.now().as_nanos() as u64, Ordering::Relaxed),
+                    Ok(Moved::Bytes(_)) => {
+                        // Behind the call: on a busy machine it takes as long as whoever it has woken. For the first that is
+                        // written since something was read, it does not matter.
+                        let wrote = if answers { now } else { self.now() };
+                        wire.wrote.store(wrote.as_nanos() as u64, Ordering::Relaxed);
+                    }
                     Ok(Moved::Blocked) => {
                         let mut state = self.lock();
                         state.machine.unwritten(wire.id, writer.length());
@@ -279,23 +283,23 @@ impl Hub {
     pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) {
         for _ in 0..READS {
             let came = reader.fill(&wire.socket, false);
-            if !self.take(wire, reader, came) {
+            if !self.take(wire, reader, came, |_| ()) {
                 return;
             }
         }
     }
 
-    /// Waits for something to come over a connection, for a little while, and reads it.
-    pub(crate) fn wait_and_read(&self, wire: &Wire, reader: &mut Reader) {
+    /// Waits for something to come over a connection, for a little while, and reads it. Then looks at the state.
+    pub(crate) fn wait_and_read(&self, wire: &Wire, reader: &mut Reader, look: impl FnOnce(&mut State)) {
         let came = reader.fill(&wire.socket, true);
-        if self.take(wire, reader, came) {
+        if self.take(wire, reader, came, look) {
             self.read(wire, reader);
         }
     }
 
-    /// Gives the machine what came. Whether to read on at once: amid a long event. Else what has come is best used while it is
-    /// in the processor's cache.
-    fn take(&self, wire: &Wire, reader: &mut Reader, came: Came) -> bool {
+    /// Gives the machine what came, and looks at the state. Whether to read on at once: amid a long event. Else what has come is
+    /// best used while it is in the processor's cache.
+    fn take(&self, wire: &Wire, reader: &mut Reader, came: Came, look: impl FnOnce(&mut State)) -> bool {
         match came {
             Came::Nothing => false,
             Came::End(why) => {
@@ -308,7 +312,9 @@ impl Hub {
                 // The machine closes the connection of whoever it does not understand.
                 let fed = self.with(|state| {
                     state.now = now;
-                    reader.feed(&mut state.machine, now, wire.id)
+                    let fed = reader.feed(&mut state.machine, now, wire.id);
+                    look(state);
+                    fed
                 });
                 full && fed.is_ok() && reader.is_amid()
             }

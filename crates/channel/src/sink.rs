@@ -398,7 +398,7 @@ impl End {
         self.next = 0;
         self.progress.store(0, Ordering::Relaxed);
         let came = state.machine.take(state.now, self.key, &mut self.batch);
-        if !came && state.machine.has_sink(self.key) {
+        if !came && self.bell.has_descriptor() && state.machine.has_sink(self.key) {
             self.bell.found_nothing();
         }
         came

@@ -84,3 +84,34 @@ fn short_events_overtake_a_long_one() {
         assert!(count > 100, "{count} short events came before the long one");
     }
 }
+
+/// A source that submits one long event after another comes back each time to wait for room; until it does not any more.
+#[test]
+fn the_last_of_many_long_events_comes_though_nobody_waits_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = |name: &str| {
+        let address = format!("unix:{}", directory.path().join(name).display());
+        Node::builder().listen(address).build().unwrap()
+    };
+    let (here, there) = (node("here"), node("there"));
+    let channel = here.create::<Owned>("fields").unwrap();
+    let mut source = channel.source::<Owned>().unwrap();
+    let mut sink = there.open(channel.id().to_string()).unwrap().sink::<Field>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    let field = Arc::new(Owned { cells: (0..1 << 20).collect() });
+    for events in [12, 1, 12] {
+        let seen = thread::spawn(move || {
+            let mut came = 0;
+            while came < events {
+                if let Event::Record { record, .. } = sink.recv().unwrap() {
+                    assert_eq!(record.cells.as_slice().last(), Some(&((1 << 20) - 1)));
+                    came += 1;
+                }
+            }
+            sink
+        });
+        (0..events).for_each(|_| drop(source.submit_owned(field.clone()).unwrap()));
+        // From here on, this thread leaves everything to the node.
+        sink = seen.join().unwrap();
+    }
+}

@@ -191,7 +191,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         let came = sink.inbox.take(batch);
         sink.news.clear();
         sink.woken = came;
-        sink.runs.extend(&batch.runs);
+        std::mem::swap(&mut sink.runs, &mut batch.runs);
+        sink.runs.reverse();
         came
     }
 
@@ -200,7 +201,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let at = key.0 as usize;
         loop {
             let Some(sink) = self.sinks.get_mut(at) else { return };
-            let Some(run) = sink.runs.front_mut() else { return };
+            let Some(run) = sink.runs.last_mut() else { return };
             let count = run.items.min((items as u64).saturating_sub(sink.done));
             if count == 0 {
                 return;
@@ -209,7 +210,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             run.items -= count;
             let taken = Run { items: count, bytes: if run.items == 0 { run.bytes } else { 0 }, ..*run };
             if run.items == 0 {
-                sink.runs.pop_front();
+                sink.runs.pop();
             }
             self.account(now, taken);
         }

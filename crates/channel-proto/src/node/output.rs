@@ -12,8 +12,9 @@ use crate::outbox::Outgoing;
 const MUCH: usize = 128 << 10;
 
 impl<B: Body, S: Storage> Node<B, S> {
-    /// Gives out what is to be written to a connection, in exchange for memory that was used before. Whether to call it again
-    /// once that is written, in any case: there is more, or it was much. Else [`Action::Write`] says when.
+    /// Gives out what is to be written to a connection, in exchange for memory that was used before: all that was given out
+    /// then is written. Whether to call it again once that is written, in any case: there is more, or it was much. Else
+    /// [`Action::Write`] says when.
     pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) -> bool {
         out.clear();
         if let Some(farewell) = self.farewells.remove(&id) {
@@ -27,6 +28,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             return false;
         };
         let rest = std::mem::take(&mut connection.out);
+        self.all_is_written_but(key, 0);
         // Not with every frame, since there may be one for each event that comes the other way.
         let soon = now + self.settings.acknowledge / 2;
         let link = &self.links[key.0 as usize];
@@ -56,7 +58,13 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// How many bytes of what was given out the caller still has to write.
     pub fn unwritten(&mut self, id: ConnId, bytes: usize) {
-        let Some(key) = self.connections.get(&id).and_then(|connection| connection.link) else { return };
+        if let Some(key) = self.connections.get(&id).and_then(|connection| connection.link) {
+            self.all_is_written_but(key, bytes);
+        }
+    }
+
+    #[inline]
+    fn all_is_written_but(&mut self, key: LinkKey, bytes: usize) {
         let link = &mut self.links[key.0 as usize];
         let was_full = !link.outbox.has_room();
         link.outbox.unwritten(bytes);

@@ -127,8 +127,8 @@ pub(super) struct Sink<B, S> {
     pub(super) channel: usize,
     pub(super) wanted: Wanted,
     pub(super) inbox: Inbox<B, S>,
-    /// Of the batch that the application has: what is not accounted for yet.
-    pub(super) runs: VecDeque<Run>,
+    /// Of the batch that the application has: what is not accounted for yet, the last first.
+    pub(super) runs: Vec<Run>,
     /// How many items of that batch are accounted for.
     pub(super) done: u64,
     /// Whether the application knows that something has come.

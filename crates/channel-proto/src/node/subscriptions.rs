@@ -13,7 +13,7 @@ use crate::receiving::{Count, From, Receiving, Stage};
 use crate::sending::{Sending, Terms, To};
 use isoform_core::format::{Field, Format, Type};
 use isoform_core::{Code, Error, Plan, Result};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 /// Bytes that the paths of the fields that a sink wants may have in a Subscribe.
 const PATHS: usize = 60_000;
@@ -44,7 +44,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             channel: at,
             wanted,
             inbox: Inbox::new(),
-            runs: VecDeque::new(),
+            runs: Vec::new(),
             done: 0,
             woken: false,
             receivings: Vec::new(),
