@@ -110,7 +110,9 @@ fn the_last_of_many_long_events_comes_though_nobody_waits_for_it() {
             }
             sink
         });
-        (0..events).for_each(|_| drop(source.submit_owned(field.clone()).unwrap()));
+        for _ in 0..events {
+            source.submit_owned(field.clone()).unwrap();
+        }
         // From here on, this thread leaves everything to the node.
         sink = seen.join().unwrap();
     }
