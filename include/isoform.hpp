@@ -1,0 +1,444 @@
+/* isoform.hpp - records exchanged as they lie in memory: Isoform for C++20, by one header over isoform.h.
+
+   A record is a plain struct; isoform_record.hpp says which, and how to name units. A complete program, which writes a
+   stream and reads it with another struct:
+
+       #include <isoform.hpp>
+       #include <cstdio>
+
+       struct Sample { int step; const char *station; std::span<const float> depth; };
+       struct Seen { std::span<const double> depth; std::int64_t step; };
+
+       int main() {
+           const float depth[] = {0.5f, 0.25f, 2.0f};
+           isoform::writer writer("river.iso");
+           writer.write(Sample{7, "Old Mill", depth});
+           writer.close();
+           isoform::reader reader("river.iso");
+           for (const Seen &record : reader.records<Seen>())
+               std::printf("%d: %g\n", static_cast<int>(record.step), record.depth[2]);
+       }
+
+   It is compiled as a C program with isoform.h is, by c++ -std=c++20. docs/c.md is the guide to all of it.
+
+   HANDLES are closed by their destructors, and moved, not copied. What is lent, and by what, is said in isoform.h: a record
+   of a loop is there until the next one.
+
+   ERRORS are exceptions, isoform::error, with the code of spec/errors.md and the path of the field. attempt(..) has them as
+   values, where exceptions are not wanted.
+
+   Licensed under either of MIT or Apache-2.0 at your option.
+   SPDX-License-Identifier: MIT OR Apache-2.0
+*/
+#ifndef ISOFORM_HPP
+#define ISOFORM_HPP
+
+#include "isoform.h"
+#include "isoform_record.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <stdexcept>
+#include <variant>
+
+namespace isoform {
+
+/* ---- Errors. ---- */
+
+class error : public std::runtime_error {
+public:
+    explicit error(const iso_error &from)
+        : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), came_(from.came) {}
+    iso_code code() const noexcept { return code_; }
+    /* Whose failure it is. */
+    iso_class kind() const noexcept { return iso_code_class(code_); }
+    /* The field at fault, what was expected there, and what came. */
+    const std::string &path() const noexcept { return path_; }
+    const std::string &expected() const noexcept { return expected_; }
+    const std::string &came() const noexcept { return came_; }
+
+private:
+    iso_code code_;
+    std::string path_, expected_, came_;
+};
+
+/* Throws what a function of isoform.h says went wrong. */
+inline void check(iso_code code) {
+    if (code != ISO_OK)
+        throw error(*iso_last_error());
+}
+
+/* What a function returns, or its isoform::error: attempt([&] { return reader.next(); }). Other exceptions pass. */
+template <class F> auto attempt(F &&function) {
+    using Value = std::invoke_result_t<F>;
+    using Kept = std::conditional_t<std::is_void_v<Value>, std::monostate, Value>;
+    std::variant<Kept, error> outcome(std::in_place_index<1>, iso_error{ISO_OK, "", "", "", ""});
+    try {
+        if constexpr (std::is_void_v<Value>)
+            function(), outcome.template emplace<0>();
+        else
+            outcome.template emplace<0>(function());
+    } catch (error &failure) {
+        outcome.template emplace<1>(std::move(failure));
+    }
+    return outcome;
+}
+
+namespace detail {
+template <auto Close> struct closer {
+    template <class H> void operator()(H *handle) const { static_cast<void>(Close(&handle)); }
+};
+template <class H, auto Close> using handle = std::unique_ptr<H, closer<Close>>;
+
+/* What `open` makes when it is given the address of a handle, and `arguments` as they come before that. */
+template <class Handle, class Open, class... Arguments> Handle opened(Open open, Arguments... arguments) {
+    typename Handle::pointer made = nullptr;
+    check(open(arguments..., &made));
+    return Handle(made);
+}
+
+/* An iterator over what `next()` of a range returns: pointers, null at the end. */
+template <class Range> class steps {
+public:
+    using value_type = std::remove_reference_t<decltype(*std::declval<Range &>().next())>;
+    using difference_type = std::ptrdiff_t;
+    explicit steps(Range *range) : range_(range), now_(range->next()) {}
+    value_type &operator*() const { return *now_; }
+    value_type *operator->() const { return now_; }
+    steps &operator++() {
+        now_ = range_->next();
+        return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return now_ == nullptr; }
+
+private:
+    Range *range_;
+    value_type *now_;
+};
+} // namespace detail
+
+/* How long a function waits. */
+using patience = std::chrono::milliseconds;
+inline constexpr patience forever{ISO_FOREVER};
+
+/* ---- Formats and rules. ---- */
+
+class format {
+public:
+    /* That of a struct, which is made once. */
+    template <class T> static const format &of() {
+        static const format made = declared(detail::table::with<T>());
+        return made;
+    }
+    /* That of a description, of any machine. */
+    static format parse(std::span<const std::byte> description) {
+        return format(detail::opened<handle>(iso_format_parse, static_cast<const void *>(description.data()), description.size()));
+    }
+    /* One to keep, of one that is lent. */
+    static format copy(const iso_format *lent) { return format(detail::opened<handle>(iso_format_copy, lent)); }
+
+    std::string_view name() const { return iso_format_name(get()); }
+    std::size_t size() const { return iso_format_size(get()); }
+    std::array<unsigned char, 16> token() const {
+        unsigned char token[16];
+        check(iso_format_token(get(), &token));
+        return std::to_array(token);
+    }
+    std::span<const std::byte> description() const {
+        std::size_t count = 0;
+        const void *bytes = iso_format_description(get(), &count);
+        return {static_cast<const std::byte *>(bytes), count};
+    }
+    const iso_format *get() const { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_format, iso_format_close>;
+    explicit format(handle made) : handle_(std::move(made)) {}
+    static format declared(const detail::table &table) {
+        const auto structures = table.structures();
+        return format(detail::opened<handle>(iso_format_open, structures.data(), structures.size()));
+    }
+    handle handle_;
+};
+
+/* What a receiver says of its fields. T is the structure in which the field is, which need not be the whole record. */
+class rules {
+public:
+    rules() : handle_(detail::opened<handle>(iso_rules_open)) {}
+    template <class T> rules &alias(const char *field, const char *alias) {
+        return done(iso_rules_alias(handle_.get(), detail::name_of<T>().c_str(), field, alias));
+    }
+    /* As JSON: "11.5", "\"none\"". */
+    template <class T> rules &standard(const char *field, const char *json) {
+        return done(iso_rules_default(handle_.get(), detail::name_of<T>().c_str(), field, json));
+    }
+    template <class T> rules &required(const char *field) {
+        return done(iso_rules_required(handle_.get(), detail::name_of<T>().c_str(), field));
+    }
+    const iso_rules *get() const { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_rules, iso_rules_close>;
+    rules &done(iso_code code) {
+        check(code);
+        return *this;
+    }
+    handle handle_;
+};
+
+/* ---- Messages, and fields of them by name. ---- */
+
+/* What is at a path. Text and bytes are lent by the message. */
+class item : public iso_item {
+public:
+    bool is_text() const { return kind == ISO_KIND_TEXT || kind == ISO_KIND_SYMBOL; }
+    std::string_view text() const { return is_text() ? std::string_view(static_cast<const char *>(bytes), length) : std::string_view(); }
+    std::span<const std::byte> raw() const { return {static_cast<const std::byte *>(bytes), length}; }
+};
+
+class message {
+public:
+    message() : message_{} {}
+    explicit message(const iso_message &lent) : message_(lent) {}
+    explicit operator bool() const { return message_.format != nullptr; }
+    /* The name of its format. */
+    std::string_view name() const { return iso_format_name(message_.format); }
+    isoform::format format() const { return isoform::format::copy(message_.format); }
+    std::span<const std::byte> body() const { return {static_cast<const std::byte *>(message_.body), message_.length}; }
+    item operator[](const char *path) const {
+        item found{};
+        check(iso_message_get(&message_, path, &found));
+        return found;
+    }
+    std::string json() const {
+        const char *text = nullptr;
+        check(iso_message_json(&message_, &text));
+        return text;
+    }
+    const iso_message *get() const { return &message_; }
+    iso_message *get() { return &message_; }
+
+private:
+    iso_message message_;
+};
+
+class registry {
+public:
+    registry() : handle_(detail::opened<handle>(iso_registry_open)) {}
+    /* Another handle on the same formats, for another thread. */
+    registry share() const { return registry(detail::opened<handle>(iso_registry_share, static_cast<const iso_registry *>(handle_.get()))); }
+    void add(const format &known) { check(iso_registry_add(handle_.get(), known.get())); }
+    void learn(std::span<const std::byte> description) {
+        check(iso_registry_learn(handle_.get(), description.data(), description.size()));
+    }
+    message parse(std::span<const std::byte> bytes) {
+        message parsed;
+        check(iso_message_parse(handle_.get(), bytes.data(), bytes.size(), parsed.get()));
+        return parsed;
+    }
+
+private:
+    using handle = detail::handle<iso_registry, iso_registry_close>;
+    explicit registry(handle made) : handle_(std::move(made)) {}
+    handle handle_;
+};
+
+template <class T> class encoder {
+public:
+    encoder() : handle_(detail::opened<handle>(iso_encoder_open, format::of<T>().get())) {}
+    /* The message of a record, most of which lies in the record. */
+    std::span<const iso_buffer> encode(const T &record) {
+        const iso_buffer *buffers = nullptr;
+        std::size_t count = 0;
+        check(iso_encode(handle_.get(), &record, &buffers, &count));
+        return {buffers, count};
+    }
+    /* The same in one piece. */
+    std::span<const std::byte> whole(const T &record) {
+        const void *bytes = nullptr;
+        std::size_t length = 0;
+        check(iso_encode_whole(handle_.get(), &record, &bytes, &length));
+        return {static_cast<const std::byte *>(bytes), length};
+    }
+
+private:
+    using handle = detail::handle<iso_encoder, iso_encoder_close>;
+    handle handle_;
+};
+
+/* What the pointers of a record of yours point at, as long as it is there. */
+class blocks {
+public:
+    iso_blocks **put() { return &blocks_; }
+    blocks() = default;
+    blocks(blocks &&other) noexcept : blocks_(std::exchange(other.blocks_, nullptr)) {}
+    blocks &operator=(blocks &&other) noexcept {
+        std::swap(blocks_, other.blocks_);
+        return *this;
+    }
+    ~blocks() { iso_blocks_close(&blocks_); }
+
+private:
+    iso_blocks *blocks_ = nullptr;
+};
+
+template <class T> class decoder {
+public:
+    explicit decoder(iso_faults faults = ISO_FAULTS_ERROR)
+        : handle_(detail::opened<handle>(iso_decoder_open, format::of<T>().get(), static_cast<const iso_rules *>(nullptr), faults)) {}
+    explicit decoder(const rules &said, iso_faults faults = ISO_FAULTS_ERROR)
+        : handle_(detail::opened<handle>(iso_decoder_open, format::of<T>().get(), said.get(), faults)) {}
+    /* Lent by the message and the decoder. */
+    const T &decode(const message &came) {
+        const void *record = nullptr;
+        check(iso_decode(handle_.get(), came.get(), &record));
+        return *static_cast<const T *>(record);
+    }
+    void decode_into(const message &came, T &record, blocks &owner) {
+        check(iso_decode_into(handle_.get(), came.get(), &record, owner.put()));
+    }
+    iso_decoder *get() { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_decoder, iso_decoder_close>;
+    handle handle_;
+};
+
+/* ---- Streams. ---- */
+
+/* Functions of C++ that the library calls: what they throw is thrown again by whoever has called the library. */
+namespace detail {
+class guarded {
+public:
+    template <class Result, class F> Result run(Result failed, F &&function) noexcept {
+        try {
+            return function();
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return failed;
+        }
+    }
+    void check(iso_code code) {
+        if (thrown_)
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        isoform::check(code);
+    }
+
+private:
+    std::exception_ptr thrown_;
+};
+} // namespace detail
+
+class writer {
+public:
+    /* "-" is standard output. */
+    explicit writer(const char *path) : handle_(detail::opened<handle>(iso_writer_open_file, path)) {}
+    using put = std::function<void(std::span<const std::byte>)>;
+    explicit writer(put function) : calls_(std::make_unique<calls>(calls{std::move(function), {}})) {
+        handle_ = detail::opened<handle>(
+            iso_writer_open,
+            [](void *context, const void *bytes, std::size_t count) {
+                auto &to = *static_cast<calls *>(context);
+                return to.guard.run(1, [&] { return to.function({static_cast<const std::byte *>(bytes), count}), 0; });
+            },
+            static_cast<void *>(calls_.get()));
+    }
+    template <class T> void write(const T &record) {
+        done(iso_writer_write(handle_.get(), format::of<T>().get(), &record));
+    }
+    /* Records that lie one after another: in an array, a vector, a span. */
+    template <std::ranges::contiguous_range Records> void write_many(const Records &records) {
+        const auto &known = format::of<std::ranges::range_value_t<Records>>();
+        done(iso_writer_write_many(handle_.get(), known.get(), std::ranges::data(records), std::ranges::size(records)));
+    }
+    /* A message as it came. */
+    void pass(const message &came) { done(iso_writer_pass(handle_.get(), came.get())); }
+    void flush() { done(iso_writer_flush(handle_.get())); }
+    /* Without this, nobody learns whether the last was written. */
+    void close() {
+        iso_writer *open = handle_.release();
+        done(iso_writer_close(&open));
+    }
+
+private:
+    struct calls {
+        put function;
+        detail::guarded guard;
+    };
+    using handle = detail::handle<iso_writer, iso_writer_close>;
+    void done(iso_code code) { calls_ ? calls_->guard.check(code) : check(code); }
+    std::unique_ptr<calls> calls_;
+    handle handle_;
+};
+
+class reader {
+public:
+    /* "-" is standard input. */
+    explicit reader(const char *path) : handle_(detail::opened<handle>(iso_reader_open_file, path)) {}
+    /* Fills memory: how many bytes, 0 at the end. */
+    using get = std::function<std::size_t(std::span<std::byte>)>;
+    explicit reader(get function) : calls_(std::make_unique<calls>(calls{std::move(function), {}})) {
+        handle_ = detail::opened<handle>(
+            iso_reader_open,
+            [](void *context, void *bytes, std::size_t room) {
+                auto &from = *static_cast<calls *>(context);
+                return from.guard.run(std::ptrdiff_t{-1}, [&] {
+                    return static_cast<std::ptrdiff_t>(from.function({static_cast<std::byte *>(bytes), room}));
+                });
+            },
+            static_cast<void *>(calls_.get()));
+    }
+    /* The next message; false at the end. */
+    message next() {
+        message came;
+        done(iso_reader_next(handle_.get(), came.get()));
+        return came;
+    }
+    /* The next record; null at the end. */
+    template <class T> const T *read(decoder<T> &by) {
+        const void *record = nullptr;
+        done(iso_reader_read(handle_.get(), by.get(), &record));
+        return static_cast<const T *>(record);
+    }
+    /* After an error, whether the next call goes on behind the message that it was about. */
+    bool goes_on() const { return iso_reader_goes_on(handle_.get()) != 0; }
+
+    template <class T> class all {
+    public:
+        const T *next() { return reader_->read(by_); }
+        auto begin() { return detail::steps<all>(this); }
+        std::default_sentinel_t end() const { return {}; }
+
+    private:
+        friend reader;
+        all(reader *from, decoder<T> by) : reader_(from), by_(std::move(by)) {}
+        reader *reader_;
+        decoder<T> by_;
+    };
+    /* All records from here on. */
+    template <class T> all<T> records() { return records(decoder<T>()); }
+    template <class T> all<T> records(decoder<T> by) { return {this, std::move(by)}; }
+
+private:
+    struct calls {
+        get function;
+        detail::guarded guard;
+    };
+    using handle = detail::handle<iso_reader, iso_reader_close>;
+    void done(iso_code code) { calls_ ? calls_->guard.check(code) : check(code); }
+    std::unique_ptr<calls> calls_;
+    handle handle_;
+};
+
+} // namespace isoform
+
+#include "isoform_channel.hpp"
+
+#endif /* ISOFORM_HPP */

@@ -1,0 +1,257 @@
+/* isoform_channel.hpp - the channels of isoform.hpp, which includes it: nodes, sources, sinks, handlers. For Unix so far.
+
+   A sink is a range, of all that there is to know:
+
+       for (const auto &event : sink)
+           if (event.record) use(*event.record);
+
+   which ends when the sink can hear nothing more, since it, its channel or its node was closed; so `break` where the program has heard
+   enough. docs/c.md has more, and docs/channels.md what channels promise.
+
+   Licensed under either of MIT or Apache-2.0 at your option.
+   SPDX-License-Identifier: MIT OR Apache-2.0
+*/
+#ifndef ISOFORM_CHANNEL_HPP
+#define ISOFORM_CHANNEL_HPP
+
+#include "isoform.hpp"
+
+namespace isoform {
+
+/* The account of a source: submitted == acknowledged + lost + in_flight, for every sink. */
+using ledger = std::vector<iso_account>;
+
+/* What a sink is told. Of a record, `record` points at it; of any format, `message` is it. */
+template <class T> struct event {
+    iso_event_kind kind = ISO_EVENT_NOTHING;
+    iso_stamp stamp{};
+    const T *record = nullptr;
+    isoform::message message;
+    std::uint64_t count = 0;   /* events of this item; that are lost, if it is a gap */
+    iso_cause cause{};         /* of a gap */
+    std::optional<error> fault; /* of a source that cannot be understood */
+
+    event() = default;
+    explicit event(const iso_event &came)
+        : kind(came.kind), stamp(came.stamp), record(static_cast<const T *>(came.record)), message(came.message),
+          count(came.count), cause(came.cause) {
+        if (came.kind == ISO_EVENT_REFUSED)
+            fault.emplace(*came.error);
+    }
+};
+
+/* How a sink shall be; zeros are what is usual. */
+struct sink_options : iso_sink_options {
+    sink_options() : iso_sink_options{} {}
+    std::optional<isoform::rules> said;
+};
+
+namespace detail {
+/* Any format, for void. */
+template <class T> const iso_format *format_or_any() {
+    if constexpr (std::is_void_v<T>)
+        return nullptr;
+    else
+        return format::of<T>().get();
+}
+inline int milliseconds(patience time) { return static_cast<int>(time.count()); }
+inline const iso_rules *rules_of(const sink_options &options) { return options.said ? options.said->get() : nullptr; }
+} // namespace detail
+
+template <class T> class source {
+public:
+    /* Waits if a sink has no room that lets its sources wait. */
+    void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
+    void submit_many(std::span<const T> records) {
+        check(iso_source_submit_many(handle_.get(), records.data(), records.size()));
+    }
+    /* Waits until so many sinks have subscribed. */
+    void wait(std::size_t sinks, patience time = forever) const {
+        check(iso_source_wait(handle_.get(), sinks, detail::milliseconds(time)));
+    }
+    std::size_t sinks() const { return iso_source_sinks(handle_.get()); }
+    isoform::ledger ledger() const {
+        std::size_t count = 0;
+        check(iso_source_ledger(handle_.get(), nullptr, 0, &count));
+        isoform::ledger accounts(count + 8); /* others may come meanwhile */
+        check(iso_source_ledger(handle_.get(), accounts.data(), accounts.size(), &count));
+        accounts.resize(std::min(count, accounts.size()));
+        return accounts;
+    }
+    /* Ends it, when all has been taken or the time is over. */
+    isoform::ledger end(patience time) {
+        isoform::ledger accounts(ledger().size() + 8);
+        std::size_t count = 0;
+        iso_source *open = handle_.release();
+        check(iso_source_end(&open, detail::milliseconds(time), accounts.data(), accounts.size(), &count));
+        accounts.resize(std::min(count, accounts.size()));
+        return accounts;
+    }
+
+private:
+    friend class channel;
+    using handle = detail::handle<iso_source, iso_source_close>;
+    explicit source(handle made) : handle_(std::move(made)) {}
+    handle handle_;
+};
+
+/* Of void, it takes messages of any format. */
+template <class T> class sink {
+public:
+    /* The next thing that there is to know; ISO_EVENT_NOTHING if the time is over. */
+    event<T> next(patience time) {
+        iso_event came{};
+        check(iso_sink_next(handle_.get(), detail::milliseconds(time), &came));
+        return event<T>(came);
+    }
+    /* As many records as have come, into `room`, and their stamps if there is room for those: `count` of the event says how
+       many. What is no event comes alone. T has no pointers. */
+    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>) {
+        iso_event came{};
+        const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
+        check(iso_sink_take(handle_.get(), room.data(), most, stamps.empty() ? nullptr : stamps.data(),
+                            detail::milliseconds(time), &came));
+        return event<T>(came);
+    }
+    /* To be waited for by poll(2): readable whenever next would find something. */
+    int fd() const {
+        int fd = -1;
+        check(iso_sink_fd(handle_.get(), &fd));
+        return fd;
+    }
+    iso_counts counts() const {
+        iso_counts counts{};
+        check(iso_sink_counts(handle_.get(), &counts));
+        return counts;
+    }
+
+    /* All that there is to know, as it comes. */
+    auto begin() {
+        waiting_ = std::make_unique<waiting>(waiting{this, {}});
+        return detail::steps<waiting>(waiting_.get());
+    }
+    std::default_sentinel_t end() const { return {}; }
+
+private:
+    friend class channel;
+    using handle = detail::handle<iso_sink, iso_sink_close>;
+    struct waiting {
+        sink *from;
+        event<T> now;
+        const event<T> *next() {
+            try {
+                now = from->next(forever);
+                return &now;
+            } catch (const error &failure) {
+                if (failure.code() != ISO_CLOSED)
+                    throw;
+                return nullptr;
+            }
+        }
+    };
+    explicit sink(handle made) : handle_(std::move(made)) {}
+    handle handle_;
+    std::unique_ptr<waiting> waiting_;
+};
+
+/* A function that node::poll calls for each event, as long as this is there. */
+class handler {
+public:
+    iso_counts counts() const {
+        iso_counts counts{};
+        check(iso_handler_counts(handle_.get(), &counts));
+        return counts;
+    }
+
+private:
+    friend class channel;
+    using handle = detail::handle<iso_handler, iso_handler_close>;
+    std::shared_ptr<void> function_; /* goes after the handle */
+    handle handle_;
+};
+
+namespace detail {
+/* What handlers throw is thrown again by node::poll, on the same thread. */
+inline guarded &handlers() {
+    thread_local guarded thrown;
+    return thrown;
+}
+} // namespace detail
+
+class channel {
+public:
+    /* The id by which others open it: "iso://127.0.0.1:7000/river". */
+    std::string_view id() const { return iso_channel_id(handle_.get()); }
+    /* The format of its records; none if it takes any. */
+    std::optional<isoform::format> format() const {
+        auto made = detail::opened<detail::handle<iso_format, iso_format_close>>(iso_channel_format, get());
+        return made ? std::optional(isoform::format::copy(made.get())) : std::nullopt;
+    }
+    template <class T> isoform::source<T> source() const {
+        return isoform::source<T>(detail::opened<typename isoform::source<T>::handle>(iso_source_open, get(), isoform::format::of<T>().get()));
+    }
+    template <class T> isoform::sink<T> sink(const sink_options &options = {}) const {
+        return isoform::sink<T>(detail::opened<typename isoform::sink<T>::handle>(
+            iso_sink_open, get(), detail::format_or_any<T>(), detail::rules_of(options), static_cast<const iso_sink_options *>(&options)));
+    }
+    /* Has node::poll call this for each event. */
+    template <class T, class F> handler on(F function, const sink_options &options = {}) const {
+        handler made;
+        auto kept = std::make_shared<F>(std::move(function));
+        made.handle_ = detail::opened<handler::handle>(
+            iso_handler_open, get(), isoform::format::of<T>().get(), detail::rules_of(options),
+            static_cast<const iso_sink_options *>(&options),
+            static_cast<iso_handle>([](void *context, const iso_event *came) {
+                detail::handlers().run(0, [&] { return (*static_cast<F *>(context))(event<T>(*came)), 0; });
+            }),
+            static_cast<void *>(kept.get()));
+        made.function_ = std::move(kept);
+        return made;
+    }
+    /* Leaves it: sources, sinks and handlers end, too. Without this, they stay. */
+    void leave() {
+        iso_channel *open = handle_.release();
+        check(iso_channel_leave(&open));
+    }
+
+private:
+    friend class node;
+    using handle = detail::handle<iso_channel, iso_channel_close>;
+    explicit channel(handle made) : handle_(std::move(made)) {}
+    const iso_channel *get() const { return handle_.get(); }
+    handle handle_;
+};
+
+/* This process's part in channels. */
+class node {
+public:
+    /* Where it listens: by default at a port that the system chooses. Flags: ISO_ALLOW_INSECURE. */
+    explicit node(const char *listen = nullptr, unsigned flags = 0)
+        : handle_(detail::opened<handle>(iso_node_open, listen, flags)) {}
+    std::string_view address() const { return iso_node_address(handle_.get()); }
+    /* Makes a channel for records of T; for any, if that is void. */
+    template <class T> channel create(const char *name) const {
+        return channel(detail::opened<channel::handle>(iso_channel_create, get(), name, detail::format_or_any<T>()));
+    }
+    channel open(const char *id) const { return channel(detail::opened<channel::handle>(iso_channel_open, get(), id)); }
+    /* Runs handlers for which something has come, and waits if nothing has: how many events there were. */
+    std::size_t poll(patience time = forever) const {
+        std::size_t count = 0;
+        detail::handlers().check(iso_node_poll(get(), detail::milliseconds(time), &count));
+        return count;
+    }
+    int fd() const {
+        int fd = -1;
+        check(iso_node_fd(get(), &fd));
+        return fd;
+    }
+
+private:
+    using handle = detail::handle<iso_node, iso_node_close>;
+    const iso_node *get() const { return handle_.get(); }
+    handle handle_;
+};
+
+} // namespace isoform
+
+#endif /* ISOFORM_CHANNEL_HPP */

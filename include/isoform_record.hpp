@@ -1,0 +1,348 @@
+/* isoform_record.hpp - the table of a C++ struct: what isoform.hpp needs to know of the records of a program.
+
+   A struct whose members are public, which has no constructor, no base and no C array, needs nothing: its members are found
+   by the compiler. Any other standard-layout struct is described behind its definition, in its namespace:
+
+       struct Sample { int step; const char *station; float depth[3]; double tide; };
+       ISOFORM_RECORD(Sample, step, station, (depth, .unit = "m"), (tide, .name = "level"))
+
+   In parentheses stands what else there is to say of a member; it is the only way to say it:
+
+       .name     what it is called in the format, if not what it is called here
+       .unit     such as "m/s"
+       .length   of a pointer: the member that holds how many elements it points at; of a std::span: what its length is
+                 called, if not the name of the member and _len
+       .type     the text for it in the tables of isoform.h, where the type here does not tell: "enumeration{red,green}"
+
+   Members may be bool, char, integers, floats, std::complex, enumerations (as integers), other records, const char * (a
+   string, or null), std::array and C arrays of all these, std::span of all these, and pointers to one or .length of them.
+   What owns memory (std::string, std::vector) cannot be: records are sent as they lie in memory.
+
+   Licensed under either of MIT or Apache-2.0 at your option.
+   SPDX-License-Identifier: MIT OR Apache-2.0
+*/
+#ifndef ISOFORM_RECORD_HPP
+#define ISOFORM_RECORD_HPP
+
+#include "isoform.h"
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace isoform {
+
+/* What is said of a member beside its type. */
+struct note {
+    const char *name = nullptr;
+    const char *unit = nullptr;
+    const char *length = nullptr;
+    const char *type = nullptr;
+};
+
+namespace detail {
+
+template <class T> struct of {};
+
+/* ---- Names, as the compiler writes them. ---- */
+
+constexpr std::string_view last_word(std::string_view text) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const auto end = text.find_last_of(letters);
+    const auto begin = text.find_last_not_of(letters, end);
+    return text.substr(begin + 1, end - begin);
+}
+
+template <class T> constexpr const char *written_type() { return __PRETTY_FUNCTION__; }
+template <auto Member> constexpr const char *written_member() { return __PRETTY_FUNCTION__; }
+
+template <class T> std::string name_of() { return std::string(last_word(written_type<T>())); }
+
+/* ---- The members of a struct, by what it can be made of and taken apart into. ---- */
+
+struct any {
+    template <class T> operator T() const;
+};
+template <std::size_t> using any_at = any;
+
+template <class T, std::size_t... I> constexpr bool made_of(std::index_sequence<I...>) {
+    return requires { T{any_at<I>{}...}; };
+}
+/* Of two things in braces at one place, which only an array or a struct takes, and so many behind it. */
+template <class T, std::size_t... I, std::size_t... J>
+constexpr bool made_of(std::index_sequence<I...>, std::index_sequence<J...>) {
+    return requires { T{any_at<I>{}..., {any{}, any{}}, any_at<J>{}...}; };
+}
+
+constexpr std::size_t most_members = 32;
+
+template <class T, std::size_t N = most_members> constexpr std::size_t members() {
+    if constexpr (N == 0 || made_of<T>(std::make_index_sequence<N>()))
+        return N;
+    else
+        return members<T, N - 1>();
+}
+
+/* An array takes as many things as it has elements: with two of them in braces there are too many behind. */
+template <class T, std::size_t I = 0> constexpr bool has_array() {
+    if constexpr (I >= members<T>())
+        return false;
+    else if constexpr (made_of<T>(std::make_index_sequence<I>(), std::index_sequence<>()) &&
+                       !made_of<T>(std::make_index_sequence<I>(), std::make_index_sequence<members<T>() - I - 1>()))
+        return true;
+    else
+        return has_array<T, I + 1>();
+}
+
+#define ISOFORM_TAKE(count, ...) \
+    else if constexpr (members<T>() == count) { \
+        auto &[__VA_ARGS__] = record; \
+        return std::tie(__VA_ARGS__); \
+    }
+#define ISOFORM_8(x) x##0, x##1, x##2, x##3, x##4, x##5, x##6, x##7
+template <class T> constexpr auto taken_apart(T &record) {
+    if constexpr (members<T>() == 0)
+        return std::tuple<>();
+    ISOFORM_TAKE(1, a0)
+    ISOFORM_TAKE(2, a0, a1)
+    ISOFORM_TAKE(3, a0, a1, a2)
+    ISOFORM_TAKE(4, a0, a1, a2, a3)
+    ISOFORM_TAKE(5, a0, a1, a2, a3, a4)
+    ISOFORM_TAKE(6, a0, a1, a2, a3, a4, a5)
+    ISOFORM_TAKE(7, a0, a1, a2, a3, a4, a5, a6)
+    ISOFORM_TAKE(8, ISOFORM_8(a))
+    ISOFORM_TAKE(9, ISOFORM_8(a), b0)
+    ISOFORM_TAKE(10, ISOFORM_8(a), b0, b1)
+    ISOFORM_TAKE(11, ISOFORM_8(a), b0, b1, b2)
+    ISOFORM_TAKE(12, ISOFORM_8(a), b0, b1, b2, b3)
+    ISOFORM_TAKE(13, ISOFORM_8(a), b0, b1, b2, b3, b4)
+    ISOFORM_TAKE(14, ISOFORM_8(a), b0, b1, b2, b3, b4, b5)
+    ISOFORM_TAKE(15, ISOFORM_8(a), b0, b1, b2, b3, b4, b5, b6)
+    ISOFORM_TAKE(16, ISOFORM_8(a), ISOFORM_8(b))
+    ISOFORM_TAKE(17, ISOFORM_8(a), ISOFORM_8(b), c0)
+    ISOFORM_TAKE(18, ISOFORM_8(a), ISOFORM_8(b), c0, c1)
+    ISOFORM_TAKE(19, ISOFORM_8(a), ISOFORM_8(b), c0, c1, c2)
+    ISOFORM_TAKE(20, ISOFORM_8(a), ISOFORM_8(b), c0, c1, c2, c3)
+    ISOFORM_TAKE(21, ISOFORM_8(a), ISOFORM_8(b), c0, c1, c2, c3, c4)
+    ISOFORM_TAKE(22, ISOFORM_8(a), ISOFORM_8(b), c0, c1, c2, c3, c4, c5)
+    ISOFORM_TAKE(23, ISOFORM_8(a), ISOFORM_8(b), c0, c1, c2, c3, c4, c5, c6)
+    ISOFORM_TAKE(24, ISOFORM_8(a), ISOFORM_8(b), ISOFORM_8(c))
+}
+#undef ISOFORM_8
+#undef ISOFORM_TAKE
+constexpr std::size_t most_found = 24;
+
+/* A record that is never there: only the places of its members are asked for. */
+template <class T> struct nowhere {
+    T record;
+};
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
+template <class T> extern const nowhere<T> imagined;
+template <class T, std::size_t I> std::string member_name() {
+    return std::string(last_word(written_member<&std::get<I>(taken_apart(imagined<T>.record))>()));
+}
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+/* ---- Tables. ---- */
+
+class table;
+
+template <class T>
+concept described = requires(of<T> which, table &rows) { isoform_members(which, rows); };
+
+/* Structures, each behind those that it nests. What their rows point at stays where it is. */
+class table {
+public:
+    template <class T> static table with() {
+        table all;
+        all.structure<T>();
+        return all;
+    }
+
+    /* A row for a member of the structure that is being described. */
+    template <class Member> void add(const char *name, std::size_t offset, const note &said) {
+        const char *called = said.name ? said.name : text(name);
+        if constexpr (is_span<Member>::value) {
+            using Element = std::remove_cv_t<typename Member::value_type>;
+            const char *length = said.length ? said.length : text(std::string(called) + "_len");
+            const std::size_t first = pointer_first() ? 0 : sizeof(void *);
+            const std::string type = said.type ? said.type : type_of<Element>() + "[" + length + "]";
+            row(called, type, said.type ? 0 : size_of<Element>(), offset + first, said.unit, sizeof(void *));
+            row(length, "size_t", 0, offset + sizeof(void *) - first, nullptr, sizeof(std::size_t));
+        } else if (said.type) {
+            row(called, said.type, 0, offset, said.unit, sizeof(Member));
+        } else if constexpr (std::is_pointer_v<Member> && !is_text<Member>) {
+            using Target = std::remove_cv_t<std::remove_pointer_t<Member>>;
+            const std::string type = type_of<Target>() + (said.length ? "[" + std::string(said.length) + "]" : "*");
+            row(called, type, size_of<Target>(), offset, said.unit, sizeof(Member));
+        } else {
+            row(called, type_of<Member>(), size_of<Member>(), offset, said.unit, sizeof(Member));
+        }
+    }
+
+    std::vector<iso_structure> structures() const {
+        std::vector<iso_structure> all;
+        for (const one &structure : structures_)
+            all.push_back({structure.name.c_str(), structure.size, structure.alignment, structure.rows.data(),
+                           structure.rows.size()});
+        return all;
+    }
+
+private:
+    struct one {
+        std::string name;
+        std::size_t size, alignment;
+        std::vector<iso_field> rows;
+    };
+    template <class T> struct is_span : std::false_type {};
+    template <class T> struct is_span<std::span<T>> : std::true_type {};
+    template <class T> struct is_array : std::false_type {};
+    template <class T, std::size_t N> struct is_array<std::array<T, N>> : std::true_type {};
+    template <class T> struct is_complex : std::false_type {};
+    template <class T> struct is_complex<std::complex<T>> : std::true_type {};
+    template <class T>
+    static constexpr bool is_text = std::is_pointer_v<T> && std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char>;
+
+    /* Which of its two words is the pointer: the standard leaves that open. */
+    static bool pointer_first() {
+        static_assert(sizeof(std::span<char>) == 2 * sizeof(void *) && sizeof(void *) == sizeof(std::size_t));
+        char here = 0;
+        const std::span<char> some(&here, 1);
+        const void *first = nullptr;
+        std::memcpy(&first, &some, sizeof first);
+        return first == &here;
+    }
+
+    /* Of one element of all dimensions; 0 where the type tells. */
+    template <class T> static constexpr std::size_t size_of() {
+        if constexpr (std::is_array_v<T>)
+            return size_of<std::remove_all_extents_t<T>>();
+        else if constexpr (is_array<T>::value)
+            return size_of<typename T::value_type>();
+        else
+            return is_complex<T>::value ? sizeof(T) : 0;
+    }
+
+    template <class T> std::string type_of() {
+        if constexpr (std::is_same_v<T, bool>)
+            return "bool";
+        else if constexpr (std::is_same_v<T, char>)
+            return "char";
+        else if constexpr (std::is_same_v<T, long double>)
+            return "long double";
+        else if constexpr (std::is_floating_point_v<T>)
+            return "f" + std::to_string(8 * sizeof(T));
+        else if constexpr (std::is_enum_v<T>)
+            return type_of<std::underlying_type_t<T>>();
+        else if constexpr (std::is_integral_v<T>)
+            return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
+        else if constexpr (is_complex<T>::value)
+            return "complex float";
+        else if constexpr (is_text<T>)
+            return "string";
+        else if constexpr (std::is_array_v<T> || is_array<T>::value)
+            return array_type<T>();
+        else
+            return structure<T>();
+    }
+
+    /* The outer dimension comes first. */
+    template <class T> std::string array_type() {
+        using Element = std::remove_cvref_t<decltype(std::declval<T &>()[0])>;
+        const std::string inner = type_of<Element>();
+        const auto dimensions = inner.find('[');
+        const std::string own = "[" + std::to_string(sizeof(T) / sizeof(Element)) + "]";
+        return dimensions == std::string::npos ? inner + own : inner.substr(0, dimensions) + own + inner.substr(dimensions);
+    }
+
+    template <class T> std::string structure() {
+        static_assert(std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
+                      "records are sent as they lie in memory: plain structs of the types in isoform_record.hpp's comment");
+        const std::string name = name_of<T>();
+        if (std::find(begun_.begin(), begun_.end(), &written_type<T>) != begun_.end())
+            return name;
+        begun_.push_back(&written_type<T>);
+        std::vector<iso_field> outer = std::exchange(rows_, {});
+        if constexpr (described<T>)
+            isoform_members(of<T>(), *this);
+        else
+            found<T>();
+        structures_.push_back({name, sizeof(T), alignof(T), std::exchange(rows_, std::move(outer))});
+        return name;
+    }
+
+    template <class T> void found() {
+        static_assert(std::is_aggregate_v<T>, "a struct with constructors is described by ISOFORM_RECORD");
+        static_assert(!has_array<T>(), "a struct with C arrays is described by ISOFORM_RECORD; or use std::array");
+        static_assert(members<T>() <= most_found, "a struct of more than 24 members is described by ISOFORM_RECORD");
+        if constexpr (std::is_aggregate_v<T> && !has_array<T>() && members<T>() <= most_found) {
+            const T record{};
+            const auto all = taken_apart(record);
+            const auto *begin = reinterpret_cast<const char *>(&record);
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (add<std::remove_cvref_t<decltype(std::get<I>(all))>>(
+                     text(member_name<T, I>()),
+                     static_cast<std::size_t>(reinterpret_cast<const char *>(&std::get<I>(all)) - begin), {}),
+                 ...);
+            }(std::make_index_sequence<members<T>()>());
+        }
+    }
+
+    void row(const char *name, const std::string &type, std::size_t size, std::size_t offset, const char *unit,
+             std::size_t extent) {
+        rows_.push_back({name, text(type), size, offset, unit, extent});
+    }
+    const char *text(std::string kept) { return texts_.emplace_back(std::move(kept)).c_str(); }
+
+    std::deque<std::string> texts_;
+    std::vector<const char *(*)()> begun_;
+    std::vector<one> structures_;
+    std::vector<iso_field> rows_;
+};
+
+} // namespace detail
+} // namespace isoform
+
+/* Describes a struct: its name, and its members, each alone or in parentheses with what is said of it. */
+#define ISOFORM_RECORD(Struct, ...) \
+    inline void isoform_members(::isoform::detail::of<Struct>, ::isoform::detail::table &rows) { \
+        ISOFORM_EXPAND(ISOFORM_EACH(Struct, __VA_ARGS__)) \
+    }
+#define ISOFORM_EACH(Struct, first, ...) \
+    ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_AGAIN ISOFORM_PARENTHESES(Struct, __VA_ARGS__))
+#define ISOFORM_AGAIN() ISOFORM_EACH
+#define ISOFORM_PARENTHESES ()
+#define ISOFORM_EXPAND(...) ISOFORM_EXPAND1(ISOFORM_EXPAND1(ISOFORM_EXPAND1(ISOFORM_EXPAND1(__VA_ARGS__))))
+#define ISOFORM_EXPAND1(...) ISOFORM_EXPAND2(ISOFORM_EXPAND2(ISOFORM_EXPAND2(ISOFORM_EXPAND2(__VA_ARGS__))))
+#define ISOFORM_EXPAND2(...) ISOFORM_EXPAND3(ISOFORM_EXPAND3(ISOFORM_EXPAND3(ISOFORM_EXPAND3(__VA_ARGS__))))
+#define ISOFORM_EXPAND3(...) ISOFORM_EXPAND4(ISOFORM_EXPAND4(ISOFORM_EXPAND4(ISOFORM_EXPAND4(__VA_ARGS__))))
+#define ISOFORM_EXPAND4(...) __VA_ARGS__
+/* A member alone, or in parentheses. */
+#define ISOFORM_MEMBER(Struct, member) ISOFORM_SECOND(ISOFORM_IN_PARENTHESES member, ISOFORM_ALONE, ~)(Struct, member)
+#define ISOFORM_IN_PARENTHESES(...) ~, ISOFORM_NOTED
+#define ISOFORM_SECOND(...) ISOFORM_SECOND_OF(__VA_ARGS__)
+#define ISOFORM_SECOND_OF(first, second, ...) second
+#define ISOFORM_ALONE(Struct, member) rows.add<decltype(Struct::member)>(#member, offsetof(Struct, member), {});
+#define ISOFORM_NOTED(Struct, member) ISOFORM_NOTED_AS(Struct, ISOFORM_BARE member)
+#define ISOFORM_BARE(...) __VA_ARGS__
+#define ISOFORM_NOTED_AS(Struct, ...) ISOFORM_NOTED_SO(Struct, __VA_ARGS__)
+#define ISOFORM_NOTED_SO(Struct, member, ...) \
+    rows.add<decltype(Struct::member)>(#member, offsetof(Struct, member), ::isoform::note{__VA_ARGS__});
+
+#endif /* ISOFORM_RECORD_HPP */

@@ -1,0 +1,132 @@
+/* Channels between two nodes of one process: sources, sinks of every kind, handlers, descriptors, accounts. */
+#include "check.hpp"
+
+#include <poll.h>
+#include <thread>
+
+using namespace std::chrono_literals;
+constexpr auto soon = 20s;
+
+struct Tick {
+    std::uint64_t count;
+    double value;
+};
+/* What another program has. */
+namespace other {
+struct Tick {
+    float value;
+    short count;
+    int extra;
+};
+} // namespace other
+namespace wrong {
+struct Tick {
+    const char *count;
+};
+} // namespace wrong
+
+/* The next thing that is of this kind. */
+template <class T> static isoform::event<T> next(isoform::sink<T> &sink, iso_event_kind kind) {
+    auto event = sink.next(soon);
+    CHECK(event.kind == kind);
+    return event;
+}
+
+static void events(const isoform::node &here, const isoform::node &there) {
+    const auto channel = here.create<Tick>("ticks");
+    THROWS(here.create<Tick>("ticks"), ISO_ADDRESS, "name");
+    const auto opened = there.open(channel.id().data());
+    CHECK(opened.format()->name() == "Tick");
+    THROWS(opened.sink<wrong::Tick>(), ISO_NO_CONVERSION, "count");
+
+    auto source = channel.source<Tick>();
+    source.submit({0, 0.5}); /* to nobody */
+    isoform::sink_options options;
+    options.said.emplace().standard<other::Tick>("extra", "7");
+    auto sink = opened.sink<other::Tick>(options);
+    auto views = opened.sink<void>();
+    auto batch = channel.sink<other::Tick>();
+    source.wait(3, soon);
+    CHECK(source.sinks() == 3 && sink.fd() >= 0);
+    THROWS(source.wait(4, 10ms), ISO_DEADLINE, "");
+    Tick many[100];
+    for (std::uint64_t i = 0; i < 100; i++)
+        many[i] = {i, 0.5};
+    source.submit_many(many);
+
+    int sum = 0, joined = 0;
+    for (const auto &event : sink) {
+        joined += event.kind == ISO_EVENT_JOINED;
+        if (!event.record)
+            continue;
+        CHECK(event.record->value == 0.5f && event.record->extra == 7 && event.stamp.nanoseconds > 0);
+        sum += event.record->count;
+        if (event.stamp.sequence == 99)
+            break;
+    }
+    CHECK(sum == 4950 && joined == 1);
+    CHECK(sink.next(0ms).kind == ISO_EVENT_NOTHING && sink.counts().taken == 100);
+
+    next(views, ISO_EVENT_JOINED);
+    CHECK(next(views, ISO_EVENT_RECORD).message["value"].real == 0.5);
+
+    next(batch, ISO_EVENT_JOINED);
+    std::array<other::Tick, 100> room;
+    std::array<iso_stamp, 100> stamps;
+    std::size_t taken = 0;
+    while (taken < 100) {
+        const auto event = batch.take(std::span(room).subspan(taken), std::span(stamps).subspan(taken), soon);
+        CHECK(event.kind == ISO_EVENT_RECORD && event.count > 0 && event.stamp.sequence == taken);
+        taken += event.count;
+    }
+    CHECK(room[99].count == 99 && stamps[99].sequence == 99);
+
+    const auto accounts = source.end(soon);
+    for (const iso_account &account : accounts)
+        CHECK(account.submitted == account.acknowledged + account.in_flight + account.lost);
+    CHECK(accounts.size() == 3);
+    next(sink, ISO_EVENT_LEFT);
+}
+
+static void handlers(const isoform::node &here, const isoform::node &there) {
+    const auto channel = here.create<void>("handled");
+    CHECK(!channel.format());
+    auto source = channel.source<Tick>();
+    int sum = 0;
+    auto handler = there.open(channel.id().data()).on<other::Tick>([&sum](const isoform::event<other::Tick> &event) {
+        if (event.record && event.record->count == 3)
+            throw std::runtime_error("three");
+        sum += event.record ? event.record->count : 0;
+    });
+    source.wait(1, soon);
+    for (std::uint64_t i = 1; i <= 3; i++)
+        source.submit({i, 0});
+    pollfd waiting{there.fd(), POLLIN, 0};
+    CHECK(poll(&waiting, 1, 20000) == 1);
+    try {
+        while (true)
+            there.poll(soon);
+    } catch (const std::runtime_error &failure) {
+        CHECK(std::string_view(failure.what()) == "three");
+    }
+    CHECK(sum == 3 && handler.counts().taken == 3);
+}
+
+/* A sink that is left by another thread has no more events. */
+static void ended(const isoform::node &here) {
+    auto channel = here.create<Tick>("left");
+    auto sink = channel.sink<Tick>();
+    std::thread other([&] { channel.leave(); });
+    for (const auto &event : sink)
+        CHECK(!event.record);
+    other.join();
+    CHECK(isoform::attempt([&] { return sink.next(0ms); }).index() == 1);
+}
+
+int main() {
+    const isoform::node here, there;
+    events(here, there);
+    handlers(here, there);
+    ended(here);
+    return 0;
+}

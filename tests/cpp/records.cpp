@@ -1,0 +1,250 @@
+/* Records: found and described, encoded, decoded in every way, with rules and faults, by name, and through streams. */
+#include "check.hpp"
+
+namespace inner {
+struct Point {
+    bool flag; /* a gap is behind it */
+    double x;
+};
+enum class Color : unsigned char { red, green };
+} // namespace inner
+
+/* Found by the compiler. */
+struct Track {
+    int step;
+    const char *name;
+    std::span<const inner::Point> path;
+    std::array<std::array<float, 300>, 2> level;
+    inner::Color color;
+    std::complex<float> wave;
+    const inner::Point *home;
+};
+
+/* The same by hand, as C has it. */
+struct InC {
+    int step;
+    const char *name;
+    const inner::Point *path;
+    std::size_t path_len;
+    float level[2][300];
+    unsigned char color;
+    float wave[2];
+    const inner::Point *home;
+};
+static const iso_field point_rows[] = {ISO_FIELD(inner::Point, flag, "bool"), ISO_FIELD(inner::Point, x, "double")};
+static const iso_field rows[] = {
+    ISO_FIELD(InC, step, "int"),         ISO_FIELD(InC, name, "string"),           ISO_FIELD(InC, path, "Point[path_len]"),
+    ISO_FIELD(InC, path_len, "size_t"),  ISO_FIELD(InC, level, "float[2][300]"),   ISO_FIELD(InC, color, "unsigned char"),
+    ISO_ROW("wave", "complex float", 8, offsetof(InC, wave)), ISO_FIELD(InC, home, "Point*"),
+};
+static const iso_structure structures[] = {ISO_STRUCTURE_AS("Point", inner::Point, point_rows),
+                                           ISO_STRUCTURE_AS("Track", InC, rows)};
+
+/* A receiver's, described. */
+struct Seen {
+    std::int64_t step;
+    float pressure;
+    short color;
+    double levels[2][300];
+    int n;
+    inner::Point *points;
+};
+ISOFORM_RECORD(Seen, step, pressure, (color, .type = "enumeration{none,red=7}"), (levels, .name = "level"), n,
+               (points, .name = "path", .length = "n"))
+
+struct Narrow {
+    unsigned char small;
+};
+struct Wide {
+    int small;
+};
+
+static const inner::Point points[] = {{true, 0.5}, {false, 1.5}};
+
+static Track sample(int step) {
+    Track track{step, "Kiel", points, {}, inner::Color::green, {1, -1}, &points[1]};
+    track.level[1][299] = 2.5f;
+    return track;
+}
+
+static void same(const Track &track, int step) {
+    CHECK(track.step == step && std::string_view(track.name) == "Kiel" && track.path.size() == 2);
+    CHECK(track.path[0].flag && track.path[1].x == 1.5 && track.level[1][299] == 2.5f && track.home->x == 1.5);
+    CHECK(track.color == inner::Color::green && track.wave == std::complex<float>(1, -1));
+}
+
+static void tables() {
+    iso_format *made = nullptr;
+    isoform::check(iso_format_open(structures, 2, &made));
+    unsigned char token[16];
+    isoform::check(iso_format_token(made, &token));
+    iso_format_close(&made);
+    const auto &format = isoform::format::of<Track>();
+    CHECK(format.token() == std::to_array(token));
+    CHECK(format.name() == "Track" && format.size() == sizeof(Track));
+    CHECK(isoform::format::parse(format.description()).token() == format.token());
+    struct Local {
+        int a;
+        bool b;
+    };
+    CHECK(isoform::format::of<Local>().name() == "Local");
+    static_assert(isoform::detail::has_array<InC>() && !isoform::detail::has_array<Track>());
+}
+
+/* A length whose field is nowhere. */
+struct Wrong {
+    float *values;
+};
+ISOFORM_RECORD(Wrong, (values, .length = "n"))
+
+static void encoded_and_decoded() {
+    isoform::encoder<Track> encoder;
+    const Track sent = sample(5);
+    const auto lent = encoder.whole(sent);
+    const std::vector<std::byte> bytes(lent.begin(), lent.end());
+    std::size_t at = 0;
+    for (const iso_buffer &buffer : encoder.encode(sent)) {
+        CHECK(std::memcmp(bytes.data() + at, buffer.bytes, buffer.length) == 0);
+        at += buffer.length;
+    }
+    CHECK(at == bytes.size());
+
+    isoform::registry registry;
+    THROWS(registry.parse(bytes), ISO_UNKNOWN_FORMAT, "");
+    registry.share().learn(isoform::format::of<Track>().description());
+    const auto message = registry.parse(bytes);
+    CHECK(message && message.name() == "Track" && message.format().token() == isoform::format::of<Track>().token());
+    CHECK(!isoform::message());
+
+    Track mine;
+    isoform::blocks owner;
+    {
+        isoform::decoder<Track> decoder;
+        same(decoder.decode(message), 5);
+        isoform::blocks first;
+        decoder.decode_into(message, mine, first);
+        owner = std::move(first);
+    }
+    same(mine, 5);
+
+    CHECK(message["path[1].x"].real == 1.5 && message["path"].count == 2 && !message["path"].is_text());
+    CHECK(message["name"].text() == "Kiel" && message["level"].raw().size() == 2400 && message["path"].text().empty());
+    THROWS(message["path[0].y"], ISO_NO_SUCH_FIELD, "path[0]");
+    CHECK(message.json().starts_with("{\"step\":5,\"name\":\"Kiel\""));
+    THROWS(isoform::format::of<Wrong>(), ISO_DECLARATION, "Wrong.values");
+}
+
+static void nothing() {
+    isoform::encoder<Track> encoder;
+    isoform::registry registry;
+    registry.add(isoform::format::of<Track>());
+    isoform::decoder<Track> decoder;
+    const auto bytes = encoder.whole(Track{});
+    const Track &came = decoder.decode(registry.parse(bytes));
+    CHECK(came.name == nullptr && came.path.empty() && came.home == nullptr);
+}
+
+/* A stream in memory, written and read by functions. */
+struct Memory {
+    std::vector<std::byte> bytes;
+    std::size_t at = 0;
+    isoform::writer writer() {
+        return isoform::writer([this](std::span<const std::byte> some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
+    }
+    isoform::reader reader() {
+        return isoform::reader([this](std::span<std::byte> room) {
+            const std::size_t count = std::min({room.size(), bytes.size() - at, std::size_t{100}});
+            std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, room.begin());
+            at += count;
+            return count;
+        });
+    }
+};
+
+static void streams() {
+    Memory memory;
+    auto first = memory.writer();
+    auto writer = std::move(first);
+    Track red = sample(9);
+    red.color = inner::Color::red;
+    writer.write(red);
+    for (int step = 0; step < 3; step++)
+        writer.write(sample(step));
+    const Wide many[] = {{1}, {300}, {3}};
+    writer.write_many(many);
+    writer.flush();
+    writer.close();
+
+    auto reader = memory.reader();
+    isoform::rules rules;
+    rules.standard<Seen>("pressure", "1013.5").required<Seen>("step").alias<Seen>("step", "count");
+    isoform::decoder<Seen> seen(rules);
+    THROWS(isoform::decoder<Seen>(isoform::rules().required<Seen>("nothing")), ISO_NO_SUCH_FIELD, "Seen.nothing");
+    const Seen *came = reader.read(seen);
+    CHECK(came->step == 9 && came->pressure == 1013.5f && came->color == 0 && came->levels[1][299] == 2.5);
+    CHECK(came->n == 2 && came->points[1].x == 1.5);
+    THROWS(reader.read(seen), ISO_UNKNOWN_SYMBOL, "color");
+    CHECK(reader.goes_on());
+
+    memory.at = 0;
+    auto again = memory.reader();
+    isoform::decoder<Track> tracks;
+    CHECK(again.read(tracks)->color == inner::Color::red);
+    for (int step = 0; step < 3; step++)
+        same(*again.read(tracks), step);
+    isoform::decoder<Narrow> narrow;
+    CHECK(again.read(narrow)->small == 1);
+    THROWS(again.read(narrow), ISO_OVERFLOW, "small");
+    CHECK(again.goes_on() && again.read(narrow)->small == 3 && again.read(narrow) == nullptr);
+
+    memory.at = 0;
+    auto messages = memory.reader();
+    Memory copy;
+    auto passing = copy.writer();
+    while (const auto message = messages.next())
+        passing.pass(message);
+    passing.close();
+    CHECK(copy.bytes == memory.bytes);
+}
+
+static void ranges() {
+    Memory memory;
+    auto writer = memory.writer();
+    for (int step = 0; step < 4; step++)
+        writer.write(Wide{step * 100});
+    writer.close();
+    int sum = 0;
+    auto reader = memory.reader();
+    auto records = reader.records(isoform::decoder<Narrow>(ISO_FAULTS_SATURATE));
+    static_assert(std::ranges::input_range<decltype(records)>);
+    for (const Narrow &record : records)
+        sum += record.small;
+    CHECK(sum == 0 + 100 + 200 + 255);
+}
+
+static void errors() {
+    const auto failed = isoform::attempt([] { return isoform::reader("/nowhere/river.iso"); });
+    CHECK(std::get<1>(failed).code() == ISO_IO && std::get<1>(failed).kind() == ISO_CLASS_UNAVAILABLE);
+    CHECK(isoform::attempt([] {}).index() == 0 && std::get<0>(isoform::attempt([] { return 7; })) == 7);
+
+    isoform::writer refusing([](std::span<const std::byte>) { throw std::runtime_error("full"); });
+    try {
+        refusing.write(Wide{1});
+        CHECK(false);
+    } catch (const std::runtime_error &failure) {
+        CHECK(std::string_view(failure.what()) == "full");
+    }
+    Track broken = sample(1);
+    broken.path = {static_cast<const inner::Point *>(nullptr), 2};
+    THROWS(isoform::encoder<Track>().whole(broken), ISO_BAD_RECORD, "path");
+}
+
+int main() {
+    tables();
+    encoded_and_decoded();
+    nothing();
+    streams();
+    ranges();
+    errors();
+    return 0;
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# The tests of the C++ headers, as whoever has installed them would compile them: run.sh PREFIX, where they were installed,
+# and a directory to work in.
+#
+# Every program is compiled as C++20 by each compiler that is here, with all warnings, and run, also under AddressSanitizer
+# and UBSan. What is not here is named.
+set -eu
+
+prefix=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+mkdir -p "$2"
+work=$(cd "$2" && pwd)
+failed=0
+ran=0
+
+# Runs a step, and says which it was if it fails.
+step() {
+  what=$1
+  shift
+  if "$@" > "$work/log" 2>&1; then
+    echo "c++: $what"
+  else
+    echo "c++: $what FAILED: $*" >&2
+    cat "$work/log" >&2
+    failed=1
+    return 1
+  fi
+}
+
+link="-L$prefix/lib -lisoform -lpthread -Wl,-rpath,$prefix/lib"
+warnings='-std=c++20 -Wall -Wextra -pedantic -Werror'
+sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
+
+# The program in the header's opening comment.
+sed -n '/^       #include <isoform.hpp>/,/^       }$/p' "$prefix/include/isoform.hpp" > "$work/manual.cpp"
+echo 'int main() {}' > "$work/empty.cpp"
+
+# A source and a sink that knows nothing, in two processes.
+channel() {
+  rm -f "$work/id"
+  "$work/source" > "$work/id" 2> "$work/account" &
+  source=$!
+  tries=0
+  while [ ! -s "$work/id" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  if ! "$work/sink" "$(cat "$work/id")" step station 'depth[1]' > "$work/events"; then
+    kill $source
+    return 1
+  fi
+  wait $source
+  [ "$(tail -n 1 "$work/events")" = '29 Old Mill 7.25' ] && [ "$(wc -l < "$work/events")" -eq 30 ] &&
+    grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
+}
+
+for compiler in g++ clang++; do
+  command -v $compiler > /dev/null 2>&1 && echo '#include <span>' > "$work/try.cpp" &&
+    $compiler -std=c++20 -fsyntax-only "$work/try.cpp" 2> /dev/null || {
+    echo "*** SKIPPED: C++ by $compiler, which is not here or knows no C++20 ***"
+    continue
+  }
+  ran=1
+  compile="$compiler $warnings -I$prefix/include -g"
+  for program in records channels; do
+    step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
+      step "$program by $compiler runs" "$work/$program" || true
+    if $compiler $sanitize "$work/empty.cpp" -o "$work/empty" 2> /dev/null && "$work/empty" 2> /dev/null; then
+      step "$program under AddressSanitizer and UBSan by $compiler" $compile $sanitize "$here/$program.cpp" $link -o "$work/$program-san" &&
+        step "$program under AddressSanitizer and UBSan by $compiler runs" "$work/$program-san" || true
+    else
+      echo "*** SKIPPED: C++ under AddressSanitizer and UBSan: $compiler has none ***"
+    fi
+  done
+  for example in stream source sink; do
+    step "$example by $compiler" $compile "$root/examples/cpp/$example.cpp" $link -o "$work/$example" || true
+  done
+  (cd "$work" && step "stream by $compiler runs" sh -c './stream river.iso | tail -n 1 | grep -qx "Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees"') || failed=1
+  step "source and sink by $compiler" channel || true
+  step "the manual by $compiler" $compile "$work/manual.cpp" $link -o "$work/manual" &&
+    (cd "$work" && step "the manual by $compiler runs" sh -c './manual | grep -qx "7: 2"') || failed=1
+done
+
+[ $failed -eq 0 ] && [ $ran -eq 1 ] && echo 'c++: passed'
+exit $failed
