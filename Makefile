@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
-  workspace python python-tests python-installed bench-python
+  workspace cpp-tests python python-tests python-installed bench-python
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -208,12 +208,22 @@ c-tests: rust
 	@sh crates/capi/package/install.sh $(BUILT)/c/prefix $(BUILT)/debug
 	@sh tests/c/run.sh $(BUILT)/c/prefix $(BUILT)/c/work
 
+# The same for C++.
+cpp-tests: c-tests
+	@sh tests/cpp/run.sh $(BUILT)/c/prefix $(BUILT)/cpp/work
+
 # The small programs of examples/, each language's against every other's.
 EXAMPLES = $(BUILT)/examples
-examples: rust c-tests
+examples: rust cpp-tests
 	cargo build --quiet --locked -p isoform -p isoform-channel --examples
 	@mkdir -p $(EXAMPLES) && rm -f $(EXAMPLES)/*-*
-	@for program in stream source sink; do 	  cp $(BUILT)/debug/examples/$$program $(EXAMPLES)/$$program-rust && 	  if [ -x $(BUILT)/c/work/$$program ]; then cp $(BUILT)/c/work/$$program $(EXAMPLES)/$$program-c; fi || exit 1; 	done
+	@for program in stream source sink; do \
+	  cp $(BUILT)/debug/examples/$$program $(EXAMPLES)/$$program-rust && \
+	  for language in c cpp; do \
+	    if [ -x $(BUILT)/$$language/work/$$program ]; then \
+	      cp $(BUILT)/$$language/work/$$program $(EXAMPLES)/$$program-$$language; fi; \
+	  done || exit 1; \
+	done
 	@sh tests/examples/run.sh $(EXAMPLES)
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.

@@ -142,22 +142,14 @@ template <class T> constexpr auto taken_apart(T &record) {
 #undef ISOFORM_TAKE
 constexpr std::size_t most_found = 24;
 
-/* A record that is never there: only the places of its members are asked for. */
-template <class T> struct nowhere {
-    T record;
+/* A record of which only the places of the members are asked for. */
+template <class T> struct sample {
+    T record{};
 };
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-var-template"
-#pragma clang diagnostic ignored "-Wundefined-internal"
-#endif
-template <class T> extern const nowhere<T> imagined;
+template <class T> inline const sample<T> sampled{};
 template <class T, std::size_t I> std::string member_name() {
-    return std::string(last_word(written_member<&std::get<I>(taken_apart(imagined<T>.record))>()));
+    return std::string(last_word(written_member<&std::get<I>(taken_apart(sampled<T>.record))>()));
 }
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /* ---- Tables. ---- */
 

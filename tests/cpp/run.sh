@@ -55,6 +55,16 @@ channel() {
     grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
 }
 
+# A struct that is no record does not compile, and the compiler says why: refused MEMBER REASON.
+refused() {
+  printf '#include <isoform.hpp>\nstruct Bad { int step; %s };\nint main() { isoform::format::of<Bad>(); }\n' "$1" > "$work/bad.cpp"
+  if $compile -fsyntax-only "$work/bad.cpp" 2> "$work/log" || ! grep -q "$2" "$work/log"; then
+    echo "c++: $1 FAILED to be refused with the reason by $compiler" >&2
+    cat "$work/log" >&2
+    failed=1
+  fi
+}
+
 for compiler in g++ clang++; do
   command -v $compiler > /dev/null 2>&1 && echo '#include <span>' > "$work/try.cpp" &&
     $compiler -std=c++20 -fsyntax-only "$work/try.cpp" 2> /dev/null || {
@@ -63,6 +73,8 @@ for compiler in g++ clang++; do
   }
   ran=1
   compile="$compiler $warnings -I$prefix/include -g"
+  refused 'std::string text;' 'as they lie in memory'
+  refused 'double values[3];' 'a struct with C arrays is described by ISOFORM_RECORD'
   for program in records channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" || true

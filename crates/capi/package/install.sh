@@ -25,7 +25,7 @@ else
   ln -sf "libisoform.so.$major" "$prefix/lib/libisoform.so"
 fi
 cp -f "$built/libisoform_capi.a" "$prefix/lib/libisoform.a"
-cp -f "$root/include/isoform.h" "$root/include/isoform_writer.h" "$prefix/include/"
+cp -f "$root"/include/*.h "$root"/include/*.hpp "$prefix/include/"
 
 # What is only for debuggers would be four fifths of it. Who wants that builds without --release.
 case $built in
@@ -39,4 +39,4 @@ fill() {
 fill isoform.pc pkgconfig
 fill isoform-config.cmake cmake/isoform
 fill isoform-config-version.cmake cmake/isoform
-echo "installed in $prefix: lib/$shared, lib/libisoform.a, include/isoform.h, include/isoform_writer.h"
+echo "installed in $prefix: lib/$shared, lib/libisoform.a, include/isoform.h, include/isoform.hpp, include/isoform_writer.h"
