@@ -200,9 +200,18 @@ class Columns:
 
 @final
 class Registry:
-    """The formats that are known here."""
+    """The formats that are known here, and what is put up with of others: the bytes of a message and of a description, the depth
+    and the fields of a format, how many formats are kept. ``docs/limits.md`` has what is usual."""
 
-    def __new__(cls) -> Self: ...
+    def __new__(
+        cls,
+        *,
+        message: int | None = None,
+        description: int | None = None,
+        depth: int | None = None,
+        fields: int | None = None,
+        formats: int | None = None,
+    ) -> Self: ...
     def register(self, format: Format) -> None:
         """Makes a format known for good."""
     def learn(self, description: bytes) -> Format:

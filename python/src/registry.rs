@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::format::PyFormat;
-use isoform::Registry;
+use isoform::{Limits, Registry};
 use pyo3::prelude::*;
 
 /// The formats that are known here. See `isoform.Registry`.
@@ -12,8 +12,23 @@ pub(crate) struct PyRegistry(pub(crate) Registry);
 #[pymethods]
 impl PyRegistry {
     #[new]
-    fn new() -> PyRegistry {
-        PyRegistry(Registry::new())
+    #[pyo3(signature = (*, message=None, description=None, depth=None, fields=None, formats=None))]
+    fn new(
+        message: Option<u64>,
+        description: Option<usize>,
+        depth: Option<usize>,
+        fields: Option<usize>,
+        formats: Option<usize>,
+    ) -> PyRegistry {
+        let usual = Limits::default();
+        PyRegistry(Registry::within(Limits {
+            message: message.unwrap_or(usual.message),
+            description: description.unwrap_or(usual.description),
+            depth: depth.unwrap_or(usual.depth),
+            fields: fields.unwrap_or(usual.fields),
+            formats: formats.unwrap_or(usual.formats),
+            ..usual
+        }))
     }
 
     /// Makes a format known for good.

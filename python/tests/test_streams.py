@@ -130,3 +130,19 @@ def test_a_registry_knows_what_a_stream_does_not_say() -> None:
     assert isoform.Message.parse(bytes(message), registry).view()["level"] == 1.5
     reader = isoform.Reader(io.BytesIO(bytes(message)), registry)
     assert next(reader).array()["level"] == 1.5
+
+
+def test_a_registry_says_what_is_put_up_with() -> None:
+    stream = io.BytesIO()
+    with isoform.Writer(stream) as writer:
+        writer.write(isoform.Encoder(np.dtype([("a", "u1", (1000,))])).encode(([7] * 1000,)))
+        writer.write(isoform.Encoder(LEVEL).encode((1.5,)))
+    stream.seek(0)
+    reader = isoform.Reader(stream, isoform.Registry(message=999))
+    with pytest.raises(isoform.LimitReached) as fault:
+        next(reader)
+    assert fault.value.code == isoform.Code.MessageSize
+    assert next(reader).view()["level"] == 1.5  # the next one is none the worse
+    stream.seek(0)
+    with pytest.raises(isoform.LimitReached):
+        list(isoform.Reader(stream, isoform.Registry(description=10)))
