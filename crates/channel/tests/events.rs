@@ -289,3 +289,27 @@ fn tasks_wait_too() {
         }
     }
 }
+
+/// Sources that are opened at the same time: each is heard from its first event on, though the answer to one of them asking may
+/// come before the subscription to another.
+#[test]
+fn sources_of_many_threads_are_heard_at_once() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink::<Tick>().unwrap();
+    for _ in 0..100 {
+        let sources: Vec<_> = std::thread::scope(|scope| {
+            let open = || {
+                let mut source = channel.source::<Tick>().unwrap();
+                let heard = source.submit(&Tick { count: 1, value: 0.5 }).unwrap();
+                (source, heard)
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for (_, heard) in &sources {
+            assert_eq!(*heard, Some(0));
+            assert_eq!(next(&mut sink, |tick| tick.count), 1);
+        }
+    }
+}

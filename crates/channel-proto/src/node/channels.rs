@@ -42,6 +42,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             sinks: Vec::new(),
             offers: Vec::new(),
             declined: VecDeque::new(),
+            asked: None,
         })
     }
 
@@ -198,11 +199,12 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
             }
             Control::Told { request, report } => {
-                if let Some(channel) = self.channels.get_mut(request as usize)
-                    && let Some(member) = channel.members.get_mut(&link)
+                let asked = self.channels.iter().find(|(_, channel)| channel.asked == Some(request));
+                if let Some((at, _)) = asked
+                    && let Some(member) = self.channels[at].members.get_mut(&link)
                 {
                     member.report = Some(*report);
-                    self.act(Action::Changed(ChannelKey(request)));
+                    self.act(Action::Changed(ChannelKey(at as u32)));
                 }
             }
         }

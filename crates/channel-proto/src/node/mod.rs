@@ -256,6 +256,8 @@ pub struct Node<B, S> {
     serial: u64,
     /// The number of the next source that a sink hears of.
     sources_seen: u32,
+    /// The number of the next request to tell of a channel.
+    asks: u32,
     /// Bytes of handshakes that go out with the closing of their connections.
     farewells: BTreeMap<ConnId, Vec<u8>>,
 }
@@ -278,6 +280,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             actions: VecDeque::new(),
             serial: 0,
             sources_seen: 0,
+            asks: 0,
             farewells: BTreeMap::new(),
         }
     }

@@ -86,7 +86,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         let identity = channel.identity;
         channel.members.values_mut().for_each(|member| member.report = None);
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
-        members.into_iter().for_each(|member| self.say(member, &Control::Ask { request: key.0, identity }));
+        let request = self.asks;
+        channel.asked = Some(request);
+        self.asks = self.asks.wrapping_add(1);
+        members.into_iter().for_each(|member| self.say(member, &Control::Ask { request, identity }));
     }
 
     pub(super) fn report(&self, channel: &Channel) -> Report {

@@ -66,6 +66,9 @@ pub(super) struct Channel {
     pub(super) offers: Vec<Offer>,
     /// Sinks that could not use a source of this node, and why; the latest few.
     pub(super) declined: VecDeque<(NodeId, Error)>,
+    /// With which request the members were last asked: what answers an earlier one may be from before something that they
+    /// were told since.
+    pub(super) asked: Option<u32>,
 }
 
 /// Another member of a channel.
