@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
-  workspace cpp-tests python python-tests python-installed bench-python
+  workspace cpp-tests languages python python-tests python-installed bench-python
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -22,7 +22,7 @@ TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isofor
 # long is begun early.
 CHECKS := format clippy dependencies documents elsewhere
 TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
-  examples python-tests
+  languages
 PAIRS := 10000
 MACHINE_PAIRS := 100
 MACHINE_PROFILE := machines
@@ -225,6 +225,13 @@ examples: rust cpp-tests
 	  done || exit 1; \
 	done
 	@sh tests/examples/run.sh $(EXAMPLES)
+
+# Every language with every other: streams and channels, types that differ. Behind all that it needs, which nothing else may build
+# at the same time.
+languages: examples python-tests
+	cargo build --quiet --locked -p isoform-channel --example languages
+	@sh tests/languages/run.sh $(BUILT)/c/prefix $(BUILT)/debug/examples/languages "$(if $(PYTHON),$(abspath $(VENV))/bin/python)" \
+	  $(BUILT)/languages
 
 # The seeds of all targets, and a mutant of each, without a fuzzer.
 fuzz-seeds: rust

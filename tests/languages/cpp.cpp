@@ -1,0 +1,104 @@
+/* The program in C++ among those that run.sh compares: `write FILE`, `read FILE`, `source`, `sink ID`. */
+#include <isoform.hpp>
+
+#include <iostream>
+
+using namespace std::chrono_literals;
+constexpr int samples = 5;
+
+struct Place {
+    int x;
+    double y;
+};
+struct Sample {
+    int step;
+    const char *station;
+    std::span<const float> depth;
+    Place place;
+    std::array<unsigned char, 3> flags;
+};
+ISOFORM_RECORD(Sample, step, station, (depth, .unit = "m"), place, flags)
+
+/* What is wanted: another order, wider numbers, a field that nobody sends, and one that is not asked for. */
+namespace wanted {
+struct Place {
+    double y;
+    std::int64_t x;
+};
+struct Sample {
+    float temperature;
+    std::span<const double> depth;
+    const char *station;
+    Place place;
+    short step;
+};
+ISOFORM_RECORD(Sample, temperature, (depth, .unit = "m"), station, place, step)
+} // namespace wanted
+
+static isoform::rules standard() {
+    isoform::rules rules;
+    rules.standard<wanted::Sample>("temperature", "11.5");
+    return rules;
+}
+
+/* Gives each sample to a function. */
+template <class F> static void each(F &&use) {
+    for (int step = 0; step < samples; step++) {
+        std::vector<float> depth;
+        for (int i = 0; i < step; i++)
+            depth.push_back(0.25f * static_cast<float>(i + step));
+        use(Sample{step, "Old Mill", depth, {7, 0.125}, {1, 2, 3}});
+    }
+}
+
+static void show(const wanted::Sample &record) {
+    std::cout << record.step << ' ' << record.station;
+    for (const double depth : record.depth)
+        std::cout << ' ' << depth;
+    std::cout << ' ' << record.place.x << ' ' << record.place.y << ' ' << record.temperature << '\n';
+}
+
+static void write_file(const char *path) {
+    isoform::writer writer(path);
+    each([&](const Sample &sample) { writer.write(sample); });
+    writer.close();
+}
+
+static void read_file(const char *path) {
+    isoform::reader reader(path);
+    for (const auto &record : reader.records(isoform::decoder<wanted::Sample>(standard())))
+        show(record);
+}
+
+static bool submit() {
+    const isoform::node node;
+    const auto channel = node.create<Sample>("samples");
+    auto source = channel.source<Sample>();
+    std::cout << channel.id() << std::endl;
+    source.wait(1, 1min);
+    each([&](const Sample &sample) { source.submit(sample); });
+    return source.end(1min).at(0).acknowledged == samples;
+}
+
+static void hear(const char *id) {
+    isoform::sink_options options;
+    options.said = standard();
+    const isoform::node node;
+    auto sink = node.open(id).sink<wanted::Sample>(options);
+    for (const auto &event : sink) {
+        if (event.record)
+            show(*event.record);
+        if (event.kind == ISO_EVENT_LEFT)
+            break;
+    }
+}
+
+int main(int count, char **arguments) try {
+    const std::string_view what = count > 1 ? arguments[1] : "";
+    const char *where = count > 2 ? arguments[2] : "";
+    if (what == "source")
+        return submit() ? 0 : 1;
+    (what == "write" ? write_file : what == "read" ? read_file : hear)(where);
+} catch (const std::exception &failure) {
+    return std::cerr << "c++: " << failure.what() << '\n', 1;
+}
