@@ -79,7 +79,7 @@ mod program {
         let mut reader = Reader::new(File::open(path)?);
         let mut decoder = Decoder::<Seen<'_>>::new();
         while let Some(message) = reader.next()? {
-            show(&*decoder.decode(&message)?)?;
+            show(decoder.decode(&message)?)?;
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ mod program {
         let mut sink = Node::new()?.open(id)?.sink::<Seen<'_>>()?;
         loop {
             match sink.recv()? {
-                Event::Record { record, .. } => show(&*record)?,
+                Event::Record { record, .. } => show(record)?,
                 Event::Left(_) => return Ok(()),
                 _ => {}
             }
