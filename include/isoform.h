@@ -156,6 +156,7 @@ typedef enum iso_code {
     ISO_CLOSED = 405, /* the channel, source, sink or node was closed */
     ISO_WRONG_NODE = 406, /* at the address is another node than the one that was meant */
     ISO_DUPLICATE = 407, /* the two nodes have a link already, and it stands */
+    ISO_TAKEN = 408, /* a channel's name, or an address to listen at, is in use already */
     ISO_NO_SUCH_FIELD = 500, /* no field, element or symbol of that name */
     ISO_WRONG_TYPE = 501, /* a field was asked for as something that it is not */
     ISO_BAD_RECORD = 502, /* a record in memory breaks the promise of its declaration */

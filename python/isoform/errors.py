@@ -56,6 +56,7 @@ class Code(IntEnum):
     Closed = 405
     WrongNode = 406
     Duplicate = 407
+    Taken = 408
     NoSuchField = 500
     WrongType = 501
     BadRecord = 502

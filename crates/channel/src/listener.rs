@@ -34,7 +34,7 @@ impl Listener {
     /// Listens there. A Unix socket that nobody listens at any more gives way.
     ///
     /// # Errors
-    /// [`Code::Io`], if that is impossible, such as where another program listens.
+    /// [`Code::Taken`] where another program listens; [`Code::Io`] if it is impossible for another reason.
     pub(crate) fn bind(address: &Address) -> Result<Listener> {
         let listener = match address {
             Address::Tcp(at) => TcpListener::bind(at).and_then(|listener| {
@@ -48,7 +48,13 @@ impl Listener {
                 Ok(Listener { address: address.clone(), inner: Inner::Unix(listener, claim) })
             }),
         };
-        listener.map_err(|error| failed("listening at", address, error))
+        listener.map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => Error::new(Code::Taken)
+                .at(address.to_string())
+                .expected("an address where nobody listens")
+                .came("another program that does"),
+            _ => failed("listening at", address, error),
+        })
     }
 
     /// Where it listens, with the port that the system has chosen if that was left to it.
@@ -174,9 +180,12 @@ mod tests {
     use std::sync::Barrier;
     use std::time::Duration;
 
+    const TAKEN: &str = "another program that does";
+
     fn refusal(address: &Address) -> String {
         let error = Listener::bind(address).unwrap_err();
-        assert_eq!(error.code(), Code::Io);
+        let code = if error.actual() == TAKEN { Code::Taken } else { Code::Io };
+        assert_eq!(error.code(), code);
         error.actual().to_owned()
     }
 
@@ -196,7 +205,7 @@ mod tests {
             } else {
                 "tcp:"
             }));
-            assert!(refusal(listener.address()).starts_with(&format!("listening at {}: ", listener.address())));
+            assert_eq!(refusal(listener.address()), TAKEN);
         }
     }
 
@@ -206,7 +215,7 @@ mod tests {
         let address = Address::Unix(folder.path().join("x.sock"));
         for _ in 0..3 {
             let listener = Listener::bind(&address).unwrap();
-            assert!(refusal(&address).ends_with("another program listens there"));
+            assert!(refusal(&address).ends_with(TAKEN));
             drop(listener);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
@@ -232,7 +241,7 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"something");
 
         let other = UnixListener::bind(&socket).unwrap();
-        assert!(refusal(&Address::Unix(socket.clone())).ends_with("another program listens there"));
+        assert!(refusal(&Address::Unix(socket.clone())).ends_with(TAKEN));
         drop(other);
         let listener = Listener::bind(&Address::Unix(socket.clone())).unwrap();
         std::fs::remove_file(&socket).unwrap();

@@ -120,7 +120,7 @@ impl Node {
     /// wider ones.
     ///
     /// # Errors
-    /// [`Code::Address`] if this node has a channel of that name, or it cannot be one.
+    /// [`Code::Taken`] if this node has a channel of that name; [`Code::Address`] if it cannot be one.
     pub fn create<T: Record>(&self, name: &str) -> Result<Channel> {
         self.create_with(name, Some(T::format()))
     }
@@ -243,7 +243,8 @@ impl NodeBuilder {
     /// The node.
     ///
     /// # Errors
-    /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Io`].
+    /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] where another program listens;
+    /// [`Code::Io`].
     pub fn build(mut self) -> Result<Node> {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);

@@ -144,6 +144,8 @@ codes! {
     WrongNode = 406 Unavailable "another node";
     /// The two nodes have a link already, and it stands.
     Duplicate = 407 Unavailable "already linked";
+    /// A channel's name, or an address to listen at, is in use already.
+    Taken = 408 Unavailable "taken";
 
     /// No field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";

@@ -19,14 +19,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Makes a channel, of a type or of none.
     ///
     /// # Errors
-    /// [`Code::Address`] if the name cannot be one, or there is a channel of that name here.
+    /// [`Code::Address`] if the name cannot be one; [`Code::Taken`] if there is a channel of that name here.
     pub fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
         check_name(name)?;
         if self.channels.iter().any(|(_, channel)| channel.name == name) {
-            return Err(Error::new(Code::Address)
-                .at("name")
-                .expected("one that no channel of this node has")
-                .came(format_args!("{name:?}")));
+            let error = Error::new(Code::Taken).at("channel's name");
+            return Err(error.expected("one that no channel of this node has").came(format_args!("{name:?}")));
         }
         let known = format.map(|format| self.known(format));
         Ok(ChannelKey(self.add_channel(identity, name, known) as u32))
