@@ -58,7 +58,7 @@ static void events(void) {
     uint64_t i;
     const char *fields[] = { "count" };
     DO(iso_channel_create(here, "ticks", tick_format, &channel));
-    FAILS(iso_channel_create(here, "ticks", tick_format, &opened), ISO_ADDRESS, "*");
+    FAILS(iso_channel_create(here, "ticks", tick_format, &opened), ISO_TAKEN, "*");
     CHECK(strncmp(iso_channel_id(channel), "iso://127.0.0.1:", 16) == 0);
     FAILS(iso_channel_open(there, "ticks", &opened), ISO_ADDRESS, "*");
     DO(iso_channel_open(there, iso_channel_id(channel), &opened));
