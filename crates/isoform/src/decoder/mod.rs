@@ -117,9 +117,9 @@ impl<T: Record> Decoder<T> {
     /// messages of the format; and what [conversion](interp::run) finds in this one.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m T::Native<'m>> {
-        let record = self.memory.decode(message)?;
+        let record = self.memory.decode_to(message, align_of::<T::Native<'m>>())?;
         // SAFETY: (1)
-        Ok(unsafe { &*record.as_ptr().cast() })
+        Ok(unsafe { &*record.cast() })
     }
 
     /// The record of a body that may be changed: where layouts agree, the offsets in its slots are replaced by

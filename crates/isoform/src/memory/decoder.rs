@@ -88,11 +88,21 @@ impl Decoder {
     /// messages of the format; and what [conversion](isoform_core::interp::run) finds in this one.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m [u8]> {
+        let record = self.decode_to(message, self.native.align)?;
+        // SAFETY: it is a record of the format, and lent for 'm.
+        Ok(unsafe { slice::from_raw_parts(record, self.native.format.size()) })
+    }
+
+    /// As `decode`, where the alignment is known to the caller: at best when it is compiled, so that this costs as little as if
+    /// it were written for one type.
+    #[inline(always)]
+    pub(crate) fn decode_to<'m>(&'m mut self, message: &Incoming<'m>, align: usize) -> Result<*const u8> {
         let body = message.body();
-        let usable = self.native.flat && is_aligned(body, self.native.align);
+        let usable = self.native.flat && is_aligned(body, align);
         match self.convert(message.format(), body, usable)? {
-            Found::InPlace => Ok(&body[..self.native.format.size()]),
-            Found::InBuffer => self.in_buffer(),
+            // (1): it begins with the record.
+            Found::InPlace => Ok(body.as_ptr()),
+            Found::InBuffer => self.in_buffer().map(<[u8]>::as_ptr),
         }
     }
 
@@ -102,7 +112,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As [`decode`](Decoder::decode). The body has not been changed then.
-    #[inline]
+    #[inline(always)]
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m [u8]> {
         let aligned = is_aligned(body, self.native.align.max(16));
         match self.convert(format, body, aligned)? {
@@ -232,7 +242,7 @@ impl Decoder {
     }
 
     /// Verifies a body, and makes a record of it in the buffer unless it is one that is `usable` where it is.
-    #[inline]
+    #[inline(always)]
     fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
         let conversion = self.conversions.find(format, &self.native)?;
         let body = conversion.verifier.verify(bytes)?;
