@@ -214,7 +214,7 @@ cpp-tests: c-tests
 
 # The small programs of examples/, each language's against every other's.
 EXAMPLES = $(BUILT)/examples
-examples: rust cpp-tests
+examples: rust cpp-tests python-tests
 	cargo build --quiet --locked -p isoform -p isoform-channel --examples
 	@mkdir -p $(EXAMPLES) && rm -f $(EXAMPLES)/*-*
 	@for program in stream source sink; do \
@@ -223,6 +223,9 @@ examples: rust cpp-tests
 	    if [ -x $(BUILT)/$$language/work/$$program ]; then \
 	      cp $(BUILT)/$$language/work/$$program $(EXAMPLES)/$$program-$$language; fi; \
 	  done || exit 1; \
+	  if $(VENV)/bin/python -c 'import isoform' 2>/dev/null; then \
+	    printf '#!/bin/sh\nexec "%s" "%s" "$$@"\n' "$(abspath $(VENV))/bin/python" "$(CURDIR)/examples/python/$$program.py" \
+	      > $(EXAMPLES)/$$program-python && chmod +x $(EXAMPLES)/$$program-python; fi; \
 	done
 	@sh tests/examples/run.sh $(EXAMPLES)
 

@@ -1,16 +1,30 @@
-"""A sink that knows nothing: prints whatever records come on a channel, field by field, until their source leaves."""
+"""A sink that knows nothing: it has no class, and prints what comes on a channel, by name or all of it.
+
+    python sink.py iso://127.0.0.1:7000/river
+    python sink.py iso://127.0.0.1:7000/river 'depth[1]'
+"""
 
 import sys
 
 import isoform
 
-channel = sys.argv[1] if len(sys.argv) > 1 else "iso://127.0.0.1:7000/river"
+if len(sys.argv) < 2:
+    sys.exit("usage: sink.py ID [PATH ..]")
+id, *paths = sys.argv[1:]
 
-with isoform.Sink(channel) as sink:
+sources = 0
+with isoform.Sink(id) as sink:
     for event in sink:
         if isinstance(event, isoform.Record):
-            print(dict(event.record.view()))
+            view = event.record.view()
+            print(*(view[path] for path in paths)) if paths else print(view)
         elif isinstance(event, isoform.Gap):
-            print(f"{event.count} events are lost: {event.cause}")
+            print(f"{event.count} events are lost: {event.cause}", file=sys.stderr)
+        elif isinstance(event, isoform.Refused):
+            print(f"a source cannot be understood: {event.error}", file=sys.stderr)
+        elif isinstance(event, isoform.Joined):
+            sources += 1
         elif isinstance(event, isoform.Left):
-            break
+            sources -= 1
+            if sources == 0:
+                break

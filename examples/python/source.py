@@ -1,9 +1,11 @@
-"""A source: makes the channel `river`, and submits a record twenty times a second once somebody listens.
+"""A source: makes a channel, waits for somebody to listen, and submits what it has, ten times a second.
 
-Its id is printed; `sink.py ID`, `isoform echo ID` and `isoform plot ID depth` show what comes.
+    python source.py 127.0.0.1:7000
+
+In another terminal, ``isoform echo iso://127.0.0.1:7000/river`` shows the events, as sink.py does; and
+``isoform plot iso://127.0.0.1:7000/river step depth`` draws them.
 """
 
-import math
 import sys
 import time
 from dataclasses import dataclass
@@ -16,16 +18,17 @@ import isoform
 class Sample:
     step: Annotated[int, isoform.i32]
     station: str
-    depth: Annotated[float, isoform.unit("m")]
+    depth: Annotated[list[float], isoform.f32, isoform.unit("m")]
 
 
-address = sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:7000"
-count = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-
-channel = isoform.Node(address).create("river", Sample)
+node = isoform.Node(sys.argv[1]) if len(sys.argv) > 1 else isoform.Node()
+channel = node.create("river", Sample)
 print(channel.id, flush=True)
-with channel.source(Sample) as source:
-    source.wait_for_sinks()
-    for step in range(count):
-        source.submit(Sample(step, "Old Mill", 2 + math.sin(step / 20)))
-        time.sleep(0.05)
+
+source = channel.source(Sample)
+source.wait_for_sinks()
+for step in range(30):
+    source.submit(Sample(step, "Old Mill", [0.5, 0.25 * step, 2]))
+    time.sleep(0.1)
+for account in source.close():
+    print(f"submitted {account.submitted}, taken {account.acknowledged}, lost {account.lost}", file=sys.stderr)

@@ -1,17 +1,45 @@
-"""Writes a stream of records and reads it again, as somebody else would."""
+"""Writes a stream and reads it again, with a class that somebody else wrote: other types, another order, and a field that nobody
+sends.
+
+    python stream.py river.iso
+"""
 
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
 import isoform
 import numpy as np
+import numpy.typing as npt
+
+
+@dataclass
+class Sample:
+    """What is sent."""
+
+    step: Annotated[int, isoform.i32]
+    station: str
+    depth: Annotated[npt.NDArray[np.float32], isoform.unit("m")]
+
+
+@dataclass
+class Seen:
+    """What is wanted."""
+
+    station: str
+    depth: Annotated[list[float], isoform.unit("m")]
+    step: int
+    temperature: float = 11.5
+
 
 path = sys.argv[1] if len(sys.argv) > 1 else "river.iso"
 
-sample = np.dtype([("step", "i4"), ("station", "S16"), ("depth", "f4", (3,))], align=True)
-samples = np.array([(step, b"Old Mill", (0.5, 0.25 * step, 2.0)) for step in range(3)], sample)
-with isoform.Writer(path, sample) as stream:
-    stream.write(samples)
+with isoform.Writer(path, Sample) as stream:
+    for step in range(3):
+        stream.write(Sample(step, "Old Mill", np.array([0.5, 0.25 * step, 2], "f4")))
 
-seen = np.dtype([("depth", "f8", (3,)), ("step", "i8"), ("temperature", "f4")])
-for row in isoform.Decoder(seen).decode_many(isoform.Reader(path)):
-    print(row["step"], row["depth"].tolist(), row["temperature"])
+decoder = isoform.Decoder(Seen)
+for message in isoform.Reader(path):
+    seen: Seen = decoder.decode(message)
+    depth = " ".join(f"{number:g}" for number in seen.depth)
+    print(f"{seen.station}: step {seen.step}, depth {depth} m, {seen.temperature:g} degrees")

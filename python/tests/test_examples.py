@@ -21,15 +21,17 @@ def run(name: str, *arguments: str) -> list[str]:
 
 def test_a_stream(tmp_path: Path) -> None:
     lines = run("stream.py", str(tmp_path / "river.iso"))
-    assert lines == [f"{step} [0.5, {0.25 * step}, 2.0] 0.0" for step in range(3)]
+    assert lines == [f"Old Mill: step {step}, depth 0.5 {0.25 * step:g} 2 m, 11.5 degrees" for step in range(3)]
 
 
 def test_a_source_and_a_sink() -> None:
-    command = [sys.executable, str(EXAMPLES / "source.py"), "127.0.0.1:0", "5"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as source:
-        assert source.stdout is not None
-        lines = run("sink.py", source.stdout.readline().strip())
-    assert len(lines) == 5 and lines[0] == "{'step': 0, 'station': 'Old Mill', 'depth': 2.0}"
+    command = [sys.executable, str(EXAMPLES / "source.py"), "127.0.0.1:0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as source:
+        assert source.stdout is not None and source.stderr is not None
+        lines = run("sink.py", source.stdout.readline().strip(), "step", "station", "depth[1]")
+        assert source.stderr.read() == "submitted 30, taken 30, lost 0\n"
+    assert lines == [f"{step} Old Mill {0.25 * step}" for step in range(30)]
 
 
 SAMPLE = np.dtype([("step", ">i4"), ("depth", ">f8"), ("row", ">f4", (20,)), ("table", ">f4", (4, 5)), ("text", "S4")])
