@@ -34,7 +34,7 @@ template <class T> static isoform::event<T> next(isoform::sink<T> &sink, iso_eve
 
 static void events(const isoform::node &here, const isoform::node &there) {
     const auto channel = here.create<Tick>("ticks");
-    THROWS(here.create<Tick>("ticks"), ISO_ADDRESS, "name");
+    THROWS(here.create<Tick>("ticks"), ISO_TAKEN, "channel's name");
     const auto opened = there.open(channel.id().data());
     CHECK(opened.format()->name() == "Tick");
     THROWS(opened.sink<wrong::Tick>(), ISO_NO_CONVERSION, "count");
