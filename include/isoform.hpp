@@ -139,7 +139,8 @@ public:
     }
     /* That of a description, of any machine. */
     static format parse(std::span<const std::byte> description) {
-        return format(detail::opened<handle>(iso_format_parse, static_cast<const void *>(description.data()), description.size()));
+        const void *bytes = description.data();
+        return format(detail::opened<handle>(iso_format_parse, bytes, description.size()));
     }
     /* One to keep, of one that is lent. */
     static format copy(const iso_format *lent) { return format(detail::opened<handle>(iso_format_copy, lent)); }
@@ -199,7 +200,7 @@ private:
 class item : public iso_item {
 public:
     bool is_text() const { return kind == ISO_KIND_TEXT || kind == ISO_KIND_SYMBOL; }
-    std::string_view text() const { return is_text() ? std::string_view(static_cast<const char *>(bytes), length) : std::string_view(); }
+    std::string_view text() const { return {static_cast<const char *>(bytes), is_text() ? length : 0}; }
     std::span<const std::byte> raw() const { return {static_cast<const std::byte *>(bytes), length}; }
 };
 
@@ -233,7 +234,10 @@ class registry {
 public:
     registry() : handle_(detail::opened<handle>(iso_registry_open)) {}
     /* Another handle on the same formats, for another thread. */
-    registry share() const { return registry(detail::opened<handle>(iso_registry_share, static_cast<const iso_registry *>(handle_.get()))); }
+    registry share() const {
+        const iso_registry *same = handle_.get();
+        return registry(detail::opened<handle>(iso_registry_share, same));
+    }
     void add(const format &known) { check(iso_registry_add(handle_.get(), known.get())); }
     void learn(std::span<const std::byte> description) {
         check(iso_registry_learn(handle_.get(), description.data(), description.size()));
@@ -291,10 +295,8 @@ private:
 
 template <class T> class decoder {
 public:
-    explicit decoder(iso_faults faults = ISO_FAULTS_ERROR)
-        : handle_(detail::opened<handle>(iso_decoder_open, format::of<T>().get(), static_cast<const iso_rules *>(nullptr), faults)) {}
-    explicit decoder(const rules &said, iso_faults faults = ISO_FAULTS_ERROR)
-        : handle_(detail::opened<handle>(iso_decoder_open, format::of<T>().get(), said.get(), faults)) {}
+    explicit decoder(iso_faults faults = ISO_FAULTS_ERROR) : decoder(nullptr, faults) {}
+    explicit decoder(const rules &said, iso_faults faults = ISO_FAULTS_ERROR) : decoder(said.get(), faults) {}
     /* Lent by the message and the decoder. */
     const T &decode(const message &came) {
         const void *record = nullptr;
@@ -308,6 +310,8 @@ public:
 
 private:
     using handle = detail::handle<iso_decoder, iso_decoder_close>;
+    decoder(const iso_rules *said, iso_faults faults)
+        : handle_(detail::opened<handle>(iso_decoder_open, format::of<T>().get(), said, faults)) {}
     handle handle_;
 };
 

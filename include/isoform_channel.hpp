@@ -188,11 +188,14 @@ public:
         return made ? std::optional(isoform::format::copy(made.get())) : std::nullopt;
     }
     template <class T> isoform::source<T> source() const {
-        return isoform::source<T>(detail::opened<typename isoform::source<T>::handle>(iso_source_open, get(), isoform::format::of<T>().get()));
+        using handle = typename isoform::source<T>::handle;
+        return isoform::source<T>(detail::opened<handle>(iso_source_open, get(), isoform::format::of<T>().get()));
     }
     template <class T> isoform::sink<T> sink(const sink_options &options = {}) const {
-        return isoform::sink<T>(detail::opened<typename isoform::sink<T>::handle>(
-            iso_sink_open, get(), detail::format_or_any<T>(), detail::rules_of(options), static_cast<const iso_sink_options *>(&options)));
+        using handle = typename isoform::sink<T>::handle;
+        const iso_sink_options *chosen = &options;
+        return isoform::sink<T>(detail::opened<handle>(iso_sink_open, get(), detail::format_or_any<T>(),
+                                                       detail::rules_of(options), chosen));
     }
     /* Has node::poll call this for each event. */
     template <class T, class F> handler on(F function, const sink_options &options = {}) const {
