@@ -56,6 +56,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         link.outbox.waiting() >= MUCH || !link.ready.is_empty()
     }
 
+    /// How much of a connection's output waits in the node.
+    pub fn waiting(&self, id: ConnId) -> usize {
+        let Some(connection) = self.connections.get(&id) else { return 0 };
+        let link = connection.link.map_or(0, |link| self.links[link.0 as usize].outbox.waiting());
+        link + connection.out.len()
+    }
+
     /// How many bytes of what was given out the caller still has to write.
     pub fn unwritten(&mut self, id: ConnId, bytes: usize) {
         if let Some(key) = self.connections.get(&id).and_then(|connection| connection.link) {
