@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
-  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies parts \
+  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies \
   workspace cpp-tests languages python python-tests python-installed bench-python
 
 CARGO_DENY_VERSION := 0.20.2
@@ -18,8 +18,9 @@ AGREED := 3000
 GENERATE := on
 FEATURES := $(if $(filter off,$(GENERATE)),--no-default-features)
 TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isoform-bench/peers)
-# What `check` and `test` consist of. `.ci/run` does two parts at a time, in this order: what keeps one processor busy for
-# long is begun early.
+# What `check` and `test` consist of, and how many parts are made at a time (`tests/parts.sh`). What keeps one processor busy
+# for long is begun early.
+JOBS := 1
 CHECKS := format clippy dependencies documents elsewhere
 TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
   languages
@@ -74,10 +75,10 @@ demo: rust ## four processes on a channel: a simulation, big-endian 32-bit, and 
 	fi
 
 test: rust machines-install ## all tests: Rust, doc examples, vectors, machines, engines, mutants, Miri; GENERATE=off: without generated code
-	@for part in $(TESTS); do $(MAKE) --no-print-directory $$part || exit 1; done
+	@bash tests/parts.sh $(JOBS) $(TESTS)
 
-check: $(CHECKS) ## what is asked of every change besides its tests
-	@echo 'check: passed'
+check: rust ## what is asked of every change besides its tests
+	@bash tests/parts.sh $(JOBS) $(CHECKS) && echo 'check: passed'
 
 bench: rust ## measure beside memcpy, compiled C (needs a C compiler) and others: target/bench/report.html; ARGS="convert --json"
 	cargo run --quiet --release --locked -p isoform-bench --features peers -- --report $(BUILT)/bench $(ARGS)
@@ -119,9 +120,6 @@ bench-python: python-installed ## the Python package beside NumPy, struct, msgpa
 	$(VENV)/bin/python python/bench/bench.py $(ARGS)
 
 # The parts of the above.
-
-parts:
-	@echo $(CHECKS) $(TESTS)
 
 workspace: rust
 	cargo test --workspace $(TESTED) --locked --no-fail-fast
