@@ -15,7 +15,7 @@ for number, name in enumerate(('isoform', 'matplotlib'), 10):
 pub(super) fn run(arguments: &Plot) -> Result<(), Failure> {
     let python = &arguments.python;
     let named = || python.to_string_lossy();
-    let silent = Command::new(python).args(["-c", NEEDED]).stdin(Stdio::null()).status();
+    let silent = Command::new(python).args(["-c", NEEDED]).stdin(Stdio::null()).stdout(Stdio::null()).status();
     let missing = match silent {
         Err(error) => {
             let failure = Failure::usage(format!("cannot run {}: {}", named(), reason(&error)));

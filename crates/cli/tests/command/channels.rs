@@ -1,4 +1,4 @@
-//! `echo`, `pub` and `info`: between processes, and with sources and sinks of a program.
+//! `echo`, `pub`, `info` and `plot`: between processes, and with sources and sinks of a program.
 
 use super::*;
 use isoform_channel::{MessageSource, Node, SinkOptions, Window};
@@ -307,4 +307,33 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
     }
     assert!(isoform(&["echo", "--policy", "oldest:0", &id]).bad(2).contains("block, latest, or oldest:N"));
     assert!(isoform(&["echo", "river.iso"]).bad(2).contains("iso://HOST:PORT"));
+}
+
+/// A program that stands for Python: it lacks the package of this number, or says what it was given.
+fn python(files: &Files, missing: i32) -> String {
+    let path = files.path("python").display().to_string();
+    // Written by another process: what this one has open for writing, it may have given to whom it starts meanwhile.
+    let script = format!("#!/bin/sh\n[ \"$1\" = -c ] && exit {missing}\necho \"$@\"\n");
+    let written =
+        Command::new("sh").args(["-c", "printf %s \"$0\" > \"$1\" && chmod +x \"$1\"", &script, &path]).status();
+    assert!(written.unwrap().success());
+    path
+}
+
+#[test]
+fn a_plot_is_left_to_python() {
+    let files = Files::new();
+    let arguments = ["plot", "--python", &python(&files, 0), "iso://x/y", "depth", "--png", "a b.png"];
+    assert_eq!(isoform(&arguments).good(), "-m isoform plot iso://x/y depth --png a b.png\n");
+}
+
+#[test]
+fn what_a_plot_lacks_is_said() {
+    let files = Files::new();
+    for (missing, said) in [(10, "has no package isoform"), (11, "has no package matplotlib"), (3, "does not run")] {
+        let error = isoform(&["plot", "--python", &python(&files, missing), "iso://x/y"]).bad(2);
+        assert!(error.contains(said), "{error}");
+    }
+    let error = isoform(&["plot", "--python", "/nobody", "iso://x/y"]).bad(2);
+    assert!(error.contains("cannot run /nobody: no such file"), "{error}");
 }
