@@ -258,7 +258,7 @@ const char *iso_format_name(const iso_format *format);
 /* Bytes of the record itself, without what its pointers point at. */
 size_t iso_format_size(const iso_format *format);
 /* The 16 bytes that name it on the wire, and the canonical bytes that describe it. Lent by the format. */
-iso_code iso_format_token(const iso_format *format, unsigned char (*token)[16]);
+iso_code iso_format_token(const iso_format *format, unsigned char token[16]);
 const void *iso_format_description(const iso_format *format, size_t *count);
 /* Its fields, as a table: those of nested structures first, its own last. Lent by the format. */
 const iso_structure *iso_format_structures(const iso_format *format, size_t *count);
@@ -318,7 +318,7 @@ void iso_registry_close(iso_registry **registry);
 /* Makes a format known; for good, if it is the program's own, and among the latest that came if it is a description. */
 iso_code iso_registry_add(const iso_registry *registry, const iso_format *format);
 iso_code iso_registry_learn(const iso_registry *registry, const void *description, size_t count);
-iso_code iso_registry_find(iso_registry *registry, const unsigned char (*token)[16], iso_format **format);
+iso_code iso_registry_find(iso_registry *registry, const unsigned char token[16], iso_format **format);
 /* The message that these bytes begin with. It is lent by them and by the registry. */
 iso_code iso_message_parse(iso_registry *registry, const void *bytes, size_t count, iso_message *message);
 
@@ -456,9 +456,11 @@ iso_code iso_channel_leave(iso_channel **channel);
 typedef struct iso_source iso_source;
 
 iso_code iso_source_open(const iso_channel *channel, const iso_format *format, iso_source **source);
-/* Submits a record to all sinks. Waits if one has no room that lets its sources wait. */
+/* Submits a record to all sinks. Waits if one has no room that lets its sources wait: for ever, unless a patience was set, behind
+   which it is ISO_DEADLINE and the record is not submitted. */
 iso_code iso_source_submit(iso_source *source, const void *record);
 iso_code iso_source_submit_many(iso_source *source, const void *records, size_t count);
+iso_code iso_source_set_patience(iso_source *source, int milliseconds);
 /* Waits until so many sinks have subscribed: ISO_DEADLINE if they have not in time. */
 iso_code iso_source_wait(const iso_source *source, size_t sinks, int milliseconds);
 size_t iso_source_sinks(const iso_source *source);

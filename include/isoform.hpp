@@ -149,7 +149,7 @@ public:
     std::size_t size() const { return iso_format_size(get()); }
     std::array<unsigned char, 16> token() const {
         unsigned char token[16];
-        check(iso_format_token(get(), &token));
+        check(iso_format_token(get(), token));
         return std::to_array(token);
     }
     std::span<const std::byte> description() const {

@@ -210,6 +210,34 @@ static void descriptors_and_handlers(void) {
     iso_channel_close(&channel);
 }
 
+/* A sink that takes nothing holds its source up for as long as that is patient. */
+static void patience(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    iso_sink_options options;
+    Tick sent = { 0, 0.5 };
+    iso_code code = ISO_OK;
+    memset(&options, 0, sizeof options);
+    options.window_events = 4;
+    DO(iso_channel_create(here, "patience", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_sink_open(opened, tick_format, NULL, &options, &sink));
+    DO(iso_source_wait(source, 1, SOON));
+    DO(iso_source_set_patience(source, 10));
+    for (; code == ISO_OK && sent.count < 100000; sent.count++)
+        code = iso_source_submit(source, &sent);
+    CHECK(code == ISO_DEADLINE && iso_last_error()->code == ISO_DEADLINE);
+    next(sink, ISO_EVENT_JOINED);
+    CHECK(next(sink, ISO_EVENT_RECORD).stamp.sequence == 0);
+    DO(iso_source_set_patience(source, ISO_FOREVER));
+    iso_source_close(&source);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    iso_channel_close(&channel);
+}
+
 enum { EVENTS = 2000 };
 
 static void *submit(void *channel) {
@@ -267,6 +295,7 @@ int main(void) {
     DO(iso_format_open(wrongs, 1, &wrong_format));
     events();
     descriptors_and_handlers();
+    patience();
     threads();
     iso_format_close(&tick_format);
     iso_format_close(&other_format);

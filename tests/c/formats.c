@@ -61,8 +61,8 @@ static void tables(void) {
     }
     /* What was told can be declared again, parsed again, and is copied: all the same format. */
     DO(iso_format_open(told, count, &again));
-    DO(iso_format_token(format, &token));
-    DO(iso_format_token(again, &other));
+    DO(iso_format_token(format, token));
+    DO(iso_format_token(again, other));
     CHECK(memcmp(token, other, 16) == 0);
     iso_format_close(&again);
     description = iso_format_description(format, &length);
@@ -70,7 +70,7 @@ static void tables(void) {
     DO(iso_format_copy(again, &copy));
     iso_format_close(&again);
     iso_format_close(&format);
-    DO(iso_format_token(copy, &other));
+    DO(iso_format_token(copy, other));
     CHECK(memcmp(token, other, 16) == 0);
     iso_format_close(&copy);
 }

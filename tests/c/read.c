@@ -13,7 +13,7 @@ int main(int count, char **arguments) {
         size_t i;
         code = iso_message_json(&message, &json);
         if (!code)
-            code = iso_format_token(message.format, &token);
+            code = iso_format_token(message.format, token);
         if (code)
             break;
         for (i = 0; i < sizeof token; i++)

@@ -107,8 +107,8 @@ static void encode_and_decode(void) {
     FAILS(iso_message_parse(registry, bytes, length - 1, &message), ISO_CUT, "");
     DO(iso_message_parse(registry, bytes, length, &message));
     CHECK(strcmp(iso_format_name(message.format), "Track") == 0);
-    DO(iso_format_token(format, &token));
-    DO(iso_registry_find(registry, (const unsigned char(*)[16]) & token, &found));
+    DO(iso_format_token(format, token));
+    DO(iso_registry_find(registry, token, &found));
     iso_format_close(&found);
 
     DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));

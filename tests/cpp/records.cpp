@@ -77,7 +77,7 @@ static void tables() {
     iso_format *made = nullptr;
     isoform::check(iso_format_open(structures, 2, &made));
     unsigned char token[16];
-    isoform::check(iso_format_token(made, &token));
+    isoform::check(iso_format_token(made, token));
     iso_format_close(&made);
     const auto &format = isoform::format::of<Track>();
     CHECK(format.token() == std::to_array(token));

@@ -104,6 +104,16 @@ pub unsafe extern "C" fn iso_source_submit_many(
     })
 }
 
+/// `iso_source_set_patience`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseconds: c_int) -> Number {
+    call(|| {
+        let patience = (milliseconds >= 0).then(|| patience(milliseconds));
+        given(source, "source")?.0.set_patience(patience);
+        Ok(())
+    })
+}
+
 /// `iso_source_wait`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Number {
