@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     plot.add_argument("channel", help="its id, such as iso://127.0.0.1:7000/river")
     plot.add_argument("field", nargs="*", help="what to draw")
     plot.add_argument("--png", metavar="FILE", help="draw no window, but this file, at the end")
-    plot.add_argument("--seconds", type=float, metavar="N", help="end after so long (with --png: 5, if not said)")
+    plot.add_argument("--seconds", type=float, metavar="N", help="end so long after the first event (with --png: 5, if not said)")
     plot.add_argument("--last", type=float, default=30.0, metavar="N", help="how many seconds are drawn (usually 30)")
     plot.add_argument("--insecure", action="store_true", help="beyond this machine, where nothing is encrypted")
     given = parser.parse_args(arguments)

@@ -23,6 +23,8 @@ EVENTS = 100_000
 POINTS = 20_000
 #: Seconds from one picture to the next.
 FRAME = 0.05
+#: So many seconds more than are drawn it waits for the first event.
+PATIENCE = 30.0
 #: So many numbers are drawn if nobody says which.
 MANY = 8
 
@@ -99,10 +101,10 @@ def run(given: argparse.Namespace) -> int:
     import matplotlib.pyplot as plt
 
     seconds = given.seconds if given.seconds is not None or not given.png else 5.0
-    end = time.monotonic() + seconds if seconds is not None else None
     channel = Node(insecure=given.insecure).open(given.channel)
     with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20) as sink:
-        first = wait_for_first(sink, end)
+        first = wait_for_first(sink, None if seconds is None else seconds + PATIENCE)
+        end = time.monotonic() + seconds if seconds is not None else None
         paths = given.field or numbers_of(first.record.view())
         figure, all_axes = plt.subplots(len(paths), 1, squeeze=False, figsize=(9, 2.4 * len(paths) + 0.6))
         fields = [Field(path, axes) for path, axes in zip(paths, all_axes[:, 0])]
@@ -163,15 +165,15 @@ class Picture:
         self.figure.tight_layout()
 
 
-def wait_for_first(sink: Sink, end: float | None) -> Record:
+def wait_for_first(sink: Sink, patience: float | None) -> Record:
     """The first event, which says what fields there are."""
+    until = None if patience is None else time.monotonic() + patience
     while True:
-        left = None if end is None else end - time.monotonic()
-        event = sink.recv(left) if left is None or left > 0 else None
-        if event is None:
-            raise Unavailable("no answer in time: expected an event to draw", Code.Deadline, "", "an event to draw", "")
+        event = sink.recv(None if until is None else max(0.0, until - time.monotonic()))
         if isinstance(event, Record):
             return event
+        if event is None:
+            raise Unavailable("no answer in time: expected an event to draw", Code.Deadline, "", "an event to draw", "")
 
 
 def numbers_of(view: View) -> list[str]:

@@ -154,13 +154,13 @@ def test_iteration_ends_with_the_channel(node: isoform.Node) -> None:
 
 def test_ctrl_c_ends_waiting(river: isoform.Channel) -> None:
     sink = river.sink(SEEN)
-    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         sink.recv()
     # A sink that takes nothing lets its source wait.
     source = river.source(SAMPLE)
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         while True:
             source.submit(samples(10000))
     assert source.ledger()[0].is_exact

@@ -113,8 +113,8 @@ def test_other_threads_go_on_while_a_pipe_is_waited_for_and_ctrl_c_ends_that(tmp
 
     threading.Timer(0.05, write).start()
     assert next(reader).view()["level"] == 5
-    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         next(reader)
     os.close(keep)
 
