@@ -1,9 +1,11 @@
-//! Sinks: where events go. Here are those of a Rust type, and those of messages; `memory` has those of a format that is known
-//! only when the program runs.
+//! Sinks: where events go. Here are those of a Rust type, and what all have in common; `memory` has those of a format that is
+//! known only when the program runs, `views` those of messages.
 
 mod memory;
+mod views;
 
 pub use memory::MemorySink;
+pub use views::Views;
 
 use crate::bell::Bell;
 use crate::channel::Channel;
@@ -13,7 +15,7 @@ use crate::node::Life;
 use crate::options::SinkOptions;
 use crate::state::{Seat, State};
 use crate::{Event, Stamp};
-use isoform::{Aligned, Code, Decoder, Error, Format, Header, Incoming, Owned, Record, Result, Rules, Scratch};
+use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch};
 use isoform_channel_proto::{Item, Place, SinkKey, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -31,13 +33,7 @@ pub struct Sink<T> {
     copy: Aligned,
 }
 
-/// A sink for records of any format.
-pub struct Views {
-    end: End,
-    copy: Aligned,
-}
-
-/// What both have.
+/// What every sink has.
 struct End {
     life: Arc<Life>,
     key: SinkKey,
@@ -256,72 +252,6 @@ fn which(error: Error, stamp: Stamp) -> Error {
     error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
 }
 
-impl Views {
-    pub(crate) fn new(channel: &Channel, format: Option<&Format>, rules: Rules, options: SinkOptions) -> Result<Views> {
-        let wanted = options.wanted(format.cloned(), rules);
-        let bell = Arc::new(Bell::new()?);
-        Ok(Views { end: End::new(channel, wanted, bell)?, copy: Aligned::new() })
-    }
-
-    /// As [`Sink::recv`]. What a message holds is [viewed](Incoming::view) by name.
-    ///
-    /// # Errors
-    /// [`Code::Closed`].
-    pub fn recv(&mut self) -> Result<Event<Incoming<'_>>> {
-        self.end.wait(None)?;
-        Ok(self.next())
-    }
-
-    /// As [`Sink::recv_timeout`].
-    ///
-    /// # Errors
-    /// As [`recv`](Views::recv).
-    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Incoming<'_>>>> {
-        let came = self.end.wait(Some(patience))?;
-        Ok(came.then(|| self.next()))
-    }
-
-    /// As [`Sink::try_recv`].
-    ///
-    /// # Errors
-    /// As [`recv`](Views::recv).
-    pub fn try_recv(&mut self) -> Result<Option<Event<Incoming<'_>>>> {
-        self.recv_timeout(Duration::ZERO)
-    }
-
-    /// What has come and gone so far.
-    pub fn counts(&self) -> Counts {
-        self.end.counts()
-    }
-
-    /// A descriptor that can be read whenever [`try_recv`](Views::try_recv) would find something, or that the channel was closed:
-    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
-    /// need, until `try_recv` has found nothing.
-    ///
-    /// # Errors
-    /// [`Code::Io`].
-    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        self.end.bell.descriptor()
-    }
-
-    fn next(&mut self) -> Event<Incoming<'_>> {
-        let Views { end, copy } = self;
-        let (stamp, format, place) = match end.item() {
-            Item::Event { source, sequence, time, format, place } => {
-                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
-            }
-            other => return about(other),
-        };
-        let (format, bodies) = Bodies::of(&mut end.batch, format);
-        let body = match bodies.at(place, copy) {
-            Came::Own(body) => body,
-            Came::Lent(message) => message.body(),
-        };
-        let header = Header::new(format.token(), body.len() as u64);
-        Event::Record { stamp, record: Incoming::new(header, format, body) }
-    }
-}
-
 /// What a sink has had so far, from all sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -460,11 +390,5 @@ fn about<R>(item: &Item) -> Event<R> {
 impl<T> fmt::Debug for Sink<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sink({:?})", self.decoder)
-    }
-}
-
-impl fmt::Debug for Views {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Views({:?})", self.end.key)
     }
 }

@@ -1,0 +1,93 @@
+//! Sinks of messages: for who knows no format.
+
+use super::{Bodies, Came, Counts, End, about};
+use crate::bell::Bell;
+use crate::channel::Channel;
+use crate::options::SinkOptions;
+use crate::{Event, Stamp};
+use isoform::{Aligned, Format, Header, Incoming, Result, Rules};
+use isoform_channel_proto::Item;
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+#[cfg(doc)]
+use {super::Sink, isoform::Code};
+
+/// A sink for records of any format.
+pub struct Views {
+    end: End,
+    copy: Aligned,
+}
+
+impl Views {
+    pub(crate) fn new(channel: &Channel, format: Option<&Format>, rules: Rules, options: SinkOptions) -> Result<Views> {
+        let wanted = options.wanted(format.cloned(), rules);
+        let bell = Arc::new(Bell::new()?);
+        Ok(Views { end: End::new(channel, wanted, bell)?, copy: Aligned::new() })
+    }
+
+    /// As [`Sink::recv`]. What a message holds is [viewed](Incoming::view) by name.
+    ///
+    /// # Errors
+    /// [`Code::Closed`].
+    pub fn recv(&mut self) -> Result<Event<Incoming<'_>>> {
+        self.end.wait(None)?;
+        Ok(self.next())
+    }
+
+    /// As [`Sink::recv_timeout`].
+    ///
+    /// # Errors
+    /// As [`recv`](Views::recv).
+    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Incoming<'_>>>> {
+        let came = self.end.wait(Some(patience))?;
+        Ok(came.then(|| self.next()))
+    }
+
+    /// As [`Sink::try_recv`].
+    ///
+    /// # Errors
+    /// As [`recv`](Views::recv).
+    pub fn try_recv(&mut self) -> Result<Option<Event<Incoming<'_>>>> {
+        self.recv_timeout(Duration::ZERO)
+    }
+
+    /// What has come and gone so far.
+    pub fn counts(&self) -> Counts {
+        self.end.counts()
+    }
+
+    /// A descriptor that can be read whenever [`try_recv`](Views::try_recv) would find something, or that the channel was closed:
+    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
+    /// need, until `try_recv` has found nothing.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.end.bell.descriptor()
+    }
+
+    fn next(&mut self) -> Event<Incoming<'_>> {
+        let Views { end, copy } = self;
+        let (stamp, format, place) = match end.item() {
+            Item::Event { source, sequence, time, format, place } => {
+                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
+            }
+            other => return about(other),
+        };
+        let (format, bodies) = Bodies::of(&mut end.batch, format);
+        let body = match bodies.at(place, copy) {
+            Came::Own(body) => body,
+            Came::Lent(message) => message.body(),
+        };
+        let header = Header::new(format.token(), body.len() as u64);
+        Event::Record { stamp, record: Incoming::new(header, format, body) }
+    }
+}
+
+impl fmt::Debug for Views {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Views({:?})", self.end.key)
+    }
+}
