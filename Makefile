@@ -112,11 +112,11 @@ install: rust ## install the command `isoform` in cargo's directory; under PREFI
 	$(if $(PREFIX),cargo build --release --locked -p isoform-capi && sh crates/capi/package/install.sh "$(PREFIX)" $(BUILT)/release)
 
 python: python-installed ## the Python package: a wheel in target/wheels, to be installed with pip
-	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin build --release --locked
+	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" "$(abspath $(VENV))/bin/maturin" build --release --locked
 
 bench-python: python-installed ## the Python package beside NumPy, struct, msgpack and fastavro; ARGS="--json"
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-bench.txt
-	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" ../$(VENV)/bin/maturin develop --release --locked --quiet
+	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --release --locked --quiet
 	$(VENV)/bin/python python/bench/bench.py $(ARGS)
 
 # The parts of the above.
