@@ -153,7 +153,7 @@ impl PyColumns {
             });
         }
         if let Ok(reader) = source.cast::<PyReader>() {
-            let mut reader = reader.borrow_mut();
+            let mut reader = reader.try_borrow_mut()?;
             let (stream, fault) = reader.reader()?;
             while let Some(batch) = py.detach(|| stream.next_batch()).map_err(|error| fault.raise(error))? {
                 self.add_batch(py, &batch)?;

@@ -13,6 +13,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many formats a decoder remembers the plans of.
 const REMEMBERED: usize = 64;
@@ -38,28 +39,34 @@ pub(crate) struct Objects {
     format: Format,
     rules: Rules,
     faults: Faults,
-    plans: HashMap<Token, Plan>,
+    /// Locked for as long as it takes to find one, and only while Python goes on.
+    plans: Mutex<HashMap<Token, Arc<Plan>>>,
 }
 
 impl Objects {
     /// The fields of a message's record, as the receiver has them.
-    fn fields<'py>(&mut self, py: Python<'py>, message: &Incoming<'_>) -> PyResult<Bound<'py, PyDict>> {
+    fn fields<'py>(&self, py: Python<'py>, message: &Incoming<'_>) -> PyResult<Bound<'py, PyDict>> {
         let body = PyBytes::new(py, &py.detach(|| self.body(message)).map_err(raise)?);
         item::fields(View::new(self.format.verify(body.as_bytes()).map_err(raise)?), &body)
     }
 
-    fn body(&mut self, message: &Incoming<'_>) -> isoform::Result<Vec<u8>> {
-        let token = message.token();
-        if !self.plans.contains_key(&token) {
-            let plan = Plan::new(message.format(), &self.format, &self.rules, self.faults)?;
-            if self.plans.len() >= REMEMBERED {
-                self.plans.clear();
-            }
-            self.plans.insert(token, plan);
-        }
+    fn body(&self, message: &Incoming<'_>) -> isoform::Result<Vec<u8>> {
         let mut body = Vec::new();
-        interp::run(&self.plans[&token], message.verify()?, &mut body)?;
+        interp::run(&*self.plan(message)?, message.verify()?, &mut body)?;
         Ok(body)
+    }
+
+    fn plan(&self, message: &Incoming<'_>) -> isoform::Result<Arc<Plan>> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.get(&message.token()) {
+            return Ok(plan.clone());
+        }
+        let plan = Arc::new(Plan::new(message.format(), &self.format, &self.rules, self.faults)?);
+        if plans.len() >= REMEMBERED {
+            plans.clear();
+        }
+        plans.insert(message.token(), plan.clone());
+        Ok(plan)
     }
 }
 
@@ -92,13 +99,21 @@ impl PyDecoder {
         self.kind.bind(py).call_method1("many_of", (PyArray1::from_vec(py, bytes),))
     }
 
+    /// The object of a message. It can be asked by several threads.
+    pub(crate) fn object<'py>(&self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
+        let Way::Objects(objects) = &self.way else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
+        let (header, format, body) = message.incoming(py);
+        let fields = objects.fields(py, &Incoming::new(header, format, body))?;
+        self.kind.bind(py).call_method1("load", (fields,))
+    }
+
     /// The records of messages and batches, one after another, as bytes.
     fn bytes(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let Way::Memory(decoder) = &mut self.way else { unreachable!("asked before") };
         let size = decoder.format().size();
         let mut records = Vec::new();
         if let Ok(reader) = source.cast::<PyReader>() {
-            let mut reader = reader.borrow_mut();
+            let mut reader = reader.try_borrow_mut()?;
             let (stream, fault) = reader.reader()?;
             let read = py.detach(|| -> isoform::Result<()> {
                 while let Some(batch) = stream.next_batch()? {
@@ -150,7 +165,7 @@ impl PyDecoder {
                 let decoder = memory::Decoder::new(&format, rules.clone(), faults, engine);
                 Way::Memory(Box::new(decoder.map_err(raise)?))
             }
-            false => Way::Objects(Objects { format, rules: rules.clone(), faults, plans: HashMap::new() }),
+            false => Way::Objects(Objects { format, rules: rules.clone(), faults, plans: Mutex::default() }),
         };
         Ok(PyDecoder { kind: kind.unbind(), rules, way })
     }
@@ -162,20 +177,12 @@ impl PyDecoder {
     }
 
     /// The record of a message.
-    pub(crate) fn decode<'py>(&mut self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
+    fn decode<'py>(&mut self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
+        let Way::Memory(decoder) = &mut self.way else { return self.object(py, message) };
         let (header, format, body) = message.incoming(py);
-        let message = Incoming::new(header, format, body);
-        match &mut self.way {
-            Way::Objects(objects) => {
-                let fields = objects.fields(py, &message)?;
-                self.kind.bind(py).call_method1("load", (fields,))
-            }
-            Way::Memory(decoder) => {
-                let mut record = vec![0; decoder.format().size()];
-                py.detach(|| decoder.one(&message, &mut record)).map_err(raise)?;
-                self.one_of(py, record)
-            }
-        }
+        let mut record = vec![0; decoder.format().size()];
+        py.detach(|| decoder.one(&Incoming::new(header, format, body), &mut record)).map_err(raise)?;
+        self.one_of(py, record)
     }
 
     /// The records of a batch, of messages or batches, or of the rest of a stream: in one array, or a list of objects.

@@ -45,8 +45,8 @@ impl PyEncoder {
     }
 
     /// The body of one of them.
-    pub(crate) fn body(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-        if let Some(large) = &mut self.large
+    pub(crate) fn body(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        if let Some(large) = &self.large
             && let Some(body) = large.body(object)?
         {
             return Ok(body);

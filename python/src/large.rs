@@ -10,6 +10,7 @@ use isoform::{Dimension, Field, Format, Machine, Structure};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::{Mutex, PoisonError};
 
 /// Arrays of fewer numbers are not worth it.
 const MANY: usize = 64;
@@ -18,7 +19,8 @@ const MANY: usize = 64;
 pub(crate) struct Large {
     format: Format,
     arrays: Vec<Array>,
-    placer: Placer,
+    /// Locked only while Python goes on.
+    placer: Mutex<Placer>,
 }
 
 /// A field that can have a large array.
@@ -45,11 +47,11 @@ impl Large {
         if arrays.is_empty() || format.machine() != Machine::NATIVE {
             return None;
         }
-        Some(Large { format: format.clone(), arrays, placer: Placer::new(format).ok()? })
+        Some(Large { format: format.clone(), arrays, placer: Mutex::new(Placer::new(format).ok()?) })
     }
 
     /// The body of an object; `None` if it has no large arrays, or there is something to be said about them.
-    pub(crate) fn body(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    pub(crate) fn body(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
         let structure = self.format.structure();
         let mut found = Vec::new();
         for array in &self.arrays {
@@ -60,7 +62,8 @@ impl Large {
         let rest = value::body_without(&self.format, object, &skipped)?;
         let slices = found.iter().map(|found| Ok((found.array.field, found.bytes.as_slice()?)));
         let slices = slices.collect::<PyResult<Vec<_>>>()?;
-        object.py().detach(|| self.placer.body(&rest, &slices, &lengths)).map(Some).map_err(raise)
+        let place = || self.placer.lock().unwrap_or_else(PoisonError::into_inner).body(&rest, &slices, &lengths);
+        object.py().detach(place).map(Some).map_err(raise)
     }
 }
 

@@ -18,7 +18,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct PySink {
     /// `None` once it was closed.
     end: Mutex<Option<End>>,
-    decoder: Option<Py<PyDecoder>>,
+    /// Only looked at here, so that threads can share it: what a decoder changes is in the end, or has a lock of its own.
+    decoder: Option<PyDecoder>,
 }
 
 enum End {
@@ -64,13 +65,13 @@ impl PySink {
     fn event<'py>(&self, py: Python<'py>, came: Came) -> PyResult<Bound<'py, PyAny>> {
         match came {
             Came::Bytes(stamp, bytes) => {
-                let record = self.decoder(py)?.borrow(py).one_of(py, bytes)?;
+                let record = self.decoder()?.one_of(py, bytes)?;
                 event::record(py, stamp, record)
             }
             Came::Message(stamp, format, body) => {
                 let message = PyMessage::of_body(py, &format, &body);
                 let record = match &self.decoder {
-                    Some(decoder) => decoder.borrow_mut(py).decode(py, &message)?,
+                    Some(decoder) => decoder.object(py, &message)?,
                     None => Bound::new(py, message)?.into_any(),
                 };
                 event::record(py, stamp, record)
@@ -82,9 +83,9 @@ impl PySink {
         }
     }
 
-    fn decoder(&self, py: Python<'_>) -> PyResult<Py<PyDecoder>> {
+    fn decoder(&self) -> PyResult<&PyDecoder> {
         let none = || raise(Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays"));
-        self.decoder.as_ref().map(|decoder| decoder.clone_ref(py)).ok_or_else(none)
+        self.decoder.as_ref().ok_or_else(none)
     }
 }
 
@@ -129,7 +130,6 @@ impl PySink {
                 })
             }
         };
-        let decoder = decoder.map(|decoder| Py::new(py, decoder)).transpose()?;
         Ok(PySink { end: Mutex::new(Some(end.map_err(raise)?)), decoder })
     }
 
@@ -159,7 +159,7 @@ impl PySink {
         match came {
             None => Ok(None),
             Some(Event::Record { record: bytes, .. }) => {
-                let records = self.decoder(py)?.borrow(py).many_of(py, bytes)?;
+                let records = self.decoder()?.many_of(py, bytes)?;
                 event::records(py, &stamps, records).map(Some)
             }
             Some(other) => event::about(py, &other),

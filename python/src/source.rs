@@ -19,7 +19,8 @@ use std::time::Duration;
 pub(crate) struct PySource {
     /// `None` once it was closed.
     end: Mutex<Option<End>>,
-    encoder: Option<Py<PyEncoder>>,
+    /// Only looked at here, so that threads can share it: what an encoder changes is in the end, or has a lock of its own.
+    encoder: Option<PyEncoder>,
 }
 
 enum End {
@@ -86,7 +87,6 @@ impl PySource {
                 Ok(End::Messages(source))
             }),
         };
-        let encoder = encoder.map(|encoder| Py::new(py, encoder)).transpose()?;
         Ok(PySource { end: Mutex::new(Some(end.map_err(raise)?)), encoder })
     }
 
@@ -114,7 +114,6 @@ impl PySource {
             }
             return Ok(last);
         };
-        let mut encoder = encoder.bind(py).borrow_mut();
         if encoder.is_memory() {
             return self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?);
         }

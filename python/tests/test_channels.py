@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import isoform
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 FOREIGN = ">" if sys.byteorder == "little" else "<"
@@ -193,6 +195,7 @@ def test_wrong_addresses_are_errors() -> None:
 SOURCE = """
 import isoform, sys
 from dataclasses import dataclass
+from functools import partial
 @dataclass
 class Sample:
     step: int
@@ -218,3 +221,45 @@ def test_two_processes(node: isoform.Node) -> None:
     assert steps == list(range(1000)) and other.wait(20) == 0
     members = channel.info()
     assert members[0].answered and members[0].sinks[0].taken == 1000
+
+
+@dataclass
+class Waves:
+    step: int
+    level: npt.NDArray[np.float64]
+
+
+def test_threads_share_a_source_and_a_sink(node: isoform.Node) -> None:
+    channel = node.create("shared", Waves)
+    sink, source = channel.sink(Waves), channel.source(Waves)
+    faults: list[BaseException] = []
+    seen: list[int] = []
+
+    def guarded(act: Callable[[], None]) -> None:
+        try:
+            act()
+        except BaseException as fault:
+            faults.append(fault)
+
+    def submit(first: int) -> None:
+        for step in range(first, first + 300):
+            source.submit(Waves(step, np.full(100, step, "f8")))
+
+    def take() -> None:
+        for event in sink:
+            if isinstance(event, isoform.Record):
+                assert event.record.level.tolist() == [event.record.step] * 100
+                seen.append(event.record.step)
+
+    acts: list[Callable[[], None]] = [take] * 4
+    takers = [threading.Thread(target=guarded, args=(act,)) for act in acts]
+    submitters = [threading.Thread(target=guarded, args=(partial(submit, 300 * i),)) for i in range(3)]
+    for thread in takers + submitters:
+        thread.start()
+    for thread in submitters:
+        thread.join()
+    source.close()
+    channel.close()
+    for thread in takers:
+        thread.join()
+    assert faults == [] and sorted(seen) == list(range(900))
