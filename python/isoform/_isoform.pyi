@@ -369,7 +369,8 @@ class Sink:
         """The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout`
         seconds."""
     def recv_many(self, most: int = 8192, timeout: float | None = None) -> Event | None:
-        """The events that have come, up to `most`, as one :class:`isoform.Records`; else what :meth:`recv` would return."""
+        """The events that have come, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`; else what :meth:`recv` would
+        return."""
     def batches(self, most: int = 8192) -> Iterator[Event]:
         """What :meth:`recv_many` gives, until the channel is closed."""
     def records(self) -> Iterator[Any]:

@@ -15,6 +15,10 @@ use isoform_channel::{Event, MemorySink, MemorySource, Stamp};
 #[cfg(unix)]
 use std::time::Duration;
 
+/// Many records are received into no more than this, unless one alone is larger.
+#[cfg(unix)]
+const ROOM: usize = 8 << 20;
+
 /// Makes messages of bytes.
 pub(crate) struct Encoder(memory::Encoder);
 
@@ -136,7 +140,7 @@ impl Receive {
         &mut self.sink
     }
 
-    /// The records that have come, up to `most`, one after another; or the next other thing.
+    /// The records that have come, up to `most` and as far as there is room, one after another; or the next other thing.
     pub(crate) fn many(
         &mut self,
         most: usize,
@@ -144,8 +148,11 @@ impl Receive {
         patience: Duration,
     ) -> Result<Option<Event<Vec<u8>>>> {
         let size = self.sink.format().size();
-        let room = size.checked_mul(most).ok_or_else(|| Error::new(Code::Size).came(most))?;
-        if self.room.len() < room {
+        let most = most.min((ROOM / size.max(1)).max(1));
+        let room = size * most;
+        if let Some(more) = room.checked_sub(self.room.len()) {
+            let no_memory = |_| Error::new(Code::Size).came(format_args!("a record of {size} bytes"));
+            self.room.try_reserve_exact(more).map_err(no_memory)?;
             self.room.resize(room, 0);
         }
         // SAFETY: there are as many initialised bytes as `most` records have.

@@ -263,3 +263,17 @@ def test_threads_share_a_source_and_a_sink(node: isoform.Node) -> None:
     for thread in takers:
         thread.join()
     assert faults == [] and sorted(seen) == list(range(900))
+
+
+def test_however_many_are_wanted_at_once_there_is_room(node: isoform.Node) -> None:
+    large = np.dtype([("step", "i4"), ("depth", "f8", (1 << 18,))])
+    channel = node.create("large", large)
+    sink, source = channel.sink(large), channel.source(large)
+    threading.Thread(target=lambda: [source.submit(np.full(1, step, large)) for step in range(20)]).start()
+    assert isinstance(sink.recv_many(sys.maxsize), isoform.Joined)
+    steps: list[int] = []
+    while len(steps) < 20:
+        some = sink.recv_many(1 << 40)
+        assert isinstance(some, isoform.Records) and 0 < len(some) <= 4
+        steps += some.records["step"].tolist()
+    assert steps == list(range(20))
