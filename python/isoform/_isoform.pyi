@@ -180,7 +180,8 @@ class Decoder:
 
 @final
 class Columns:
-    """Single fields of many messages, each as an array, for NumPy, and for Arrow without another copy.
+    """Single fields of many messages, each as an array in this machine's byte order, for NumPy, and for Arrow without another
+    copy.
 
     `fields` are the names of those that are wanted, else all of the record. Arrow takes columns by
     ``pyarrow.record_batch(columns)``, polars by ``polars.DataFrame(columns)``, and so does whatever else knows ``__arrow_c_array__``.

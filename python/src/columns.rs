@@ -9,7 +9,7 @@ use crate::message::{PyBatch, PyMessage};
 use crate::rules;
 use crate::stream::PyReader;
 use isoform::memory::Engine;
-use isoform::{Batch, Code, Error, Field, Format, Incoming, Rules, Structure};
+use isoform::{Batch, ByteOrder, Code, Element, Error, Field, Format, Incoming, Machine, Rules, Structure};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -45,7 +45,9 @@ impl Column {
         let size = size.ok_or_else(|| {
             Error::new(Code::WrongType).at(&*field.name).expected("a field of fixed size, without pointers")
         })?;
-        let alone = Field { offset: 0, ..field.clone() };
+        // In this machine's byte order, as whoever computes with a column has it, and Arrow.
+        let machine = Machine { order: ByteOrder::NATIVE, ..machine };
+        let alone = Field { offset: 0, ..on(machine, field)? };
         let record = Structure::new(structure.name(), machine, size, 1, vec![alone.clone()])?;
         // Without it there would be nothing to make a row of, but for its default.
         let rules = match more.of(structure.name(), &field.name) {
@@ -86,6 +88,17 @@ impl Column {
             bytes.truncate(length);
         }
     }
+}
+
+/// The same field on another machine, where it is.
+fn on(machine: Machine, field: &Field) -> isoform::Result<Field> {
+    let mut field = field.clone();
+    if let Element::Structure(inner) = &field.element {
+        let fields = inner.fields().iter().map(|field| on(machine, field)).collect::<isoform::Result<_>>()?;
+        field.element =
+            Element::Structure(Structure::new(inner.name(), machine, inner.size(), inner.align(), fields)?.into());
+    }
+    Ok(field)
 }
 
 impl PyColumns {

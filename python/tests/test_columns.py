@@ -62,6 +62,27 @@ def test_columns_are_the_fields_in_the_receivers_types() -> None:
     assert len(columns) == 0 and len(columns["x"]) == 0
 
 
+def test_columns_of_a_foreign_dtype_are_in_this_machines_byte_order() -> None:
+    array = wire(10)
+    columns = isoform.Columns(WIRE)
+    columns.append(batch(array))
+    for name in columns.names:
+        assert columns[name].dtype.isnative
+        np.testing.assert_array_equal(columns[name], array[name])
+    point = np.dtype([("p", [("x", f"{FOREIGN}f4"), ("y", f"{FOREIGN}i2")], (2,))])
+    points = np.array([([(0.5, 7), (1.5, -7)],)], point)
+    columns = isoform.Columns(point)
+    columns.append(batch(points))
+    assert columns["p"].dtype.isnative and columns["p"].tolist() == points["p"].tolist()
+
+
+def test_arrow_has_a_foreign_dtype_right() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    columns = isoform.Columns(np.dtype([("a", f"{FOREIGN}i4")]))
+    columns.append(batch(wire(3)["i"].astype(f"{FOREIGN}i4").view([("a", f"{FOREIGN}i4")])))
+    assert arrow.record_batch(columns).column("a").to_pylist() == [0, -1, -2]
+
+
 def test_a_batch_that_does_not_fit_adds_nothing() -> None:
     columns = isoform.Columns(np.dtype([("i", "i8"), ("u", "u1")]))
     columns.append(batch(wire(1)))
