@@ -4,6 +4,7 @@ does not make one."""
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from .event import Event, Record, Records
 
 _lock = threading.Lock()
 _shared: Node | None = None
+#: After so many events, a task lets others go on.
+_TURN = 64
 
 
 def node() -> Node:
@@ -57,11 +60,14 @@ def records(sink: Sink) -> Iterator[Any]:
 
 
 async def events(sink: Sink) -> AsyncIterator[Event]:
-    """The events of a sink, for a task: others go on while none comes."""
-    loop = asyncio.get_running_loop()
-    descriptor = sink.fileno()
-    came = asyncio.Event()
-    loop.add_reader(descriptor, came.set)
+    """The events of a sink, for a task: others go on while none comes, and now and then while many do."""
+    try:
+        descriptors = sink._descriptors()
+    except Error as error:
+        if error.code == Code.Closed:
+            return
+        raise
+    taken = 0
     try:
         while True:
             try:
@@ -70,13 +76,34 @@ async def events(sink: Sink) -> AsyncIterator[Event]:
                 if error.code == Code.Closed:
                     return
                 raise
-            if event is not None:
-                yield event
+            if event is None:
+                await _readable(descriptors)
                 continue
-            came.clear()
-            await came.wait()
+            yield event
+            taken += 1
+            if taken % _TURN == 0:
+                await asyncio.sleep(0)
     finally:
-        loop.remove_reader(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+async def _readable(descriptors: tuple[int, ...]) -> None:
+    """Waits until one of them can be read. No other task may wait for the same; it has duplicates."""
+    loop = asyncio.get_running_loop()
+    came = loop.create_future()
+
+    def tell() -> None:
+        if not came.done():
+            came.set_result(None)
+
+    for descriptor in descriptors:
+        loop.add_reader(descriptor, tell)
+    try:
+        await came
+    finally:
+        for descriptor in descriptors:
+            loop.remove_reader(descriptor)
 
 
 __all__ = ["Records", "batches", "create", "events", "node", "open", "records"]

@@ -10,7 +10,9 @@ use crate::wait::wait;
 use isoform::{Code, Error, Result};
 use isoform_channel::{Event, Policy, SinkOptions, Stamp, Views, Window};
 use pyo3::prelude::*;
-use std::os::fd::AsRawFd;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
+use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
 /// Takes the events of a channel. See `isoform.Sink`.
@@ -18,6 +20,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct PySink {
     /// `None` once it was closed.
     end: Mutex<Option<End>>,
+    /// What tells tasks that wait that it was closed: the other end of the first can then be read. Made for the first of them.
+    parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Only looked at here, so that threads can share it: what a decoder changes is in the end, or has a lock of its own.
     decoder: Option<PyDecoder>,
 }
@@ -27,6 +31,15 @@ enum End {
     Memory(Box<Receive>),
     /// For messages, which are converted to objects, or not at all.
     Views(Box<Views>),
+}
+
+impl End {
+    fn descriptor(&mut self) -> Result<BorrowedFd<'_>> {
+        match self {
+            End::Memory(sink) => sink.inner().descriptor(),
+            End::Views(sink) => sink.descriptor(),
+        }
+    }
 }
 
 /// What has come, before Python has it.
@@ -130,7 +143,7 @@ impl PySink {
                 })
             }
         };
-        Ok(PySink { end: Mutex::new(Some(end.map_err(raise)?)), decoder })
+        Ok(PySink { end: Mutex::new(Some(end.map_err(raise)?)), parting: Mutex::default(), decoder })
     }
 
     /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout` seconds.
@@ -179,11 +192,25 @@ impl PySink {
 
     /// A descriptor that can be read when something has come: for `select` and event loops.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        let descriptor = |end: &mut End| match end {
-            End::Memory(sink) => sink.inner().descriptor().map(|descriptor| descriptor.as_raw_fd()),
-            End::Views(sink) => sink.descriptor().map(|descriptor| descriptor.as_raw_fd()),
+        py.detach(|| self.with(|end| Ok(end.descriptor()?.as_raw_fd()))).map_err(raise)
+    }
+
+    /// Two descriptors that are the caller's own, to close them: the one of `fileno`, and one that can be read once the sink was
+    /// closed.
+    fn _descriptors(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
+        let io = |error: std::io::Error| Error::new(Code::Io).at("sink").came(error);
+        let descriptors = |end: &mut End| {
+            let mut parting = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
+            let pair = match parting.take() {
+                Some(pair) => pair,
+                None => UnixStream::pair().map_err(io)?,
+            };
+            let (_, other) = parting.insert(pair);
+            let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned().map_err(io);
+            let (came, closed) = (own(end.descriptor()?)?, own(other.as_fd())?);
+            Ok((came.into_raw_fd(), closed.into_raw_fd()))
         };
-        py.detach(|| self.with(descriptor)).map_err(raise)
+        py.detach(|| self.with(descriptors)).map_err(raise)
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -215,7 +242,12 @@ impl PySink {
 
     /// Leaves the channel. Twice does no harm.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| {
+            drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
+            if let Some((one, _)) = &*self.parting.lock().unwrap_or_else(PoisonError::into_inner) {
+                _ = one.shutdown(Shutdown::Both);
+            }
+        });
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

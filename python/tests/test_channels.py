@@ -146,6 +146,61 @@ def test_async_for(river: isoform.Channel) -> None:
     assert asyncio.run(both()) == [0, 1, 2, 3, 4]
 
 
+def test_other_tasks_go_on_while_many_events_come(river: isoform.Channel) -> None:
+    async def main() -> int:
+        sink = river.sink(SEEN)
+        turns = 0
+
+        async def turn() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(turn())
+        with river.source(SAMPLE) as source:
+            source.submit(samples(1000))
+            async for event in sink:
+                if isinstance(event, isoform.Record) and event.record["step"] == 999:
+                    break
+        other.cancel()
+        return turns
+
+    assert asyncio.run(main()) >= 10
+
+
+def test_tasks_share_a_sink_and_end_when_it_is_closed(river: isoform.Channel) -> None:
+    async def main() -> list[int]:
+        sink, source = river.sink(SEEN), river.source(SAMPLE)
+        seen = []
+
+        async def take() -> None:
+            async for event in sink:
+                if isinstance(event, isoform.Record):
+                    seen.append(int(event.record["step"]))
+
+        tasks = [asyncio.create_task(take()) for _ in range(3)]
+        while len(seen) < 20:
+            source.submit(samples(1))
+            await asyncio.sleep(0.001)
+        assert not any(task.done() for task in tasks)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, sink.close)
+        read, write = os.pipe()  # which may have the sink's number now
+        came = asyncio.Event()
+        loop.add_reader(read, came.set)
+        await asyncio.wait_for(asyncio.gather(*tasks), 20)
+        os.write(write, b"x")
+        await asyncio.wait_for(came.wait(), 20)
+        loop.remove_reader(read)
+        os.close(read)
+        os.close(write)
+        assert [event async for event in sink] == []
+        return seen
+
+    assert len(asyncio.run(main())) >= 20
+
+
 def test_iteration_ends_with_the_channel(node: isoform.Node) -> None:
     channel = node.create("short", SAMPLE)
     sink = channel.sink(SEEN)
