@@ -123,7 +123,12 @@ impl Write for Output {
             To::Object { write, .. } => Python::attach(|py| {
                 let written = write.bind(py).call1((PyBytes::new(py, bytes),)).map_err(|error| fault.keep(error))?;
                 // Some say nothing when they have taken all.
-                if written.is_none() { Ok(bytes.len()) } else { written.extract().map_err(|error| fault.keep(error)) }
+                if written.is_none() {
+                    return Ok(bytes.len());
+                }
+                let written: i64 = written.extract().map_err(|error| fault.keep(error))?;
+                let taken = usize::try_from(written).ok().filter(|&taken| taken <= bytes.len());
+                taken.ok_or_else(|| Error::other(format!("`write` took {written} of {} bytes", bytes.len())))
             }),
         }
     }

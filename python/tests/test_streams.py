@@ -100,6 +100,17 @@ def test_the_exception_of_an_object_comes_out_as_it_was() -> None:
         isoform.Writer(Failing(), LEVEL).write(levels(1))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("taken", [10**6, -1])
+def test_an_object_that_claims_to_have_taken_what_it_was_not_given(taken: int) -> None:
+    class Claiming(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            return taken
+
+    with pytest.raises(isoform.Unavailable, match=f"took {taken} of") as fault:
+        isoform.Writer(Claiming(), LEVEL).write(levels(1))  # type: ignore[arg-type]
+    assert fault.value.code == isoform.Code.Io
+
+
 def test_other_threads_go_on_while_a_pipe_is_waited_for_and_ctrl_c_ends_that(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
