@@ -32,6 +32,9 @@ class View(Mapping[str, Any]):
         return self._find(path)
 
     def __getattr__(self, name: str) -> Any:
+        # Python asks for the latter, also before the former are there: when it makes a copy.
+        if name in View.__slots__ or name.startswith("__"):
+            raise AttributeError(name)
         try:
             return self._fields[name]
         except KeyError:

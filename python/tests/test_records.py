@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import enum
 import gc
 import io
+import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any, NamedTuple, Optional
@@ -299,6 +302,15 @@ def test_what_is_wrong_with_an_object_is_said_with_its_path(change: dict[str, An
     with pytest.raises(isoform.Usage) as fault:
         isoform.Encoder(Track).encode(wrong)
     assert fault.value.path == path and f" at {path}" in str(fault.value)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda view: pickle.loads(pickle.dumps(view))])
+def test_a_view_can_be_copied(copied: Callable[[Any], Any]) -> None:
+    view = isoform.Encoder(np.dtype([("a", "i4"), ("_b", "f8")])).encode((7, 0.5)).view()
+    again = copied(view)
+    assert again == view and again is not view and (again.a, again._b) == (7, 0.5)
+    with pytest.raises(AttributeError):
+        view.__wrapped__
 
 
 def test_dicts_of_any_format() -> None:
