@@ -56,7 +56,8 @@ class Structures:
         self.format = format
 
     def memory(self, records: Any) -> Bytes:
-        if isinstance(records, self.cls):
+        # Of another class, derived from it, there may be more.
+        if isinstance(records, self.cls) and ctypes.sizeof(records) == ctypes.sizeof(self.cls):
             return _bytes(records)
         if isinstance(records, ctypes.Array) and records._type_ is self.cls:
             return _bytes(records)

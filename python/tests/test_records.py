@@ -363,6 +363,21 @@ def test_ctypes_structures() -> None:
     assert foreign.view()["b"].tolist() == [1, 2, 3] and foreign.format.byte_order != sys.byteorder
 
 
+def test_a_ctypes_structure_with_more_fields_is_another() -> None:
+    class More(Inner):
+        _fields_ = [("c", ctypes.c_int)]
+
+    class Same(Inner):
+        pass
+
+    encoder = isoform.Encoder(Inner)
+    assert encoder.encode(Same(1, 0.5)).body == encoder.encode(Inner(1, 0.5)).body
+    for encode in (encoder.encode, encoder.encode_many):
+        with pytest.raises(isoform.Usage) as fault:
+            encode(More(1, 0.5, 2))
+        assert (fault.value.code, fault.value.actual) == (isoform.Code.WrongType, "More")
+
+
 def test_ctypes_structures_with_pointers() -> None:
     inner = Inner(3, 0.75)
     record = Pointing(2, b"name", (ctypes.c_float * 2)(0.5, 1.5), ctypes.pointer(inner))
