@@ -36,6 +36,15 @@ def format_of(dtype: np.dtype[Any], name: str) -> Format:
     return Format._placed(table.structures, big, 8)
 
 
+def placement(dtype: np.dtype[Any]) -> Any:
+    """Where the fields of a dtype are, and what it is aligned to: NumPy calls dtypes equal that differ in that."""
+    while dtype.subdtype is not None:
+        dtype = dtype.subdtype[0]
+    fields = (_field(dtype, name) for name in dtype.names or ())
+    inner = tuple((name, offset, placement(field)) for name, field, offset in fields)
+    return dtype.itemsize, dtype.alignment, dtype.isalignedstruct, inner
+
+
 class _Table:
     """The structures of a dtype, each after those that it nests, and the byte order that all of them have."""
 

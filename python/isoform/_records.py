@@ -143,21 +143,29 @@ def bytes_of(array: npt.NDArray[Any]) -> Bytes:
 
 def kind_of(record: Any, name: str | None = None) -> Any:
     """What encoders and decoders need to know of a type of records."""
-    return _kind_of(record, name)
+    if not _is_dtype(record):
+        return _kind_of(record, name, ())
+    dtype = np.dtype(record)
+    return _kind_of(dtype, name, _dtypes.placement(dtype))
+
+
+def _is_dtype(record: Any) -> bool:
+    """Whether NumPy says what it is."""
+    return issubclass(record, np.generic) if isinstance(record, type) else not isinstance(record, Format)
 
 
 @lru_cache(maxsize=256)
-def _kind_of(record: Any, name: str | None) -> Any:
+def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
+    # The last tells dtypes apart that NumPy calls equal.
     if isinstance(record, Format):
         return _of_format(record)
     if isinstance(record, type) and issubclass(record, ctypes.Structure):
         declaration = _ctypes.declare(record, name)
         format = declaration.format()
         return Pointers(record, declaration) if format.has_pointers else Structures(record, format)
-    if isinstance(record, type) and not issubclass(record, np.generic):
+    if isinstance(record, type):
         return Objects(record, name)
-    dtype = np.dtype(record)
-    return Arrays(dtype, _dtypes.format_of(dtype, name or "record"))
+    return Arrays(record, _dtypes.format_of(record, name or "record"))
 
 
 def _of_format(format: Format) -> Any:

@@ -45,6 +45,21 @@ def test_a_dtype_becomes_a_format_and_a_dtype_again(dtype: np.dtype[Any]) -> Non
     }
 
 
+def test_dtypes_that_differ_in_alignment_have_formats_of_their_own() -> None:
+    fields = [("a", "i4"), ("b", "i4")]
+    both = [np.dtype(fields), np.dtype(fields, align=True)]
+    nested = [np.dtype([("p", dtype, (2,))]) for dtype in both]
+    for name, step in (("First", 1), ("Second", -1)):
+        assert [isoform.Format.of(dtype, name).alignment for dtype in both[::step]] == [1, 4][::step]
+        fields_of = [isoform.Format.of(dtype, name).fields[0] for dtype in nested[::step]]
+        assert [field.structure.alignment for field in fields_of if field.structure] == [1, 4][::step]
+
+
+def test_whatever_numpy_takes_for_a_dtype_is_one() -> None:
+    for record in ([("a", "i4")], {"names": ["a"], "formats": ["i4"]}):
+        assert isoform.Encoder(record).encode((7,)).view()["a"] == 7
+
+
 def test_byte_order_is_kept() -> None:
     for order, name in (("<", "little"), (">", "big")):
         assert isoform.Format.of(np.dtype([("a", f"{order}i4"), ("b", "S3")])).byte_order == name
