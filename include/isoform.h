@@ -577,11 +577,14 @@ typedef struct iso_handler iso_handler;
 /* Called for each event by the thread that calls iso_node_poll. What the event points at is lent until it returns. */
 typedef void (*iso_handle)(void *context, const iso_event *event);
 
-/* As iso_sink_open; the format must not be NULL. The function is called as long as the handler is not closed. */
+/* As iso_sink_open; the format must not be NULL. */
 iso_code iso_handler_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                           const iso_sink_options *options, iso_handle handle, void *context, iso_handler **handler);
+/* Once this has returned, the function is not called any more, and its context is not needed: a call that runs on another thread
+   is waited for. Called from within the function, it waits for nothing, and that call is the last. */
 void iso_handler_close(iso_handler **handler);
-/* An event that could not be given to the function is an error of iso_node_poll. */
+/* Waits for no call of the function, and may be called from within it. An event that could not be given to the function is an
+   error of iso_node_poll. */
 iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
 #ifdef __cplusplus

@@ -163,6 +163,43 @@ static void count_up(void *context, const iso_event *event) {
         *(uint64_t *)context += (uint64_t)((const Other *)event->record)->count;
 }
 
+/* A function that asks for the counts of its handler, and closes it at its first record. */
+typedef struct {
+    iso_handler *handler;
+    uint64_t records, calls_behind;
+} Once;
+
+static void once(void *context, const iso_event *event) {
+    Once *self = (Once *)context;
+    iso_counts counts;
+    self->calls_behind += self->handler == NULL;
+    if (event->kind != ISO_EVENT_RECORD || !self->handler)
+        return;
+    self->records++;
+    DO(iso_handler_counts(self->handler, &counts));
+    CHECK(counts.received == 3 && counts.taken == 1);
+    iso_handler_close(&self->handler);
+}
+
+static void closed_from_within(void) {
+    iso_channel *channel;
+    iso_source *source;
+    Once self = { NULL, 0, 0 };
+    const Tick sent[3] = { { 1, 0.5 }, { 2, 0.5 }, { 3, 0.5 } };
+    size_t count;
+    DO(iso_channel_create(here, "once", tick_format, &channel));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_handler_open(channel, tick_format, NULL, NULL, once, &self, &self.handler));
+    DO(iso_source_submit_many(source, sent, COUNT(sent)));
+    while (self.handler)
+        DO(iso_node_poll(here, SOON, &count));
+    DO(iso_source_submit_many(source, sent, COUNT(sent)));
+    DO(iso_node_poll(here, 0, &count));
+    CHECK(count == 0 && self.records == 1 && self.calls_behind == 0);
+    iso_source_close(&source);
+    iso_channel_close(&channel);
+}
+
 static void descriptors_and_handlers(void) {
     iso_channel *channel, *opened;
     iso_source *source;
@@ -295,6 +332,7 @@ int main(void) {
     DO(iso_format_open(wrongs, 1, &wrong_format));
     events();
     descriptors_and_handlers();
+    closed_from_within();
     patience();
     threads();
     iso_format_close(&tick_format);

@@ -5,13 +5,15 @@ use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::drive::after;
 use crate::hub::Hub;
+use crate::node::Life;
 use crate::options::SinkOptions;
 use crate::sink::{Counts, MemorySink, Sink};
 use isoform::{Format, Record, Result, Rules};
 use isoform_channel_proto::SinkKey;
-use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
+use std::{fmt, ptr};
 
 /// The handlers of a node.
 pub(crate) struct Handlers {
@@ -24,20 +26,35 @@ pub(crate) struct Handlers {
 #[derive(Clone)]
 struct Entry {
     sink: SinkKey,
-    handler: Weak<Mutex<dyn Handle>>,
+    handler: Weak<Shared>,
+}
+
+/// What the threads that poll have of a handler, and whoever may drop it.
+struct Shared {
+    /// Held while the function runs. `None` once the handler was dropped.
+    handle: Mutex<Option<Box<dyn Handle>>>,
+    /// The handler was dropped: the function is not called again.
+    ended: AtomicBool,
+    /// The thread that runs the function; zero if none does.
+    thread: AtomicUsize,
 }
 
 /// A sink with its function, of whatever type.
 trait Handle: Send {
-    /// Gives it a batch of what has come, and returns how many items that were.
-    fn turn(&mut self) -> Result<usize>;
-
-    fn counts(&self) -> Counts;
+    /// Gives it a batch of what has come, unless it has `ended`, and returns how many items that were.
+    fn turn(&mut self, ended: &AtomicBool) -> Result<usize>;
 }
 
 /// Keeps a handler going: when it is dropped, its sink leaves.
+///
+/// Once it was dropped, the function is not called any more, and is dropped, too: a call that runs on another thread is waited
+/// for. Dropped from within the function, it waits for nothing, and that call is the last.
 #[must_use = "when it is dropped, its sink leaves, and nothing is handled any more"]
-pub struct Handler(Arc<Mutex<dyn Handle>>);
+pub struct Handler {
+    life: Arc<Life>,
+    sink: SinkKey,
+    shared: Arc<Shared>,
+}
 
 struct Of<S, F> {
     sink: S,
@@ -83,19 +100,11 @@ impl Handlers {
         let (mut count, mut fault, mut busy) = (0, None, Vec::new());
         for Entry { sink, handler } in &*self.list() {
             let Some(handler) = handler.upgrade() else { continue };
-            let turn = match handler.try_lock() {
-                Ok(mut handler) => handler.turn(),
-                // It has panicked before. What it makes of its next event is its own affair.
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().turn(),
-                Err(TryLockError::WouldBlock) => {
-                    busy.push(*sink);
-                    continue;
-                }
-            };
-            match turn {
-                Ok(events) => count += events,
+            match handler.turn() {
+                None => busy.push(*sink),
+                Some(Ok(events)) => count += events,
                 // Those behind it have their turn nevertheless.
-                Err(error) => fault = fault.or(Some(error)),
+                Some(Err(error)) => fault = fault.or(Some(error)),
             }
         }
         (fault.map_or(Ok(count), Err), busy)
@@ -117,7 +126,7 @@ impl Handlers {
     }
 
     /// Adds a handler, and forgets those that are gone.
-    fn add(&self, sink: SinkKey, handler: Weak<Mutex<dyn Handle>>) {
+    fn add(&self, sink: SinkKey, handler: Weak<Shared>) {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
         *list = kept.chain([Entry { sink, handler }]).collect();
@@ -130,9 +139,8 @@ impl Handler {
         options: SinkOptions,
         handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
     ) -> Result<Handler> {
-        let handlers = &channel.life().handlers;
-        let sink = Sink::<T>::new(channel, options, handlers.bell.clone())?;
-        Ok(Handler::add(handlers, sink.key(), Of { sink, handle }))
+        let sink = Sink::<T>::new(channel, options, channel.life().handlers.bell.clone())?;
+        Ok(Handler::add(channel, sink.key(), Of { sink, handle }))
     }
 
     pub(crate) fn of_memory(
@@ -142,56 +150,95 @@ impl Handler {
         options: SinkOptions,
         handle: impl FnMut(Event<&[u8]>) + Send + 'static,
     ) -> Result<Handler> {
-        let handlers = &channel.life().handlers;
-        let sink = MemorySink::new(channel, format, rules, options, handlers.bell.clone())?;
-        Ok(Handler::add(handlers, sink.key(), Of { sink, handle }))
+        let sink = MemorySink::new(channel, format, rules, options, channel.life().handlers.bell.clone())?;
+        Ok(Handler::add(channel, sink.key(), Of { sink, handle }))
     }
 
-    fn add(handlers: &Handlers, key: SinkKey, handle: impl Handle + 'static) -> Handler {
-        let handler: Arc<Mutex<dyn Handle>> = Arc::new(Mutex::new(handle));
-        handlers.add(key, Arc::downgrade(&handler));
-        Handler(handler)
+    fn add(channel: &Channel, sink: SinkKey, handle: impl Handle + 'static) -> Handler {
+        let handle = Mutex::new(Some(Box::new(handle) as Box<dyn Handle>));
+        let shared = Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: AtomicUsize::new(0) });
+        let life = channel.life().clone();
+        life.handlers.add(sink, Arc::downgrade(&shared));
+        Handler { life, sink, shared }
     }
 
-    /// What has come and gone so far.
+    /// What has come and gone so far. Waits for no call of the function, and may be asked from within it.
     pub fn counts(&self) -> Counts {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).counts()
+        Counts::of(&self.life.hub, self.sink)
     }
 }
 
+impl Drop for Handler {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        if self.shared.thread.load(Ordering::SeqCst) != this_thread() {
+            let handle = self.shared.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(handle);
+        }
+    }
+}
+
+impl Shared {
+    /// Gives the function a batch of what has come. `None` if it runs: on another thread, or on this one, from within itself.
+    fn turn(&self) -> Option<Result<usize>> {
+        let mut handle = match self.handle.try_lock() {
+            Ok(handle) => handle,
+            // It has panicked before. What it makes of its next event is its own affair.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let _running = Running::new(self);
+        Some(handle.as_mut().map_or(Ok(0), |handle| handle.turn(&self.ended)))
+    }
+}
+
+/// A function runs on this thread.
+struct Running<'s>(&'s Shared);
+
+impl<'s> Running<'s> {
+    fn new(shared: &'s Shared) -> Running<'s> {
+        shared.thread.store(this_thread(), Ordering::SeqCst);
+        Running(shared)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.thread.store(0, Ordering::SeqCst);
+    }
+}
+
+/// A number that only this thread has while it lives, and is not zero: where something lies that each thread has its own of.
+fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| ptr::from_ref(here).addr())
+}
+
 impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<Sink<T>, F> {
-    fn turn(&mut self) -> Result<usize> {
+    fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
         if !self.sink.look() {
             return Ok(0);
         }
         let mut count = 0;
-        while self.sink.has_next() {
+        while !ended.load(Ordering::Relaxed) && self.sink.has_next() {
             count += 1;
             (self.handle)(self.sink.next()?);
         }
         Ok(count)
-    }
-
-    fn counts(&self) -> Counts {
-        self.sink.counts()
     }
 }
 
 impl<F: FnMut(Event<&[u8]>) + Send> Handle for Of<MemorySink, F> {
-    fn turn(&mut self) -> Result<usize> {
+    fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
         if !self.sink.look() {
             return Ok(0);
         }
         let mut count = 0;
-        while self.sink.has_next() {
+        while !ended.load(Ordering::Relaxed) && self.sink.has_next() {
             count += 1;
             (self.handle)(self.sink.next()?);
         }
         Ok(count)
-    }
-
-    fn counts(&self) -> Counts {
-        self.sink.counts()
     }
 }
 

@@ -10,6 +10,7 @@ pub use views::Views;
 use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::drive::after;
+use crate::hub::Hub;
 use crate::machine::{Batch, Memory, Sent};
 use crate::node::Life;
 use crate::options::SinkOptions;
@@ -263,6 +264,19 @@ pub struct Counts {
     pub lost: u64,
 }
 
+impl Counts {
+    /// Those of a sink that has not left.
+    pub(crate) fn of(hub: &Hub, sink: SinkKey) -> Counts {
+        let mut state = hub.lock();
+        let State { machine, sinks, .. } = &mut *state;
+        if let Some(seat) = sinks.get(&sink) {
+            machine.consumed(hub.now(), sink, seat.progress.load(Ordering::Relaxed));
+        }
+        let (received, taken, lost) = machine.counts(sink);
+        Counts { received, taken, lost }
+    }
+}
+
 impl End {
     fn new(channel: &Channel, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
         let (life, progress) = (channel.life().clone(), Arc::new(AtomicUsize::new(0)));
@@ -350,11 +364,7 @@ impl End {
     }
 
     fn counts(&self) -> Counts {
-        let hub = &self.life.hub;
-        let mut state = hub.lock();
-        state.machine.consumed(hub.now(), self.key, self.next);
-        let (received, taken, lost) = state.machine.counts(self.key);
-        Counts { received, taken, lost }
+        Counts::of(&self.life.hub, self.key)
     }
 }
 

@@ -3,7 +3,9 @@
 #![cfg(unix)]
 
 use isoform::Record;
-use isoform_channel::{Event, Node, Sink};
+use isoform_channel::{Event, Handler, Node, Sink};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -248,4 +250,57 @@ fn closed_is_closed() {
     assert_eq!(source.submit(&Reading { station: 1, number: 1 }).unwrap_err().to_string(), "closed at source");
     assert_eq!(sink.recv().map(drop).unwrap_err().to_string(), "closed at channel");
     assert_eq!(also.sink::<Reading>().map(drop).unwrap_err().to_string(), "closed at channel");
+}
+
+#[test]
+fn a_handler_is_not_called_once_it_was_dropped() {
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let (closing, closed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (entered, calls) = mpsc::channel();
+    let seen = (closing.clone(), closed.clone());
+    let handler = channel
+        .on::<Reading>(Default::default(), move |_| {
+            entered.send(()).unwrap();
+            while !seen.0.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            // As good as any time for whoever does not wait.
+            (0..1000).for_each(|_| thread::yield_now());
+            assert!(!seen.1.load(Ordering::SeqCst), "it is called, and was dropped");
+        })
+        .unwrap();
+    let mut source = channel.source::<Reading>().unwrap();
+    (0..10).for_each(|number| _ = source.submit(&Reading { station: 1, number }).unwrap());
+    thread::scope(|scope| {
+        let polling = scope.spawn(|| node.poll(SOON).unwrap());
+        calls.recv().unwrap();
+        closing.store(true, Ordering::SeqCst);
+        drop(handler);
+        closed.store(true, Ordering::SeqCst);
+        let handled = polling.join().expect("no call behind the drop");
+        // The function is gone, and with it its end.
+        assert_eq!(handled, 1 + calls.iter().count());
+    });
+    assert_eq!((source.sinks(), node.poll(Duration::ZERO).unwrap()), (0, 0));
+}
+
+#[test]
+fn a_handler_may_be_asked_and_dropped_from_within() {
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let (place, calls) = (Arc::new(Mutex::new(None::<Handler>)), Arc::new(AtomicUsize::new(0)));
+    let (within, counter) = (place.clone(), calls.clone());
+    let handler = channel.on::<Reading>(Default::default(), move |event| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        if let Event::Record { record, .. } = event {
+            let handler = within.lock().unwrap().take().expect("called once more");
+            assert_eq!((record.number, handler.counts().taken), (0, 1));
+        }
+    });
+    *place.lock().unwrap() = Some(handler.unwrap());
+    let mut source = channel.source::<Reading>().unwrap();
+    (0..10).for_each(|number| _ = source.submit(&Reading { station: 1, number }).unwrap());
+    assert_eq!(node.poll(Duration::ZERO).unwrap(), calls.load(Ordering::Relaxed));
+    assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls), source.sinks()), (2, 1, 0));
 }
