@@ -13,7 +13,7 @@ use crate::socket::{Moved, Socket};
 use crate::state::State;
 use crate::wire::Wire;
 use isoform::{Error, Result};
-use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, Time};
+use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
 use portable_atomic::AtomicI64;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -272,11 +272,20 @@ impl Hub {
         }
     }
 
-    /// Writes whatever gathers, and waits for sockets that take no more.
-    pub(crate) fn press_all(&self) {
-        let wires = self.lock().wires.clone();
+    /// Writes whatever gathers; and to those sinks that a source waits for also if their sockets take no more, which this waits
+    /// for. Whoever else takes nothing is not waited for.
+    pub(crate) fn press_for(&self, source: SourceKey) {
+        let (pressing, others) = self.unwritten_for(source);
+        others.iter().filter(|wire| !wire.blocked.load(Ordering::SeqCst)).for_each(|wire| self.flush(wire));
+        pressing.iter().for_each(|wire| self.press(wire));
+    }
+
+    /// The connections that there is something to be written to: first those to sinks that a source waits for, then the others.
+    pub(crate) fn unwritten_for(&self, source: SourceKey) -> (Vec<Arc<Wire>>, Vec<Arc<Wire>>) {
+        let mut state = self.lock();
+        let awaited = state.machine.waits_over(source);
         let waits = |wire: &&Arc<Wire>| wire.more.load(Ordering::SeqCst) || wire.blocked.load(Ordering::SeqCst);
-        wires.iter().filter(waits).for_each(|wire| self.press(wire));
+        state.wires.iter().filter(waits).cloned().partition(|wire| awaited.contains(&wire.id))
     }
 
     /// Reads what has come over a connection: a good deal of it at most.

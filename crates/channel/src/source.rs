@@ -2,6 +2,8 @@
 //! is known only when the program runs.
 
 mod memory;
+#[cfg(test)]
+mod tests;
 
 pub use memory::MemorySource;
 
@@ -240,7 +242,7 @@ impl End {
     #[cold]
     fn wait_for_room(&self) -> Result<()> {
         let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
-        self.life.hub.press_all();
+        self.life.hub.press_for(self.key);
         match self.life.hub.drive(&self.bell, self.patience.and_then(after), room)? {
             Some(()) => Ok(()),
             None => Err(Error::new(Code::Deadline).at("source").expected("room at its sinks")),

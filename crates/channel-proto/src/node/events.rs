@@ -1,7 +1,7 @@
 //! Submitting and taking events, and what follows from both for those who wait.
 
 use super::state::Channel;
-use super::{Action, LinkKey, Node, SinkKey, SourceKey, closed};
+use super::{Action, ConnId, LinkKey, Node, SinkKey, SourceKey, closed};
 use crate::Time;
 use crate::inbox::{Batch, Run};
 use crate::lane::{Over, Within};
@@ -168,6 +168,17 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Whether a source was told to wait, and has not been told since that it may try again.
     pub fn waits(&self, key: SourceKey) -> bool {
         self.sources.get(key.0 as usize).is_some_and(|source| source.waits)
+    }
+
+    /// The connections to those sinks that have no room for the next event of a source, and let it wait.
+    pub fn waits_over(&mut self, key: SourceKey) -> Vec<ConnId> {
+        let sendings = self.sources.get(key.0 as usize).map_or(Vec::new(), |source| source.sendings.clone());
+        let full = |at: usize| {
+            let To::Link(link, _) = self.sendings[at].to else { return None };
+            let is_full = with_lane!(self, at, |sending, lane| sending.is_full(lane));
+            self.links[link.0 as usize].connection.filter(|_| is_full)
+        };
+        sendings.into_iter().filter_map(full).collect()
     }
 
     /// Whether a sink has sources, and all of them are at other nodes.

@@ -1,0 +1,69 @@
+//! What a source waits for, seen from within: which connections, not how long.
+
+use crate::hub::Hub;
+use crate::reader::Reader;
+use crate::wire::Wire;
+use crate::{Node, Policy, SinkOptions, Window};
+use isoform::{Code, Record};
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[derive(Record)]
+#[repr(C)]
+struct Large {
+    levels: [f64; 4096],
+}
+
+#[test]
+fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("unix:{}", directory.path().join("node").display());
+    let (node, stopped, slow) =
+        (Node::builder().listen(address).build().unwrap(), Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Large>("levels").unwrap();
+    let id = channel.id().to_string();
+    let mut source = channel.untyped_source().unwrap();
+    let hub = &node.life.hub;
+    let (at_stopped, at_slow) = (stopped.open(&id).unwrap(), slow.open(&id).unwrap());
+
+    let all = Window { events: u64::MAX, bytes: u64::MAX };
+    let drops = SinkOptions::default().policy(Policy::DropOldest { events: 1, bytes: u64::MAX }).window(all);
+    let _dropping = at_stopped.sink_with::<Large>(drops).unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    // As if its process had stopped.
+    let wires = stopped.life.hub.lock().wires.clone();
+    let _held: Vec<_> = wires.iter().map(|wire| held(&stopped.life.hub, wire)).collect();
+    let body = [0; size_of::<Large>()];
+    let blocked = || hub.lock().wires.iter().find(|wire| wire.blocked.load(Ordering::SeqCst)).cloned();
+    let far = (0..10_000).find_map(|_| {
+        source.submit_body(Large::format(), &body).unwrap();
+        blocked()
+    });
+    let far = far.expect("nobody reads it");
+
+    let blocks = SinkOptions::default().window(Window { events: 1, bytes: u64::MAX });
+    let _blocking = at_slow.sink_with::<Large>(blocks).unwrap();
+    source.wait_for_sinks(2, SOON).unwrap();
+    source.set_patience(Some(Duration::ZERO));
+    let full = (0..10).find_map(|_| source.submit_body(Large::format(), &body).err());
+    assert_eq!(full.expect("a sink that takes nothing").code(), Code::Deadline);
+    let awaited = hub.lock().machine.waits_over(source.end.key);
+    assert!(matches!(awaited[..], [near] if near != far.id), "{awaited:?} and {:?}", far.id);
+    let (pressing, others) = hub.unwritten_for(source.end.key);
+    assert!(pressing.iter().all(|wire| wire.id != far.id) && others.iter().any(|wire| wire.id == far.id));
+}
+
+/// Takes the reading of a connection from the keeper.
+fn held<'w>(hub: &Hub, wire: &'w Wire) -> MutexGuard<'w, Reader> {
+    loop {
+        if let Ok(reader) = wire.reader.try_lock() {
+            return reader;
+        }
+        wire.attendance.note();
+        hub.keeper.wake();
+        std::thread::yield_now();
+    }
+}
