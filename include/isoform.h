@@ -505,13 +505,14 @@ typedef enum iso_policy {
     ISO_POLICY_LATEST = 2       /* it keeps the latest */
 } iso_policy;
 
-/* How a sink shall be. Zeros are what is usual. */
+/* How a sink shall be. Zeros are what is usual, each by itself. */
 typedef struct iso_sink_options {
     iso_policy policy;
-    uint64_t events;
-    uint64_t bytes;
-    uint64_t window_events; /* how much may be under way from one source, or wait here; usually 4 MiB */
-    uint64_t window_bytes;
+    uint64_t events; /* of ISO_POLICY_DROP_OLDEST; usually as many as there are */
+    uint64_t bytes;  /* the same; usually 4 MiB */
+    uint64_t window_events; /* how much may be under way from one source, or wait here; usually 65,536, of
+                               ISO_POLICY_LATEST 1 */
+    uint64_t window_bytes;  /* the same; usually 4 MiB */
     uint64_t longest; /* the longest event that is taken, in bytes; longer ones are gaps. Usually 1 GiB */
     iso_faults faults;
     const char *const *fields; /* the paths of the fields that are needed, if not all are */

@@ -247,8 +247,9 @@ static void descriptors_and_handlers(void) {
     iso_channel_close(&channel);
 }
 
-/* A sink that takes nothing holds its source up for as long as that is patient. */
-static void patience(void) {
+/* A sink that takes nothing holds its source up for as long as that is patient: once a window is full whose one half is given, and
+   the other as usual. */
+static void patience(uint64_t window_events, uint64_t window_bytes) {
     iso_channel *channel, *opened;
     iso_source *source;
     iso_sink *sink;
@@ -256,7 +257,8 @@ static void patience(void) {
     Tick sent = { 0, 0.5 };
     iso_code code = ISO_OK;
     memset(&options, 0, sizeof options);
-    options.window_events = 4;
+    options.window_events = window_events;
+    options.window_bytes = window_bytes;
     DO(iso_channel_create(here, "patience", tick_format, &channel));
     DO(iso_channel_open(there, iso_channel_id(channel), &opened));
     DO(iso_source_open(channel, tick_format, &source));
@@ -272,7 +274,40 @@ static void patience(void) {
     iso_source_close(&source);
     iso_sink_close(&sink);
     iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+}
+
+typedef struct {
+    double levels[1024];
+} Wave;
+static const iso_field wave[] = { ISO_FIELD(Wave, levels, "double[1024]") };
+static const iso_structure waves[] = { ISO_STRUCTURE(Wave, wave) };
+
+/* What waits for a sink that drops the oldest has a bound, though none was given. */
+static void bound(void) {
+    iso_channel *channel;
+    iso_source *source;
+    iso_sink *sink;
+    iso_format *wave_format;
+    iso_sink_options options;
+    iso_account account;
+    static Wave sent;
+    int i;
+    memset(&options, 0, sizeof options);
+    options.policy = ISO_POLICY_DROP_OLDEST;
+    options.window_events = 1;
+    DO(iso_format_open(waves, 1, &wave_format));
+    DO(iso_channel_create(here, "bound", wave_format, &channel));
+    DO(iso_source_open(channel, wave_format, &source));
+    DO(iso_sink_open(channel, wave_format, NULL, &options, &sink));
+    for (i = 0; i < 1000; i++)
+        DO(iso_source_submit(source, &sent));
+    DO(iso_source_ledger(source, &account, 1, NULL));
+    CHECK(account.in_flight > 400 && account.in_flight < 600 && account.lost_for[ISO_CAUSE_OVERRUN] == account.lost);
+    iso_sink_close(&sink);
+    iso_source_close(&source);
     iso_channel_close(&channel);
+    iso_format_close(&wave_format);
 }
 
 enum { EVENTS = 2000 };
@@ -333,7 +368,9 @@ int main(void) {
     events();
     descriptors_and_handlers();
     closed_from_within();
-    patience();
+    patience(4, 0);
+    patience(0, 1 << 30);
+    bound();
     threads();
     iso_format_close(&tick_format);
     iso_format_close(&other_format);

@@ -42,6 +42,9 @@ pub struct Options {
     field_count: usize,
 }
 
+/// How many bytes wait at a source for a sink that does not say how many.
+const QUEUE: u64 = 4 << 20;
+
 /// `iso_stamp`
 #[repr(C)]
 pub struct Stamped {
@@ -130,17 +133,14 @@ impl Event {
 unsafe fn options(options: Option<&Options>) -> Result<SinkOptions> {
     let mut wanted = SinkOptions::default();
     let Some(options) = options else { return Ok(wanted) };
-    let or_all = |number: u64| if number == 0 { u64::MAX } else { number };
+    let or = |number: u64, usual: u64| if number == 0 { usual } else { number };
     wanted = wanted.faults(rules::faults(options.faults)?).policy(match options.policy {
         0 => Policy::Block,
-        1 => Policy::DropOldest { events: or_all(options.events), bytes: or_all(options.bytes) },
+        1 => Policy::DropOldest { events: or(options.events, u64::MAX), bytes: or(options.bytes, QUEUE) },
         2 => Policy::Latest,
         other => return Err(Error::new(Code::WrongType).at("policy").expected("one of iso_policy").came(other)),
     });
-    if (options.window_events, options.window_bytes) != (0, 0) {
-        let (events, bytes) = (or_all(options.window_events), or_all(options.window_bytes));
-        wanted = wanted.window(Window { events, bytes });
-    }
+    wanted = wanted.window(Window { events: options.window_events, bytes: options.window_bytes });
     if options.longest != 0 {
         wanted = wanted.longest(options.longest);
     }

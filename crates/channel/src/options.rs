@@ -43,7 +43,7 @@ impl SinkOptions {
     }
 
     /// How much may be under way from one source, or wait here: so much memory a sink takes that has stopped, and one event
-    /// more.
+    /// more. Of a half that is zero, as much as is usual: 65,536 events, or one if only the latest is kept; 4 MiB.
     pub fn window(mut self, window: Window) -> SinkOptions {
         self.window = Some(window);
         self
@@ -70,6 +70,25 @@ impl SinkOptions {
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
         let SinkOptions { policy, window, faults, fields, longest } = self;
         let usual = Wanted::any(policy);
-        Wanted { format, rules, faults, fields, longest, window: window.unwrap_or(usual.window), ..usual }
+        let window = window.map_or(usual.window, |Window { events, bytes }| Window {
+            events: if events == 0 { usual.window.events } else { events },
+            bytes: if bytes == 0 { usual.window.bytes } else { bytes },
+        });
+        Wanted { format, rules, faults, fields, longest, window, ..usual }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_of_a_window_that_is_zero_is_as_usual() {
+        let window = |events, bytes| {
+            let options = SinkOptions::default().window(Window { events, bytes });
+            let Window { events, bytes } = options.wanted(None, Rules::new()).window;
+            (events, bytes)
+        };
+        assert_eq!([window(0, 0), window(7, 0), window(0, 7)], [(65_536, 4 << 20), (7, 4 << 20), (65_536, 7)]);
     }
 }
