@@ -491,7 +491,8 @@ typedef struct iso_account {
 iso_code iso_source_ledger(const iso_source *source, iso_account *accounts, size_t room, size_t *count);
 /* Ends the source, when all has been taken or the time is over, and tells the account. */
 iso_code iso_source_end(iso_source **source, int milliseconds, iso_account *accounts, size_t room, size_t *count);
-/* Ends the source at once; what was submitted is still delivered, while the process lives. */
+/* Ends the source at once. What was submitted has ten seconds to be taken, but no more than one from when the node and all that
+   belongs to it are closed; whatever is then left is lost. iso_source_end waits longer. */
 void iso_source_close(iso_source **source);
 
 /* ---- Sinks: where events go. ---- */
