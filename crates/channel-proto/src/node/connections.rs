@@ -321,10 +321,15 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.dials.remove(key);
                 self.end_link(now, link, Cause::Unknown);
             }
-            Purpose::Join(_) if nobody || error.code() == Code::WrongNode => {
+            Purpose::Join(_) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
             }
-            Purpose::Resume(_) | Purpose::Join(_) => {
+            // Nobody but this attempt would have the two meet, so that it is kept up, ever more slowly.
+            Purpose::Join(_) => {
+                dial.tried = 0;
+                dial.again = Some(now + AGAIN * (1 << dial.refusals.min(REFUSALS)));
+            }
+            Purpose::Resume(_) => {
                 dial.tried = 0;
                 dial.again = Some(now + AGAIN);
             }
