@@ -41,6 +41,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -124,9 +125,9 @@ private:
 };
 } // namespace detail
 
-/* How long a function waits. */
+/* How long a function waits: not at all, if the time is over already. */
 using patience = std::chrono::milliseconds;
-inline constexpr patience forever{ISO_FOREVER};
+inline constexpr patience forever = patience::max();
 
 /* ---- Formats and rules. ---- */
 

@@ -29,12 +29,14 @@ template <class T> struct event {
     isoform::message message;
     std::uint64_t count = 0;   /* events of this item; that are lost, if it is a gap */
     iso_cause cause{};         /* of a gap */
+    std::array<unsigned char, 16> node{}; /* of a source that has joined: the id of its node */
     std::optional<error> fault; /* of a source that cannot be understood */
 
     event() = default;
     explicit event(const iso_event &came)
         : kind(came.kind), stamp(came.stamp), record(static_cast<const T *>(came.record)), message(came.message),
           count(came.count), cause(came.cause) {
+        std::copy(std::begin(came.node), std::end(came.node), node.begin());
         if (came.kind == ISO_EVENT_REFUSED)
             fault.emplace(*came.error);
     }
@@ -54,7 +56,11 @@ template <class T> const iso_format *format_or_any() {
     else
         return format::of<T>().get();
 }
-inline int milliseconds(patience time) { return static_cast<int>(time.count()); }
+inline int milliseconds(patience time) {
+    if (time == forever)
+        return ISO_FOREVER;
+    return static_cast<int>(std::clamp(time, patience::zero(), patience(std::numeric_limits<int>::max())).count());
+}
 inline const iso_rules *rules_of(const sink_options &options) { return options.said ? options.said->get() : nullptr; }
 } // namespace detail
 
@@ -99,11 +105,7 @@ private:
 template <class T> class sink {
 public:
     /* The next thing that there is to know; ISO_EVENT_NOTHING if the time is over. */
-    event<T> next(patience time) {
-        iso_event came{};
-        check(iso_sink_next(handle_.get(), detail::milliseconds(time), &came));
-        return event<T>(came);
-    }
+    event<T> next(patience time) { return next_of(handle_.get(), time); }
     /* As many records as have come, into `room`, and their stamps if there is room for those: `count` of the event says how
        many. What is no event comes alone. T has no pointers. */
     event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>) {
@@ -127,7 +129,7 @@ public:
 
     /* All that there is to know, as it comes. */
     auto begin() {
-        waiting_ = std::make_unique<waiting>(waiting{this, {}});
+        waiting_ = std::make_unique<waiting>(waiting{handle_.get(), {}});
         return detail::steps<waiting>(waiting_.get());
     }
     std::default_sentinel_t end() const { return {}; }
@@ -135,12 +137,17 @@ public:
 private:
     friend class channel;
     using handle = detail::handle<iso_sink, iso_sink_close>;
+    static event<T> next_of(iso_sink *handle, patience time) {
+        iso_event came{};
+        check(iso_sink_next(handle, detail::milliseconds(time), &came));
+        return event<T>(came);
+    }
     struct waiting {
-        sink *from;
+        iso_sink *from;
         event<T> now;
         const event<T> *next() {
             try {
-                now = from->next(forever);
+                now = next_of(from, forever);
                 return &now;
             } catch (const error &failure) {
                 if (failure.code() != ISO_CLOSED)
@@ -157,6 +164,13 @@ private:
 /* A function that node::poll calls for each event, as long as this is there. */
 class handler {
 public:
+    handler(handler &&) = default;
+    /* The one that was here is closed before its function goes. */
+    handler &operator=(handler &&other) noexcept {
+        handle_ = std::move(other.handle_);
+        function_ = std::move(other.function_);
+        return *this;
+    }
     iso_counts counts() const {
         iso_counts counts{};
         check(iso_handler_counts(handle_.get(), &counts));
@@ -166,6 +180,7 @@ public:
 private:
     friend class channel;
     using handle = detail::handle<iso_handler, iso_handler_close>;
+    handler() = default;
     std::shared_ptr<void> function_; /* goes after the handle */
     handle handle_;
 };

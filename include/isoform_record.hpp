@@ -66,7 +66,17 @@ constexpr std::string_view last_word(std::string_view text) {
 template <class T> constexpr const char *written_type() { return __PRETTY_FUNCTION__; }
 template <auto Member> constexpr const char *written_member() { return __PRETTY_FUNCTION__; }
 
-template <class T> std::string name_of() { return std::string(last_word(written_type<T>())); }
+/* Its last word; of what is made of a template, with all that it is made of, in letters that no name of C ends in. */
+template <class T> std::string name_of() {
+    const std::string_view written = written_type<T>(), type = written.substr(written.find("T = ") + 4);
+    const auto begins = type.find('<');
+    if (begins == std::string_view::npos)
+        return std::string(last_word(written));
+    std::string name(last_word(type.substr(0, begins)));
+    for (const char letter : type.substr(begins, type.rfind('>') + 1 - begins))
+        name += last_word({&letter, 1}).empty() ? '_' : letter;
+    return name;
+}
 
 /* ---- The members of a struct, by what it can be made of and taken apart into. ---- */
 

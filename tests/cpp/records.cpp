@@ -52,6 +52,15 @@ struct Seen {
 ISOFORM_RECORD(Seen, step, pressure, (color, .type = "enumeration{none,red=7}"), (levels, .name = "level"), n,
                (points, .name = "path", .length = "n"))
 
+/* Made of a template: each is a structure of its own. */
+template <class T> struct Pair {
+    T first, second;
+};
+struct Pairs {
+    Pair<float> p;
+    Pair<std::int64_t> q;
+};
+
 struct Narrow {
     unsigned char small;
 };
@@ -88,6 +97,13 @@ static void tables() {
         bool b;
     };
     CHECK(isoform::format::of<Local>().name() == "Local");
+    CHECK(isoform::format::of<Pair<float>>().name() == "Pair_float_");
+    isoform::encoder<Pairs> pairs;
+    isoform::registry registry;
+    registry.learn(isoform::format::of<Pairs>().description());
+    const auto lent = pairs.whole({{1, 2}, {3, 4}});
+    const auto message = registry.parse(lent);
+    CHECK(message["p.second"].real == 2 && message["q.first"].integer == 3);
     static_assert(isoform::detail::has_array<InC>() && !isoform::detail::has_array<Track>());
 }
 
