@@ -5,7 +5,7 @@ use super::state::{Connection, Dial, Purpose};
 use super::{Action, ConnId, DialKey, LinkKey, Node, NodeId};
 use crate::Time;
 use crate::account::Cause;
-use crate::control::Control;
+use crate::control::{Control, Member};
 use crate::hello::Hello;
 use crate::memory::{Body, Storage};
 use crate::outbox::AHEAD;
@@ -316,10 +316,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         dial.refusals = if error.code() == Code::Unreachable { dial.refusals + 1 } else { 0 };
         let nobody = dial.refusals >= REFUSALS;
         match dial.purpose {
-            // Nobody has its place, or another node: it will not come back.
-            Purpose::Resume(link) if nobody || error.code() == Code::WrongNode => {
+            // Another node has its place: it will not come back.
+            Purpose::Resume(link) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
                 self.end_link(now, link, Cause::Unknown);
+            }
+            Purpose::Resume(link) if nobody => {
+                self.dials.remove(key);
+                self.give_up(now, link);
             }
             Purpose::Join(_) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
@@ -337,6 +341,19 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.dials.remove(key);
                 self.answer(open, Err(error));
             }
+        }
+    }
+
+    /// Ends a link at whose other side nobody seems to be. Should somebody be there after all, both are members again of the
+    /// channels that they have in common.
+    fn give_up(&mut self, now: Time, key: LinkKey) {
+        let Some(link) = self.links.get(key.0 as usize) else { return };
+        let (peer, addresses) = (link.peer, link.addresses.clone());
+        let common = self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&key));
+        let common: Vec<usize> = common.map(|(at, _)| at).collect();
+        self.end_link(now, key, Cause::Unknown);
+        for at in common {
+            self.heard_of_member(now, at, Member { node: peer, addresses: addresses.clone() });
         }
     }
 
