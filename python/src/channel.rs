@@ -1,11 +1,10 @@
 //! A channel that this process is a member of.
 
-use crate::error::raise;
 use crate::event::{Members, members};
 use crate::format::PyFormat;
 use crate::sink::PySink;
 use crate::source::PySource;
-use crate::wait::patience;
+use crate::wait::{aside, patience};
 use isoform_channel::Channel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -83,8 +82,8 @@ impl PyChannel {
     #[pyo3(signature = (timeout=1.0))]
     fn info(&self, py: Python<'_>, timeout: f64) -> PyResult<Members> {
         let patience = patience(timeout)?;
-        let info = py.detach(|| self.0.info(patience)).map_err(raise)?;
-        members(py, &info)
+        let channel = self.0.clone();
+        members(py, &aside(py, move || channel.info(patience))?)
     }
 
     /// Leaves the channel: its sources and sinks here end.

@@ -3,7 +3,7 @@
 use crate::channel::PyChannel;
 use crate::error::raise;
 use crate::format::PyFormat;
-use crate::wait::patience;
+use crate::wait::{aside, patience};
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
 
@@ -59,7 +59,8 @@ impl PyNode {
     fn open(&self, py: Python<'_>, id: &str, timeout: f64) -> PyResult<PyChannel> {
         let id: ChannelId = id.parse().map_err(raise)?;
         let patience = patience(timeout)?;
-        py.detach(|| self.0.open_within(&id, patience)).map(PyChannel::new).map_err(raise)
+        let node = self.0.clone();
+        aside(py, move || node.open_within(&id, patience)).map(PyChannel::new)
     }
 
     fn __repr__(&self) -> String {

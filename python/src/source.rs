@@ -6,9 +6,9 @@ use crate::error::{raise, wrong_type};
 use crate::event::ledgers;
 use crate::memory::Submit;
 use crate::message::{PyBatch, PyMessage};
-use crate::wait::{TURN, patience, retry, wait};
+use crate::wait::{TURN, aside, patience, retry, wait};
 use isoform::{Code, Error, Faults, Format, Plan, Result, Rules};
-use isoform_channel::{MessageSource, SinkLedger};
+use isoform_channel::MessageSource;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Mutex, PoisonError};
@@ -166,15 +166,13 @@ impl PySource {
     #[pyo3(signature = (timeout=10.0))]
     fn close(&self, py: Python<'_>, timeout: f64) -> PyResult<Vec<Py<PyAny>>> {
         let patience = patience(timeout)?;
-        let closed = py.detach(|| -> Result<Vec<SinkLedger>> {
-            let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match end {
-                Some(End::Memory(source)) => source.into_inner().close(patience),
-                Some(End::Messages(source)) => source.close(patience),
-                None => Ok(Vec::new()),
-            }
-        });
-        ledgers(py, &closed.map_err(raise)?)
+        let end = py.detach(|| self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let Some(end) = end else { return Ok(Vec::new()) };
+        let closed = aside(py, move || match end {
+            End::Memory(source) => source.into_inner().close(patience),
+            End::Messages(source) => source.close(patience),
+        })?;
+        ledgers(py, &closed)
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

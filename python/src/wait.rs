@@ -3,6 +3,8 @@
 use crate::error::raise;
 use isoform::{Code, Error, Result};
 use pyo3::prelude::*;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// After so long it is looked after signals.
@@ -41,6 +43,25 @@ pub(crate) fn retry<R: Send>(py: Python<'_>, mut turn: impl FnMut() -> Result<R>
         match py.detach(&mut turn) {
             Err(error) if error.code() == Code::Deadline => py.check_signals()?,
             done => return done.map_err(raise),
+        }
+    }
+}
+
+/// Has something done that cannot be waited for in turns, by a thread of its own. If Ctrl-C ends the waiting, it is done all the
+/// same, and nobody asks what came of it.
+pub(crate) fn aside<R: Send + 'static>(
+    py: Python<'_>,
+    act: impl FnOnce() -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    let (tell, mut told) = sync_channel(1);
+    let work = move || _ = tell.send(act()); // unless nobody waits any longer
+    thread::Builder::new().name("isoform wait".into()).spawn(work)?;
+    loop {
+        let turn = &mut told;
+        match py.detach(move || turn.recv_timeout(TURN)) {
+            Ok(done) => return done.map_err(raise),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(raise(Error::new(Code::Internal).at("waiting"))),
         }
     }
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -221,6 +223,37 @@ def test_ctrl_c_ends_waiting(river: isoform.Channel) -> None:
         while True:
             source.submit(samples(10000))
     assert source.ledger()[0].is_exact
+
+
+def is_interrupted(wait: Callable[[], object]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        wait()
+
+
+def test_ctrl_c_ends_closing_and_opening(river: isoform.Channel) -> None:
+    sink, source = river.sink(SEEN), river.source(SAMPLE)
+    source.submit(samples(10))
+    is_interrupted(lambda: source.close(math.inf))
+    assert source.close() == [] and isinstance(sink.recv(), isoform.Joined)
+    silent = socket.create_server(("127.0.0.1", 0))
+    is_interrupted(lambda: isoform.open(f"iso://127.0.0.1:{silent.getsockname()[1]}/river", math.inf))
+    silent.close()
+
+
+MEMBER = "import isoform, sys; channel = isoform.open(sys.argv[1]); print(flush=True); sys.stdin.read()"
+
+
+def test_ctrl_c_ends_asking_a_member_that_does_not_answer() -> None:
+    channel = isoform.Node(silence=1000).create("river", SAMPLE)
+    command = [sys.executable, "-c", MEMBER, channel.id]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as member:
+        assert member.stdout is not None and member.stdout.readline() and len(channel.members) == 2
+        member.send_signal(signal.SIGSTOP)
+        try:
+            is_interrupted(lambda: channel.info(math.inf))
+        finally:
+            member.kill()
 
 
 def test_a_sink_that_is_closed_by_another_thread(river: isoform.Channel) -> None:
