@@ -70,6 +70,15 @@ impl Input {
     pub(crate) fn fault(&self) -> Arc<Fault> {
         self.fault.clone()
     }
+
+    /// What of Python it holds.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
+        match &self.from {
+            From::File(_) => None,
+            From::Object { read } => Some(read),
+        }
+        .into_iter()
+    }
 }
 
 impl Read for Input {
@@ -112,6 +121,15 @@ impl Output {
 
     pub(crate) fn fault(&self) -> Arc<Fault> {
         self.fault.clone()
+    }
+
+    /// What of Python it holds.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
+        let (write, flush) = match &self.to {
+            To::File(_) => (None, None),
+            To::Object { write, flush } => (Some(write), flush.as_ref()),
+        };
+        write.into_iter().chain(flush)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::message::{PyBatch, PyMessage};
 use crate::registry::PyRegistry;
 use isoform::stream::{Reader, Writer};
 use isoform::{Code, Error};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::Arc;
@@ -87,6 +88,14 @@ impl PyReader {
     fn __exit__(&mut self, _kind: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>, _trace: &Bound<'_, PyAny>) {
         self.close();
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.reader.iter().flat_map(|reader| reader.inner().objects()).try_for_each(|object| visit.call(object))
+    }
+
+    fn __clear__(&mut self) {
+        self.reader = None;
+    }
 }
 
 impl PyWriter {
@@ -161,5 +170,13 @@ impl PyWriter {
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         self.close(py)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.writer.iter().flat_map(|writer| writer.inner().objects()).try_for_each(|object| visit.call(object))
+    }
+
+    fn __clear__(&mut self) {
+        self.writer = None;
     }
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
 import threading
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +112,20 @@ def test_an_object_that_claims_to_have_taken_what_it_was_not_given(taken: int) -
     with pytest.raises(isoform.Unavailable, match=f"took {taken} of") as fault:
         isoform.Writer(Claiming(), LEVEL).write(levels(1))  # type: ignore[arg-type]
     assert fault.value.code == isoform.Code.Io
+
+
+class Held(io.BytesIO):
+    by: Any = None
+
+
+@pytest.mark.parametrize("make", [isoform.Reader, lambda file: isoform.Writer(file, LEVEL)])
+def test_what_is_held_by_a_file_that_it_holds_is_let_go(make: Callable[[Held], Any]) -> None:
+    file = Held()
+    file.by = make(file)
+    known = weakref.ref(file)
+    del file
+    gc.collect()
+    assert known() is None
 
 
 def test_other_threads_go_on_while_a_pipe_is_waited_for_and_ctrl_c_ends_that(tmp_path: Path) -> None:
