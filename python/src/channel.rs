@@ -4,18 +4,18 @@ use crate::event::{Members, members};
 use crate::format::PyFormat;
 use crate::sink::PySink;
 use crate::source::PySource;
-use crate::wait::{aside, patience};
+use crate::wait::{Unhurried, aside, patience};
 use isoform_channel::Channel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// An event path that is nowhere in particular. See `isoform.Channel`.
 #[pyclass(name = "Channel", module = "isoform", frozen)]
-pub(crate) struct PyChannel(Channel);
+pub(crate) struct PyChannel(Unhurried<Channel>);
 
 impl PyChannel {
     pub(crate) fn new(channel: Channel) -> PyChannel {
-        PyChannel(channel)
+        PyChannel(Unhurried::new(channel))
     }
 
     /// A channel, or the one of this id, opened by the node that all share who need not know of it.
@@ -82,13 +82,13 @@ impl PyChannel {
     #[pyo3(signature = (timeout=1.0))]
     fn info(&self, py: Python<'_>, timeout: f64) -> PyResult<Members> {
         let patience = patience(timeout)?;
-        let channel = self.0.clone();
+        let channel = Channel::clone(&self.0);
         members(py, &aside(py, move || channel.info(patience))?)
     }
 
     /// Leaves the channel: its sources and sinks here end.
     fn close(&self, py: Python<'_>) {
-        let channel = self.0.clone();
+        let channel = Channel::clone(&self.0);
         py.detach(|| channel.close());
     }
 

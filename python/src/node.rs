@@ -3,13 +3,13 @@
 use crate::channel::PyChannel;
 use crate::error::raise;
 use crate::format::PyFormat;
-use crate::wait::{aside, patience};
+use crate::wait::{Unhurried, aside, patience};
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
 
 /// This process's part in channels. See `isoform.Node`.
 #[pyclass(name = "Node", module = "isoform", frozen)]
-pub(crate) struct PyNode(Node);
+pub(crate) struct PyNode(Unhurried<Node>);
 
 #[pymethods]
 impl PyNode {
@@ -32,7 +32,7 @@ impl PyNode {
         if let Some(seconds) = linger {
             builder = builder.linger(patience(seconds)?);
         }
-        py.detach(|| builder.build()).map(PyNode).map_err(raise)
+        py.detach(|| builder.build()).map(|node| PyNode(Unhurried::new(node))).map_err(raise)
     }
 
     /// Where it can be dialed.
@@ -59,7 +59,7 @@ impl PyNode {
     fn open(&self, py: Python<'_>, id: &str, timeout: f64) -> PyResult<PyChannel> {
         let id: ChannelId = id.parse().map_err(raise)?;
         let patience = patience(timeout)?;
-        let node = self.0.clone();
+        let node = Node::clone(&self.0);
         aside(py, move || node.open_within(&id, patience)).map(PyChannel::new)
     }
 

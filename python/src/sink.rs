@@ -6,7 +6,7 @@ use crate::error::raise;
 use crate::event;
 use crate::memory::Receive;
 use crate::message::PyMessage;
-use crate::wait::wait;
+use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
 use isoform_channel::{Event, Policy, SinkOptions, Stamp, Views, Window};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(name = "Sink", module = "isoform", frozen)]
 pub(crate) struct PySink {
     /// `None` once it was closed.
-    end: Mutex<Option<End>>,
+    end: Unhurried<Mutex<Option<End>>>,
     /// What tells tasks that wait that it was closed: the other end of the first can then be read. Made for the first of them.
     parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Only looked at here, so that threads can share it: what a decoder changes is in the end, or has a lock of its own.
@@ -143,7 +143,7 @@ impl PySink {
                 })
             }
         };
-        Ok(PySink { end: Mutex::new(Some(end.map_err(raise)?)), parting: Mutex::default(), decoder })
+        Ok(PySink { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), parting: Mutex::default(), decoder })
     }
 
     /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout` seconds.

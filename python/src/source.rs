@@ -6,7 +6,7 @@ use crate::error::{raise, wrong_type};
 use crate::event::ledgers;
 use crate::memory::Submit;
 use crate::message::{PyBatch, PyMessage};
-use crate::wait::{TURN, aside, patience, retry, wait};
+use crate::wait::{TURN, Unhurried, aside, patience, retry, wait};
 use isoform::{Code, Error, Faults, Format, Plan, Result, Rules};
 use isoform_channel::MessageSource;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use std::time::Duration;
 #[pyclass(name = "Source", module = "isoform", frozen)]
 pub(crate) struct PySource {
     /// `None` once it was closed.
-    end: Mutex<Option<End>>,
+    end: Unhurried<Mutex<Option<End>>>,
     /// Only looked at here, so that threads can share it: what an encoder changes is in the end, or has a lock of its own.
     encoder: Option<PyEncoder>,
 }
@@ -87,7 +87,7 @@ impl PySource {
                 Ok(End::Messages(source))
             }),
         };
-        Ok(PySource { end: Mutex::new(Some(end.map_err(raise)?)), encoder })
+        Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })
     }
 
     /// Submits a record, or each of an array or a list, and returns the sequence of the last; `None` if there are no sinks.

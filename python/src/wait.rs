@@ -3,6 +3,7 @@
 use crate::error::raise;
 use isoform::{Code, Error, Result};
 use pyo3::prelude::*;
+use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,5 +64,30 @@ pub(crate) fn aside<R: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => return Err(raise(Error::new(Code::Internal).at("waiting"))),
         }
+    }
+}
+
+/// What may wait when it is dropped, as the last handle of a node does until events were taken: other threads go on meanwhile.
+pub(crate) struct Unhurried<T: Send>(Option<T>);
+
+impl<T: Send> Unhurried<T> {
+    pub(crate) fn new(held: T) -> Unhurried<T> {
+        Unhurried(Some(held))
+    }
+}
+
+impl<T: Send> Deref for Unhurried<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+    }
+}
+
+impl<T: Send> Drop for Unhurried<T> {
+    fn drop(&mut self) {
+        let mut held = self.0.take();
+        // Where there is no Python any more, it is dropped behind this.
+        Python::try_attach(|py| py.detach(|| drop(held.take())));
     }
 }

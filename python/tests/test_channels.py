@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -239,6 +240,35 @@ def test_ctrl_c_ends_closing_and_opening(river: isoform.Channel) -> None:
     silent = socket.create_server(("127.0.0.1", 0))
     is_interrupted(lambda: isoform.open(f"iso://127.0.0.1:{silent.getsockname()[1]}/river", math.inf))
     silent.close()
+
+
+def test_other_threads_go_on_while_the_last_handles_are_dropped() -> None:
+    node = isoform.Node()
+    channel = node.create("river", SAMPLE)
+    sink = isoform.Node().open(channel.id).sink(SEEN)  # which takes nothing
+    source = channel.source(SAMPLE)
+    source.submit(samples(10))
+    turns, over = 0, False
+
+    def turn() -> None:
+        nonlocal turns
+        while not over:
+            turns += 1
+            time.sleep(0)
+
+    other = threading.Thread(target=turn)
+    other.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # nobody goes on unless he is let
+    try:
+        before = turns
+        del node, channel, source
+        after = turns
+    finally:
+        sys.setswitchinterval(interval)
+        over = True
+        other.join()
+    assert after > before and sink.counts[0] == 10
 
 
 MEMBER = "import isoform, sys; channel = isoform.open(sys.argv[1]); print(flush=True); sys.stdin.read()"
