@@ -33,6 +33,10 @@
 #ifndef ISOFORM_HPP
 #define ISOFORM_HPP
 
+#if !defined(__cplusplus) || (__cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
+#error "isoform.hpp is C++20: -std=c++20, or isoform.h, which is C99 and C++11"
+#endif
+
 #include "isoform.h"
 #include "isoform_record.hpp"
 

@@ -177,7 +177,12 @@ impl Node {
         });
         let late =
             || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
-        let channel = answer?.ok_or_else(late)?.map_err(|error| error.within(&id.to_string()))?;
+        let within = |error: Error| match error.code() {
+            // What the other node says of it is no more than the id does.
+            Code::NoSuchChannel => Error::new(Code::NoSuchChannel).at(id.to_string()),
+            _ => error.within(&id.to_string()),
+        };
+        let channel = answer?.ok_or_else(late)?.map_err(within)?;
         // The other members are told directly. One that cannot be reached is not waited for any longer.
         let met = |state: &mut State| (!state.machine.is_joining(channel)).then_some(());
         let until = Instant::now() + MEETING.min(patience);
