@@ -114,6 +114,17 @@ def test_an_object_that_claims_to_have_taken_what_it_was_not_given(taken: int) -
     assert fault.value.code == isoform.Code.Io
 
 
+@pytest.mark.parametrize("take", [isoform.Decoder(LEVEL).decode_many, isoform.Columns(LEVEL).append, next])
+def test_a_reader_that_is_in_use_is_an_exception(take: Callable[[Any], Any]) -> None:
+    class Asking(io.RawIOBase):
+        def read(self, size: int = -1) -> Any:
+            return take(reader)
+
+    reader = isoform.Reader(Asking())  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="borrowed"):
+        next(reader)
+
+
 class Held(io.BytesIO):
     by: Any = None
 
