@@ -2,16 +2,21 @@
 
 use crate::poll::Waker;
 use isoform::Result;
+use std::iter::successors;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task;
 
 /// A sink's, a source's or an opener's way to be told that there is something to look at.
 pub(crate) struct Bell {
     pub(crate) waker: Waker,
-    /// A thread waits, or is about to.
+    /// A thread has it, to wait for it now and then.
+    taken: AtomicBool,
+    /// That thread waits, or is about to.
     awaited: AtomicBool,
+    /// For another thread that waits for the same at the same time: it is rung along with this one.
+    next: OnceLock<Arc<Bell>>,
     task: Mutex<Option<task::Waker>>,
     has_task: AtomicBool,
     /// Whether what was waited for last came over a connection, and soon.
@@ -26,7 +31,9 @@ impl Bell {
     pub(crate) fn new() -> Result<Bell> {
         Ok(Bell {
             waker: Waker::new()?,
+            taken: AtomicBool::new(false),
             awaited: AtomicBool::new(false),
+            next: OnceLock::new(),
             task: Mutex::new(None),
             has_task: AtomicBool::new(false),
             brisk: AtomicBool::new(false),
@@ -40,13 +47,50 @@ impl Bell {
     #[inline]
     #[must_use]
     pub(crate) fn ring(&self) -> Option<task::Waker> {
-        if self.awaited.load(Ordering::SeqCst) {
-            self.waker.wake();
-        }
+        self.wake_threads();
         if let Some(descriptor) = self.descriptor.get() {
             descriptor.wake();
         }
         if self.has_task.load(Ordering::SeqCst) { self.take_task() } else { None }
+    }
+
+    /// Tells the threads alone.
+    #[inline]
+    pub(crate) fn wake_threads(&self) {
+        for bell in successors(Some(self), |bell| bell.next.get().map(Arc::as_ref)) {
+            if bell.awaited.load(Ordering::SeqCst) {
+                bell.waker.wake();
+            }
+        }
+    }
+
+    /// Whether a thread waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        successors(Some(self), |bell| bell.next.get().map(Arc::as_ref)).any(|bell| bell.awaited.load(Ordering::SeqCst))
+    }
+
+    /// What a thread waits for that is to be told of what this tells: this itself, or if another thread has it, one of its own.
+    /// To be given [back](Bell::give_back).
+    #[inline]
+    pub(crate) fn take(self: &Arc<Bell>) -> Result<&Arc<Bell>> {
+        let mut bell = self;
+        while bell.taken.swap(true, Ordering::Acquire) {
+            bell = match bell.next.get() {
+                Some(next) => next,
+                None => {
+                    let next = Arc::new(Bell::new()?);
+                    bell.next.get_or_init(|| next) // or another thread's
+                }
+            };
+        }
+        Ok(bell)
+    }
+
+    /// The thread does not wait for it any more.
+    #[inline]
+    pub(crate) fn give_back(&self) {
+        self.awaited.store(false, Ordering::SeqCst);
+        self.taken.store(false, Ordering::Release);
     }
 
     #[cold]
@@ -108,5 +152,36 @@ impl Bell {
         let mut place = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(task.clone());
         self.has_task.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll::{Interest, entry, wait};
+    use std::time::Duration;
+
+    /// Whether it was rung, which is then undone.
+    fn was_rung(bell: &Bell) -> bool {
+        let rung = wait(&mut [entry(&bell.waker, Interest::Read)], Some(Duration::ZERO)).unwrap();
+        bell.waker.drain();
+        rung
+    }
+
+    #[test]
+    fn every_thread_that_waits_is_told_whoever_else_waits_or_has_left() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let [one, two, three] = [(); 3].map(|()| bell.take().unwrap());
+        [one, two, three].iter().for_each(|bell| bell.await_it(true));
+        assert!(bell.ring().is_none());
+        assert_eq!([one, two, three].map(|bell| was_rung(bell)), [true; 3]);
+        one.give_back();
+        three.give_back();
+        assert!(bell.ring().is_none());
+        assert_eq!([one, two, three].map(|bell| was_rung(bell)), [false, true, false]);
+        assert!(Arc::ptr_eq(bell.take().unwrap(), one), "it is free again");
+        assert!(bell.is_awaited());
+        two.give_back();
+        assert!(!bell.is_awaited());
     }
 }

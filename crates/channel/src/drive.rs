@@ -38,6 +38,7 @@ impl Hub {
         deadline: Option<Instant>,
         mut look: impl FnMut(&mut State) -> (Option<R>, bool),
     ) -> Result<Option<R>> {
+        let bell = bell.take()?;
         let result = loop {
             if self.broken.load(Ordering::Relaxed) {
                 break Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
@@ -66,7 +67,7 @@ impl Hub {
                 break Err(error);
             }
         };
-        bell.await_it(false);
+        bell.give_back();
         self.hand_over();
         result
     }

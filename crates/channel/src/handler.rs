@@ -8,6 +8,7 @@ use crate::hub::Hub;
 use crate::node::Life;
 use crate::options::SinkOptions;
 use crate::sink::{Counts, MemorySink, Sink};
+use crate::state::State;
 use isoform::{Format, Record, Result, Rules};
 use isoform_channel_proto::SinkKey;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,6 +28,7 @@ pub(crate) struct Handlers {
 struct Entry {
     sink: SinkKey,
     handler: Weak<Shared>,
+    thread: Arc<Thread>,
 }
 
 /// What the threads that poll have of a handler, and whoever may drop it.
@@ -35,9 +37,12 @@ struct Shared {
     handle: Mutex<Option<Box<dyn Handle>>>,
     /// The handler was dropped: the function is not called again.
     ended: AtomicBool,
-    /// The thread that runs the function; zero if none does.
-    thread: AtomicUsize,
+    thread: Arc<Thread>,
 }
+
+/// The thread that runs a function; zero if none does.
+#[derive(Default)]
+struct Thread(AtomicUsize);
 
 /// A sink with its function, of whatever type.
 trait Handle: Send {
@@ -74,9 +79,10 @@ impl Handlers {
     pub(crate) fn poll(&self, hub: &Hub, patience: Duration) -> Result<usize> {
         let mut deadline = None;
         loop {
-            let (count, busy) = self.turn();
-            if matches!(count, Ok(0)) && busy.is_empty() {
-                self.found_nothing(hub);
+            let count = self.turn();
+            match count {
+                Ok(0) => self.found_nothing(hub),
+                _ => self.pass_on(hub),
             }
             let count = count?;
             if count > 0 || patience.is_zero() {
@@ -86,36 +92,44 @@ impl Handlers {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(0);
             }
-            let list = self.list();
-            hub.drive(&self.bell, deadline, |state| {
-                let idle = list.iter().filter(|entry| !busy.contains(&entry.sink));
-                idle.clone().any(|entry| state.machine.has_come(entry.sink)).then_some(())
-            })?;
+            let idle = |entry: &Entry| !entry.thread.is_running();
+            hub.drive(&self.bell, deadline, |state| self.has_come(state, idle).then_some(()))?;
         }
     }
 
-    /// Runs each handler once. Also returns those that could not be run: one that polls from within itself, or that another
-    /// thread runs, is passed over.
-    fn turn(&self) -> (Result<usize>, Vec<SinkKey>) {
-        let (mut count, mut fault, mut busy) = (0, None, Vec::new());
-        for Entry { sink, handler } in &*self.list() {
+    /// Runs each handler once. One that polls from within itself, or that another thread runs, is passed over.
+    fn turn(&self) -> Result<usize> {
+        let (mut count, mut fault) = (0, None);
+        for Entry { handler, .. } in &*self.list() {
             let Some(handler) = handler.upgrade() else { continue };
             match handler.turn() {
-                None => busy.push(*sink),
+                None => {}
                 Some(Ok(events)) => count += events,
                 // Those behind it have their turn nevertheless.
                 Some(Err(error)) => fault = fault.or(Some(error)),
             }
         }
-        (fault.map_or(Ok(count), Err), busy)
+        fault.map_or(Ok(count), Err)
+    }
+
+    /// Whether something has come for one of them that is `such`. The list is looked at only now: while a thread waits, others
+    /// may make handlers and run them.
+    fn has_come(&self, state: &State, such: impl Fn(&Entry) -> bool) -> bool {
+        self.list().iter().any(|entry| state.machine.has_come(entry.sink) && such(entry))
+    }
+
+    /// What came for a handler while this thread ran it, a thread that waits was told of, and left to this one.
+    fn pass_on(&self, hub: &Hub) {
+        if self.bell.is_awaited() && self.has_come(&hub.lock(), |_| true) {
+            self.bell.wake_threads();
+        }
     }
 
     /// Nothing has come for any of them: a program that waits for the descriptor need not look again, unless something has come
     /// since.
     fn found_nothing(&self, hub: &Hub) {
-        let list = self.list();
         hub.with(|state| {
-            if !list.iter().any(|entry| state.machine.has_come(entry.sink)) {
+            if !self.has_come(state, |_| true) {
                 self.bell.found_nothing();
             }
         });
@@ -126,10 +140,14 @@ impl Handlers {
     }
 
     /// Adds a handler, and forgets those that are gone.
-    fn add(&self, sink: SinkKey, handler: Weak<Shared>) {
+    fn add(&self, sink: SinkKey, handler: &Arc<Shared>) {
+        let entry = Entry { sink, handler: Arc::downgrade(handler), thread: handler.thread.clone() };
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
-        *list = kept.chain([Entry { sink, handler }]).collect();
+        *list = kept.chain([entry]).collect();
+        drop(list);
+        // What has come for it already, nobody knew whom it was for.
+        self.bell.wake_threads();
     }
 }
 
@@ -156,9 +174,9 @@ impl Handler {
 
     fn add(channel: &Channel, sink: SinkKey, handle: impl Handle + 'static) -> Handler {
         let handle = Mutex::new(Some(Box::new(handle) as Box<dyn Handle>));
-        let shared = Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: Arc::default() });
         let life = channel.life().clone();
-        life.handlers.add(sink, Arc::downgrade(&shared));
+        life.handlers.add(sink, &shared);
         Handler { life, sink, shared }
     }
 
@@ -171,7 +189,7 @@ impl Handler {
 impl Drop for Handler {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::SeqCst);
-        if self.shared.thread.load(Ordering::SeqCst) != this_thread() {
+        if self.shared.thread.0.load(Ordering::SeqCst) != this_thread() {
             let handle = self.shared.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(handle);
         }
@@ -187,24 +205,30 @@ impl Shared {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let _running = Running::new(self);
+        let _running = Running::new(&self.thread);
         Some(handle.as_mut().map_or(Ok(0), |handle| handle.turn(&self.ended)))
     }
 }
 
 /// A function runs on this thread.
-struct Running<'s>(&'s Shared);
+struct Running<'t>(&'t Thread);
 
-impl<'s> Running<'s> {
-    fn new(shared: &'s Shared) -> Running<'s> {
-        shared.thread.store(this_thread(), Ordering::SeqCst);
-        Running(shared)
+impl<'t> Running<'t> {
+    fn new(thread: &'t Thread) -> Running<'t> {
+        thread.0.store(this_thread(), Ordering::SeqCst);
+        Running(thread)
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.thread.store(0, Ordering::SeqCst);
+        self.0.0.store(0, Ordering::SeqCst);
+    }
+}
+
+impl Thread {
+    fn is_running(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != 0
     }
 }
 

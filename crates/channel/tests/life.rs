@@ -304,3 +304,30 @@ fn a_handler_may_be_asked_and_dropped_from_within() {
     assert_eq!(node.poll(Duration::ZERO).unwrap(), calls.load(Ordering::Relaxed));
     assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls), source.sinks()), (2, 1, 0));
 }
+
+#[test]
+fn what_one_thread_leaves_another_that_polls_is_told_of() {
+    let node = Node::new().unwrap();
+    let channel = node.create::<Reading>("readings").unwrap();
+    let ((entered, calls), (go, gate)) = (mpsc::channel(), mpsc::channel());
+    let gate = Mutex::new(gate);
+    let _handler = channel.on::<Reading>(Default::default(), move |event| {
+        if let Event::Record { record, .. } = event {
+            entered.send(record.number).unwrap();
+            gate.lock().unwrap().recv().unwrap();
+        }
+    });
+    let mut source = channel.source::<Reading>().unwrap();
+    source.submit(&Reading { station: 1, number: 0 }).unwrap();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| node.poll(SOON).unwrap());
+        assert_eq!(calls.recv(), Ok(0));
+        // It comes for a handler that runs; and whoever runs it does not poll again.
+        source.submit(&Reading { station: 1, number: 1 }).unwrap();
+        let second = scope.spawn(|| node.poll(Duration::MAX).unwrap());
+        (0..1000).for_each(|_| thread::yield_now());
+        (0..2).for_each(|_| go.send(()).unwrap());
+        assert_eq!((first.join().unwrap(), second.join().unwrap()), (2, 1), "the first one is told of the source, too");
+        assert_eq!(calls.recv(), Ok(1));
+    });
+}
