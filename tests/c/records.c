@@ -204,6 +204,10 @@ static void evolution(void) {
     CHECK(decoder == NULL);
     iso_rules_close(&rules);
     DO(iso_rules_open(&rules));
+    DO(iso_rules_default(rules, "Seen", "step", "1, \"step\": 2")); /* no value, but a part of a record */
+    FAILS(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder), ISO_TEXT, "Seen.step");
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
     DO(iso_rules_alias(rules, "Narrow", "large", "step"));
     FAILS(iso_decoder_open(tight, rules, ISO_FAULTS_ERROR, &decoder), ISO_NO_SUCH_FIELD, "Narrow.large");
     iso_rules_close(&rules);

@@ -2,7 +2,7 @@
 
 use crate::error::{Number, answer, call};
 use crate::pointer::{Held, Opened, close, given, open, text};
-use isoform::{Code, Element, Error, Faults, Format, Result, Structure, Value, text as texts};
+use isoform::{Code, Element, Error, Faults, Format, Result, Structure, text as texts};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ impl Rules {
             let path = format!("{structure}.{field}");
             let missing = || Error::new(Code::NoSuchField).at(&*path).expected("a field of the format");
             let found = find(format.structure(), structure).ok_or_else(missing)?;
-            found.field(field).ok_or_else(missing)?;
+            let described = found.field(field).ok_or_else(missing)?;
             rules = match wish {
                 Wish::Alias(alias) => rules.alias(structure, field, alias),
                 Wish::Required => rules.required(structure, field),
                 Wish::Default(json) => {
-                    let value = value(&found, field, json).map_err(|error| error.at(path))?;
+                    let value = texts::json::parse_field(described, json).map_err(|error| error.at(path))?;
                     rules.default(structure, field, value)
                 }
             };
@@ -63,17 +63,6 @@ fn find(structure: &Arc<Structure>, name: &str) -> Option<Arc<Structure>> {
         Element::Structure(inner) => find(inner, name),
         _ => None,
     })
-}
-
-/// The value of a field that is written as JSON.
-fn value(structure: &Arc<Structure>, field: &str, json: &str) -> Result<Value> {
-    let name = format!("{field:?}"); // names of fields have nothing that JSON would write otherwise
-    let record = texts::json::parse(&Format::new(structure.clone())?, &format!("{{{name}:{json}}}"))?;
-    let value = match record {
-        Value::Record(fields) => fields.into_iter().next(),
-        _ => None,
-    };
-    value.map(|(_, value)| value).ok_or_else(|| Error::new(Code::Text).expected("a value").came(json))
 }
 
 /// `iso_faults`

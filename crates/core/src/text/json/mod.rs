@@ -21,7 +21,7 @@ mod parse;
 mod write;
 
 use crate::error::Result;
-use crate::format::Format;
+use crate::format::{Field, Format};
 use crate::value::Value;
 use crate::view::View;
 use std::fmt;
@@ -103,4 +103,23 @@ pub fn fields<'a, P: AsRef<str>>(view: View<'a>, paths: &'a [P]) -> Result<impl 
 /// fit, and array lengths agree, shows when a body is made.
 pub fn parse(format: &Format, text: &str) -> Result<Value> {
     parse::record(format, text)
+}
+
+/// The value of a single field from JSON, and nothing besides.
+///
+/// ```
+/// use isoform_core::{FieldList, Machine, Value, text::json};
+/// # fn main() -> isoform_core::Result<()> {
+/// let format = FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8)?;
+/// let count = format.structure().field("count").expect("there is one");
+/// assert_eq!(json::parse_field(count, "7")?, Value::Integer(7));
+/// assert!(json::parse_field(count, "7, \"count\": 8").is_err());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`parse`], with a path only within the field.
+pub fn parse_field(field: &Field, text: &str) -> Result<Value> {
+    parse::value(field, text)
 }

@@ -8,8 +8,15 @@ use crate::value::{Value, no_such_field};
 use serde_json::Value as Json;
 
 pub(super) fn record(format: &Format, text: &str) -> Result<Value> {
-    let json = serde_json::from_str(text).map_err(|error| Error::new(Code::Text).expected("JSON").came(error))?;
-    structure(format.structure(), &json)
+    structure(format.structure(), &json(text)?)
+}
+
+pub(super) fn value(field: &Field, text: &str) -> Result<Value> {
+    self::field(field, &json(text)?)
+}
+
+fn json(text: &str) -> Result<Json> {
+    serde_json::from_str(text).map_err(|error| Error::new(Code::Text).expected("JSON").came(error))
 }
 
 fn structure(structure: &Structure, json: &Json) -> Result<Value> {
