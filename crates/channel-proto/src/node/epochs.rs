@@ -36,20 +36,23 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The other side has said everything anew. What it did not speak of is over.
     pub(super) fn synced(&mut self, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
-        let (epoch, forgotten) = (link.epoch, |sending: &Sending<B>| !sending.live);
-        let sendings: Vec<(u32, usize)> = link.sendings.iter().map(|(&number, &at)| (number, at)).collect();
-        for (number, at) in sendings {
-            if forgotten(&self.sendings[at]) {
-                self.links[key.0 as usize].sendings.remove(&number);
-                self.sendings[at].forget(Cause::Unknown);
-                self.finish_sending(at);
-            }
-        }
+        self.forget_sendings(key, |_, sending| !sending.live);
+        let epoch = self.links[key.0 as usize].epoch;
         // Subscriptions to a source that has gone since are answered with an End.
         let stale =
             |offer: &Offer| matches!(offer.origin, Origin::Link(link, _) if link == key) && offer.epoch != epoch;
         self.channels.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| !stale(offer)));
+    }
+
+    /// Closes the accounts of subscriptions, by number, that the other side has not kept.
+    pub(super) fn forget_sendings(&mut self, key: LinkKey, forgotten: impl Fn(u32, &Sending<B>) -> bool) {
+        let all = self.links[key.0 as usize].sendings.iter().map(|(&number, &at)| (number, at));
+        let gone: Vec<(u32, usize)> = all.filter(|&(number, at)| forgotten(number, &self.sendings[at])).collect();
+        for (number, at) in gone {
+            self.links[key.0 as usize].sendings.remove(&number);
+            self.sendings[at].forget(Cause::Unknown);
+            self.finish_sending(at);
+        }
     }
 
     /// Leaves everything, orderly.

@@ -175,6 +175,14 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     pub(super) fn was_subscribed(&mut self, link: LinkKey, subscribe: Subscribe) -> Result<()> {
         let Subscribe { subscription, source: at, sink, policy, window, longest, resumed, .. } = subscribe;
+        if resumed.is_none() {
+            // Who took this node for gone, and has met it again, does not know any more what its sinks had subscribed to, nor
+            // by which numbers.
+            self.forget_sendings(link, |number, sending| {
+                let is_same = (sending.source.0, sending.sink) == (at, sink);
+                !sending.live && (number == subscription) != is_same
+            });
+        }
         let entry = &self.links[link.0 as usize];
         let known = entry.sendings.get(&subscription).copied();
         let (node, count) = (entry.peer, entry.sendings.len());
