@@ -119,7 +119,7 @@ pub fn parse(format: &Format, text: &str) -> Result<Value> {
 /// ```
 ///
 /// # Errors
-/// As [`parse`], with a path only within the field.
+/// As [`parse()`], with a path only within the field.
 pub fn parse_field(field: &Field, text: &str) -> Result<Value> {
     parse::value(field, text)
 }
