@@ -19,7 +19,7 @@ const BEHIND: usize = 32;
 /// The same after a long event, since another one may follow.
 const BEYOND: usize = 1 << 10;
 /// How many further fragments are read at once.
-const FURTHER: usize = 9;
+const FURTHER: usize = 16;
 
 /// What has come and was not used, and where the next bytes go.
 pub(crate) struct Reader {
@@ -75,12 +75,11 @@ impl Reader {
         let (moved, direct, wanted) = match &mut self.large {
             Some(coming) => {
                 let behind = rest.len().min(BEHIND);
-                let (moved, wanted) = coming.read(socket, &mut rest[..behind]);
+                let (moved, wanted) = coming.read(socket, &mut rest[..behind], wait);
                 let direct = if let Ok(Moved::Bytes(count)) = moved { coming.note(count) } else { 0 };
                 (moved, direct, wanted)
             }
-            None if wait => (socket.wait_and_read(rest), 0, rest.len()),
-            None => (socket.read(&mut [IoSliceMut::new(rest)]), 0, rest.len()),
+            None => (socket.read(&mut [IoSliceMut::new(rest)], wait), 0, rest.len()),
         };
         match moved {
             Ok(Moved::Bytes(count)) => {
@@ -173,7 +172,7 @@ impl Coming {
     }
 
     /// Reads to the places that there are, and then to `behind`. Also says how many bytes that would be.
-    fn read(&mut self, socket: &Socket, behind: &mut [u8]) -> (Result<Moved>, usize) {
+    fn read(&mut self, socket: &Socket, behind: &mut [u8], wait: bool) -> (Result<Moved>, usize) {
         let first = self.large.at + self.got..self.large.at + self.large.missing;
         let mut wanted = first.len() + behind.len();
         let (_, rest) = self.large.storage.0.split_at_mut(first.start);
@@ -190,7 +189,7 @@ impl Coming {
             count += 2;
         }
         places[count] = IoSliceMut::new(behind);
-        (socket.read(&mut places[..=count]), wanted)
+        (socket.read(&mut places[..=count], wait), wanted)
     }
 
     /// Notes where so many bytes have gone. Returns how many of them went to places.

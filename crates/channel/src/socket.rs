@@ -1,4 +1,4 @@
-//! Connections: bytes read and written without ever waiting, over TCP and Unix sockets alike.
+//! Connections: bytes read and written, over TCP and Unix sockets alike, without waiting or not for long.
 //!
 //! How a connection comes about is a matter of [`crate::dial`] and [`crate::listener`], waiting one of [`crate::poll`],
 //! and what the bytes mean is left to the protocol.
@@ -8,20 +8,32 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// How long calls wait that do.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
-/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB, filled and emptied in turns, make
-/// long events slower. Systems cut it to what they allow. TCP has a measure of its own that it finds by itself.
-const SEND_BUFFER: usize = 1 << 20;
+/// What a connection within this machine is asked to hold of what its reader has not taken. Systems cut it to what they allow.
+/// A Unix socket holds 208 KiB by itself, which is filled and emptied in turns too often; TCP finds a measure for long ways,
+/// which leaves no room for anything else in the processor's cache.
+const UNIX_BUFFER: usize = 1 << 20;
+const LOOPBACK_BUFFER: usize = 512 << 10;
 /// What may be written there at once, since it moves at the speed of memory.
 const AHEAD: usize = 512 << 10;
 
 /// The most slices that every system takes in one call.
 pub(crate) const MOST_SLICES: usize = 1024;
+
+/// The send buffer of a connection within this machine; `None` if it may go further.
+fn send_buffer(descriptor: &OwnedFd) -> Option<usize> {
+    if rustix::net::getsockname(descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX) {
+        return Some(UNIX_BUFFER);
+    }
+    let peer = SocketAddr::try_from(rustix::net::getpeername(descriptor).ok()??).ok()?;
+    peer.ip().is_loopback().then_some(LOOPBACK_BUFFER)
+}
 
 /// What came of reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +51,21 @@ pub(crate) enum Moved {
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer: Box<str>,
-    is_unix: bool,
+    /// The other side is on this machine.
+    is_near: bool,
 }
 
 impl Socket {
     /// Takes over a connected descriptor; `peer` is what errors call the other side.
     pub(crate) fn of(descriptor: impl Into<OwnedFd>, peer: impl fmt::Display) -> Socket {
         let descriptor = descriptor.into();
-        let is_unix =
-            rustix::net::getsockname(&descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX);
-        // These fail if the connection has ended already, which reading will tell.
-        let _ = match is_unix {
-            true => sockopt::set_socket_send_buffer_size(&descriptor, SEND_BUFFER),
-            // Else small writes would be held back until earlier ones are confirmed.
-            false => sockopt::set_tcp_nodelay(&descriptor, true),
-        };
+        let buffer = send_buffer(&descriptor);
+        // These fail if the connection has ended already, which reading will tell; or ask for what another kind of socket has.
+        if let Some(buffer) = buffer {
+            let _ = sockopt::set_socket_send_buffer_size(&descriptor, buffer);
+        }
+        // Else small writes would be held back until earlier ones are confirmed.
+        let _ = sockopt::set_tcp_nodelay(&descriptor, true);
         // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
         #[cfg(target_vendor = "apple")]
         let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
@@ -62,12 +74,12 @@ impl Socket {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
         }
-        Socket { descriptor, peer: peer.to_string().into(), is_unix }
+        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some() }
     }
 
     /// How much of what waits is best written at once, if another amount than the protocol's own.
     pub(crate) fn ahead(&self) -> Option<usize> {
-        self.is_unix.then_some(AHEAD)
+        self.is_near.then_some(AHEAD)
     }
 
     /// The other side, as it is called in errors.
@@ -76,34 +88,21 @@ impl Socket {
         &self.peer
     }
 
-    /// Reads what has come, to one place after another.
+    /// Reads what has come, to one place after another; if nothing has and it may wait, what comes within [`PATIENCE`].
     ///
     /// # Errors
     /// [`Code::Io`], if the connection has broken.
-    pub(crate) fn read(&self, places: &mut [IoSliceMut<'_>]) -> Result<Moved> {
-        let came = retry_on_intr(|| match &mut *places {
-            [place] => rustix::net::recv(self, &mut **place, RecvFlags::DONTWAIT).map(|(came, _)| came),
-            places => {
-                let mut none = RecvAncillaryBuffer::default();
-                rustix::net::recvmsg(self, places, &mut none, RecvFlags::DONTWAIT).map(|came| came.bytes)
-            }
-        });
+    pub(crate) fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
+        let flags = if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        let came = match places {
+            [place] => rustix::net::recv(self, &mut **place, flags).map(|(came, _)| came),
+            places => rustix::net::recvmsg(self, places, &mut RecvAncillaryBuffer::default(), flags).map(|it| it.bytes),
+        };
         match came {
             Ok(0) => Ok(Moved::Closed),
-            came => self.moved(came, "reading from"),
-        }
-    }
-
-    /// Reads what has come; if nothing has, what comes within [`PATIENCE`].
-    ///
-    /// # Errors
-    /// As [`read`](Socket::read).
-    pub(crate) fn wait_and_read(&self, place: &mut [u8]) -> Result<Moved> {
-        match rustix::net::recv(self, &mut *place, RecvFlags::empty()) {
-            Ok((0, _)) => Ok(Moved::Closed),
             // A signal is for the caller to look around, as the end of the time is.
             Err(Errno::INTR) => Ok(Moved::Blocked),
-            came => self.moved(came.map(|(came, _)| came), "reading from"),
+            came => self.moved(came, "reading from"),
         }
     }
 
@@ -176,17 +175,17 @@ mod tests {
     fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
         use crate::poll::{Interest, entry, wait};
         wait(&mut [entry(socket, Interest::Read)], None)?;
-        socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)])
+        socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)], false)
     }
 
     #[test]
     fn slices_are_written_in_a_row_and_scattered_where_they_are_read() {
         for (near, far) in pairs() {
             assert_eq!(
-                far.read(&mut [IoSliceMut::new(&mut [0; 9]), IoSliceMut::new(&mut [0; 9])]).unwrap(),
+                far.read(&mut [IoSliceMut::new(&mut [0; 9]), IoSliceMut::new(&mut [0; 9])], false).unwrap(),
                 Moved::Blocked
             );
-            assert_eq!(far.read(&mut [IoSliceMut::new(&mut [0; 9])]).unwrap(), Moved::Blocked);
+            assert_eq!(far.read(&mut [IoSliceMut::new(&mut [0; 9])], false).unwrap(), Moved::Blocked);
             let slices = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
             assert_eq!(near.write(&slices, false).unwrap(), Moved::Bytes(11));
             assert_eq!(near.write(&slices[..1], false).unwrap(), Moved::Bytes(3));

@@ -211,7 +211,7 @@ mod tests {
                         Moved::Bytes(bytes) => prop_assert_eq!((bytes, unwritten.length()), (left, 0)),
                         blocked => prop_assert_eq!((blocked, unwritten.length() > 0), (Moved::Blocked, true)),
                     }
-                    while let Moved::Bytes(bytes) = far.read(&mut [IoSliceMut::new(&mut place)])? {
+                    while let Moved::Bytes(bytes) = far.read(&mut [IoSliceMut::new(&mut place)], false)? {
                         came.extend_from_slice(&place[..bytes]);
                     }
                     prop_assert_eq!(came.len() + unwritten.length(), expected.len());
@@ -248,7 +248,7 @@ mod tests {
         unwritten.fill(|empty| *empty = outgoing);
         assert_eq!(unwritten.write(&near, false).unwrap(), Moved::Bytes(expected.len()));
         let mut place = vec![0; expected.len() + 1];
-        assert_eq!(far.read(&mut [IoSliceMut::new(&mut place)]).unwrap(), Moved::Bytes(expected.len()));
+        assert_eq!(far.read(&mut [IoSliceMut::new(&mut place)], false).unwrap(), Moved::Bytes(expected.len()));
         assert_eq!(place[..expected.len()], expected);
     }
 
