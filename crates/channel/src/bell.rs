@@ -89,7 +89,7 @@ impl Bell {
     /// The thread does not wait for it any more.
     #[inline]
     pub(crate) fn give_back(&self) {
-        self.awaited.store(false, Ordering::SeqCst);
+        self.await_it(false);
         self.taken.store(false, Ordering::Release);
     }
 
@@ -144,7 +144,8 @@ impl Bell {
 
     /// Whether from now on it is rung for a thread. The state is to be looked at after this.
     pub(crate) fn await_it(&self, awaited: bool) {
-        self.awaited.store(awaited, Ordering::SeqCst);
+        // Who is told too often looks once more; who is told too seldom waits for ever.
+        self.awaited.store(awaited, if awaited { Ordering::SeqCst } else { Ordering::Release });
     }
 
     /// From now on it is rung for a task, once. The state is to be looked at after this.

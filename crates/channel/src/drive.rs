@@ -85,7 +85,11 @@ impl Hub {
         }
         let Ok(mut reader) = wire.reader.try_lock() else { return Turn::NotMine };
         let (mut found, mut came) = (None, false);
-        self.wait_and_read(wire, &mut reader, |state| (found, came) = (look(state).0, true));
+        self.wait_and_read(wire, &mut reader, |state| {
+            // What comes from here on this thread reads itself, and need not be told of.
+            bell.await_it(false);
+            (found, came) = (look(state).0, true);
+        });
         drop(reader);
         wire.attendance.note();
         bell.await_it(false);

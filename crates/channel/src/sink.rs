@@ -299,15 +299,15 @@ impl End {
 
     fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
         let deadline = patience.and_then(after);
-        let hub = self.life.hub.clone();
-        let bell = self.bell.clone();
-        let came = hub.drive_with(&bell, deadline, |state| {
-            if !state.machine.has_sink(self.key) {
+        let End { life, key, bell, progress, batch, next } = self;
+        let came = life.hub.drive_with(bell, deadline, |state| {
+            if !state.machine.has_sink(*key) {
                 return (Some(Err(closed())), false);
             }
-            match self.take(state) {
+            *next = 0;
+            match take(state, *key, bell, progress, batch) {
                 true => (Some(Ok(())), false),
-                false => (None, state.machine.is_remote(self.key)),
+                false => (None, state.machine.is_remote(*key)),
             }
         })?;
         came.transpose().map(|came| came.is_some())
@@ -334,18 +334,9 @@ impl End {
         if self.next < self.batch.items.len() {
             return true;
         }
-        let hub = self.life.hub.clone();
-        hub.with(|state| self.take(state))
-    }
-
-    fn take(&mut self, state: &mut State) -> bool {
-        self.next = 0;
-        self.progress.store(0, Ordering::Relaxed);
-        let came = state.machine.take(state.now, self.key, &mut self.batch);
-        if !came && self.bell.has_descriptor() && state.machine.has_sink(self.key) {
-            self.bell.found_nothing();
-        }
-        came
+        let End { life, key, bell, progress, batch, next } = self;
+        *next = 0;
+        life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
 
     /// The next item, which is not handed out by this.
@@ -378,6 +369,16 @@ impl Drop for End {
             state.machine.end_sink(now, self.key);
         });
     }
+}
+
+/// Exchanges a batch, all of which was handed out, for the next one, if there is one.
+fn take(state: &mut State, key: SinkKey, bell: &Bell, progress: &AtomicUsize, batch: &mut Batch) -> bool {
+    progress.store(0, Ordering::Relaxed);
+    let came = state.machine.take(state.now, key, batch);
+    if !came && bell.has_descriptor() && state.machine.has_sink(key) {
+        bell.found_nothing();
+    }
+    came
 }
 
 #[cold]
