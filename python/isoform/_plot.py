@@ -93,7 +93,7 @@ class Field:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Draws until it is told to end, the window is closed, or the channel is."""
+    """Draws until it is told to end, the window is closed, or the channel is. A file is written however it ends."""
     import matplotlib
 
     if given.png:
@@ -109,15 +109,19 @@ def run(given: argparse.Namespace) -> int:
         figure, all_axes = plt.subplots(len(paths), 1, squeeze=False, figsize=(9, 2.4 * len(paths) + 0.6))
         fields = [Field(path, axes) for path, axes in zip(paths, all_axes[:, 0])]
         picture = Picture(figure, fields, first, given.last)
-        while end is None or time.monotonic() < end:
-            going = picture.take(sink)
+        try:
+            while end is None or time.monotonic() < end:
+                going = picture.take(sink)
+                if not given.png:
+                    picture.draw()
+                    plt.pause(FRAME)
+                    if not plt.fignum_exists(figure.number):
+                        return 0
+                if not going:
+                    break
+        except KeyboardInterrupt:
             if not given.png:
-                picture.draw()
-                plt.pause(FRAME)
-                if not plt.fignum_exists(figure.number):
-                    return 0
-            if not going:
-                break
+                raise
         picture.draw()
     if given.png:
         figure.savefig(given.png, dpi=100)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import isoform
@@ -37,6 +39,21 @@ def test_a_source_and_a_sink() -> None:
 SAMPLE = np.dtype([("step", ">i4"), ("depth", ">f8"), ("row", ">f4", (20,)), ("table", ">f4", (4, 5)), ("text", "S4")])
 
 
+def interrupted(channel: str, png: Path) -> None:
+    """A file is drawn of what had come, also if nobody wants to wait for the end."""
+    command = [sys.executable, "-m", "isoform", "plot", channel, "depth", "--png", str(png), "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        known = isoform.open(channel)
+        until = time.monotonic() + 30
+        while not any(member.sinks for member in known.info()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert "events" in process.communicate(timeout=30)[0]
+    assert process.returncode == 0 and png.read_bytes()[:4] == b"\x89PNG"
+
+
 def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     from isoform.__main__ import main
@@ -60,6 +77,7 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             png = tmp_path / f"{len(fields)}.png"
             assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "0.5"]) == 0
             assert png.read_bytes()[:4] == b"\x89PNG" and "events" in capsys.readouterr().out
+        interrupted(channel.id, tmp_path / "interrupted.png")
         for field, said in (("nobody", "no such field"), ("text", "numbers to draw")):
             assert main(["plot", channel.id, field, "--png", str(tmp_path / "x.png"), "--seconds", "0.5"]) == 1
             assert said in capsys.readouterr().err
