@@ -24,6 +24,13 @@ fn hold(holds: bool, what: impl FnOnce() -> String) -> Held {
     if holds { Ok(()) } else { Err(what()) }
 }
 
+/// Whoever asked for a channel has been answered: until then, others may take him for a member that he is not yet.
+fn all_have_opened(world: &World) -> Held {
+    let processes = world.slots.iter().filter_map(|slot| slot.process.as_ref());
+    let opening = processes.flat_map(|process| process.opens.values()).count();
+    hold(opening == 0, || format!("{opening} wait for an answer"))
+}
+
 impl<'a> Peace<'a> {
     pub(crate) fn of(channels: &'a [Channel], is_harsh: bool, is_calm: bool) -> Peace<'a> {
         Peace { channels, is_harsh, is_calm }
@@ -41,7 +48,7 @@ impl<'a> Peace<'a> {
         // What is broken already is found out first.
         world.run(world.now + 2 * world.settings.silence);
         let patience = 2 * world.settings.silence + world.settings.linger + Time::from_secs(20);
-        self.eventually(world, patience, |world| self.members_agree(world).and_then(|()| self.all_know_all(world)));
+        self.eventually(world, patience, |world| all_have_opened(world).and_then(|()| self.all_know_all(world)));
         self.submit_some(world);
         // Acknowledgements do not wait for others to have something to say.
         let patience = if self.is_calm { Time::from_secs(10) } else { patience };
@@ -123,6 +130,7 @@ impl<'a> Peace<'a> {
     /// All members know each other, and each sink has subscribed to each source that it can use. Groups that were founded
     /// apart, by one who left before he could be asked, know nothing of each other, unless they meet again.
     fn all_know_all(&self, world: &World) -> Held {
+        self.members_agree(world)?;
         for channel in self.channels {
             for slot in self.members_of(world, channel) {
                 let known = self.known_to(world, slot, channel);
