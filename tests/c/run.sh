@@ -157,7 +157,7 @@ foreach(library isoform static)
   target_link_libraries(river-${library} isoform::${library})
 endforeach()
 LISTS
-  step 'find_package of CMake' sh -c "cmake -S '$work' -B '$work/cmake' -DCMAKE_PREFIX_PATH='$prefix' && \
+  step 'find_package of CMake' sh -c "rm -rf '$work/cmake' && cmake -S '$work' -B '$work/cmake' -DCMAKE_PREFIX_PATH='$prefix' && \
     cmake --build '$work/cmake' && cd '$work' && ./cmake/river-isoform && ./cmake/river-static" || true
 else
   skipped "CMake's find_package, which is not here"

@@ -91,17 +91,40 @@ fn settle(words: &str, row: &Row) -> Result<(Type, usize)> {
         Length::Field(_) => Some(product),
     });
     let fixed = fixed.ok_or_else(|| Error::new(Code::Size).came(&words))?;
-    let of_member = || row.extent / fixed.max(1);
-    let whole = fixed > 0 && row.extent.is_multiple_of(fixed) && !words.is_indirect();
-    let size = if row.size == 0 && whole { of_member() } else { row.size };
+    let whole = row.extent.is_multiple_of(fixed.max(1));
+    if is_open(&words.kind) && row.size == 0 && !words.is_indirect() && !whole {
+        let expected = format_args!("{fixed} elements of one size, as {words} has");
+        return Err(Error::new(Code::Declaration)
+            .expected(expected)
+            .came(format_args!("a member of {} bytes", row.extent)));
+    }
+    let size = match width(&words.kind) {
+        _ if row.size != 0 => row.size,
+        Some(width) => width,
+        None if whole && !words.is_indirect() => row.extent / fixed.max(1),
+        None => 0,
+    };
     match (&words.kind, size) {
         (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
-            Err(Error::new(Code::Declaration).expected("long double or f128, which differ").came(&words))
+            let expected = format_args!("{words}[n] for n numbers in a row; or long double or f128, which differ");
+            let came = format_args!("{words}, for a member of {} bytes", row.extent.max(size));
+            Err(Error::new(Code::Declaration).expected(expected).came(came))
         }
         (kind, 0) if is_open(kind) => {
             Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").came(&words))
         }
         _ => Ok((words, size)),
+    }
+}
+
+/// How many bytes the words say that a number has.
+fn width(kind: &Kind) -> Option<usize> {
+    match *kind {
+        Kind::Integer { width: Width::Bytes(bytes), .. }
+        | Kind::Float { width: Width::Bytes(bytes), .. }
+        | Kind::Boolean { width: Width::Bytes(bytes) }
+        | Kind::Enumeration { width: Width::Bytes(bytes), .. } => Some(usize::from(bytes)),
+        _ => None,
     }
 }
 
