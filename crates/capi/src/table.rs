@@ -91,14 +91,21 @@ fn settle(words: &str, row: &Row) -> Result<(Type, usize)> {
         Length::Field(_) => Some(product),
     });
     let fixed = fixed.ok_or_else(|| Error::new(Code::Size).came(&words))?;
-    let whole = row.extent.is_multiple_of(fixed.max(1));
-    if is_open(&words.kind) && row.size == 0 && !words.is_indirect() && !whole {
-        let expected = format_args!("{fixed} elements of one size, as {words} has");
-        return Err(Error::new(Code::Declaration)
-            .expected(expected)
-            .came(format_args!("a member of {} bytes", row.extent)));
+    let (width, whole) = (width(&words.kind), row.extent.is_multiple_of(fixed.max(1)));
+    if row.size == 0 && row.extent != 0 && !words.is_indirect() {
+        let expected = match width {
+            Some(width) if row.extent != width.saturating_mul(fixed) => {
+                format!("{} bytes", width.saturating_mul(fixed))
+            }
+            None if is_open(&words.kind) && !whole => format!("{fixed} elements of one size"),
+            _ => String::new(),
+        };
+        if !expected.is_empty() {
+            let expected = format_args!("a member of {expected}, as {words} has");
+            return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("{} bytes", row.extent)));
+        }
     }
-    let size = match width(&words.kind) {
+    let size = match width {
         _ if row.size != 0 => row.size,
         Some(width) => width,
         None if whole && !words.is_indirect() => row.extent / fixed.max(1),
