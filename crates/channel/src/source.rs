@@ -92,6 +92,35 @@ impl<T: Record<Kind = T>> Source<T> {
         self.end.submit(None, &mut Sent(shared))
     }
 
+    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted.
+    /// For programs that look after something else now and then. `None`, as at first: it waits as long as it takes.
+    ///
+    /// ```
+    /// use isoform::{Code, Record};
+    /// use isoform_channel::{Node, SinkOptions, Window};
+    /// use std::time::Duration;
+    ///
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     step: i64,
+    /// }
+    ///
+    /// # fn main() -> isoform::Result<()> {
+    /// let channel = Node::new()?.create::<Tick>("ticks")?;
+    /// let mut source = channel.source::<Tick>()?;
+    /// let slow = channel.sink_with::<Tick>(SinkOptions::default().window(Window { events: 2, bytes: 0 }))?;
+    /// source.set_patience(Some(Duration::ZERO));
+    /// let error = (0..).find_map(|step| source.submit(&Tick { step }).err());
+    /// assert_eq!(error.map(|error| error.code()), Some(Code::Deadline));
+    /// # drop(slow);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_patience(&mut self, patience: Option<Duration>) {
+        self.end.patience = patience;
+    }
+
     /// Waits until so many sinks have subscribed.
     ///
     /// # Errors
@@ -146,8 +175,7 @@ impl MessageSource {
         self.submit_body(message.format(), message.body())
     }
 
-    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted.
-    /// For programs that look after something else now and then.
+    /// As [`Source::set_patience`].
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.end.patience = patience;
     }

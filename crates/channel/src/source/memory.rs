@@ -90,7 +90,7 @@ impl MemorySource {
         self.encoder.format()
     }
 
-    /// As [`MessageSource::set_patience`](super::MessageSource::set_patience).
+    /// As [`Source::set_patience`](super::Source::set_patience).
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.end.patience = patience;
     }
