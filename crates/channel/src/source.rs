@@ -92,8 +92,9 @@ impl<T: Record<Kind = T>> Source<T> {
         self.end.submit(None, &mut Sent(shared))
     }
 
-    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted.
-    /// For programs that look after something else now and then. `None`, as at first: it waits as long as it takes.
+    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted;
+    /// the same record may be submitted again. For programs that look after something else now and then. `None`, as at first:
+    /// it waits as long as it takes.
     ///
     /// ```
     /// use isoform::{Code, Record};
@@ -273,7 +274,13 @@ impl End {
         self.life.hub.press_for(self.key);
         match self.life.hub.drive(&self.bell, self.patience.and_then(after), room)? {
             Some(()) => Ok(()),
-            None => Err(Error::new(Code::Deadline).at("source").expected("room at its sinks")),
+            None => {
+                let waited = self.patience.unwrap_or_default();
+                Err(Error::new(Code::Deadline)
+                    .at("source")
+                    .expected("room at its sinks")
+                    .came(format_args!("none in {waited:?}")))
+            }
         }
     }
 

@@ -99,9 +99,18 @@ pub(crate) fn expect_records(text: &str) -> Result<(), Failure> {
 fn open_input(path: Option<&Path>, output: &Output) -> Result<(String, Input, Option<u8>), Failure> {
     let name = path.map_or("standard input".to_string(), |path| path.display().to_string());
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
-    let mut input = Input::open(path, output.clone()).map_err(cannot)?;
+    let mut input = Input::open(path, output.clone()).map_err(|error| match seems_channel(&name) {
+        true => cannot(error).hint(format!("a channel is iso://{name}")),
+        false => cannot(error),
+    })?;
     let first = input.first_byte().map_err(cannot)?;
     Ok((name, input, first))
+}
+
+/// Whether a file's name is what a channel's id has behind `iso://`: host, port and name.
+fn seems_channel(name: &str) -> bool {
+    let port = name.split_once('/').and_then(|(place, _)| place.rsplit_once(':'));
+    port.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
 /// Whether a text has at its beginning what a text of shapes has there; one with nothing in it but comments passes.

@@ -87,6 +87,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::NoSuchChannel if has_identity() => {
             Some("an id without /IDENTITY at its end finds whichever channel has the name now")
         }
+        Code::NoSuchChannel => {
+            Some("the program there has no channel of that name, or not yet: who makes one shows its id")
+        }
         _ => None,
     };
     let failure = match error.class() {

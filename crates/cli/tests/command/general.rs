@@ -59,6 +59,7 @@ fn a_source_that_cannot_be_opened_has_status_2() {
     let odd = files.write("odd", b"\xff\xfe\0");
     for (source, says) in [
         ("nowhere.iso", "cannot open nowhere.iso: no such file"),
+        ("127.0.0.1:7000/river", "hint: a channel is iso://127.0.0.1:7000/river"),
         (files.0.path().to_str().unwrap(), "directory"),
         ("token:000102030405060708090a0b0c0d0e0f", "cannot read a format by its token yet"),
         ("elf:/bin/ls#stat", "cannot read debug information yet"),
