@@ -3,6 +3,7 @@
 //! How a connection comes about is a matter of [`crate::dial`] and [`crate::listener`], waiting one of [`crate::poll`],
 //! and what the bytes mean is left to the protocol.
 
+use crate::address::Address;
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
@@ -15,10 +16,11 @@ use std::time::Duration;
 /// How long calls wait that do.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
-/// What a connection within this machine is asked to hold of what its reader has not taken. Systems cut it to what they allow.
-/// A Unix socket holds 208 KiB by itself, which is filled and emptied in turns too often; TCP finds a measure for long ways,
-/// which leaves no room for anything else in the processor's cache.
+/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
+/// often. Systems cut it to what they allow, and Linux counts half of it for itself.
 const UNIX_BUFFER: usize = 1 << 20;
+/// The same over loopback, at either end: TCP finds a measure of its own that is for long ways, and many times as large as what
+/// the processor's cache has.
 const LOOPBACK_BUFFER: usize = 512 << 10;
 /// What may be written there at once, since it moves at the speed of memory.
 const AHEAD: usize = 512 << 10;
@@ -26,13 +28,10 @@ const AHEAD: usize = 512 << 10;
 /// The most slices that every system takes in one call.
 pub(crate) const MOST_SLICES: usize = 1024;
 
-/// The send buffer of a connection within this machine; `None` if it may go further.
-fn send_buffer(descriptor: &OwnedFd) -> Option<usize> {
-    if rustix::net::getsockname(descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX) {
-        return Some(UNIX_BUFFER);
-    }
-    let peer = SocketAddr::try_from(rustix::net::getpeername(descriptor).ok()??).ok()?;
-    peer.ip().is_loopback().then_some(LOOPBACK_BUFFER)
+/// Whether TCP goes no further than this machine.
+fn is_loopback(descriptor: &OwnedFd) -> bool {
+    let peer = rustix::net::getpeername(descriptor).ok().flatten();
+    peer.and_then(|peer| SocketAddr::try_from(peer).ok()).is_some_and(|peer| Address::Tcp(peer).is_local())
 }
 
 /// What came of reading or writing.
@@ -46,12 +45,12 @@ pub(crate) enum Moved {
     Closed,
 }
 
-/// A connection. Whether its descriptor blocks does not matter: every call says that it does not want to wait.
+/// A connection, whose descriptor blocks. Calls that are not to wait say so.
 #[derive(Debug)]
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer: Box<str>,
-    /// The other side is on this machine.
+    /// What is written goes to this machine's memory, and no further.
     is_near: bool,
 }
 
@@ -59,10 +58,14 @@ impl Socket {
     /// Takes over a connected descriptor; `peer` is what errors call the other side.
     pub(crate) fn of(descriptor: impl Into<OwnedFd>, peer: impl fmt::Display) -> Socket {
         let descriptor = descriptor.into();
-        let buffer = send_buffer(&descriptor);
-        // These fail if the connection has ended already, which reading will tell; or ask for what another kind of socket has.
-        if let Some(buffer) = buffer {
+        let is_unix =
+            rustix::net::getsockname(&descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX);
+        let is_near = is_unix || is_loopback(&descriptor);
+        // All these fail if the connection has ended already, which reading will tell; or ask for what only other sockets have.
+        if is_near {
+            let buffer = if is_unix { UNIX_BUFFER } else { LOOPBACK_BUFFER };
             let _ = sockopt::set_socket_send_buffer_size(&descriptor, buffer);
+            let _ = sockopt::set_socket_recv_buffer_size(&descriptor, buffer);
         }
         // Else small writes would be held back until earlier ones are confirmed.
         let _ = sockopt::set_tcp_nodelay(&descriptor, true);
@@ -74,7 +77,7 @@ impl Socket {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
         }
-        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some() }
+        Socket { descriptor, peer: peer.to_string().into(), is_near }
     }
 
     /// How much of what waits is best written at once, if another amount than the protocol's own.
