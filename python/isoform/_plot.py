@@ -35,8 +35,8 @@ class Field:
     def __init__(self, path: str, axes: Any) -> None:
         self.path = path
         self.axes = axes
-        self.times: deque[float] = deque(maxlen=POINTS)
-        self.numbers: deque[float] = deque(maxlen=POINTS)
+        #: Times and numbers.
+        self.points: deque[tuple[float, float]] = deque(maxlen=POINTS)
         self.array: np.ndarray[Any, np.dtype[Any]] | None = None
         self.artist: Any = None
         axes.set_ylabel(path)
@@ -52,23 +52,21 @@ class Field:
                 type(item).__name__,
             )
         if values.ndim == 0:
-            self.times.append(time)
-            self.numbers.append(float(values))
+            self.points.append((time, float(values)))
         else:
             self.array = values.reshape(-1, values.shape[-1]) if values.ndim > 2 else values
 
     def draw(self, begin: float, last: float) -> None:
         if self.array is not None:
             self.draw_array(self.array)
-        elif self.times:
-            while self.times[0] < self.times[-1] - last:
-                self.times.popleft()
-                self.numbers.popleft()
-            x = np.array(self.times) - begin
+        elif self.points:
+            while self.points[0][0] < self.points[-1][0] - last:
+                self.points.popleft()
+            times, numbers = np.array(self.points).T
             if self.artist is None:
-                (self.artist,) = self.axes.plot(x, list(self.numbers), linewidth=1)
+                (self.artist,) = self.axes.plot(times - begin, numbers, linewidth=1)
                 self.axes.set_xlabel("seconds")
-            self.artist.set_data(x, list(self.numbers))
+            self.artist.set_data(times - begin, numbers)
             self.fit()
 
     def draw_array(self, array: np.ndarray[Any, np.dtype[Any]]) -> None:
@@ -93,7 +91,10 @@ class Field:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Draws until it is told to end, the window is closed, or the channel is. A file is written however it ends."""
+    """Draws until it is told to end, the window is closed, or the channel is.
+
+    A file is also written if that is interrupted once something has come.
+    """
     import matplotlib
 
     if given.png:

@@ -113,8 +113,12 @@ fn settle(words: &str, row: &Row) -> Result<(Type, usize)> {
     };
     match (&words.kind, size) {
         (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
-            let expected = format_args!("{words}[n] for n numbers in a row; or long double or f128, which differ");
-            let came = format_args!("{words}, for a member of {} bytes", row.extent.max(size));
+            let other = match words.dims.is_empty() && row.size == 0 {
+                true => "float[4] or double[2] for numbers in a row",
+                false => "elements of 4 or 8 bytes",
+            };
+            let expected = format_args!("{other}, or long double or f128, which differ");
+            let came = format_args!("{words}, of 16 bytes each");
             Err(Error::new(Code::Declaration).expected(expected).came(came))
         }
         (kind, 0) if is_open(kind) => {

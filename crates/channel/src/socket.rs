@@ -18,7 +18,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
 /// often. Systems cut it to what they allow, and Linux counts half of it for itself.
-const UNIX_BUFFER: usize = 1 << 20;
+const UNIX_BUFFER: usize = 3 << 19;
 /// The same over loopback, at either end: TCP finds a measure of its own that is for long ways, and many times as large as what
 /// the processor's cache has.
 const LOOPBACK_BUFFER: usize = 512 << 10;

@@ -92,8 +92,8 @@ impl<T: Record<Kind = T>> Source<T> {
         self.end.submit(None, &mut Sent(shared))
     }
 
-    /// From now on, submitting waits no longer than this for room: then it reports [`Code::Deadline`], and nothing was submitted;
-    /// the same record may be submitted again. For programs that look after something else now and then. `None`, as at first:
+    /// From now on, submitting waits for room for so long, or some milliseconds more: then it reports [`Code::Deadline`], and
+    /// nothing was submitted; the same record may be submitted again. For programs that look after something else now and then. `None`, as at first:
     /// it waits as long as it takes.
     ///
     /// ```

@@ -27,7 +27,7 @@ fn hold(holds: bool, what: impl FnOnce() -> String) -> Held {
 /// Whoever asked for a channel has been answered: until then, others may take him for a member that he is not yet.
 fn all_have_opened(world: &World) -> Held {
     let processes = world.slots.iter().filter_map(|slot| slot.process.as_ref());
-    let opening = processes.flat_map(|process| process.opens.values()).count();
+    let opening: usize = processes.map(|process| process.opens.len()).sum();
     hold(opening == 0, || format!("{opening} wait for an answer"))
 }
 
@@ -127,7 +127,7 @@ impl<'a> Peace<'a> {
         }
     }
 
-    /// All members know each other, and each sink has subscribed to each source that it can use. Groups that were founded
+    /// All members know each other, nobody knows a member that is none, and each sink has subscribed to each source that it can use. Groups that were founded
     /// apart, by one who left before he could be asked, know nothing of each other, unless they meet again.
     fn all_know_all(&self, world: &World) -> Held {
         self.members_agree(world)?;
