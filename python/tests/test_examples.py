@@ -29,6 +29,19 @@ def test_a_stream(tmp_path: Path) -> None:
 def test_a_source_and_a_sink() -> None:
     command = [sys.executable, str(EXAMPLES / "source.py"), "127.0.0.1:0"]
     pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as source:
+        assert source.stdout is not None and source.stderr is not None
+        lines = run("sink.py", source.stdout.readline().strip(), "step", "station", "depth[1]")
+        assert source.stderr.read() == "submitted 30, taken 30, lost 0\n"
+    assert lines == [f"{step} Old Mill {0.25 * step}" for step in range(30)]
+
+
+SAMPLE = np.dtype([("step", ">i4"), ("depth", ">f8"), ("row", ">f4", (20,)), ("table", ">f4", (4, 5)), ("text", "S4")])
+
+
+def interrupted(channel: str, png: Path) -> None:
+    """A file is drawn of what had come, also if nobody wants to wait for the end."""
+    command = [sys.executable, "-m", "isoform", "plot", channel, "depth", "--png", str(png), "--seconds", "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             known = isoform.open(channel)
