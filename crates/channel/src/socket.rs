@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
-/// often. Systems cut it to what they allow, and Linux counts half of it for itself.
+/// often. Systems cut it to what they allow; Linux takes twice as much, for what it notes besides.
 const UNIX_BUFFER: usize = 3 << 19;
 /// The same over loopback, at either end: TCP finds a measure of its own that is for long ways, and many times as large as what
 /// the processor's cache has.
