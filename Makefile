@@ -109,15 +109,15 @@ fuzz: rust ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TA
 
 install: rust ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
 	cargo install --locked --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
-	$(if $(PREFIX),cargo build --release --locked -p isoform-capi && sh crates/capi/package/install.sh "$(PREFIX)" $(BUILT)/release)
+	$(if $(PREFIX),cargo build --release --locked -p isoform-capi && sh faces/c/package/install.sh "$(PREFIX)" $(BUILT)/release)
 
 python: python-installed ## the Python package: a wheel in target/wheels, to be installed with pip
-	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" "$(abspath $(VENV))/bin/maturin" build --release --locked
+	cd faces/python && CARGO_TARGET_DIR="$(abspath $(BUILT))" "$(abspath $(VENV))/bin/maturin" build --release --locked
 
 bench-python: python-installed ## the Python package beside NumPy, struct, msgpack and fastavro; ARGS="--json"
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-bench.txt
-	cd python && CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --release --locked --quiet
-	$(VENV)/bin/python python/bench/bench.py $(ARGS)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r faces/python/requirements-bench.txt
+	cd faces/python && CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --release --locked --quiet
+	$(VENV)/bin/python faces/python/bench/bench.py $(ARGS)
 
 # The parts of the above.
 
@@ -184,15 +184,15 @@ PYTHON = $(shell for python in python3 python3.13 python3.12 python3.11 python3.
 python-installed: rust
 	@if [ -z "$(PYTHON)" ]; then echo 'The Python package needs Python 3.9 or later, with venv.' >&2; exit 1; fi
 	@$(VENV)/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@cmp -s python/requirements-dev.txt $(VENV)/installed || \
-	  { $(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-dev.txt && \
-	    cp python/requirements-dev.txt $(VENV)/installed; }
+	@cmp -s faces/python/requirements-dev.txt $(VENV)/installed || \
+	  { $(VENV)/bin/pip install --quiet --disable-pip-version-check -r faces/python/requirements-dev.txt && \
+	    cp faces/python/requirements-dev.txt $(VENV)/installed; }
 
 python-tests:
 	@if [ -z "$(PYTHON)" ]; then \
 	  echo '*** SKIPPED: the Python package. It needs Python 3.9 or later, with venv ***'; \
 	else \
-	  $(MAKE) --no-print-directory python-installed && cd python && \
+	  $(MAKE) --no-print-directory python-installed && cd faces/python && \
 	  CARGO_TARGET_DIR="$(abspath $(BUILT))" VIRTUAL_ENV="$(abspath $(VENV))" "$(abspath $(VENV))/bin/maturin" develop --locked --quiet && \
 	  "$(abspath $(VENV))/bin/python" -m pytest --quiet && \
 	  echo 'mypy:' && "$(abspath $(VENV))/bin/mypy" && \
@@ -203,12 +203,12 @@ python-tests:
 # The C library, installed, and programs compiled as its users compile theirs.
 c-tests: rust
 	cargo build --quiet --locked -p isoform-capi $(FEATURES)
-	@sh crates/capi/package/install.sh $(BUILT)/c/prefix $(BUILT)/debug
-	@sh tests/c/run.sh $(BUILT)/c/prefix $(BUILT)/c/work
+	@sh faces/c/package/install.sh $(BUILT)/c/prefix $(BUILT)/debug
+	@sh faces/c/tests/c/run.sh $(BUILT)/c/prefix $(BUILT)/c/work
 
 # The same for C++.
 cpp-tests: c-tests
-	@sh tests/cpp/run.sh $(BUILT)/c/prefix $(BUILT)/cpp/work
+	@sh faces/c/tests/cpp/run.sh $(BUILT)/c/prefix $(BUILT)/cpp/work
 
 # The small programs of examples/, each language's against every other's.
 EXAMPLES = $(BUILT)/examples

@@ -1,4 +1,4 @@
-//! The C programs of `writer/`, which write records by `include/isoform_writer.h` alone: compiled for a machine, and run
+//! The C programs of `writer/`, which write records by `faces/c/include/isoform_writer.h` alone: compiled for a machine, and run
 //! there.
 
 use crate::Machine;
@@ -27,7 +27,7 @@ pub fn compile(
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder.join(name);
     let mut command = Command::new(compiler);
-    command.args(options).arg("-I").arg(here.join("../../include"));
+    command.args(options).arg("-I").arg(here.join("../../faces/c/include"));
     command.args(sources.iter().map(|source| here.join("writer").join(source)));
     command.arg("-lm").arg("-o").arg(&program);
     succeeded(&mut command).map(|_| program)

@@ -1,5 +1,5 @@
 //! Random records of random formats, as they lie in the memory of each machine, written there by
-//! `include/isoform_writer.h`: what comes has the token and the body that this library gives them.
+//! `faces/c/include/isoform_writer.h`: what comes has the token and the body that this library gives them.
 
 use isoform::format::{Dimension, Field, FloatKind, Structure, Type};
 use isoform::stream::Reader;

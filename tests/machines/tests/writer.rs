@@ -1,4 +1,4 @@
-//! `include/isoform_writer.h` on every machine whose compiler and emulator are here: what it writes is what the vectors
+//! `faces/c/include/isoform_writer.h` on every machine whose compiler and emulator are here: what it writes is what the vectors
 //! say, byte for byte; what it must refuse, it refuses; its BLAKE3 is BLAKE3.
 
 use isoform::stream::Reader;
@@ -151,7 +151,7 @@ fn the_manual_is_true() {
     let Some(here) = Machine::ALL.iter().find(|machine| machine.is_here() && machine.compiles()) else {
         return say("*** SKIPPED, for want of a C compiler for this machine: the program in the manual ***");
     };
-    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/isoform_writer.h");
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../faces/c/include/isoform_writer.h");
     let header = fs::read_to_string(header).expect("the header");
     let (_, program) = header.split_once("A complete program:\n").expect("a program");
     let (program, _) = program.split_once("TYPES.").expect("its end");

@@ -12,7 +12,7 @@ import isoform
 import numpy as np
 import pytest
 
-VECTORS = Path(__file__).parents[2] / "vectors"
+VECTORS = Path(__file__).parents[3] / "vectors"
 STREAMS = sorted(
     path for path in VECTORS.glob("*/*.bin") if path.parent.name != "invalid" and path.with_suffix(".json").exists()
 )

@@ -1,7 +1,7 @@
 //! The core of the Python package `isoform`: `isoform._isoform`.
 //!
 //! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
-//! or a ctypes structure becomes a table of fields - is in `python/isoform`, as is the text of errors; here is what has to
+//! or a ctypes structure becomes a table of fields - is in `isoform/`, beside it, as is the text of errors; here is what has to
 //! be fast, and what works while Python goes on. `unsafe` is needed in two places: `memory`, where bytes of an array are
 //! taken for records, and `arrow`, whose structures are C's.
 

@@ -25,7 +25,7 @@ else
   ln -sf "libisoform.so.$major" "$prefix/lib/libisoform.so"
 fi
 cp -f "$built/libisoform_capi.a" "$prefix/lib/libisoform.a"
-cp -f "$root"/include/*.h "$root"/include/*.hpp "$prefix/include/"
+cp -f "$here"/../include/*.h "$here"/../include/*.hpp "$prefix/include/"
 
 # What is only for debuggers would be four fifths of it. Who wants that builds without --release.
 case $built in

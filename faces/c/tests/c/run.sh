@@ -9,7 +9,7 @@ set -eu
 prefix=$(cd "$1" && pwd)
 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../../.." && pwd)
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 failed=0

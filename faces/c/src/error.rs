@@ -171,7 +171,7 @@ mod tests {
     /// The header has every code of `spec/errors.md`, and every class, under the same number.
     #[test]
     fn the_header_has_every_code() {
-        let header = include_str!("../../../include/isoform.h");
+        let header = include_str!("../include/isoform.h");
         let enumeration = |name: &str| {
             let end = header.find(&format!("}} {name};")).unwrap();
             let begin = header[..end].rfind("typedef enum").unwrap();

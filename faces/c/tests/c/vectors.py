@@ -6,7 +6,7 @@ import subprocess
 import sys
 from decimal import Decimal
 
-VECTORS = pathlib.Path(__file__).parents[2] / "vectors"
+VECTORS = pathlib.Path(__file__).parents[4] / "vectors"
 
 
 def lines(program, stream):

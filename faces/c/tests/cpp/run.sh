@@ -8,7 +8,7 @@ set -eu
 
 prefix=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../../.." && pwd)
 mkdir -p "$2"
 work=$(cd "$2" && pwd)
 failed=0
