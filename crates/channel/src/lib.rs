@@ -58,5 +58,5 @@ pub use stream::Events;
 
 /// The programs of the guide compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/channels.md")]
+#[doc = include_str!("../../../docs/book/guides/channels.md")]
 struct Guide;

@@ -1,4 +1,4 @@
-//! What a receiver puts up with, whoever sends. All of it stands in `docs/limits.md`.
+//! What a receiver puts up with, whoever sends. All of it stands in `docs/book/reference/limits.md`.
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Format, MAX_DEPTH, MAX_DESCRIPTION, MAX_FIELDS};

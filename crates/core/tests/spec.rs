@@ -47,7 +47,7 @@ fn limits_are_listed_as_they_are() {
         ("`formats`", formats as u64, "-"),
         ("`registry`", registry as u64, "-"),
     ];
-    let rows = rows(&spec("../docs/limits.md"));
+    let rows = rows(&spec("../docs/book/reference/limits.md"));
     let listed: Vec<(&str, u64, &str)> = (rows.iter())
         .filter(|row| row.len() == 5 && row[0].starts_with('`'))
         .map(|row| (&*row[0], row[1].parse().unwrap(), &*row[4]))

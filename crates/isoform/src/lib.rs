@@ -90,6 +90,6 @@ pub mod derive {
 
 /// The programs of the README and of other documents compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/limits.md")]
+#[doc = include_str!("../../../docs/book/reference/limits.md")]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -46,7 +46,7 @@
        }
 
    It is compiled by  cc river.c $(pkg-config --cflags --libs isoform),  or with CMake by find_package(isoform) and
-   target_link_libraries(river isoform::isoform). docs/c.md is the guide to all of it, channels included.
+   target_link_libraries(river isoform::isoform). docs/book/guides/c.md is the guide to all of it, channels included.
 
    TABLES are those of isoform_writer.h, which is for machines without this library: a program goes from one to the other
    without changing them. (Not both in one source file: they declare the same names.) A member's type is a text:

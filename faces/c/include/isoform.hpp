@@ -19,7 +19,7 @@
                std::printf("%d: %g\n", static_cast<int>(record.step), record.depth[2]);
        }
 
-   It is compiled as a C program with isoform.h is, by c++ -std=c++20. docs/c.md is the guide to all of it.
+   It is compiled as a C program with isoform.h is, by c++ -std=c++20. docs/book/guides/c.md is the guide to all of it.
 
    HANDLES are closed by their destructors, and moved, not copied. What is lent, and by what, is said in isoform.h: a record
    of a loop is there until the next one.

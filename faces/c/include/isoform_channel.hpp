@@ -6,7 +6,7 @@
            if (event.record) use(*event.record);
 
    which ends when the sink can hear nothing more, since it, its channel or its node was closed; so `break` where the program has heard
-   enough. docs/c.md has more, and docs/channels.md what channels promise.
+   enough. docs/book/guides/c.md has more, and docs/book/guides/channels.md what channels promise.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0

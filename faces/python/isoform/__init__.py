@@ -1,7 +1,7 @@
 """Programs exchange records - as they lie in memory - without a schema language, a code generator or a broker.
 
 A record is a NumPy structured dtype, a dataclass or another annotated class, or a ctypes structure: whatever a program has. It
-is sent as it is, and whoever receives it converts only what differs from a type of their own. ``docs/python.md`` is the guide.
+is sent as it is, and whoever receives it converts only what differs from a type of their own. ``docs/book/guides/python.md`` is the guide.
 """
 
 from __future__ import annotations

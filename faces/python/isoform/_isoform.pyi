@@ -202,7 +202,7 @@ class Columns:
 @final
 class Registry:
     """The formats that are known here, and what is put up with of others: the bytes of a message and of a description, the depth
-    and the fields of a format, how many formats are kept. ``docs/limits.md`` has what is usual."""
+    and the fields of a format, how many formats are kept. ``docs/book/reference/limits.md`` has what is usual."""
 
     def __new__(
         cls,

@@ -9,7 +9,7 @@ from typing import Any
 import isoform
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def examples(document: str) -> list[tuple[int, str]]:
@@ -27,8 +27,8 @@ def run(document: str) -> None:
 
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert len(examples("docs/python.md")) > 6
-    run("docs/python.md")
+    assert len(examples("docs/book/guides/python.md")) > 6
+    run("docs/book/guides/python.md")
 
 
 def test_the_readme(

@@ -10,7 +10,7 @@ import isoform
 import pytest
 from isoform._isoform import codes
 
-SPEC = (Path(__file__).parents[2] / "spec/errors.md").read_text()
+SPEC = (Path(__file__).parents[3] / "spec/errors.md").read_text()
 
 
 def test_codes_are_those_of_the_specification() -> None:

@@ -13,7 +13,7 @@ import isoform
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples/python"
+EXAMPLES = Path(__file__).parents[3] / "examples/python"
 
 
 def run(name: str, *arguments: str) -> list[str]:

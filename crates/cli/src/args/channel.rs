@@ -121,7 +121,7 @@ pub(crate) struct Info {
 /// Draw fields of a channel's events, live
 ///
 /// Numbers are drawn against time, rows of numbers as they are now, tables as images. The Python package `isoform` does it, with
-/// matplotlib (docs/python.md); `python -m isoform plot` is the same.
+/// matplotlib (docs/book/guides/python.md); `python -m isoform plot` is the same.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform plot iso://127.0.0.1:7000/river depth 'grid[3].rho'

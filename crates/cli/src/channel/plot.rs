@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Plot) -> Result<(), Failure> {
         }
         Ok(status) => match status.code() {
             Some(0) => None,
-            Some(10) => Some(("isoform", "pip install ./faces/python, in a clone of this project: see docs/python.md")),
+            Some(10) => Some(("isoform", "pip install ./faces/python, in a clone; see docs/book/guides/python.md")),
             Some(11) => Some(("matplotlib", "pip install matplotlib")),
             _ => return Err(Failure::usage(format!("{} does not run: {status}", named()))),
         },

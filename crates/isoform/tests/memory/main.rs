@@ -1,4 +1,4 @@
-//! Whatever a stranger sends takes memory in proportion: at most 4 times its bytes, and 1 MiB (`docs/limits.md`).
+//! Whatever a stranger sends takes memory in proportion: at most 4 times its bytes, and 1 MiB (`docs/book/reference/limits.md`).
 #![cfg(not(miri))]
 
 mod formats;
