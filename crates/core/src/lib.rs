@@ -7,6 +7,7 @@
 //! |---|---|
 //! | fields with their types, sizes and offsets -> [`Format`] -> description -> [`Token`] | [`mod@format`] |
 //! | bytes -> header, token, body | [`message`] |
+//! | token -> format: known here, or asked for | [`registry`] |
 //! | body checked against its format, once -> [`Body`] | [`verify`] |
 //! | (wire format, native format) -> [`Plan`], checked, once | [`plan`] |
 //! | [`Plan`] + [`Body`] -> converted record | [`interp`] |
@@ -14,7 +15,7 @@
 //! | [`View`] <-> JSON and tables | [`text`] |
 //!
 //! Nothing here knows a socket, a file, a clock or an environment variable, and nothing here is `unsafe`.
-//! Native memory, the derive, streams and registries are in the crate `isoform`.
+//! Native memory, the derive and streams are in the crate `isoform`.
 #![forbid(unsafe_code)]
 
 pub mod error;
@@ -23,6 +24,7 @@ pub mod interp;
 mod limits;
 pub mod message;
 pub mod plan;
+pub mod registry;
 pub mod scalar;
 pub mod text;
 pub mod value;
@@ -36,6 +38,7 @@ pub use format::{
 };
 pub use limits::Limits;
 pub use plan::{Faults, Plan, Rules};
+pub use registry::{Registry, Resolver};
 pub use value::Value;
 pub use verify::{Bodies, Body, Verifier};
 pub use view::View;

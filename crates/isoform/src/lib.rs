@@ -56,12 +56,10 @@ extern crate self as isoform;
 mod decoder;
 mod default;
 mod encoder;
-mod keyed;
 pub mod memory;
 pub mod message;
 mod native;
 mod record;
-pub mod registry;
 pub mod stream;
 
 pub use decoder::{Column, Columns, Decoder};
@@ -73,7 +71,6 @@ pub use message::{Batch, Header, Incoming, Message, Shared};
 pub use native::scratch::Scratch;
 pub use native::{Aligned, Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};
-pub use registry::{Registry, Resolver};
 
 /// What the derives write refers to this. Not for programs: it changes without notice.
 #[doc(hidden)]

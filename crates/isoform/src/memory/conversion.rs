@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::engine::Converter;
-use crate::keyed::Recent;
 use crate::native::outline::Outline;
 use crate::{Error, Faults, Format, Plan, Result, Rules, Verifier};
+use isoform_core::registry::Recent;
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
 const REMEMBERED: usize = 64;

@@ -4,6 +4,7 @@ use super::buffer::{Buffer, retry};
 use super::io_error;
 use crate::{Batch, Incoming, Registry};
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
+use isoform_core::registry::Located;
 use isoform_core::{Code, Error, Format, Limits, Result};
 use std::fmt;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -40,8 +41,8 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Description,
-    /// Of the format at this place in the registry.
-    Record(usize),
+    /// Of this format in the registry.
+    Record(Located),
     /// Reported as an error; to be passed over.
     Refused,
 }
@@ -82,10 +83,10 @@ impl<R: Read> Reader<R> {
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
-        let Some((place, header, length, before)) = self.whole()? else { return Ok(None) };
+        let Some((located, header, length, before)) = self.whole()? else { return Ok(None) };
         self.state = State::Between;
         let body = &self.buffer.consume(before + length)[before..];
-        Ok(Some(Incoming::new(header, self.registry.at(place), body)))
+        Ok(Some(Incoming::new(header, self.registry.at(located), body)))
     }
 
     /// The next message, together with those behind it that have the same header, as far as they have been read ahead.
@@ -93,27 +94,27 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// As [`Reader::next`].
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
-        let Some((place, header, _, before)) = self.whole()? else { return Ok(None) };
+        let Some((located, header, _, before)) = self.whole()? else { return Ok(None) };
         self.state = State::Between;
-        let format = self.registry.at(place);
+        let format = self.registry.at(located);
         let length = Batch::beginning(header, format, &self.buffer.bytes()[before..]).extent();
         Ok(Some(Batch::new(header, format, &self.buffer.consume(before + length)[before..])))
     }
 
-    /// Waits for the whole next message to be in the buffer: the place of its format, its header, the length of its body,
+    /// Waits for the whole next message to be in the buffer: where its format is, its header, the length of its body,
     /// and how many bytes are before that.
     #[inline]
-    fn whole(&mut self) -> Result<Option<(usize, Header, usize, usize)>> {
+    fn whole(&mut self) -> Result<Option<(Located, Header, usize, usize)>> {
         if let Some(found) = self.at_hand() {
             return Ok(Some(found));
         }
-        let Some((header, place)) = self.record()? else { return Ok(None) };
-        Ok(Some((place, header, self.body(header)?, 0)))
+        let Some((header, located)) = self.record()? else { return Ok(None) };
+        Ok(Some((located, header, self.body(header)?, 0)))
     }
 
     /// The short way to a message that is wholly in the buffer and of a recent format.
     #[inline]
-    fn at_hand(&mut self) -> Option<(usize, Header, usize, usize)> {
+    fn at_hand(&mut self) -> Option<(Located, Header, usize, usize)> {
         let State::Between = self.state else { return None };
         let padding = self.padding();
         match split(self.buffer.bytes().get(padding..)?) {
@@ -130,7 +131,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// As [`Reader::next`].
     pub fn peek(&mut self) -> Result<Option<(Header, Format)>> {
-        Ok(self.record()?.map(|(header, place)| (header, self.registry.at(place).clone())))
+        Ok(self.record()?.map(|(header, located)| (header, self.registry.at(located).clone())))
     }
 
     /// Passes over the next message - the one that was peeked at, or that the latest error is about - without keeping
@@ -240,11 +241,11 @@ impl<R: Read> Reader<R> {
         (self.inner, ahead)
     }
 
-    /// The header of the next record that can be read, and the place of its format.
-    fn record(&mut self) -> Result<Option<(Header, usize)>> {
+    /// The header of the next record that can be read, and where its format is.
+    fn record(&mut self) -> Result<Option<(Header, Located)>> {
         loop {
             match self.state {
-                State::Body { kind: Kind::Record(place), header, done: 0 } => return Ok(Some((header, place))),
+                State::Body { kind: Kind::Record(located), header, done: 0 } => return Ok(Some((header, located))),
                 State::Body { kind: Kind::Description, header, done: 0 } => self.learn(header)?,
                 State::Body { .. } => self.pass_over()?,
                 State::Between => match self.header()? {
@@ -273,8 +274,8 @@ impl<R: Read> Reader<R> {
     /// As `record`, but going on with a body that was read in part.
     fn begun(&mut self) -> Result<Option<(Header, Format)>> {
         match self.state {
-            State::Body { kind: Kind::Record(place), header, .. } => {
-                Ok(Some((header, self.registry.at(place).clone())))
+            State::Body { kind: Kind::Record(located), header, .. } => {
+                Ok(Some((header, self.registry.at(located).clone())))
             }
             _ => self.peek(),
         }
@@ -319,7 +320,7 @@ impl<R: Read> Reader<R> {
         }
         let kind = match header.is_description() {
             true => Kind::Description,
-            false => Kind::Record(self.registry.place(header.token)?),
+            false => Kind::Record(self.registry.locate(header.token)?),
         };
         self.state = State::Body { kind, header, done: 0 };
         Ok(())

@@ -1,15 +1,15 @@
-//! Tables by token.
+//! Tables by token, for registries and decoders.
 //!
 //! Tokens are hashes already: it is enough to mix them with a number that is unknown to whoever could make some that
 //! collide. That takes a nanosecond, where the standard hasher takes ten. And the token that comes next is most often the
 //! one that came last, which [`Recent`] finds by comparing.
 
-use isoform_core::Token;
+use crate::Token;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Values by token. Each has a place, which it keeps.
-pub(crate) struct Recent<V> {
+pub struct Recent<V> {
     entries: Vec<(Token, V)>,
     places: HashMap<Token, usize, Key>,
     /// The place that was found last.
@@ -22,10 +22,11 @@ impl<V> Default for Recent<V> {
     }
 }
 
+#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 impl<V> Recent<V> {
     /// The place of the value of this token.
     #[inline(always)]
-    pub(crate) fn find(&mut self, token: Token) -> Option<usize> {
+    pub fn find(&mut self, token: Token) -> Option<usize> {
         match self.entries.get(self.last) {
             Some((last, _)) if *last == token => Some(self.last),
             _ => self.search(token),
@@ -44,18 +45,18 @@ impl<V> Recent<V> {
     /// # Panics
     /// If it has none.
     #[inline]
-    pub(crate) fn at(&self, place: usize) -> &V {
+    pub fn at(&self, place: usize) -> &V {
         &self.entries[place].1
     }
 
     /// As [`at`](Recent::at).
     #[inline]
-    pub(crate) fn at_mut(&mut self, place: usize) -> &mut V {
+    pub fn at_mut(&mut self, place: usize) -> &mut V {
         &mut self.entries[place].1
     }
 
     /// Puts a value of a token that has none at the end, and returns its place.
-    pub(crate) fn push(&mut self, token: Token, value: V) -> usize {
+    pub fn push(&mut self, token: Token, value: V) -> usize {
         self.places.insert(token, self.entries.len());
         self.entries.push((token, value));
         self.last = self.entries.len() - 1;
@@ -63,7 +64,7 @@ impl<V> Recent<V> {
     }
 
     /// Puts a value, of a token that may have none, in the place of another.
-    pub(crate) fn replace(&mut self, place: usize, token: Token, value: V) {
+    pub fn replace(&mut self, place: usize, token: Token, value: V) {
         self.places.remove(&self.entries[place].0);
         self.places.insert(token, place);
         self.entries[place] = (token, value);
@@ -71,24 +72,25 @@ impl<V> Recent<V> {
     }
 
     /// All values, by their places.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+    pub fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// Forgets all of them.
-    pub(crate) fn clear(&mut self) {
+    /// Removes all values.
+    pub fn clear(&mut self) {
         self.entries.clear();
         self.places.clear();
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 }
 
 /// Makes hashes of tokens, each time with another key.
 #[derive(Clone)]
-pub(crate) struct Key(u64);
+pub(super) struct Key(u64);
 
 impl Default for Key {
     fn default() -> Key {
@@ -105,7 +107,7 @@ impl BuildHasher for Key {
     }
 }
 
-pub(crate) struct Mix(u64);
+pub(super) struct Mix(u64);
 
 impl Hasher for Mix {
     #[inline]
