@@ -1,7 +1,7 @@
 //! Descriptions: what is accepted has one spelling, and everything that is made of a format leads back to it.
 
 use crate::refusal;
-use isoform::format::FieldList;
+use isoform::declare::FieldList;
 use isoform::{Format, Layout, Shape, Structure};
 
 /// The input is a description.

@@ -1,7 +1,7 @@
 //! Declarations in text: what is understood is printed so that it is understood as the same again.
 
 use crate::{description, refusal};
-use isoform::format::{FieldList, Type};
+use isoform::declare::{FieldList, Type};
 use isoform::{ByteOrder, Format, Layout, Machine, Shape, Token};
 
 /// The input is a text: types, a shape, and rows of a field list, all of the same lines.

@@ -3,7 +3,7 @@
 use crate::conversion::GENERATED;
 use crate::mutate::messages_of;
 use crate::parts::join;
-use isoform::format::Type;
+use isoform::declare::Type;
 use isoform::text::json;
 use isoform::{Format, Layout, Shape, View, value};
 use isoform_hostile::links;

@@ -4,7 +4,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned};
-use isoform::format::Type;
+use isoform::declare::Type;
 use isoform::{ByteOrder, Element, Enumeration, Field, Format, Structure};
 use serde_json::{Value, json};
 use std::io::{self, Write};

@@ -4,7 +4,7 @@ use crate::channel;
 use crate::failure::{Failure, reason};
 use crate::output::Output;
 use crate::source::{Bytes, Source};
-use isoform::format::Shape;
+use isoform::declare::Shape;
 use isoform::stream::Reader;
 use isoform::{Element, Format, Layout, Limits, Structure, Token};
 use std::collections::{BTreeSet, HashSet, VecDeque};

@@ -5,7 +5,8 @@
 //!
 //! | step | home |
 //! |---|---|
-//! | fields with their types, sizes and offsets -> [`Format`] -> description -> [`Token`] | [`mod@format`] |
+//! | names and types of fields, laid out for a machine -> [`Format`] | [`declare`] |
+//! | [`Format`] -> description -> [`Token`] | [`mod@format`] |
 //! | bytes -> header, token, body | [`message`] |
 //! | token -> format: known here, or asked for | [`registry`] |
 //! | body checked against its format, once -> [`Body`] | [`verify`] |
@@ -18,6 +19,7 @@
 //! Native memory, the derive and streams are in the crate `isoform`.
 #![forbid(unsafe_code)]
 
+pub mod declare;
 pub mod error;
 pub mod format;
 pub mod interp;
@@ -31,10 +33,11 @@ pub mod value;
 pub mod verify;
 pub mod view;
 
+pub use declare::{FieldList, Layout, Shape};
 pub use error::{Class, Code, Error, Result};
 pub use format::{
-    ByteOrder, Description, Dimension, Element, Enumeration, Field, FieldList, FloatKind, Format, Layout, Machine,
-    Shape, Structure, Symbol, Token,
+    ByteOrder, Description, Dimension, Element, Enumeration, Field, FloatKind, Format, Machine, Structure, Symbol,
+    Token,
 };
 pub use limits::Limits;
 pub use plan::{Faults, Plan, Rules};

@@ -1,6 +1,6 @@
 //! Properties of formats, descriptions and tokens, over random formats.
 
-use isoform_core::format::Type;
+use isoform_core::declare::Type;
 use isoform_core::{Dimension, Element, Enumeration, Field, FieldList, Format, Shape, Structure};
 use isoform_testing::{any_format, any_layout, any_shape};
 use proptest::prelude::*;

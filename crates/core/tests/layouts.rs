@@ -1,6 +1,6 @@
 //! The table of layouts against C compilers: random structs, whose sizes and offsets each compiler that is here asserts.
 
-use isoform_core::format::{Element, Field, Layout, Structure};
+use isoform_core::{Element, Field, Layout, Structure};
 use isoform_testing::shapes_of;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

@@ -1,8 +1,8 @@
 //! What is planned for a pair of formats, as text: a change in a plan shows here first.
 
-use isoform_core::format::{Layout, Shape};
 use isoform_core::plan::{Faults, Plan, Rules, Step, Transform, Verdict, compare};
 use isoform_core::{Code, Format, Value};
+use isoform_core::{Layout, Shape};
 use std::sync::Arc;
 
 fn format(shape: &str, layout: &str) -> Format {

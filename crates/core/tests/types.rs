@@ -1,6 +1,6 @@
 //! The text of types: what is accepted, how it is printed again, and what errors say.
 
-use isoform_core::format::Type;
+use isoform_core::declare::Type;
 
 #[test]
 fn words_have_one_meaning_and_one_spelling() {

@@ -1,6 +1,6 @@
 //! What the derives make of declarations: formats and rules.
 
-use isoform::format::Type;
+use isoform::declare::Type;
 use isoform::{
     Array, Bf16, Char, Complex, Enumeration, F16, F128, FieldList, Machine, Record, Ref, Slice, Str, Structure, Value,
 };

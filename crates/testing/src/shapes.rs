@@ -1,6 +1,6 @@
 //! Random shapes: records of every type, nested, in arrays, behind pointers.
 
-use isoform_core::format::{Kind, Length, Type, Width};
+use isoform_core::declare::{Kind, Length, Type, Width};
 use isoform_core::{Layout, Shape};
 use proptest::collection::vec;
 use proptest::prelude::*;

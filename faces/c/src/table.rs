@@ -2,7 +2,7 @@
 //! are read by the parser that all of Isoform has; here is what a C compiler adds: how large a member is.
 
 use crate::pointer::{list, optional_text, text};
-use isoform::format::{Kind, Length, Type, Width};
+use isoform::declare::{Kind, Length, Type, Width};
 use isoform::{Code, Element, Error, FieldList, FloatKind, Format, Layout, Machine, Result, Structure};
 use std::collections::HashSet;
 use std::ffi::{CString, c_char, c_long};

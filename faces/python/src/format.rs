@@ -2,7 +2,7 @@
 //! know of one.
 
 use crate::error::raise;
-use isoform::format::{FieldList, Length, Shape, Type};
+use isoform::declare::{FieldList, Length, Shape, Type};
 use isoform::{ByteOrder, Code, Element, Error, Field, Format, Layout, Machine, Structure};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};

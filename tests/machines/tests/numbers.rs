@@ -4,7 +4,7 @@
 #[path = "numbers/values.rs"]
 mod values;
 
-use isoform::{ByteOrder, Code, Faults, Format, Layout, Plan, Rules, Verifier, format::Shape, interp};
+use isoform::{ByteOrder, Code, Faults, Format, Layout, Plan, Rules, Shape, Verifier, interp};
 use isoform_machines::Machine;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

@@ -1,7 +1,8 @@
 //! Random records of random formats, as they lie in the memory of each machine, written there by
 //! `faces/c/include/isoform_writer.h`: what comes has the token and the body that this library gives them.
 
-use isoform::format::{Dimension, Field, FloatKind, Structure, Type};
+use isoform::declare::Type;
+use isoform::format::{Dimension, Field, FloatKind, Structure};
 use isoform::stream::Reader;
 use isoform::{ByteOrder, Element, Format, Layout, Machine as Kind, value};
 use isoform_machines::Machine;

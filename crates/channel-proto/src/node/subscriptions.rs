@@ -11,7 +11,8 @@ use crate::inbox::{Inbox, Item};
 use crate::memory::{Body, Storage};
 use crate::receiving::{Count, From, Receiving, Stage};
 use crate::sending::{Sending, Terms, To};
-use isoform_core::format::{Field, Format, Type};
+use isoform_core::declare::Type;
+use isoform_core::format::{Field, Format};
 use isoform_core::{Code, Error, Plan, Result};
 use std::collections::HashMap;
 

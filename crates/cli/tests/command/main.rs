@@ -8,7 +8,7 @@ mod explanations;
 mod formats;
 mod general;
 
-use isoform::format::FieldList;
+use isoform::declare::FieldList;
 use isoform::stream::Writer;
 use isoform::{Format, Layout};
 use std::io::Write;

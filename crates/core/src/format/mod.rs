@@ -4,31 +4,19 @@
 //! and pointer size of the machine whose memory it describes. It has exactly one [`Description`], and its
 //! [`Token`] is a hash of that, so that equal formats are equal wherever they were made (`spec/format.md`).
 //!
-//! Formats come from a [`FieldList`] (names, types, sizes, offsets: what C knows of a struct), from a [`Shape`]
-//! laid out by the rules of a [`Layout`] (this machine or another), from a derive, or from a description that
-//! arrived. All of them pass the one checker, [`Structure::new`].
+//! What makes formats - lists of fields, shapes laid out for a machine - is in [`declare`](crate::declare), and a derive is in
+//! the crate `isoform`; others come as descriptions. All of them pass the one checker, [`Structure::new`].
 
-mod cursor;
 mod description;
 mod element;
-mod layout;
-mod list;
-mod shape;
-mod shape_text;
 mod structure;
 mod token;
-mod types;
-mod words;
 
 pub use description::Description;
 pub(crate) use element::integer_range;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
-pub use layout::{Layout, LongDouble};
-pub use list::FieldList;
-pub use shape::Shape;
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
-pub use types::{Kind, Length, Type, Width};
 
 use crate::error::{Code, Error, Result};
 use crate::limits::Limits;

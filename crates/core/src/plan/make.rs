@@ -14,8 +14,9 @@ use super::report::{Action, Reports};
 use super::rules::{Faults, Rule, Rules};
 use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
+use crate::declare::Kind;
 use crate::error::{Code, Error, Result};
-use crate::format::{Dimension, Element, Field, Format, Kind, Machine, Structure};
+use crate::format::{Dimension, Element, Field, Format, Machine, Structure};
 use std::sync::Arc;
 
 /// Plans; says of each field what was decided if there are `reports` to say it in.

@@ -2,9 +2,9 @@
 //! wrong yes is worse than any wrong no.
 
 use crate::engine;
-use isoform_core::format::{Layout, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
 use isoform_core::{Element, Field, Format, Structure, Value, View, value};
+use isoform_core::{Layout, Shape};
 use isoform_testing::{any_layout, any_shape, any_value};
 use proptest::prelude::*;
 use std::sync::Arc;

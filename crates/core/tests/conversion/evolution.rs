@@ -2,10 +2,10 @@
 //! as JSON before and after. The rules are those of `spec/conversion.md`.
 
 use crate::engine;
-use isoform_core::format::{Layout, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
 use isoform_core::text::json;
 use isoform_core::{Code, Error, Format, Result, Value, Verifier, View, value};
+use isoform_core::{Layout, Shape};
 use std::sync::Arc;
 
 /// The sender is another kind of machine than the receiver, so that nothing fits by chance.

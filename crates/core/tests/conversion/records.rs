@@ -2,10 +2,10 @@
 //! machine would have made of the same values.
 
 use crate::engine;
-use isoform_core::format::{Format, Shape};
 use isoform_core::plan::{Faults, Plan, Rules};
 use isoform_core::text::json;
 use isoform_core::{Code, Element, Error, Layout, Structure, Value, Verifier, View, interp::Output, value};
+use isoform_core::{Format, Shape};
 use isoform_testing::{any_layout, any_shape, any_value, evolved, with_gaps};
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -3,11 +3,10 @@
 //! The declarations and the laying out are here; their text - `record Point`, a line for each field - is in
 //! [`shape_text`](super::shape_text), the words for types in [`types`](super::types).
 
-use super::element::{Element, FloatKind};
-use super::structure::{Field, Structure};
+use super::Layout;
 use super::types::{Kind, Type, Width};
-use super::{Format, Layout, MAX_RECORD};
 use crate::error::{Code, Error, Result};
+use crate::format::{Element, Field, FloatKind, Format, MAX_RECORD, Structure};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use std::sync::Arc;
 /// the C compiler of a machine would.
 ///
 /// ```
-/// use isoform_core::{Layout, format::Shape};
+/// use isoform_core::{Layout, Shape};
 /// let shape = Shape::new("sample").field("time", "double").unit("s").field("count", "long").field("data", "float[count]");
 /// assert_eq!(shape.on(&Layout::X86_64)?.size(), 24);
 /// assert_eq!(shape.on(&Layout::POWERPC)?.size(), 16);
@@ -26,7 +25,7 @@ use std::sync::Arc;
 /// `enum`: 4 bytes; of 1 for a boolean. The same as a text, and with a nested record:
 ///
 /// ```
-/// use isoform_core::{Layout, format::Shape};
+/// use isoform_core::{Layout, Shape};
 /// let shape = Shape::parse(r#"
 /// ## The path of a particle
 /// record Point
@@ -215,7 +214,7 @@ impl Format {
     /// and gaps follow the layout, and `long double` - of whichever kind - is what it is there.
     ///
     /// ```
-    /// use isoform_core::{Layout, format::Shape};
+    /// use isoform_core::{Layout, Shape};
     /// let here = Shape::new("r").field("n", "int").field("x", "long double[n]").on(&Layout::X86_64)?;
     /// let there = here.on(&Layout::I386)?;
     /// assert_eq!((here.size(), there.size()), (16, 8));

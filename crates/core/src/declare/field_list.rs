@@ -1,9 +1,8 @@
 //! Formats from what C knows of a struct: for each field its name, type, size and offset (paper 000, figure 1).
 
-use super::structure::Structure;
-use super::types::{Type, Width};
-use super::{Format, Machine};
+use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
+use crate::format::{Element, Format, Machine, Structure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,8 +13,7 @@ use std::sync::Arc;
 /// type says so itself, such as `"double"`, it must agree, or be 0.
 ///
 /// ```
-/// use isoform_core::format::FieldList;
-/// use isoform_core::{Layout, Machine};
+/// use isoform_core::{FieldList, Layout, Machine};
 /// // struct point { double x, y; };  struct track { char *name; int n; struct point *points; };
 /// let machine = Layout::X86_64.machine();
 /// let point = FieldList::new("point").field("x", "float", 8, 0).field("y", "float", 8, 8).structure(machine, 16, 8)?;
@@ -56,7 +54,7 @@ impl FieldList {
     pub fn of(structure: &Structure) -> FieldList {
         let mut list = FieldList::new(structure.name());
         for field in structure.fields() {
-            if let super::Element::Structure(inner) = &field.element {
+            if let Element::Structure(inner) = &field.element {
                 list = list.nested(inner.clone());
             }
             let words = Type::of(field, structure).without_size().to_string();
@@ -140,7 +138,7 @@ impl FieldList {
 impl Row {
     /// The bytes of a number - of each part, if it is complex - that is as wide as `width`.
     fn bytes(&self, words: &Type, width: Width, machine: Machine) -> Result<u8> {
-        let parts = if matches!(words.kind, super::types::Kind::Complex { .. }) { 2 } else { 1 };
+        let parts = if matches!(words.kind, Kind::Complex { .. }) { 2 } else { 1 };
         match width {
             Width::Bytes(size) => Ok(size),
             Width::Pointer => Ok(machine.pointer),
@@ -156,7 +154,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Element, Layout};
+    use crate::declare::Layout;
 
     const MACHINE: Machine = Layout::X86_64.machine();
 

@@ -15,17 +15,16 @@
 //! takes from the layout. A name that could be read as something else is written in double quotes.
 
 use super::cursor::Cursor;
-use super::element::{Element, Enumeration, FloatKind};
-use super::structure::{Dimension, Field, Structure};
 use super::words::{is_number, known_kind};
 use crate::error::{Code, Error, Result};
+use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Structure};
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// A field's type as it is written.
 ///
 /// ```
-/// use isoform_core::format::{Kind, Length, Type};
+/// use isoform_core::declare::{Kind, Length, Type};
 /// let grid: Type = "float[nx][3]".parse()?;
 /// assert_eq!(*grid.dims, [Length::Field("nx".into()), Length::Fixed(3)]);
 /// assert!(grid.is_indirect());

@@ -1,8 +1,8 @@
 //! The words of types: which kinds they stand for, and how a type is printed.
 
 use super::cursor::Quoted;
-use super::element::FloatKind;
 use super::types::{Kind, Length, Type, Width};
+use crate::format::FloatKind;
 use std::fmt;
 
 /// The kind that words stand for, which are separated by single spaces.

@@ -4,8 +4,7 @@
 //! rustc apply them; `tests/layouts.rs` asks the compilers that it finds. What follows from a layout - the offsets of
 //! a record's fields - is computed in [`shape`](super::Shape).
 
-use super::element::{Element, FloatKind};
-use super::{ByteOrder, Machine};
+use crate::format::{ByteOrder, Element, FloatKind, Machine};
 
 /// Byte order, pointer size, alignment rules and the sizes of C's types on one kind of machine.
 ///

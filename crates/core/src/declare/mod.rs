@@ -1,0 +1,22 @@
+//! What makes a [`Format`](crate::format::Format): types in words, fields with their places, and the layouts of machines.
+//!
+//! | what is known | what makes a format of it |
+//! |---|---|
+//! | names, types, sizes and offsets: a C struct, a table | [`FieldList`] |
+//! | names and types: a C header, a text | [`Shape`], laid out by the rules of a [`Layout`] |
+//!
+//! Types are written in words, such as `unsigned long[n]`; [`Type`] parses and prints them. What a format is once it is
+//! made, its description and its token, is in [`format`](crate::format), which knows nothing of all this.
+
+mod cursor;
+mod field_list;
+mod layout;
+mod shape;
+mod shape_text;
+mod types;
+mod words;
+
+pub use field_list::FieldList;
+pub use layout::{Layout, LongDouble};
+pub use shape::Shape;
+pub use types::{Kind, Length, Type, Width};
