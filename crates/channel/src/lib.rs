@@ -16,45 +16,24 @@
 #![cfg(unix)]
 #![deny(unsafe_code)]
 
-mod address;
-mod bell;
-mod channel;
-mod dial;
+mod api;
 mod drive;
-mod event;
-mod handler;
-mod hub;
-mod id;
-mod keeper;
-mod listener;
-mod machine;
-mod node;
-mod nonce;
-mod options;
-mod poll;
-mod reader;
-mod sink;
-mod socket;
-mod source;
-mod state;
-mod stream;
-mod unwritten;
-mod wire;
+mod transport;
 
-pub use address::Address;
-pub use channel::Channel;
-pub use event::{Event, Stamp};
-pub use handler::Handler;
-pub use id::ChannelId;
+pub use api::channel::Channel;
+pub use api::event::{Event, Stamp};
+pub use api::handler::Handler;
+pub use api::id::ChannelId;
+pub use api::node::{Node, NodeBuilder};
+pub use api::options::SinkOptions;
+pub use api::sink::{Counts, MemorySink, Sink, Views};
+pub use api::source::{MemorySource, MessageSource, Source};
+pub use api::stream::Events;
 pub use isoform_channel_proto::{
     Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Report, SinkLedger, SinkReport,
     SourceRef, SourceReport, Window,
 };
-pub use node::{Node, NodeBuilder};
-pub use options::SinkOptions;
-pub use sink::{Counts, MemorySink, Sink, Views};
-pub use source::{MemorySource, MessageSource, Source};
-pub use stream::Events;
+pub use transport::address::Address;
 
 /// The programs of the guide compile.
 #[cfg(doctest)]

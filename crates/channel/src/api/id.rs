@@ -1,8 +1,8 @@
 //! The ids of channels: where a member is found, and which channel is meant there (`spec/channel.md`, "Words").
 //!
-//! An id is text that people hand on. Its address is understood in [`crate::address`].
+//! An id is text that people hand on. Its address is understood in [`crate::transport::address`].
 
-use crate::address::{Address, refused, tcp, unix};
+use crate::transport::address::{Address, refused, tcp, unix};
 use isoform::{Error, Result};
 use isoform_channel_proto::check_name;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! What somebody waits for, and who is told that it has come: a thread that drives the node meanwhile, or a task.
 
-use crate::poll::Waker;
+use crate::transport::poll::Waker;
 use isoform::Result;
 use std::iter::successors;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -159,7 +159,7 @@ impl Bell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poll::{Interest, entry, wait};
+    use crate::transport::poll::{Interest, entry, wait};
     use std::time::Duration;
 
     /// Whether it was rung, which is then undone.

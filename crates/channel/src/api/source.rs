@@ -7,12 +7,12 @@ mod tests;
 
 pub use memory::MemorySource;
 
-use crate::bell::Bell;
-use crate::channel::Channel;
-use crate::drive::after;
-use crate::machine::Sent;
-use crate::node::Life;
-use crate::state::State;
+use crate::api::channel::Channel;
+use crate::api::node::Life;
+use crate::drive::bell::Bell;
+use crate::drive::machine::Sent;
+use crate::drive::state::State;
+use crate::drive::wait::after;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted};
 use std::any::Any;

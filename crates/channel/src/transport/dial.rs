@@ -1,10 +1,10 @@
 //! Connections to others, made without waiting.
 //!
-//! What an address is stands in [`crate::address`]; what is done with the connection, in [`crate::socket`].
+//! What an address is stands in [`crate::transport::address`]; what is done with the connection, in [`crate::transport::socket`].
 
-use crate::address::Address;
-use crate::poll::{Entry, Interest, entry};
-use crate::socket::Socket;
+use crate::transport::address::Address;
+use crate::transport::poll::{Entry, Interest, entry};
+use crate::transport::socket::Socket;
 use isoform::{Code, Error, Result};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, sockopt};
@@ -150,7 +150,7 @@ pub(crate) fn dial(address: &Address, within: Duration) -> Result<Socket> {
             Dialed::Connected(socket) => return Ok(socket),
             Dialed::Waiting(dial) => {
                 let (entry, time) = dial.waits_for();
-                crate::poll::wait(entry.into_iter().collect::<Vec<_>>().as_mut_slice(), Some(time))?;
+                crate::transport::poll::wait(entry.into_iter().collect::<Vec<_>>().as_mut_slice(), Some(time))?;
                 dialed = dial.go_on()?;
             }
         }

@@ -4,8 +4,8 @@
 //! payloads to their places and headers beside; where something else came in between, it is put into the buffer as if it had
 //! been read there.
 
-use crate::machine::{Large, Machine};
-use crate::socket::{Moved, Socket};
+use crate::drive::machine::{Large, Machine};
+use crate::transport::socket::{Moved, Socket};
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, HEADER, Header, Kind, PAYLOAD, Time};
 use std::io::IoSliceMut;

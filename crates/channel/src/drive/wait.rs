@@ -1,13 +1,13 @@
 //! Waiting, by working: a thread that waits for an event, or for room, reads the connections of the node itself, so that
 //! what comes needs no other thread. What another thread reads already, it leaves to that one.
 
-use crate::bell::Bell;
-use crate::hub::{Hub, LOOK};
-use crate::poll::{Entry, Interest, entry, ready, wait};
-use crate::reader::Reader;
-use crate::socket::PATIENCE;
-use crate::state::State;
-use crate::wire::Wire;
+use crate::drive::bell::Bell;
+use crate::drive::hub::{Hub, LOOK};
+use crate::drive::reader::Reader;
+use crate::drive::state::State;
+use crate::drive::wire::Wire;
+use crate::transport::poll::{Entry, Interest, entry, ready, wait};
+use crate::transport::socket::PATIENCE;
 use isoform::{Code, Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};

@@ -1,9 +1,9 @@
 //! Sinks of messages: for who knows no format.
 
 use super::{Bodies, Came, Counts, End, about};
-use crate::bell::Bell;
-use crate::channel::Channel;
-use crate::options::SinkOptions;
+use crate::api::channel::Channel;
+use crate::api::options::SinkOptions;
+use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Format, Header, Incoming, Result, Rules};
 use isoform_channel_proto::Item;

@@ -1,7 +1,7 @@
 //! Events as a stream, for programs that wait by tasks.
 
 use crate::Event;
-use crate::sink::Sink;
+use crate::api::sink::Sink;
 use futures_core::Stream;
 use isoform::{Owned, Record, Result};
 use std::fmt;

@@ -1,9 +1,9 @@
 //! One connection as the threads of a node share it: whoever reads it, one at a time; whoever writes it, one at a time.
 
-use crate::machine::Sent;
-use crate::reader::Reader;
-use crate::socket::Socket;
-use crate::unwritten::Unwritten;
+use crate::drive::machine::Sent;
+use crate::drive::reader::Reader;
+use crate::drive::unwritten::Unwritten;
+use crate::transport::socket::Socket;
 use isoform_channel_proto::{ConnId, Time};
 use portable_atomic::AtomicU64;
 use std::sync::Mutex;

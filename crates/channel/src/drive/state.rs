@@ -1,8 +1,8 @@
 //! What stands under a node's lock: the machine, its connections, and who waits for what.
 
-use crate::bell::Bell;
-use crate::machine::Machine;
-use crate::wire::Wire;
+use crate::drive::bell::Bell;
+use crate::drive::machine::Machine;
+use crate::drive::wire::Wire;
 use isoform_channel_proto::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,9 +4,9 @@
 #![allow(unsafe_code)]
 
 use super::{Bodies, Came, Counts, End, about, which};
-use crate::bell::Bell;
-use crate::channel::Channel;
-use crate::options::SinkOptions;
+use crate::api::channel::Channel;
+use crate::api::options::SinkOptions;
+use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Header, Incoming, Result, Rules, memory};
 use isoform_channel_proto::{Item, SinkKey};

@@ -1,16 +1,16 @@
 //! A node: this process's part in channels, and the way to all of them.
 
-use crate::address::Address;
-use crate::channel::Channel;
-use crate::drive::after;
-use crate::handler::Handlers;
-use crate::hub::Hub;
-use crate::id::ChannelId;
-use crate::keeper::Keeper;
-use crate::listener::Listener;
-use crate::machine::Machine;
-use crate::nonce::nonce;
-use crate::state::State;
+use crate::api::channel::Channel;
+use crate::api::handler::Handlers;
+use crate::api::id::ChannelId;
+use crate::api::nonce::nonce;
+use crate::drive::hub::Hub;
+use crate::drive::keeper::Keeper;
+use crate::drive::machine::Machine;
+use crate::drive::state::State;
+use crate::drive::wait::after;
+use crate::transport::address::Address;
+use crate::transport::listener::Listener;
 use isoform::{Code, Error, Format, Limits, Record, Result};
 use isoform_channel_proto::{Identity, NodeId, Settings};
 use std::fmt;
@@ -161,7 +161,7 @@ impl Node {
         let patience = patience.min(LONGEST);
         let hub = &self.life.hub;
         hub.permit(id.address())?;
-        let bell = Arc::new(crate::bell::Bell::new()?);
+        let bell = Arc::new(crate::drive::bell::Bell::new()?);
         let (address, identity) = (id.address().to_string(), id.identity().map(Identity));
         let key = hub.with(|state| {
             let now = hub.now();

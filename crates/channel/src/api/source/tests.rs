@@ -1,8 +1,8 @@
 //! What a source waits for, seen from within: which connections, not how long.
 
-use crate::hub::Hub;
-use crate::reader::Reader;
-use crate::wire::Wire;
+use crate::drive::hub::Hub;
+use crate::drive::reader::Reader;
+use crate::drive::wire::Wire;
 use crate::{Node, Policy, SinkOptions, Window};
 use isoform::{Code, Record};
 use std::sync::MutexGuard;

@@ -1,6 +1,6 @@
 //! Waiting until something can be read or written, or somebody calls: `poll`, and what wakes it.
 //!
-//! What is then read or written is a matter of [`crate::socket`]; who waits, and for what, of the node.
+//! What is then read or written is a matter of [`crate::transport::socket`]; who waits, and for what, of the node.
 
 use isoform::{Code, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};

@@ -1,8 +1,8 @@
 //! What a connection has still to write: frames, with bodies between them that are written from where they lie.
 //!
-//! The protocol makes [`Outgoing`]s, and [`crate::socket`] writes slices; here is how far it has come.
+//! The protocol makes [`Outgoing`]s, and [`crate::transport::socket`] writes slices; here is how far it has come.
 
-use crate::socket::{MOST_SLICES, Moved, Socket};
+use crate::transport::socket::{MOST_SLICES, Moved, Socket};
 use isoform::Result;
 use isoform_channel_proto::{Body, Outgoing};
 use std::io::IoSlice;

@@ -1,13 +1,13 @@
 //! The one thread that a node has of its own. It does what no thread of the application is there for: accepting and dialing,
 //! what time brings, writing what has gathered, and reading connections that nobody else reads.
 
-use crate::address::Address;
-use crate::dial::{Dial, Dialed};
-use crate::hub::{Hub, LOOK};
-use crate::listener::Listener;
-use crate::poll::{Entry, Interest, entry, ready, wait};
-use crate::reader::Reader;
-use crate::wire::Wire;
+use crate::drive::hub::{Hub, LOOK};
+use crate::drive::reader::Reader;
+use crate::drive::wire::Wire;
+use crate::transport::address::Address;
+use crate::transport::dial::{Dial, Dialed};
+use crate::transport::listener::Listener;
+use crate::transport::poll::{Entry, Interest, entry, ready, wait};
 use isoform_channel_proto::{DialKey, Time};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};

@@ -1,14 +1,14 @@
 //! Handlers: sinks whose events are given to a function, on the thread that polls the node (004 §2.1).
 
 use crate::Event;
-use crate::bell::Bell;
-use crate::channel::Channel;
-use crate::drive::after;
-use crate::hub::Hub;
-use crate::node::Life;
-use crate::options::SinkOptions;
-use crate::sink::{Counts, MemorySink, Sink};
-use crate::state::State;
+use crate::api::channel::Channel;
+use crate::api::node::Life;
+use crate::api::options::SinkOptions;
+use crate::api::sink::{Counts, MemorySink, Sink};
+use crate::drive::bell::Bell;
+use crate::drive::hub::Hub;
+use crate::drive::state::State;
+use crate::drive::wait::after;
 use isoform::{Format, Record, Result, Rules};
 use isoform_channel_proto::SinkKey;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

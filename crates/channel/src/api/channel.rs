@@ -1,14 +1,14 @@
 //! A channel that this node is a member of: where sources and sinks come from.
 
-use crate::address::Address;
-use crate::bell::Bell;
-use crate::drive::after;
-use crate::handler::Handler;
-use crate::id::ChannelId;
-use crate::node::Life;
-use crate::options::SinkOptions;
-use crate::sink::{MemorySink, Sink, Views};
-use crate::source::{MemorySource, MessageSource, Source};
+use crate::api::handler::Handler;
+use crate::api::id::ChannelId;
+use crate::api::node::Life;
+use crate::api::options::SinkOptions;
+use crate::api::sink::{MemorySink, Sink, Views};
+use crate::api::source::{MemorySource, MessageSource, Source};
+use crate::drive::bell::Bell;
+use crate::drive::wait::after;
+use crate::transport::address::Address;
 use crate::{Event, Info};
 use isoform::{Code, Error, Format, Record, Result, Rules};
 use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity, NodeId};

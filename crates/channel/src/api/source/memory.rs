@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::{Copied, End};
-use crate::channel::Channel;
-use crate::machine::Sent;
+use crate::api::channel::Channel;
+use crate::drive::machine::Sent;
 #[cfg(doc)]
 use isoform::Code;
 use isoform::{Format, Result, memory};

@@ -2,9 +2,9 @@
 //!
 //! A file can outlive who listened there, so whose it is takes some care; the rest is the standard library's.
 
-use crate::address::Address;
-use crate::dial::answers;
-use crate::socket::Socket;
+use crate::transport::address::Address;
+use crate::transport::dial::answers;
+use crate::transport::socket::Socket;
 use isoform::{Code, Error, Result};
 use rustix::fs::{Mode, OFlags};
 use std::fmt;
@@ -175,8 +175,8 @@ fn somebody_listens() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dial::dial;
-    use crate::poll::{Interest, entry, wait};
+    use crate::transport::dial::dial;
+    use crate::transport::poll::{Interest, entry, wait};
     use std::sync::Barrier;
     use std::time::Duration;
 

@@ -1,17 +1,17 @@
 //! What all threads of a node share: the machine under its lock, the connections, and who waits for what.
 //!
 //! Whoever calls the machine does what it asks for afterwards ([`Hub::with`]): threads that wait are told with the lock held,
-//! what needs more than that is done after it was released. Waiting is in [`crate::drive`], what nobody else does in
-//! [`crate::keeper`].
+//! what needs more than that is done after it was released. Waiting is in [`crate::drive::wait`], what nobody else does in
+//! [`crate::drive::keeper`].
 
-use crate::address::Address;
-use crate::bell::Bell;
-use crate::machine::Machine;
-use crate::poll::Waker;
-use crate::reader::{Came, Reader};
-use crate::socket::{Moved, Socket};
-use crate::state::State;
-use crate::wire::Wire;
+use crate::drive::bell::Bell;
+use crate::drive::machine::Machine;
+use crate::drive::reader::{Came, Reader};
+use crate::drive::state::State;
+use crate::drive::wire::Wire;
+use crate::transport::address::Address;
+use crate::transport::poll::Waker;
+use crate::transport::socket::{Moved, Socket};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
 use portable_atomic::AtomicI64;

@@ -1,9 +1,9 @@
 //! Connections: bytes read and written, over TCP and Unix sockets alike, without waiting or not for long.
 //!
-//! How a connection comes about is a matter of [`crate::dial`] and [`crate::listener`], waiting one of [`crate::poll`],
+//! How a connection comes about is a matter of [`crate::transport::dial`] and [`crate::transport::listener`], waiting one of [`crate::transport::poll`],
 //! and what the bytes mean is left to the protocol.
 
-use crate::address::Address;
+use crate::transport::address::Address;
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
@@ -176,7 +176,7 @@ mod tests {
 
     /// Reads, waiting for the first byte.
     fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
-        use crate::poll::{Interest, entry, wait};
+        use crate::transport::poll::{Interest, entry, wait};
         wait(&mut [entry(socket, Interest::Read)], None)?;
         socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)], false)
     }

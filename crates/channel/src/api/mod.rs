@@ -1,0 +1,14 @@
+//! What an application sees: nodes, channels, their sources, sinks and handlers, and events.
+//!
+//! What goes on behind that is in [`crate::drive`].
+
+pub(crate) mod channel;
+pub(crate) mod event;
+pub(crate) mod handler;
+pub(crate) mod id;
+pub(crate) mod node;
+pub(crate) mod nonce;
+pub(crate) mod options;
+pub(crate) mod sink;
+pub(crate) mod source;
+pub(crate) mod stream;
