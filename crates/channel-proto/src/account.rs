@@ -1,7 +1,6 @@
 //! The account of every event: what has become of those that a source submitted to a sink (`spec/channel.md`, "The
 //! account"), and what a sink does when it cannot keep up.
 
-use crate::receiving::Count;
 use std::fmt;
 
 /// Why events were lost.
@@ -64,6 +63,24 @@ impl fmt::Display for Gap {
             count => write!(f, "{count} events from {} on are lost: {}", self.first, self.cause),
         }
     }
+}
+
+/// Events and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Events.
+    pub events: u64,
+    /// Their bytes, with 16 for each.
+    pub bytes: u64,
+}
+
+/// How many events and bytes may be under way, or wait at the sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Events.
+    pub events: u64,
+    /// Bytes, an event counting 16 more than its body has.
+    pub bytes: u64,
 }
 
 /// What has become of the events that were submitted to one sink.

@@ -1,9 +1,8 @@
 //! Frames that set things up: what their payloads say (`spec/channel.md`, "Frames"). Events have no part in this.
 
-use crate::account::Policy;
+use crate::account::{Count, Policy, Window};
 use crate::frame::{self, Header, Kind, NO_FORMAT, PAYLOAD};
-use crate::node::{Identity, NodeId};
-use crate::receiving::{Count, Window};
+use crate::keys::{Identity, NodeId};
 use crate::report::Report;
 use crate::wire::{Reader, put_text, put_texts};
 use isoform_core::{Code, Error, Result};

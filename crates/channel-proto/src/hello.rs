@@ -1,6 +1,6 @@
 //! What both say first (`spec/channel.md`, "Handshake").
 
-use crate::NodeId;
+use crate::keys::NodeId;
 use crate::wire::{Reader, put_texts};
 use isoform_core::{Code, Error, Result};
 use std::time::Duration;

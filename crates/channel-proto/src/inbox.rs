@@ -2,8 +2,8 @@
 //! application takes hundreds of small ones for one look into the node.
 
 use crate::account::Gap;
+use crate::keys::{NodeId, SourceRef};
 use crate::memory::{Body, Storage};
-use crate::node::{NodeId, SourceRef};
 use isoform_core::{Error, Format};
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -7,6 +7,8 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart |
+//! | [`Settings`], [`Wanted`] | what the application says first |
 //! | [`Node`] | connections, links, channels, sources and sinks of one process |
 //! | `frame`, `control`, [`Hello`] | what goes over the wire |
 //! | `outbox` | what is to be written to a connection |
@@ -19,10 +21,12 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod action;
 mod control;
 mod frame;
 mod hello;
 mod inbox;
+mod keys;
 mod lane;
 mod memory;
 mod node;
@@ -31,20 +35,20 @@ mod outbox;
 mod receiving;
 mod report;
 mod sending;
+mod settings;
 mod wire;
 
-pub use account::{Cause, Gap, Ledger, Policy};
+pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
+pub use action::Action;
 pub use frame::{HEADER, Header, Kind, PAYLOAD};
 pub use hello::Hello;
 pub use inbox::{Batch, Item, Place};
+pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
 pub use memory::{Body, Draft, Storage};
-pub use node::{
-    Action, ChannelInfo, ChannelKey, ConnId, DialKey, Identity, Large, MemberInfo, Node, NodeId, OpenKey, Settings,
-    SinkKey, SourceKey, SourceRef, Submitted, Wanted, check_name,
-};
+pub use node::{ChannelInfo, Large, MemberInfo, Node, Submitted};
 pub use outbox::{Outgoing, Splice};
-pub use receiving::{Count, Window};
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
+pub use settings::{Settings, Wanted};
 
 /// Time since any moment that the caller chose, the same for all calls to a node.
 pub type Time = std::time::Duration;

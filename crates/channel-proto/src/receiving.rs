@@ -1,8 +1,8 @@
 //! A subscription at its sink: what has come, what was taken, and what is acknowledged.
 
-use crate::account::{Cause, Gap};
+use crate::account::{Cause, Count, Gap, Window};
 use crate::inbox::{Known, LastGap, Stamp, cost};
-use crate::node::{LinkKey, SinkKey, SourceRef};
+use crate::keys::{LinkKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Result};
 
@@ -15,15 +15,6 @@ pub(crate) enum From {
     Here(usize),
     /// The link is gone, and what had come of it is still to be taken.
     Gone,
-}
-
-/// How many events and bytes may be under way, or wait at the sink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Events.
-    pub events: u64,
-    /// Bytes, an event counting 16 more than its body has.
-    pub bytes: u64,
 }
 
 /// Where a subscription stands.
@@ -60,15 +51,6 @@ pub(crate) struct Receiving<S> {
     pub(crate) owes: bool,
     /// A long body of which parts have come.
     pub(crate) long: Option<Long<S>>,
-}
-
-/// Events and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Events.
-    pub events: u64,
-    /// Their bytes, with 16 for each.
-    pub bytes: u64,
 }
 
 /// A long body that is coming.

@@ -2,7 +2,7 @@
 
 use crate::account::{Cause, Ledger, Policy};
 use crate::frame::PAYLOAD;
-use crate::node::NodeId;
+use crate::keys::NodeId;
 use crate::wire::{Reader, put_text};
 use isoform_core::{Result, Token};
 

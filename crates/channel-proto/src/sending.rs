@@ -1,12 +1,11 @@
 //! A subscription at its source: what was submitted, what of it may be sent, what waits, and what has become of it.
 
-use crate::account::{Cause, Gap, Ledger, Policy};
+use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::frame::PAYLOAD;
 use crate::inbox::{Known, cost};
+use crate::keys::{LinkKey, NodeId, SourceKey};
 use crate::lane::Lane;
 use crate::memory::{Body, Draft};
-use crate::node::{LinkKey, NodeId, SourceKey};
-use crate::receiving::{Count, Window};
 use isoform_core::{Code, Error, Result};
 use std::collections::VecDeque;
 

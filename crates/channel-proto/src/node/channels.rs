@@ -1,12 +1,14 @@
 //! Channels as the application has them: made, opened elsewhere, and left; and whom a frame is for that sets something up
 //! (`spec/channel.md`, "Channels").
 
+use super::Node;
 use super::state::{Channel, Open, Origin, Purpose};
-use super::{Action, ChannelKey, Identity, LinkKey, Node, OpenKey, SinkKey, SourceKey, check_name};
 use crate::Time;
 use crate::account::Cause;
+use crate::action::Action;
 use crate::control::Control;
 use crate::inbox::{Item, Known};
+use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, SinkKey, SourceKey, check_name};
 use crate::memory::{Body, Storage};
 use crate::receiving::Stage;
 use isoform_core::{Code, Error, Format, Result};

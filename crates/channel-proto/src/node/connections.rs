@@ -1,12 +1,14 @@
 //! Dialing, handshakes, cuts, and what time brings (`spec/channel.md`, "Handshake" and "Cuts").
 
+use super::Node;
 use super::link::{Link, indices};
 use super::state::{Connection, Dial, Purpose};
-use super::{Action, ConnId, DialKey, LinkKey, Node, NodeId};
 use crate::Time;
 use crate::account::Cause;
+use crate::action::Action;
 use crate::control::{Control, Member};
 use crate::hello::Hello;
+use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
 use crate::memory::{Body, Storage};
 use crate::outbox::AHEAD;
 use isoform_core::{Code, Error, Result};

@@ -1,10 +1,12 @@
 //! What is said when an epoch begins, and what is left when a link ends (`spec/channel.md`, "Cuts").
 
 use super::state::{Offer, Origin, Purpose};
-use super::{Action, ChannelKey, ConnId, LinkKey, Node, OpenKey, closed};
+use super::{Node, closed};
 use crate::Time;
 use crate::account::Cause;
+use crate::action::Action;
 use crate::control::Control;
+use crate::keys::{ChannelKey, ConnId, LinkKey, OpenKey};
 use crate::memory::{Body, Storage};
 use crate::receiving::{From, Receiving};
 use crate::sending::Sending;

@@ -1,9 +1,11 @@
 //! Submitting and taking events, and what follows from both for those who wait.
 
 use super::state::Channel;
-use super::{Action, ConnId, LinkKey, Node, SinkKey, SourceKey, closed};
+use super::{Node, closed};
 use crate::Time;
+use crate::action::Action;
 use crate::inbox::{Batch, Run};
+use crate::keys::{ConnId, LinkKey, SinkKey, SourceKey};
 use crate::lane::{Over, Within};
 use crate::memory::{Body, Draft, Storage};
 use crate::receiving::{From, Stage};

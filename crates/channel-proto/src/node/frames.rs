@@ -1,13 +1,14 @@
 //! What comes over a connection: bytes to frames, and frames to those whom they are for.
 
+use super::Node;
 use super::link::Part;
-use super::{ConnId, LinkKey, Node};
 use crate::Time;
-use crate::account::{Cause, Gap};
+use crate::account::{Cause, Count, Gap};
 use crate::control::Control;
 use crate::frame::{self, HEADER, Header, Kind};
+use crate::keys::{ConnId, LinkKey};
 use crate::memory::{Body, Storage};
-use crate::receiving::{Count, Long, Stage};
+use crate::receiving::{Long, Stage};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Format, Result};
 
@@ -47,7 +48,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     ///
     /// # Errors
     /// What is wrong with what came. The connection is closed for that, and the other side told why, as
-    /// [`Action::Close`](super::Action::Close) has it.
+    /// [`Action::Close`](crate::Action::Close) has it.
     pub fn receive(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let mut used = 0;
         loop {

@@ -1,10 +1,10 @@
 //! What is known of another node: the connection with it, if there is one, and what both have agreed on over it.
 
 use super::state::Connection;
-use super::{ConnId, NodeId};
 use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::Known;
+use crate::keys::{ConnId, NodeId};
 use crate::memory::Body;
 use crate::outbox::{AHEAD, DESCRIBED, Outbox};
 use isoform_core::{Code, Error, Limits, Result};
@@ -118,6 +118,11 @@ impl<B: Body> Link<B> {
         self.time = 0;
         self.part = None;
         self.ready.clear();
+    }
+
+    /// Its connection, if it stands.
+    pub(super) fn standing(&self) -> Option<ConnId> {
+        self.connection
     }
 
     /// The connection is gone.

@@ -1,10 +1,12 @@
 //! Who else has a channel open, and how they come to know each other (`spec/channel.md`, "Channels").
 
+use super::Node;
 use super::channels::{OPENS, code_of, no_such_channel};
 use super::state::{Channel, Membership, Origin, Purpose};
-use super::{Action, ChannelKey, Identity, LinkKey, Node, NodeId, OpenKey, check_name};
 use crate::Time;
+use crate::action::Action;
 use crate::control::{Control, Member};
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, check_name};
 use crate::memory::{Body, Storage};
 use isoform_core::{Code, Error, Result};
 use std::collections::BTreeSet;

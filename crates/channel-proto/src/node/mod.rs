@@ -25,165 +25,20 @@ pub use events::Submitted;
 pub use frames::Large;
 pub use reports::{ChannelInfo, MemberInfo};
 
-use crate::Time;
-use crate::account::Policy;
+use crate::action::Action;
 use crate::inbox::Known;
+use crate::keys::{ConnId, LinkKey, NodeId};
 use crate::memory::{Body, Storage};
 use crate::numbered::Numbered;
-use crate::receiving::{Count, Receiving, Window};
+use crate::receiving::Receiving;
 use crate::sending::Sending;
-use isoform_core::{Code, Error, Faults, Format, Limits, Result, Rules};
+use crate::settings::Settings;
+use isoform_core::{Code, Error, Format};
 use link::Link;
 use slab::Slab;
 use state::{Channel, Connection, Dial, Open, Sink, Source};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
-
-/// Tells one node from all others: 16 random bytes, new with every start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct NodeId(pub [u8; 16]);
-
-/// Tells one channel from all others: 16 random bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Identity(pub [u8; 16]);
-
-impl NodeId {
-    /// Whoever is there.
-    pub const ANY: NodeId = NodeId([0; 16]);
-}
-
-impl Identity {
-    /// Whichever channel has the name.
-    pub(crate) const NONE: Identity = Identity([0; 16]);
-}
-
-macro_rules! keys {
-    ($($(#[doc = $doc:literal])* $name:ident($number:ty);)*) => {
-        $($(#[doc = $doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub $number);)*
-    };
-}
-
-keys! {
-    /// A connection, by a number that the caller chose and does not use again.
-    ConnId(u64);
-    /// An attempt to connect.
-    DialKey(u32);
-    /// A channel of a node.
-    ChannelKey(u32);
-    /// An attempt to open a channel.
-    OpenKey(u32);
-    /// A source of a node: also its number on the wire.
-    SourceKey(u32);
-    /// A sink of a node: also its number on the wire.
-    SinkKey(u32);
-    /// A source as the sinks of a node tell it from others.
-    SourceRef(u32);
-}
-
-/// A link of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct LinkKey(pub(crate) u32);
-
-/// What a node is told of itself when it is made.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Who it is.
-    pub id: NodeId,
-    /// Where it can be dialed.
-    pub addresses: Vec<String>,
-    /// What it puts up with from others.
-    pub limits: Limits,
-    /// After this long without a byte, another node is taken for dead.
-    pub silence: Time,
-    /// How long a link is kept whose connection broke.
-    pub linger: Time,
-    /// How long a handshake may take.
-    pub handshake: Time,
-    /// How long an acknowledgement may wait for company.
-    pub acknowledge: Time,
-    /// How many links, members of a channel, and handshakes at a time it allows.
-    pub peers: usize,
-    /// How many subscriptions it allows on one link, in each direction, and how many sources of another node.
-    pub subscriptions: usize,
-    /// How much it keeps for one sink at most, whatever that asks for.
-    pub queue: Count,
-}
-
-impl Settings {
-    /// The usual ones.
-    pub fn new(id: NodeId) -> Settings {
-        Settings {
-            id,
-            addresses: Vec::new(),
-            limits: Limits::default(),
-            silence: Time::from_secs(10),
-            linger: Time::from_secs(10),
-            handshake: Time::from_secs(5),
-            acknowledge: Time::from_millis(20),
-            peers: 4096,
-            subscriptions: 1 << 12,
-            queue: Count { events: 1 << 16, bytes: 64 << 20 },
-        }
-    }
-}
-
-/// What a sink wants.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The format that its application has; `None` if it takes any, as a view.
-    pub format: Option<Format>,
-    /// What the declaration of that says besides.
-    pub rules: Rules,
-    /// What is done with numbers that do not fit.
-    pub faults: Faults,
-    /// The paths of the fields that it needs; none: all.
-    pub fields: Vec<String>,
-    /// What is done when it is too slow.
-    pub policy: Policy,
-    /// How much may be under way to it from one source.
-    pub window: Window,
-    /// The longest body that it takes.
-    pub longest: u64,
-}
-
-impl Wanted {
-    /// Whatever comes, under a policy.
-    pub fn any(policy: Policy) -> Wanted {
-        let events = if policy == Policy::Latest { 1 } else { 1 << 16 };
-        Wanted {
-            format: None,
-            rules: Rules::new(),
-            faults: Faults::default(),
-            fields: Vec::new(),
-            policy,
-            window: Window { events, bytes: 4 << 20 },
-            longest: Limits::default().message,
-        }
-    }
-}
-
-/// What the caller shall do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Connect to an address, and say [`Node::connected`] or [`Node::dial_failed`].
-    Dial(DialKey, String),
-    /// There is something to be written: ask for [`Node::output`]. Told once, and again when it has become 64 KiB, so that
-    /// callers may let small events gather.
-    Write(ConnId),
-    /// Write what there still is to be written, as far as that needs no waiting, and close the connection. The node has
-    /// forgotten it.
-    Close(ConnId),
-    /// Something has come for a sink, whose application has found nothing when it last [took](Node::take).
-    Wake(SinkKey),
-    /// A source that was told to wait may try again.
-    Room(SourceKey),
-    /// There is an answer to [`Node::open`].
-    Opened(OpenKey),
-    /// Members, sources or sinks of a channel have changed, or a report has come.
-    Changed(ChannelKey),
-}
 
 /// A process's part in channels. `B` are the bodies that it sends, `S` the memory for those that come.
 ///
@@ -327,60 +182,9 @@ fn closed(what: &str) -> Error {
     Error::new(Code::Closed).at(what)
 }
 
-fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-}
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
-    }
-}
-
-impl fmt::Debug for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0[..4], f)
-    }
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
-    }
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0[..4], f)
-    }
-}
-
 impl<B, S> fmt::Debug for Node<B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (links, channels) = (self.links.len(), self.channels.len());
         write!(f, "Node({:?}, {links} links, {channels} channels)", self.settings.id)
     }
-}
-
-/// Refuses what cannot be the name of a channel.
-///
-/// # Errors
-/// [`Code::Address`].
-///
-/// ```
-/// use isoform_channel_proto::check_name;
-/// assert!(check_name("river").is_ok());
-/// assert!(check_name("river/depth").is_err());
-/// ```
-pub fn check_name(name: &str) -> Result<()> {
-    let expected = if !(1..=255).contains(&name.len()) {
-        "a name of 1 to 255 bytes"
-    } else if name.contains('/') || name.contains(char::is_control) {
-        "a name without / and control characters"
-    } else if name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        "a name that does not look like an identity, which is 32 hexadecimal digits"
-    } else {
-        return Ok(());
-    };
-    Err(Error::new(Code::Address).expected(expected).came(format_args!("{name:?}")))
 }

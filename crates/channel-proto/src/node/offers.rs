@@ -1,11 +1,13 @@
 //! Sources: this node's own, and what others tell of theirs (`spec/channel.md`, "Channels").
 
 use super::state::{Offer, Origin, Source};
-use super::{Action, ChannelKey, Identity, LinkKey, Node, NodeId, SourceKey, SourceRef, closed};
+use super::{Node, closed};
 use crate::Time;
 use crate::account::Cause;
+use crate::action::Action;
 use crate::control::Control;
 use crate::inbox::Known;
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SourceKey, SourceRef};
 use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
 use crate::sending::To;

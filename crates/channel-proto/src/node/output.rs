@@ -1,10 +1,12 @@
 //! What goes out over a connection: whose turn it is, what is owed, and how the caller hears of it.
 
+use super::Node;
 use super::link::Announced;
-use super::{Action, ConnId, LinkKey, Node};
 use crate::Time;
+use crate::action::Action;
 use crate::control::Control;
 use crate::frame::{self, Header, Kind};
+use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::memory::{Body, Storage};
 use crate::outbox::Outgoing;
 
@@ -81,7 +83,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         if was_full && has_room {
             let waiting: Vec<_> = self.sources.iter().filter(|(_, source)| source.waits).map(|(at, _)| at).collect();
-            waiting.into_iter().for_each(|source| self.make_room(super::SourceKey(source as u32)));
+            waiting.into_iter().for_each(|source| self.make_room(SourceKey(source as u32)));
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a node knows and tells of its part: accounts, counts, members (`spec/channel.md`, "The account" and "Reports").
 
+use super::Node;
 use super::state::Channel;
-use super::{ChannelKey, Identity, LinkKey, Node, NodeId, SinkKey, SourceKey};
 use crate::control::Control;
 use crate::inbox::Known;
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
 use crate::memory::{Body, Storage};
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use crate::sending::Sending;

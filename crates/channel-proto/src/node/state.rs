@@ -1,11 +1,11 @@
 //! What a node keeps of everything but links.
 
-use super::link::Link;
-use super::{ConnId, Identity, LinkKey, NodeId, OpenKey, SourceRef, Wanted};
 use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::{Inbox, Known, Run};
+use crate::keys::{ConnId, Identity, LinkKey, NodeId, OpenKey, SourceRef};
 use crate::report::{Report, SinkLedger};
+use crate::settings::Wanted;
 use isoform_core::{Error, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -141,11 +141,4 @@ pub(super) struct Sink<B, S> {
     pub(super) news: HashMap<LinkKey, usize>,
     /// What subscriptions that have ended had received and lost.
     pub(super) past: (u64, u64),
-}
-
-impl<B> Link<B> {
-    /// Its connection, if it stands.
-    pub(super) fn standing(&self) -> Option<ConnId> {
-        self.connection
-    }
 }

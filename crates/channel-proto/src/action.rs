@@ -1,0 +1,25 @@
+//! What the shell around a node shall do.
+
+use crate::keys::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey};
+
+/// What the caller shall do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Connect to an address, and say [`Node::connected`](crate::Node::connected) or
+    /// [`Node::dial_failed`](crate::Node::dial_failed).
+    Dial(DialKey, String),
+    /// There is something to be written: ask for [`Node::output`](crate::Node::output). Told once, and again when it has become 64 KiB, so that
+    /// callers may let small events gather.
+    Write(ConnId),
+    /// Write what there still is to be written, as far as that needs no waiting, and close the connection. The node has
+    /// forgotten it.
+    Close(ConnId),
+    /// Something has come for a sink, whose application has found nothing when it last [took](crate::Node::take).
+    Wake(SinkKey),
+    /// A source that was told to wait may try again.
+    Room(SourceKey),
+    /// There is an answer to [`Node::open`](crate::Node::open).
+    Opened(OpenKey),
+    /// Members, sources or sinks of a channel have changed, or a report has come.
+    Changed(ChannelKey),
+}

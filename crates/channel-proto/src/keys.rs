@@ -1,0 +1,102 @@
+//! What tells things apart: nodes and channels for everybody, by id and by name, and the rest within one node.
+
+use isoform_core::{Code, Error, Result};
+use std::fmt;
+
+/// Tells one node from all others: 16 random bytes, new with every start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NodeId(pub [u8; 16]);
+
+/// Tells one channel from all others: 16 random bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity(pub [u8; 16]);
+
+impl NodeId {
+    /// Whoever is there.
+    pub const ANY: NodeId = NodeId([0; 16]);
+}
+
+impl Identity {
+    /// Whichever channel has the name.
+    pub(crate) const NONE: Identity = Identity([0; 16]);
+}
+
+macro_rules! keys {
+    ($($(#[doc = $doc:literal])* $name:ident($number:ty);)*) => {
+        $($(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub $number);)*
+    };
+}
+
+keys! {
+    /// A connection, by a number that the caller chose and does not use again.
+    ConnId(u64);
+    /// An attempt to connect.
+    DialKey(u32);
+    /// A channel of a node.
+    ChannelKey(u32);
+    /// An attempt to open a channel.
+    OpenKey(u32);
+    /// A source of a node: also its number on the wire.
+    SourceKey(u32);
+    /// A sink of a node: also its number on the wire.
+    SinkKey(u32);
+    /// A source as the sinks of a node tell it from others.
+    SourceRef(u32);
+}
+
+/// A link of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LinkKey(pub(crate) u32);
+
+fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0[..4], f)
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0[..4], f)
+    }
+}
+
+/// Refuses what cannot be the name of a channel.
+///
+/// # Errors
+/// [`Code::Address`].
+///
+/// ```
+/// use isoform_channel_proto::check_name;
+/// assert!(check_name("river").is_ok());
+/// assert!(check_name("river/depth").is_err());
+/// ```
+pub fn check_name(name: &str) -> Result<()> {
+    let expected = if !(1..=255).contains(&name.len()) {
+        "a name of 1 to 255 bytes"
+    } else if name.contains('/') || name.contains(char::is_control) {
+        "a name without / and control characters"
+    } else if name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        "a name that does not look like an identity, which is 32 hexadecimal digits"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Code::Address).expected(expected).came(format_args!("{name:?}")))
+}
