@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
   miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies \
-  workspace cpp-tests languages python python-tests python-installed bench-python
+  workspace cpp-tests languages python python-tests python-installed bench-python docs links
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
@@ -21,7 +21,7 @@ TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isofor
 # What `check` and `test` consist of, and how many parts are made at a time (`tests/parts.sh`). What keeps one processor busy
 # for long is begun early.
 JOBS := 1
-CHECKS := format clippy dependencies documents elsewhere
+CHECKS := format clippy dependencies links documents elsewhere
 TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
   languages
 PAIRS := 10000
@@ -151,6 +151,14 @@ elsewhere: rust
 	  echo 'cargo check --target $(WHEELS), the Python package' && \
 	  PYO3_NO_PYTHON=1 cargo check --quiet --locked --target $(WHEELS) -p isoform-python; \
 	else echo '*** SKIPPED: check of the Python package for $(WHEELS): rustup target add $(WHEELS) ***'; fi
+
+# Links between documents lead somewhere, and the book lists every page.
+links: rust
+	@cargo run --quiet --locked -p xtask -- documents
+
+docs: rust ## the guides, the specification and the decisions as a book, target/book/html; and the crates' documentation, target/doc
+	@cargo run --quiet --locked -p xtask -- book
+	cargo doc --workspace --no-deps --locked --quiet
 
 documents: rust
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
