@@ -28,7 +28,7 @@ pub extern "C" fn iso_decoder_open(
         open(decoder, "decoder", || {
             let format = &given(format, "format")?.format;
             let decoder = memory::Decoder::new(format, rules::of(rules, format)?)?;
-            Ok(Decoder(decoder.with_faults(rules::faults(faults)?)))
+            Ok(Decoder(decoder.with_faults(rules::choice(faults)?)))
         })
     })
 }

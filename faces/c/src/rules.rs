@@ -2,83 +2,30 @@
 
 use crate::error::{Number, answer, call};
 use crate::pointer::{Held, Opened, close, given, open, text};
-use isoform::{Code, Element, Error, Faults, Format, Result, Structure, text as texts};
+use isoform::{Code, Error, Format, Result};
+use isoform_dynamic::rules::Wishes;
+use isoform_dynamic::words::Choice;
 use std::ffi::{c_char, c_int};
-use std::sync::Arc;
 
 /// `iso_rules`
-#[derive(Default)]
-pub struct Rules(Vec<Rule>);
-
-/// What was said of one field, as it was said: what a default means depends on the field's type.
-struct Rule {
-    structure: String,
-    field: String,
-    wish: Wish,
-}
-
-enum Wish {
-    Alias(String),
-    Default(String),
-    Required,
-}
-
-impl Rules {
-    /// What was said, for records of a format.
-    ///
-    /// # Errors
-    /// [`Code::NoSuchField`] for a structure or a field that it has not; [`Code::Text`] for a default that is no value of its
-    /// field.
-    fn of(&self, format: &Format) -> Result<isoform::Rules> {
-        let mut rules = isoform::Rules::new();
-        for Rule { structure, field, wish } in &self.0 {
-            let path = format!("{structure}.{field}");
-            let missing = || Error::new(Code::NoSuchField).at(&*path).expected("a field of the format");
-            let found = find(format.structure(), structure).ok_or_else(missing)?;
-            let described = found.field(field).ok_or_else(missing)?;
-            rules = match wish {
-                Wish::Alias(alias) => rules.alias(structure, field, alias),
-                Wish::Required => rules.required(structure, field),
-                Wish::Default(json) => {
-                    let value = texts::json::parse_field(described, json).map_err(|error| error.at(path))?;
-                    rules.default(structure, field, value)
-                }
-            };
-        }
-        Ok(rules)
-    }
-}
+pub struct Rules(Wishes);
 
 /// The rules that an argument stands for.
 pub(crate) fn of(rules: Option<&Rules>, format: &Format) -> Result<isoform::Rules> {
-    rules.map_or(Ok(isoform::Rules::new()), |rules| rules.of(format))
+    rules.map_or(Ok(isoform::Rules::new()), |rules| rules.0.of(format))
 }
 
-/// A structure by its name.
-fn find(structure: &Arc<Structure>, name: &str) -> Option<Arc<Structure>> {
-    if structure.name() == name {
-        return Some(structure.clone());
-    }
-    structure.fields().iter().find_map(|field| match &field.element {
-        Element::Structure(inner) => find(inner, name),
-        _ => None,
-    })
-}
-
-/// `iso_faults`
-pub(crate) fn faults(faults: c_int) -> Result<Faults> {
-    match faults {
-        0 => Ok(Faults::Error),
-        1 => Ok(Faults::Saturate),
-        2 => Ok(Faults::Wrap),
-        other => Err(Error::new(Code::WrongType).at("faults").expected("one of iso_faults").came(other)),
-    }
+/// What a number of an enumeration of C's stands for.
+pub(crate) fn choice<T: Choice>(number: c_int) -> Result<T> {
+    let unknown =
+        || Error::new(Code::WrongType).at(T::WHAT).expected(format_args!("one of iso_{}", T::WHAT)).came(number);
+    T::numbered(number).ok_or_else(unknown)
 }
 
 /// `iso_rules_open`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_rules_open(rules: Opened<'_, Rules>) -> Number {
-    call(|| open(rules, "rules", || Ok(Rules::default())))
+    call(|| open(rules, "rules", || Ok(Rules(Wishes::new()))))
 }
 
 /// `iso_rules_close`
@@ -95,8 +42,13 @@ pub unsafe extern "C" fn iso_rules_alias(
     field: *const c_char,
     alias: *const c_char,
 ) -> Number {
-    // SAFETY: (1) of the crate.
-    call(|| unsafe { add(rules, structure, field, || text(alias, "alias").map(|alias| Wish::Alias(alias.into()))) })
+    call(|| {
+        // SAFETY: (1) of the crate.
+        let (structure, field, alias) =
+            unsafe { (text(structure, "structure")?, text(field, "field")?, text(alias, "alias")?) };
+        given(rules, "rules")?.0.alias(structure, field, alias);
+        Ok(())
+    })
 }
 
 /// `iso_rules_default`
@@ -107,8 +59,13 @@ pub unsafe extern "C" fn iso_rules_default(
     field: *const c_char,
     json: *const c_char,
 ) -> Number {
-    // SAFETY: (1) of the crate.
-    call(|| unsafe { add(rules, structure, field, || text(json, "value").map(|json| Wish::Default(json.into()))) })
+    call(|| {
+        // SAFETY: (1) of the crate.
+        let (structure, field, json) =
+            unsafe { (text(structure, "structure")?, text(field, "field")?, text(json, "value")?) };
+        given(rules, "rules")?.0.default(structure, field, json);
+        Ok(())
+    })
 }
 
 /// `iso_rules_required`
@@ -118,21 +75,10 @@ pub unsafe extern "C" fn iso_rules_required(
     structure: *const c_char,
     field: *const c_char,
 ) -> Number {
-    // SAFETY: (1) of the crate.
-    call(|| unsafe { add(rules, structure, field, || Ok(Wish::Required)) })
-}
-
-/// # Safety
-/// (1) of the crate, for both texts.
-unsafe fn add(
-    rules: Option<&mut Rules>,
-    structure: *const c_char,
-    field: *const c_char,
-    wish: impl FnOnce() -> Result<Wish>,
-) -> Result<()> {
-    // SAFETY: promised.
-    let (structure, field) = unsafe { (text(structure, "structure")?, text(field, "field")?) };
-    let rule = Rule { structure: structure.into(), field: field.into(), wish: wish()? };
-    given(rules, "rules")?.0.push(rule);
-    Ok(())
+    call(|| {
+        // SAFETY: (1) of the crate.
+        let (structure, field) = unsafe { (text(structure, "structure")?, text(field, "field")?) };
+        given(rules, "rules")?.0.required(structure, field);
+        Ok(())
+    })
 }

@@ -8,7 +8,8 @@ use crate::node::patience;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
 use isoform::{Code, Error, Incoming, Result};
-use isoform_channel::{Counts, Event as Came, MemorySink, Policy, SinkOptions, Stamp, Views, Window};
+use isoform_channel::{Counts, Event as Came, MemorySink, SinkOptions, Stamp, Views, Window};
+use isoform_dynamic::words::keeping;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
@@ -41,9 +42,6 @@ pub struct Options {
     fields: *const *const c_char,
     field_count: usize,
 }
-
-/// How many bytes wait at a source for a sink that does not say how many.
-const QUEUE: u64 = 4 << 20;
 
 /// `iso_stamp`
 #[repr(C)]
@@ -133,13 +131,9 @@ impl Event {
 unsafe fn options(options: Option<&Options>) -> Result<SinkOptions> {
     let mut wanted = SinkOptions::default();
     let Some(options) = options else { return Ok(wanted) };
-    let or = |number: u64, usual: u64| if number == 0 { usual } else { number };
-    wanted = wanted.faults(rules::faults(options.faults)?).policy(match options.policy {
-        0 => Policy::Block,
-        1 => Policy::DropOldest { events: or(options.events, u64::MAX), bytes: or(options.bytes, QUEUE) },
-        2 => Policy::Latest,
-        other => return Err(Error::new(Code::WrongType).at("policy").expected("one of iso_policy").came(other)),
-    });
+    let given = |number: u64| (number != 0).then_some(number);
+    wanted = wanted.faults(rules::choice(options.faults)?);
+    wanted = wanted.policy(keeping(rules::choice(options.policy)?, given(options.events), given(options.bytes)));
     wanted = wanted.window(Window { events: options.window_events, bytes: options.window_bytes });
     if options.longest != 0 {
         wanted = wanted.longest(options.longest);

@@ -1,12 +1,11 @@
-//! Formats from tables of fields, and tables from formats. The tables are those of `isoform_writer.h`, and the types in them
-//! are read by the parser that all of Isoform has; here is what a C compiler adds: how large a member is.
+//! Tables of fields as C has them, those of `isoform_writer.h`: from C's memory, and to it. What they mean is in
+//! [`isoform_dynamic::table`].
 
 use crate::pointer::{list, optional_text, text};
-use isoform::declare::{Kind, Length, Type, Width};
-use isoform::{Code, Element, Error, FieldList, FloatKind, Format, Layout, Machine, Result, Structure};
-use std::collections::HashSet;
-use std::ffi::{CString, c_char, c_long};
-use std::sync::Arc;
+use isoform::declare::Type;
+use isoform::{Format, Machine, Result, Structure};
+use isoform_dynamic::table;
+use std::ffi::{CString, c_char};
 
 /// `iso_field`
 #[repr(C)]
@@ -36,131 +35,27 @@ pub struct Table {
 /// # Safety
 /// (1) of the crate, for the structures, their rows and all texts.
 pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<Format> {
+    let mut tables = table::Tables::new(Machine::NATIVE);
     // SAFETY: promised.
-    let tables = unsafe { list(structures, count, "structures")? };
-    let mut known: Vec<Arc<Structure>> = Vec::new();
-    for table in tables {
+    for table in unsafe { list(structures, count, "structures")? } {
         // SAFETY: promised.
-        let structure = unsafe { structure(table, &known)? };
-        if known.iter().any(|other| other.name() == structure.name()) {
-            return Err(Error::new(Code::Declaration).at(structure.name()).came("two structures of this name"));
-        }
-        known.push(structure);
-    }
-    let last = known.pop();
-    Format::new(last.ok_or_else(|| Error::new(Code::Declaration).at("structures").expected("at least one"))?)
-}
-
-/// # Safety
-/// (1) of the crate, for the table, its rows and all texts.
-unsafe fn structure(table: &Table, known: &[Arc<Structure>]) -> Result<Arc<Structure>> {
-    // SAFETY: promised.
-    let (name, rows) = unsafe { (text(table.name, "structure name")?, list(table.fields, table.count, "fields")?) };
-    let nested = known.iter().fold(FieldList::new(name), |fields, inner| fields.nested(inner.clone()));
-    let mut extents = Vec::with_capacity(rows.len());
-    let mut fields = nested;
-    for row in rows {
+        let (name, rows) = unsafe { (text(table.name, "structure name")?, list(table.fields, table.count, "fields")?) };
         // SAFETY: promised.
-        let (field, words, unit) = unsafe {
-            (text(row.name, "field name")?, text(row.kind, "field type")?, optional_text(row.unit, "field unit")?)
+        let rows = rows.iter().map(|row| unsafe { row.lent() }).collect::<Result<Vec<_>>>()?;
+        tables.add(name, table.size, table.alignment, rows)?;
+    }
+    tables.format()
+}
+
+impl Row {
+    /// # Safety
+    /// (1) of the crate, for its texts.
+    unsafe fn lent<'a>(&self) -> Result<table::Row<'a>> {
+        // SAFETY: promised.
+        let (name, words, unit) = unsafe {
+            (text(self.name, "field name")?, text(self.kind, "field type")?, optional_text(self.unit, "field unit")?)
         };
-        let place = |error: Error| error.at(format!("{name}.{field}"));
-        let (words, size) = settle(words, row).map_err(place)?;
-        fields = fields.field(field, words.to_string(), size, row.offset);
-        fields = unit.into_iter().fold(fields, |fields, unit| fields.unit(unit));
-        extents.push((field, row.extent));
-    }
-    let structure = fields.structure(Machine::NATIVE, table.size, table.alignment)?;
-    for (field, extent) in extents {
-        let has = structure.field(field).and_then(|field| field.extent(Machine::NATIVE.pointer));
-        if extent != 0 && has != Some(extent) {
-            let error = Error::new(Code::Declaration).at(format!("{name}.{field}"));
-            let expected = format_args!("a member of {} bytes, as its type has", has.unwrap_or(0));
-            return Err(error.expected(expected).came(extent));
-        }
-    }
-    Ok(structure)
-}
-
-/// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
-fn settle(words: &str, row: &Row) -> Result<(Type, usize)> {
-    let mut words: Type = words.parse()?;
-    words.kind = native(words.kind);
-    let fixed = words.dims.iter().try_fold(1usize, |product, dim| match dim {
-        Length::Fixed(n) => product.checked_mul(*n),
-        Length::Field(_) => Some(product),
-    });
-    let fixed = fixed.ok_or_else(|| Error::new(Code::Size).came(&words))?;
-    let (width, whole) = (width(&words.kind), row.extent.is_multiple_of(fixed.max(1)));
-    if row.size == 0 && row.extent != 0 && !words.is_indirect() {
-        let expected = match width {
-            Some(width) if row.extent != width.saturating_mul(fixed) => {
-                format!("{} bytes", width.saturating_mul(fixed))
-            }
-            None if is_open(&words.kind) && !whole => format!("{fixed} elements of one size"),
-            _ => String::new(),
-        };
-        if !expected.is_empty() {
-            let expected = format_args!("a member of {expected}, as {words} has");
-            return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("{} bytes", row.extent)));
-        }
-    }
-    let size = match width {
-        _ if row.size != 0 => row.size,
-        Some(width) => width,
-        None if whole && !words.is_indirect() => row.extent / fixed.max(1),
-        None => 0,
-    };
-    match (&words.kind, size) {
-        (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
-            let other = match words.dims.is_empty() && row.size == 0 {
-                true => "float[4] or double[2] for numbers in a row",
-                false => "elements of 4 or 8 bytes",
-            };
-            let expected = format_args!("{other}, or long double or f128, which differ");
-            let came = format_args!("{words}, of 16 bytes each");
-            Err(Error::new(Code::Declaration).expected(expected).came(came))
-        }
-        (kind, 0) if is_open(kind) => {
-            Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").came(&words))
-        }
-        _ => Ok((words, size)),
-    }
-}
-
-/// How many bytes the words say that a number has.
-fn width(kind: &Kind) -> Option<usize> {
-    match *kind {
-        Kind::Integer { width: Width::Bytes(bytes), .. }
-        | Kind::Float { width: Width::Bytes(bytes), .. }
-        | Kind::Boolean { width: Width::Bytes(bytes) }
-        | Kind::Enumeration { width: Width::Bytes(bytes), .. } => Some(usize::from(bytes)),
-        _ => None,
-    }
-}
-
-/// Whether the words do not say how large it is.
-fn is_open(kind: &Kind) -> bool {
-    match kind {
-        Kind::Integer { width, .. }
-        | Kind::Float { width, .. }
-        | Kind::Complex { width, .. }
-        | Kind::Boolean { width }
-        | Kind::Enumeration { width, .. } => *width == Width::Open,
-        _ => false,
-    }
-}
-
-/// What `long` and `long double` are on this machine.
-fn native(kind: Kind) -> Kind {
-    const LONG: Width = Width::Bytes(size_of::<c_long>() as u8);
-    let long_double = Layout::NATIVE.long_double;
-    let width = Width::Bytes(long_double.size);
-    match kind {
-        Kind::LongDouble { complex: false } => Kind::Float { kind: long_double.kind, width },
-        Kind::LongDouble { complex: true } => Kind::Complex { kind: long_double.kind, width },
-        Kind::Integer { signed, width: Width::Long } => Kind::Integer { signed, width: LONG },
-        other => other,
+        Ok(table::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent) })
     }
 }
 
@@ -179,7 +74,7 @@ unsafe impl Sync for Tables {}
 impl Tables {
     pub(crate) fn of(format: &Format) -> Tables {
         let mut tables = Tables { tables: Vec::new(), _rows: Vec::new(), _texts: Vec::new() };
-        tables.add(format.structure(), &mut HashSet::new());
+        table::structures(format).into_iter().for_each(|structure| tables.add(structure));
         tables
     }
 
@@ -187,16 +82,7 @@ impl Tables {
         &self.tables
     }
 
-    /// Adds a structure after those that it nests, unless it is there already.
-    fn add<'f>(&mut self, structure: &'f Structure, added: &mut HashSet<&'f str>) {
-        if !added.insert(structure.name()) {
-            return;
-        }
-        for field in structure.fields() {
-            if let Element::Structure(inner) = &field.element {
-                self.add(inner, added);
-            }
-        }
+    fn add(&mut self, structure: &Structure) {
         let pointer = structure.machine().pointer;
         let mut rows = Vec::with_capacity(structure.fields().len());
         for field in structure.fields() {

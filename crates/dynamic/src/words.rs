@@ -1,0 +1,123 @@
+//! The words, and the numbers, by which programs choose: what to do with numbers that do not fit, what engine, what policy.
+
+use isoform::memory::Engine;
+use isoform::{Code, Error, Faults, Result};
+#[cfg(unix)]
+use isoform_channel::{Cause, Policy};
+
+/// Something that a program chooses by a word, or where its language has constants, by a number.
+///
+/// ```
+/// use isoform::Faults;
+/// use isoform_dynamic::words::Choice;
+/// assert_eq!(Faults::named("wrap")?, Faults::Wrap);
+/// assert_eq!(Faults::numbered(1), Some(Faults::Saturate));
+/// # Ok::<(), isoform::Error>(())
+/// ```
+pub trait Choice: Copy + 'static {
+    /// What the choice is called where it is made.
+    const WHAT: &'static str;
+    /// Every choice with its word. Its place is its number.
+    const ALL: &'static [(&'static str, Self)];
+
+    /// The choice of this word.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`], which says what words there are.
+    fn named(word: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == word);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            Error::new(Code::WrongType)
+                .at(Self::WHAT)
+                .expected(either(Self::ALL.iter().map(|(word, _)| *word)))
+                .came(word)
+        })
+    }
+
+    /// The choice of this number.
+    fn numbered(number: i32) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).map(|(_, choice)| *choice)
+    }
+}
+
+/// Words as one reads them: `a, b or c`.
+fn either(words: impl ExactSizeIterator<Item = &'static str>) -> String {
+    let last = words.len().saturating_sub(1);
+    words.enumerate().fold(String::new(), |all, (i, word)| match i {
+        0 => word.into(),
+        _ if i == last => format!("{all} or {word}"),
+        _ => format!("{all}, {word}"),
+    })
+}
+
+impl Choice for Faults {
+    const WHAT: &'static str = "faults";
+    const ALL: &'static [(&'static str, Faults)] =
+        &[("error", Faults::Error), ("saturate", Faults::Saturate), ("wrap", Faults::Wrap)];
+}
+
+impl Choice for Engine {
+    const WHAT: &'static str = "engine";
+    const ALL: &'static [(&'static str, Engine)] =
+        &[("auto", Engine::Auto), ("interpreter", Engine::Interpreter), ("generated", Engine::Generated)];
+}
+
+/// How many bytes wait at a source for a sink that loses the oldest and does not say how many.
+#[cfg(unix)]
+const QUEUE: u64 = 4 << 20;
+
+#[cfg(unix)]
+impl Choice for Policy {
+    const WHAT: &'static str = "policy";
+    const ALL: &'static [(&'static str, Policy)] = &[
+        ("block", Policy::Block),
+        ("drop oldest", Policy::DropOldest { events: u64::MAX, bytes: QUEUE }),
+        ("latest", Policy::Latest),
+    ];
+}
+
+/// A policy that keeps so many events and bytes, where it keeps any; what is not given stays as it is.
+#[cfg(unix)]
+pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>) -> Policy {
+    match policy {
+        Policy::DropOldest { events, bytes } => {
+            Policy::DropOldest { events: most_events.unwrap_or(events), bytes: most_bytes.unwrap_or(bytes) }
+        }
+        other => other,
+    }
+}
+
+/// Why events were lost, in a word or two.
+#[cfg(unix)]
+pub fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Overrun => "overrun",
+        Cause::Cut => "cut",
+        Cause::TooLarge => "too large",
+        Cause::Ended => "ended",
+        Cause::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_word_is_told_the_others() {
+        let fault = Faults::named("ignore").unwrap_err().to_string();
+        assert!(fault.contains("faults: expected error, saturate or wrap, came ignore"), "{fault}");
+        assert!(Engine::numbered(3).is_none() && Engine::numbered(-1).is_none());
+        for &(word, faults) in Faults::ALL {
+            assert_eq!(faults.to_string(), word);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_policy_that_keeps_events_is_told_how_many() {
+        let oldest = Policy::named("drop oldest").unwrap();
+        assert_eq!(keeping(oldest, Some(7), None), Policy::DropOldest { events: 7, bytes: QUEUE });
+        assert_eq!(keeping(Policy::Latest, Some(7), None), Policy::Latest);
+    }
+}
