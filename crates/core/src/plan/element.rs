@@ -7,7 +7,7 @@ use super::rules::Rule;
 use super::schedule::Steps;
 use super::step::{Conversion, Number, NumberClass, Step, Symbols, Transform};
 use crate::error::{Code, Error, Result};
-use crate::format::{Element, Enumeration, FloatKind, Machine, Structure, Symbol};
+use crate::format::{Element, Enumeration, FloatKind, Machine, Structure, Symbol, integer_range};
 use crate::value::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -123,7 +123,11 @@ impl Maker<'_> {
         let class = if signed { NumberClass::Signed } else { NumberClass::Unsigned };
         let (from, to) = (Number { class, size, order: self.wire.order }, enumeration_number(native, self.native));
         let change = || {
-            let map = native.symbols().iter().map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
+            // Numbers that the source's type does not have cannot come. Generated code compares 64 bits, and would take
+            // 2^64-1 for -1.
+            let (low, high) = integer_range(signed, size);
+            let possible = native.symbols().iter().filter(|symbol| (low..=high).contains(&symbol.value));
+            let map = possible.map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
             Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map })))
         };
         let key = (Source::Integer { signed, size }, Arc::as_ptr(native));

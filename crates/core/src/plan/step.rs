@@ -257,7 +257,7 @@ pub struct Symbols {
     pub from: Number,
     /// The number's type in the destination.
     pub to: Number,
-    /// By ascending number in the source.
+    /// By ascending number in the source. Each of these is a number that the source's type has.
     pub map: Box<[SymbolEntry]>,
 }
 
