@@ -123,13 +123,16 @@ fn symbols_are_found_by_their_numbers_and_not_by_their_bits() {
         false => vec![0, 1, (1 << (8 * size - 1)) - 1, 1 << (8 * size - 1), (1 << (8 * size)) - 1],
     };
     let types = [1, 2, 4, 8].into_iter().flat_map(|size| [true, false].map(|signed| (signed, size)));
-    for ((from_signed, from), (signed, size)) in types.clone().flat_map(|from| types.clone().map(move |to| (from, to))) {
+    for ((from_signed, from), (signed, size)) in types.clone().flat_map(|from| types.clone().map(move |to| (from, to)))
+    {
         let integer = format!("{}{}", if from_signed { "i" } else { "u" }, from * 8);
-        let symbols: Vec<String> = ends(signed, size).iter().enumerate().map(|(i, value)| format!("s{i}={value}")).collect();
+        let symbols: Vec<String> =
+            ends(signed, size).iter().enumerate().map(|(i, value)| format!("s{i}={value}")).collect();
         let enumeration = if signed { "enumeration" } else { "unsigned enumeration" };
         let enumeration = format!("{enumeration}({size}){{{}}}", symbols.join(","));
         for count in [1, 70] {
-            let format = |word: &str, layout| Shape::new("P").field("e", &format!("{word}[{count}]")).on(layout).unwrap();
+            let format =
+                |word: &str, layout| Shape::new("P").field("e", &format!("{word}[{count}]")).on(layout).unwrap();
             let (wire, native) = (format(&integer, &Layout::S390X), format(&enumeration, &Layout::X86_64));
             for value in ends(from_signed, from).into_iter().filter(|value| ![0, 1].contains(value)) {
                 let array = Value::Array(vec![Value::Integer(value); count]);
