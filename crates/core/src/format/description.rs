@@ -17,7 +17,8 @@ const VERSION: u8 = 1;
 const BIG_ENDIAN: u8 = 1;
 const WIDE_POINTERS: u8 = 2;
 
-mod kind {
+/// Kinds of elements, and what else a tag says.
+mod tag {
     pub(super) const SIGNED: u8 = 1;
     pub(super) const UNSIGNED: u8 = 2;
     pub(super) const FLOAT: u8 = 3; // .. 6: the kinds of FloatKind::ALL
@@ -28,6 +29,8 @@ mod kind {
     pub(super) const UNSIGNED_ENUMERATION: u8 = 14;
     pub(super) const STRING: u8 = 15;
     pub(super) const STRUCTURE: u8 = 16;
+    pub(super) const NEXT_FLOATS: u8 = 17; // .. 24: reserved, odd for a further float, even for its complex number
+    pub(super) const NEXT_OTHERS: u8 = 25; // .. 31: reserved
     pub(super) const MASK: u8 = 0x1f;
     pub(super) const HAS_DIMS: u8 = 0x20;
     pub(super) const INDIRECT: u8 = 0x40;
@@ -113,23 +116,23 @@ impl<'a> Writer<'a> {
     fn field(&mut self, bytes: &mut Vec<u8>, field: &'a Field, gap: usize) -> Result<()> {
         text(bytes, &field.name);
         varint(bytes, gap as u64);
-        let has_dims = if field.dims.is_empty() { 0 } else { kind::HAS_DIMS };
-        let indirect = if field.indirect { kind::INDIRECT } else { 0 };
-        let has_unit = if field.unit.is_some() { kind::HAS_UNIT } else { 0 };
+        let has_dims = if field.dims.is_empty() { 0 } else { tag::HAS_DIMS };
+        let indirect = if field.indirect { tag::INDIRECT } else { 0 };
+        let has_unit = if field.unit.is_some() { tag::HAS_UNIT } else { 0 };
         let flags = has_dims | indirect | has_unit;
         let float = |kind: &FloatKind| FloatKind::ALL.iter().position(|k| k == kind).unwrap_or(0) as u8;
         match &field.element {
-            Element::Integer { signed: true, size } => bytes.extend([kind::SIGNED | flags, *size]),
-            Element::Integer { signed: false, size } => bytes.extend([kind::UNSIGNED | flags, *size]),
-            Element::Float { kind, size } => bytes.extend([(kind::FLOAT + float(kind)) | flags, *size]),
-            Element::Complex { kind, size } => bytes.extend([(kind::COMPLEX + float(kind)) | flags, *size]),
-            Element::Char => bytes.push(kind::CHAR | flags),
-            Element::Boolean { size } => bytes.extend([kind::BOOLEAN | flags, *size]),
+            Element::Integer { signed: true, size } => bytes.extend([tag::SIGNED | flags, *size]),
+            Element::Integer { signed: false, size } => bytes.extend([tag::UNSIGNED | flags, *size]),
+            Element::Float { kind, size } => bytes.extend([(tag::FLOAT + float(kind)) | flags, *size]),
+            Element::Complex { kind, size } => bytes.extend([(tag::COMPLEX + float(kind)) | flags, *size]),
+            Element::Char => bytes.push(tag::CHAR | flags),
+            Element::Boolean { size } => bytes.extend([tag::BOOLEAN | flags, *size]),
             Element::Enumeration(enumeration) => self.enumeration(bytes, enumeration, flags),
-            Element::String => bytes.push(kind::STRING | flags),
+            Element::String => bytes.push(tag::STRING | flags),
             Element::Structure(inner) => {
                 let index = self.structure(inner)?;
-                bytes.push(kind::STRUCTURE | flags);
+                bytes.push(tag::STRUCTURE | flags);
                 varint(bytes, index as u64);
             }
         }
@@ -149,7 +152,7 @@ impl<'a> Writer<'a> {
     }
 
     fn enumeration(&mut self, bytes: &mut Vec<u8>, enumeration: &Enumeration, flags: u8) {
-        let kind = if enumeration.signed() { kind::SIGNED_ENUMERATION } else { kind::UNSIGNED_ENUMERATION };
+        let kind = if enumeration.signed() { tag::SIGNED_ENUMERATION } else { tag::UNSIGNED_ENUMERATION };
         bytes.extend([kind | flags, enumeration.size()]);
         varint(bytes, enumeration.symbols().len() as u64);
         for symbol in enumeration.symbols() {
@@ -220,6 +223,18 @@ impl Reader<'_> {
     fn fault(&self, expected: &str) -> Error {
         let came = if self.at < self.bytes.len() { "other bytes" } else { "the end" };
         Error::new(Code::Description).expected(expected).came(format_args!("{came} at byte {}", self.at))
+    }
+
+    /// The failure that a kind of element is none of this version's: a later version may have made it.
+    fn unknown(&self, kind: u8) -> Error {
+        let reserved = match kind {
+            tag::NEXT_FLOATS..tag::NEXT_OTHERS if kind % 2 == 1 => ", reserved for a further kind of float,",
+            tag::NEXT_FLOATS..tag::NEXT_OTHERS => ", reserved for a further kind of complex number,",
+            tag::NEXT_OTHERS.. => ", reserved for a later version,",
+            _ => "",
+        };
+        let came = format_args!("kind {kind}{reserved} at byte {}", self.at - 1);
+        Error::new(Code::Description).expected("a known kind of element").came(came)
     }
 
     fn byte(&mut self) -> Result<u8> {
@@ -302,9 +317,9 @@ impl Reader<'_> {
         let gap = self.size()?;
         let offset = end.checked_add(gap).ok_or_else(|| Error::new(Code::Size).at(&*name))?;
         let tag = self.byte()?;
-        let element = self.element(tag & kind::MASK, known).map_err(|error| error.within(&name))?;
+        let element = self.element(tag & tag::MASK, known).map_err(|error| error.within(&name))?;
         let mut dims = Vec::new();
-        if tag & kind::HAS_DIMS != 0 {
+        if tag & tag::HAS_DIMS != 0 {
             let rank = self.length()?;
             if rank == 0 || rank > MAX_RANK {
                 return Err(self.fault("1 to 8 dimensions").at(&*name));
@@ -315,32 +330,32 @@ impl Reader<'_> {
                 dims.push(if value & 1 == 0 { Dimension::Fixed(number) } else { Dimension::Field(number) });
             }
         }
-        let unit = if tag & kind::HAS_UNIT != 0 { Some(self.text()?) } else { None };
-        Ok(Field { name, element, dims: dims.into(), indirect: tag & kind::INDIRECT != 0, offset, unit })
+        let unit = if tag & tag::HAS_UNIT != 0 { Some(self.text()?) } else { None };
+        Ok(Field { name, element, dims: dims.into(), indirect: tag & tag::INDIRECT != 0, offset, unit })
     }
 
     fn element(&mut self, kind: u8, known: &[Arc<Structure>]) -> Result<Element> {
         Ok(match kind {
-            kind::SIGNED => Element::Integer { signed: true, size: self.byte()? },
-            kind::UNSIGNED => Element::Integer { signed: false, size: self.byte()? },
-            kind::FLOAT..kind::COMPLEX => {
-                Element::Float { kind: FloatKind::ALL[usize::from(kind - kind::FLOAT)], size: self.byte()? }
+            tag::SIGNED => Element::Integer { signed: true, size: self.byte()? },
+            tag::UNSIGNED => Element::Integer { signed: false, size: self.byte()? },
+            tag::FLOAT..tag::COMPLEX => {
+                Element::Float { kind: FloatKind::ALL[usize::from(kind - tag::FLOAT)], size: self.byte()? }
             }
-            kind::COMPLEX..kind::CHAR => {
-                Element::Complex { kind: FloatKind::ALL[usize::from(kind - kind::COMPLEX)], size: self.byte()? }
+            tag::COMPLEX..tag::CHAR => {
+                Element::Complex { kind: FloatKind::ALL[usize::from(kind - tag::COMPLEX)], size: self.byte()? }
             }
-            kind::CHAR => Element::Char,
-            kind::BOOLEAN => Element::Boolean { size: self.byte()? },
-            kind::SIGNED_ENUMERATION | kind::UNSIGNED_ENUMERATION => {
-                Element::Enumeration(Arc::new(self.enumeration(kind == kind::SIGNED_ENUMERATION)?))
+            tag::CHAR => Element::Char,
+            tag::BOOLEAN => Element::Boolean { size: self.byte()? },
+            tag::SIGNED_ENUMERATION | tag::UNSIGNED_ENUMERATION => {
+                Element::Enumeration(Arc::new(self.enumeration(kind == tag::SIGNED_ENUMERATION)?))
             }
-            kind::STRING => Element::String,
-            kind::STRUCTURE => {
+            tag::STRING => Element::String,
+            tag::STRUCTURE => {
                 let index = self.varint()?;
                 let inner = usize::try_from(index).ok().and_then(|index| known.get(index));
                 Element::Structure(inner.ok_or_else(|| self.fault("a structure listed before"))?.clone())
             }
-            _ => return Err(self.fault("a known kind of element")),
+            _ => return Err(self.unknown(kind)),
         })
     }
 
@@ -354,5 +369,31 @@ impl Reader<'_> {
             symbols.push((name, if signed { unzigzag(value).into() } else { value.into() }));
         }
         Enumeration::new(signed, size, symbols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use crate::declare::{Layout, Shape};
+    use crate::error::Code;
+
+    #[test]
+    fn reserved_kinds_are_refused_by_what_they_are_reserved_for() {
+        let format = Shape::new("r").field("x", "f32").on(&Layout::X86_64).unwrap();
+        let known = format.description().as_bytes();
+        // The last two bytes are the tag and the size.
+        let (start, at) = (&known[..known.len() - 2], known.len() - 2);
+        for kind in (0..=31).filter(|kind| !(1..=16).contains(kind)) {
+            let error = Format::parse(&[start, &[kind, 4]].concat()).unwrap_err();
+            assert_eq!((error.code(), error.path()), (Code::Description, "r.x"));
+            let reserved = match kind {
+                0 => "",
+                17 | 19 | 21 | 23 => ", reserved for a further kind of float,",
+                18 | 20 | 22 | 24 => ", reserved for a further kind of complex number,",
+                _ => ", reserved for a later version,",
+            };
+            assert_eq!(error.actual(), format!("kind {kind}{reserved} at byte {at}"));
+        }
     }
 }
