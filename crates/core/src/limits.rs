@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Format, MAX_DEPTH, MAX_DESCRIPTION, MAX_FIELDS};
+use crate::message::Header;
 use std::fmt::Display;
 
 /// What a receiver puts up with, whoever sends. What is beyond a limit is refused with an error that names it, or, where
@@ -66,6 +67,17 @@ impl Limits {
             return Err(too_many_fields(self.fields, fields).at(format.name()));
         }
         Ok(())
+    }
+
+    /// Refuses a message by its header, before its body has come.
+    ///
+    /// # Errors
+    /// [`Code::DescriptionSize`], [`Code::MessageSize`].
+    pub fn admit(&self, header: &Header) -> Result<()> {
+        match header.is_description() {
+            true => self.admit_description(header.length),
+            false => self.admit_message(header.length),
+        }
     }
 
     /// Refuses a description of so many bytes, if they are too many.

@@ -7,18 +7,24 @@
 //! What makes formats - lists of fields, shapes laid out for a machine - is in [`declare`](crate::declare), and a derive is in
 //! the crate `isoform`; others come as descriptions. All of them pass the one checker, [`Structure::new`].
 
+mod admitted;
 mod description;
 mod element;
 mod structure;
 mod token;
 
+pub(crate) use admitted::Admitted;
 pub use description::Description;
 pub(crate) use element::integer_range;
 pub use element::{Element, Enumeration, FloatKind, Symbol};
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
+#[cfg(test)]
+pub(crate) use token::hashes;
 
-use crate::error::{Code, Error, Result};
+#[cfg(doc)]
+use crate::error::Code;
+use crate::error::Result;
 use crate::limits::Limits;
 use crate::verify::Checks;
 use std::fmt;
@@ -153,7 +159,7 @@ impl Format {
     pub fn new(root: Arc<Structure>) -> Result<Format> {
         let description = Description::of(&root)?;
         let token = Token::of(description.as_bytes());
-        Ok(Format(Arc::new(Inner { root, description, token, checks: OnceLock::new() })))
+        Ok(Format::described(root, description, token))
     }
 
     /// The format that these description bytes stand for.
@@ -165,19 +171,17 @@ impl Format {
         Format::parse_within(description, &Limits::default())
     }
 
-    /// The same, for who puts up with less than the specification allows.
+    /// The same within limits that are narrower than the specification's.
     ///
     /// # Errors
     /// As [`Format::parse`].
     pub fn parse_within(description: &[u8], limits: &Limits) -> Result<Format> {
-        limits.admit_description(description.len() as u64)?;
-        let root = description::parse(description)?;
-        let format = Format::new(root)?;
-        if format.0.description.as_bytes() != description {
-            return Err(Error::new(Code::NotCanonical));
-        }
-        limits.admit_format(&format)?;
-        Ok(format)
+        Admitted::new(description, limits)?.parse()
+    }
+
+    /// The format of this structure, description and token, which belong together.
+    fn described(root: Arc<Structure>, description: Description, token: Token) -> Format {
+        Format(Arc::new(Inner { root, description, token, checks: OnceLock::new() }))
     }
 
     /// The name of the record.

@@ -34,6 +34,8 @@ impl Token {
     /// The whole hash, of which a token is the first half. A server keeps it to refuse a second description
     /// under one token.
     pub fn full_hash(description: &[u8]) -> [u8; 32] {
+        #[cfg(test)]
+        HASHES.set(HASHES.get() + 1);
         blake3::derive_key(CONTEXT, description)
     }
 
@@ -74,4 +76,17 @@ impl FromStr for Token {
         let number = u128::from_str_radix(text, 16).map_err(|_| bad())?;
         Ok(Token(number.to_be_bytes()))
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static HASHES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many descriptions this thread hashes in `work`.
+#[cfg(test)]
+pub(crate) fn hashes(work: impl FnOnce()) -> usize {
+    let before = HASHES.get();
+    work();
+    HASHES.get() - before
 }

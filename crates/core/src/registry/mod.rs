@@ -13,6 +13,7 @@ mod tests;
 
 pub use recent::Recent;
 
+use crate::format::Admitted;
 use crate::{Code, Error, Format, Limits, Result, Token};
 use portable_atomic::{AtomicU64, Ordering};
 use std::fmt;
@@ -109,7 +110,8 @@ impl Registry {
     /// # Errors
     /// As [`Format::parse_within`]; [`Code::TokenMismatch`] if another description is known under its token.
     pub fn learn(&self, description: &[u8]) -> Result<Format> {
-        self.entry(description).map(|entry| entry.format.clone())
+        let admitted = Admitted::new(description, self.limits())?;
+        self.entry(admitted).map(|entry| entry.format.clone())
     }
 
     /// The format of a token: from what is known here, else by asking the [resolver](Registry::set_resolver), which may
@@ -190,22 +192,21 @@ impl Registry {
     fn ask(&self, token: Token) -> Result<Arc<Entry>> {
         let resolver = self.shared.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
         let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
-        let came = Token::of(&description);
-        if came != token {
-            return Err(Error::new(Code::TokenMismatch).expected(token).came(came));
+        let admitted = Admitted::new(&description, self.limits())?;
+        if admitted.token() != token {
+            return Err(Error::new(Code::TokenMismatch).expected(token).came(admitted.token()));
         }
-        self.entry(&description)
+        self.entry(admitted)
     }
 
-    /// As `learn`.
-    fn entry(&self, description: &[u8]) -> Result<Arc<Entry>> {
-        self.limits().admit_description(description.len() as u64)?;
+    /// The entry of a description, which is parsed unless it is known.
+    fn entry(&self, admitted: Admitted<'_>) -> Result<Arc<Entry>> {
         let now = self.shared.clock.fetch_add(2, Ordering::Relaxed) + 2;
-        if let Some(known) = self.find(Token::of(description)) {
-            same(&known, description)?;
+        if let Some(known) = self.find(admitted.token()) {
+            same(&known, admitted.bytes())?;
             return Ok(known);
         }
-        let format = Format::parse_within(description, self.limits())?;
+        let format = admitted.parse()?;
         Ok(self.write().learned(format, now, self.limits()))
     }
 

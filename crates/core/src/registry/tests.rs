@@ -2,6 +2,7 @@
 
 use super::table::length;
 use super::*;
+use crate::format::{MAX_DESCRIPTION, hashes};
 use crate::{Code, Element, Field, Limits, Machine, Structure};
 
 fn format(name: &str) -> Format {
@@ -153,6 +154,42 @@ fn a_resolver_is_asked_and_not_trusted() {
     assert_eq!(registry.lookup(good.token()).unwrap(), &good);
     registry.set_resolver(Answers(vec![]));
     assert_eq!(registry.clone().lookup(good.token()).unwrap(), &good);
+}
+
+#[test]
+fn a_description_is_hashed_once() {
+    let (one, other, served) = (format("one"), format("other"), format("served"));
+    let mut registry = Registry::new();
+    registry.set_resolver(Answers(vec![(served.token(), served.clone())]));
+    let description = one.description().as_bytes();
+    for time in ["new", "known", "known for longer"] {
+        assert_eq!(hashes(|| drop(registry.learn(description).unwrap())), 1, "{time}");
+    }
+    assert_eq!(hashes(|| drop(Format::parse(description).unwrap())), 1);
+    assert_eq!(hashes(|| drop(format("declared"))), 1);
+    assert_eq!(hashes(|| registry.register(&other).unwrap()), 0);
+    assert_eq!(hashes(|| assert!(registry.lookup(one.token()).is_ok())), 0);
+    assert_eq!(hashes(|| assert!(registry.lookup(served.token()).is_ok())), 1, "asked for");
+    assert_eq!(hashes(|| assert!(registry.lookup(served.token()).is_ok())), 0, "known by now");
+    let long = vec![1; MAX_DESCRIPTION + 1];
+    assert_eq!(hashes(|| assert!(registry.learn(&long).is_err())), 0, "measured before");
+}
+
+struct Overlong;
+
+impl Resolver for Overlong {
+    fn resolve(&self, _: Token) -> Result<Vec<u8>> {
+        Ok(vec![1; MAX_DESCRIPTION + 1])
+    }
+}
+
+#[test]
+fn what_a_resolver_answers_is_measured_before_it_is_hashed() {
+    let mut registry = Registry::new();
+    registry.set_resolver(Overlong);
+    let token = format("none").token();
+    let hashed = hashes(|| assert_eq!(registry.lookup(token).unwrap_err().code(), Code::DescriptionSize));
+    assert_eq!(hashed, 0);
 }
 
 #[test]

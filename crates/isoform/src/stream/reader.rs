@@ -314,10 +314,7 @@ impl<R: Read> Reader<R> {
     /// Decides what to do with a message, from its header.
     fn admit(&mut self, header: Header) -> Result<()> {
         self.state = State::Body { kind: Kind::Refused, header, done: 0 };
-        match header.is_description() {
-            true => self.limits.admit_description(header.length)?,
-            false => self.limits.admit_message(header.length)?,
-        }
+        self.limits.admit(&header)?;
         let kind = match header.is_description() {
             true => Kind::Description,
             false => Kind::Record(self.registry.locate(header.token)?),
