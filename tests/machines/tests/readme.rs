@@ -30,7 +30,7 @@ fn its_program_writes_what_its_reader_prints() {
     let (source, built) = (folder.path().join("gauge.c"), folder.path().join("gauge"));
     fs::write(&source, program).unwrap();
     let mut compiler = Command::new("cc");
-    compiler.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("include"));
+    compiler.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("faces/c/include"));
     let Ok(status) = compiler.arg(source).arg("-o").arg(&built).status() else {
         // Not by a macro, whose output the test runner would hide.
         let _ = writeln!(std::io::stderr(), "*** SKIPPED: the README's C program, for want of a C compiler ***");
