@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((id, paths)) = arguments.split_first() else { return Err("usage: sink ID [PATH ..]".into()) };
-    let mut sink = Node::new()?.open(id)?.views()?;
+    let mut sink = Node::new()?.open(id)?.sink_builder().build_messages()?;
     let mut sources = 0;
     loop {
         match sink.recv()? {

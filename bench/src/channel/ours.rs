@@ -5,7 +5,7 @@ use super::event::{Event, Huge, Large, Other, Small};
 use crate::Result;
 use crate::compiled::Directory;
 use isoform::Record;
-use isoform_channel::{Channel, Event as Came, Handler, Node, Policy, Sink, SinkOptions, Source, Window};
+use isoform_channel::{Channel, Event as Came, Handler, Node, Policy, Sink, Source, Window};
 use rustix::time::{ClockId, clock_gettime};
 use std::ops::Range;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ impl Watcher {
     pub(super) fn new(transport: Transport, id: &str) -> Result<Watcher> {
         let (node, directory) = node(transport)?;
         let policy = Policy::DropOldest { events: 1_000, bytes: 1 << 20 };
-        let options = SinkOptions::default().policy(policy).window(Window { events: 1_000, bytes: 1 << 20 });
-        Ok(Watcher { sink: node.open(id)?.sink_with(options)?, _directory: directory })
+        let sink = node.open(id)?.sink_builder().policy(policy).window(Window { events: 1_000, bytes: 1 << 20 });
+        Ok(Watcher { sink: sink.build()?, _directory: directory })
     }
 
     /// Receives until the last of these events, and returns how late they were that came, in nanoseconds.
@@ -236,7 +236,7 @@ impl Handled {
         let node = Node::new()?;
         let (channel, last) = (node.create::<Small>("local")?, Arc::new(AtomicU32::new(u32::MAX)));
         let seen = last.clone();
-        let handler = channel.on::<T>(SinkOptions::default(), move |event| {
+        let handler = channel.sink_builder().on::<T>(move |event| {
             if let Came::Record { record, .. } = event {
                 seen.store(step(record), Ordering::Relaxed);
             }

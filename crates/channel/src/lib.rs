@@ -20,13 +20,13 @@ mod api;
 mod drive;
 mod transport;
 
+pub use api::builder::{SinkBuilder, SourceBuilder};
 pub use api::channel::Channel;
 pub use api::event::{Event, Stamp};
 pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::node::{Node, NodeBuilder};
-pub use api::options::SinkOptions;
-pub use api::sink::{Counts, MemorySink, Sink, Views};
+pub use api::sink::{Counts, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use isoform::{Code, FieldList, Format, Machine, Record, Rules, Slice, Str, Value};
-use isoform_channel::{Event, MemorySink, Node, SinkOptions, Stamp};
+use isoform_channel::{Event, MemorySink, Node, Stamp};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,9 +66,9 @@ fn pair(bytes: [u8; 8]) -> (f32, i32) {
 fn arrays_go_and_come_in_one_call() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Tick>("ticks").unwrap();
-    let mut source = channel.memory_source(Tick::format()).unwrap();
+    let mut source = channel.source_builder().build_memory(Tick::format()).unwrap();
     let far = other.open(channel.id().to_string()).unwrap();
-    let mut sinks = [&channel, &far].map(|at| at.memory_sink(&narrow(), Rules::new(), SinkOptions::default()).unwrap());
+    let mut sinks = [&channel, &far].map(|at| at.sink_builder().build_memory(&narrow(), Rules::new()).unwrap());
     source.wait_for_sinks(2, SOON).unwrap();
     let ticks: Vec<Tick> = (0..5000).map(|count| Tick { count, value: 0.5 }).collect();
     // SAFETY: they are such records.
@@ -88,8 +88,8 @@ fn arrays_go_and_come_in_one_call() {
 fn an_event_that_cannot_be_a_record_comes_alone_and_is_passed() {
     let node = Node::new().unwrap();
     let channel = node.create::<Tick>("ticks").unwrap();
-    let mut source = channel.memory_source(Tick::format()).unwrap();
-    let mut sink = channel.memory_sink(&narrow(), Rules::new(), SinkOptions::default()).unwrap();
+    let mut source = channel.source_builder().build_memory(Tick::format()).unwrap();
+    let mut sink = channel.sink_builder().build_memory(&narrow(), Rules::new()).unwrap();
     let ticks = [1, 2, u64::MAX, 4].map(|count| Tick { count, value: 0.5 });
     // SAFETY: they are such records.
     unsafe { source.submit_many(ticks.as_ptr().cast(), ticks.len()) }.unwrap();
@@ -106,10 +106,9 @@ fn an_event_that_cannot_be_a_record_comes_alone_and_is_passed() {
 fn records_with_pointers_come_one_by_one() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Wave<'_>>("waves").unwrap();
-    let mut source = channel.memory_source(Wave::format()).unwrap();
+    let mut source = channel.source_builder().build_memory(Wave::format()).unwrap();
     let far = other.open(channel.id().to_string()).unwrap();
-    let mut sinks =
-        [&channel, &far].map(|at| at.memory_sink(Wave::format(), Rules::new(), SinkOptions::default()).unwrap());
+    let mut sinks = [&channel, &far].map(|at| at.sink_builder().build_memory(Wave::format(), Rules::new()).unwrap());
     source.wait_for_sinks(2, SOON).unwrap();
     let levels: Vec<f64> = (0..20_000).map(f64::from).collect();
     let lengths = [0, 3, 20_000, 5];
@@ -142,11 +141,11 @@ fn what_cannot_be_is_refused_before_the_first_event() {
     let channel = node.create::<Tick>("ticks").unwrap();
     let wrong = FieldList::new("Tick").field("count", "string", size_of::<usize>(), 0);
     let wrong = wrong.format(Machine::NATIVE, size_of::<usize>(), size_of::<usize>()).unwrap();
-    let error = channel.memory_sink(&wrong, Rules::new(), SinkOptions::default()).unwrap_err();
+    let error = channel.sink_builder().build_memory(&wrong, Rules::new()).unwrap_err();
     assert_eq!((error.code(), error.path()), (Code::NoConversion, "count"));
-    assert_eq!(channel.memory_source(&wrong).unwrap_err().path(), "count");
+    assert_eq!(channel.source_builder().build_memory(&wrong).unwrap_err().path(), "count");
     let more = Rules::new().required("Tick", "value").default("Tick", "count", Value::Integer(0));
-    channel.memory_sink(&narrow(), more, SinkOptions::default()).unwrap();
+    channel.sink_builder().build_memory(&narrow(), more).unwrap();
 }
 
 /// Whether a descriptor can be read, or comes to be so.
@@ -162,7 +161,7 @@ fn a_descriptor_is_ready_whenever_something_would_be_found() {
         let channel = node.create::<Tick>("ticks").unwrap();
         let mut source = channel.source::<Tick>().unwrap();
         let at = if is_far { other.open(channel.id().to_string()).unwrap() } else { channel.clone() };
-        let mut sink = at.memory_sink(&narrow(), Rules::new(), SinkOptions::default()).unwrap();
+        let mut sink = at.sink_builder().build_memory(&narrow(), Rules::new()).unwrap();
         source.wait_for_sinks(1, SOON).unwrap();
         for count in 0..200 {
             source.submit(&Tick { count, value: 0.5 }).unwrap();
@@ -192,15 +191,16 @@ fn the_descriptor_of_a_node_is_that_of_its_handlers() {
     let (sum, names) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
     let (seen, told) = (sum.clone(), names.clone());
     let handlers = [
-        far.on_memory(&narrow(), Rules::new(), SinkOptions::default(), move |event| match event {
-            Event::Record { record, .. } => {
-                let count = i32::from_ne_bytes(*record[4..].first_chunk().unwrap());
-                seen.fetch_add(count as u64, Ordering::Relaxed);
-            }
-            other => told.lock().unwrap().push(format!("{other:?}")),
-        })
-        .unwrap(),
-        far.on::<Tick>(SinkOptions::default(), |_| {}).unwrap(),
+        far.sink_builder()
+            .on_memory(&narrow(), Rules::new(), move |event| match event {
+                Event::Record { record, .. } => {
+                    let count = i32::from_ne_bytes(*record[4..].first_chunk().unwrap());
+                    seen.fetch_add(count as u64, Ordering::Relaxed);
+                }
+                other => told.lock().unwrap().push(format!("{other:?}")),
+            })
+            .unwrap(),
+        far.sink_builder().on::<Tick>(|_| {}).unwrap(),
     ];
     source.wait_for_sinks(2, SOON).unwrap();
     let mut expected = 0;

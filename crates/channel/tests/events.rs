@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use isoform::{Record, Slice, Str};
-use isoform_channel::{Event, Node, Policy, Sink, SinkOptions};
+use isoform_channel::{Event, Node, Policy, Sink};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,7 +166,8 @@ fn a_handler_runs_where_the_node_is_polled() {
     let opened = other.open(channel.id().to_string()).unwrap();
     let (send, seen) = std::sync::mpsc::channel();
     let handler = opened
-        .on::<Wide>(SinkOptions::default(), move |event| {
+        .sink_builder()
+        .on::<Wide>(move |event| {
             if let Event::Record { record, .. } = event {
                 send.send((std::thread::current().id(), record.count)).unwrap();
             }
@@ -185,8 +186,8 @@ fn a_stopped_sink_gets_the_latest_and_knows_what_it_missed() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Tick>("ticks").unwrap();
     let mut source = channel.source::<Tick>().unwrap();
-    let latest = SinkOptions::default().policy(Policy::Latest);
-    let mut sink = other.open(channel.id().to_string()).unwrap().sink_with::<Tick>(latest).unwrap();
+    let latest = other.open(channel.id().to_string()).unwrap().sink_builder().policy(Policy::Latest);
+    let mut sink = latest.build::<Tick>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     for count in 0..1000 {
         source.submit(&Tick { count, value: 0.0 }).unwrap();

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use isoform::Record;
-use isoform_channel::{Cause, Event, Node, Policy, Sink, SinkOptions};
+use isoform_channel::{Cause, Event, Node, Policy, Sink};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -181,11 +181,11 @@ fn another_process() {
     let (Ok(role), Ok(id)) = (std::env::var("ROLE"), std::env::var("ID")) else { return };
     let node = Node::new().unwrap();
     let channel = node.open(id).unwrap();
-    let options = match &role[..] {
-        "drop oldest" => SinkOptions::default().policy(Policy::DropOldest { events: 100, bytes: 1 << 20 }),
-        _ => SinkOptions::default(),
+    let builder = match &role[..] {
+        "drop oldest" => channel.sink_builder().policy(Policy::DropOldest { events: 100, bytes: 1 << 20 }),
+        _ => channel.sink_builder(),
     };
-    let mut sink = channel.sink_with::<Tick>(options).unwrap();
+    let mut sink = builder.build::<Tick>().unwrap();
     println!("READY");
     let (came, lost) = take_all(&mut sink, |came| {
         if came == 1 {

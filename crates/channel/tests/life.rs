@@ -205,7 +205,8 @@ fn a_handler_that_panics_is_run_again() {
     let mut source = channel.source::<Reading>().unwrap();
     let (send, seen) = std::sync::mpsc::channel();
     let _handler = channel
-        .on::<Reading>(Default::default(), move |event| {
+        .sink_builder()
+        .on::<Reading>(move |event| {
             if let Event::Record { record, .. } = event {
                 assert!(record.number > 0, "the first one is too much for it");
                 send.send(record.number).unwrap();
@@ -260,7 +261,8 @@ fn a_handler_is_not_called_once_it_was_dropped() {
     let (entered, calls) = mpsc::channel();
     let seen = (closing.clone(), closed.clone());
     let handler = channel
-        .on::<Reading>(Default::default(), move |_| {
+        .sink_builder()
+        .on::<Reading>(move |_| {
             entered.send(()).unwrap();
             while !seen.0.load(Ordering::SeqCst) {
                 thread::yield_now();
@@ -291,7 +293,7 @@ fn a_handler_may_be_asked_and_dropped_from_within() {
     let channel = node.create::<Reading>("readings").unwrap();
     let (place, calls) = (Arc::new(Mutex::new(None::<Handler>)), Arc::new(AtomicUsize::new(0)));
     let (within, counter) = (place.clone(), calls.clone());
-    let handler = channel.on::<Reading>(Default::default(), move |event| {
+    let handler = channel.sink_builder().on::<Reading>(move |event| {
         counter.fetch_add(1, Ordering::Relaxed);
         if let Event::Record { record, .. } = event {
             let handler = within.lock().unwrap().take().expect("called once more");
@@ -311,7 +313,7 @@ fn what_one_thread_leaves_another_that_polls_is_told_of() {
     let channel = node.create::<Reading>("readings").unwrap();
     let ((entered, calls), (go, gate)) = (mpsc::channel(), mpsc::channel());
     let gate = Mutex::new(gate);
-    let _handler = channel.on::<Reading>(Default::default(), move |event| {
+    let _handler = channel.sink_builder().on::<Reading>(move |event| {
         if let Event::Record { record, .. } = event {
             entered.send(record.number).unwrap();
             gate.lock().unwrap().recv().unwrap();

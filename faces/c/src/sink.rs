@@ -8,7 +8,7 @@ use crate::node::patience;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
 use isoform::{Code, Error, Incoming, Result};
-use isoform_channel::{Counts, Event as Came, MemorySink, SinkOptions, Stamp, Views, Window};
+use isoform_channel::{Counts, Event as Came, MemorySink, MessageSink, SinkBuilder, Stamp, Window};
 use isoform_dynamic::words::keeping;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -26,7 +26,7 @@ pub struct Sink {
 
 enum End {
     Records(Box<MemorySink>),
-    Messages(Box<Views>),
+    Messages(Box<MessageSink>),
 }
 
 /// `iso_sink_options`
@@ -128,8 +128,8 @@ impl Event {
 ///
 /// # Safety
 /// (1) of the crate, for the names of fields.
-unsafe fn options(options: Option<&Options>) -> Result<SinkOptions> {
-    let mut wanted = SinkOptions::default();
+unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBuilder> {
+    let mut wanted = channel.channel.sink_builder();
     let Some(options) = options else { return Ok(wanted) };
     let given = |number: u64| (number != 0).then_some(number);
     wanted = wanted.faults(rules::choice(options.faults)?);
@@ -151,19 +151,18 @@ pub unsafe extern "C" fn iso_sink_open(
     channel: Option<&Channel>,
     format: Option<&Format>,
     rules: Option<&Rules>,
-    wanted: Option<&Options>,
+    options: Option<&Options>,
     sink: Opened<'_, Sink>,
 ) -> Number {
     call(|| {
         open(sink, "sink", || {
             // SAFETY: (1) of the crate.
-            let options = unsafe { options(wanted)? };
-            let channel = &given(channel, "channel")?.channel;
+            let sink = unsafe { wanted(given(channel, "channel")?, options)? };
             let end = match format {
                 Some(Format { format, .. }) => {
-                    End::Records(Box::new(channel.memory_sink(format, rules::of(rules, format)?, options)?))
+                    End::Records(Box::new(sink.build_memory(format, rules::of(rules, format)?)?))
                 }
-                None => End::Messages(Box::new(channel.views_with(options)?)),
+                None => End::Messages(Box::new(sink.build_messages()?)),
             };
             Ok(Sink { end, latest: Latest::default(), refused: None, stamps: Vec::new() })
         })
@@ -298,7 +297,7 @@ pub unsafe extern "C" fn iso_handler_open(
     channel: Option<&Channel>,
     format: Option<&Format>,
     rules: Option<&Rules>,
-    wanted: Option<&Options>,
+    options: Option<&Options>,
     function: Option<Handle>,
     context: *mut c_void,
     handler: Opened<'_, Handler>,
@@ -306,12 +305,12 @@ pub unsafe extern "C" fn iso_handler_open(
     call(|| {
         open(handler, "handler", || {
             // SAFETY: (1) of the crate.
-            let options = unsafe { options(wanted)? };
-            let (channel, format) = (&given(channel, "channel")?.channel, &given(format, "format")?.format);
+            let sink = unsafe { wanted(given(channel, "channel")?, options)? };
+            let format = &given(format, "format")?.format;
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
             let handle = move |came: Came<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
-            channel.on_memory(format, rules, options, handle).map(Handler)
+            sink.on_memory(format, rules, handle).map(Handler)
         })
     })
 }

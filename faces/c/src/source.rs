@@ -75,7 +75,7 @@ pub extern "C" fn iso_source_open(
     call(|| {
         open(source, "source", || {
             let format = &given(format, "format")?.format;
-            given(channel, "channel")?.channel.memory_source(format).map(Source)
+            given(channel, "channel")?.channel.source_builder().build_memory(format).map(Source)
         })
     })
 }

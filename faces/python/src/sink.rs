@@ -8,7 +8,7 @@ use crate::memory::Receive;
 use crate::message::PyMessage;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
-use isoform_channel::{Event, Policy, SinkOptions, Stamp, Views, Window};
+use isoform_channel::{Event, MessageSink, Policy, SinkBuilder, Stamp, Window};
 use pyo3::prelude::*;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
@@ -30,7 +30,7 @@ enum End {
     /// For records that are their memory.
     Memory(Box<Receive>),
     /// For messages, which are converted to objects, or not at all.
-    Views(Box<Views>),
+    Views(Box<MessageSink>),
 }
 
 impl End {
@@ -126,20 +126,18 @@ impl PySink {
     ) -> PyResult<PySink> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
-        let mut options = SinkOptions::default().policy(policy_of(policy, events, bytes)?).faults(faults_of(faults)?);
-        options = window.into_iter().fold(options, |all, (events, bytes)| all.window(Window { events, bytes }));
-        options = longest.into_iter().fold(options, SinkOptions::longest);
-        options = fields.into_iter().fold(options, SinkOptions::fields);
+        let mut sink = channel.sink_builder().policy(policy_of(policy, events, bytes)?).faults(faults_of(faults)?);
+        sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
+        sink = longest.into_iter().fold(sink, SinkBuilder::longest);
+        sink = fields.into_iter().fold(sink, SinkBuilder::fields);
         let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
         let end = match &decoder {
-            None => py.detach(|| channel.views_with(options).map(|views| End::Views(Box::new(views)))),
+            None => py.detach(|| sink.build_messages().map(|views| End::Views(Box::new(views)))),
             Some(decoder) => {
                 let (format, rules) = (decoder.native().clone(), decoder.rules().clone());
                 py.detach(|| match decoder.is_memory() {
-                    true => channel
-                        .memory_sink(&format, rules, options)
-                        .map(|sink| End::Memory(Box::new(Receive::new(sink)))),
-                    false => channel.views_for(&format, rules, options).map(|views| End::Views(Box::new(views))),
+                    true => sink.build_memory(&format, rules).map(|sink| End::Memory(Box::new(Receive::new(sink)))),
+                    false => sink.build_messages_for(&format, rules).map(|views| End::Views(Box::new(views))),
                 })
             }
         };

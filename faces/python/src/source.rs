@@ -76,15 +76,18 @@ impl PySource {
         let end = match &encoder {
             Some(encoder) if encoder.is_memory() => {
                 let format = encoder.wire();
-                py.detach(|| channel.memory_source(format).map(|source| End::Memory(Box::new(Submit::new(source)))))
+                py.detach(|| {
+                    channel
+                        .source_builder()
+                        .build_memory(format)
+                        .map(|source| End::Memory(Box::new(Submit::new(source))))
+                })
             }
             other => py.detach(|| {
                 if let (Some(encoder), Some(wanted)) = (other, channel.format()) {
                     Plan::new(encoder.wire(), &wanted, &Rules::new(), Faults::default())?;
                 }
-                let mut source = channel.untyped_source()?;
-                source.set_patience(Some(TURN));
-                Ok(End::Messages(source))
+                channel.source_builder().patience(TURN).build_messages().map(End::Messages)
             }),
         };
         Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })

@@ -1,17 +1,15 @@
 //! A channel that this node is a member of: where sources and sinks come from.
 
-use crate::api::handler::Handler;
-use crate::api::id::ChannelId;
-use crate::api::node::Life;
-use crate::api::options::SinkOptions;
-use crate::api::sink::{MemorySink, Sink, Views};
-use crate::api::source::{MemorySource, MessageSource, Source};
+use super::builder::{SinkBuilder, SourceBuilder};
+use super::id::ChannelId;
+use super::life::Member;
+use super::sink::Sink;
+use super::source::Source;
 use crate::drive::bell::Bell;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
-use crate::{Event, Info};
-use isoform::{Code, Error, Format, Record, Result, Rules};
-use isoform_channel_proto::{ChannelInfo, ChannelKey, Identity, NodeId};
+use isoform::{Code, Error, Format, Record, Result};
+use isoform_channel_proto::{ChannelInfo as Info, Identity, NodeId};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +18,7 @@ use std::time::Duration;
 /// source straight to every sink.
 #[derive(Clone)]
 pub struct Channel {
-    life: Arc<Life>,
-    key: ChannelKey,
+    member: Member,
     name: Arc<str>,
     identity: Identity,
 }
@@ -31,17 +28,10 @@ impl Channel {
     ///
     /// # Errors
     /// [`Code::Closed`] if it was closed already.
-    pub(crate) fn new(life: Arc<Life>, key: ChannelKey) -> Result<Channel> {
-        let info = life.hub.lock().machine.info(key).ok_or_else(|| Error::new(Code::Closed).at("channel"))?;
-        Ok(Channel { life, key, name: info.name.into(), identity: info.identity })
-    }
-
-    pub(crate) fn life(&self) -> &Arc<Life> {
-        &self.life
-    }
-
-    pub(crate) fn key(&self) -> ChannelKey {
-        self.key
+    pub(crate) fn new(member: Member) -> Result<Channel> {
+        let info = member.life.hub.lock().machine.info(member.key);
+        let info = info.ok_or_else(|| Error::new(Code::Closed).at("channel"))?;
+        Ok(Channel { member, name: info.name.into(), identity: info.identity })
     }
 
     /// The id by which others open it, here: every member makes one with its own address, so that it does not matter
@@ -65,7 +55,7 @@ impl Channel {
     /// The same, for every address of this node.
     pub fn ids(&self) -> impl Iterator<Item = ChannelId> {
         let at = |address: &Address| ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok();
-        self.life.addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
+        self.member.life.addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
     }
 
     /// Its name.
@@ -75,7 +65,7 @@ impl Channel {
 
     /// Its type; `None` if it takes any records.
     pub fn format(&self) -> Option<Format> {
-        self.life.hub.lock().machine.info(self.key)?.format
+        self.member.life.hub.lock().machine.info(self.member.key)?.format
     }
 
     /// The nodes that have the channel open: this one, then the others.
@@ -87,7 +77,7 @@ impl Channel {
     /// # Ok::<(), isoform::Error>(())
     /// ```
     pub fn members(&self) -> Vec<NodeId> {
-        let info = self.life.hub.lock().machine.info(self.key);
+        let info = self.member.life.hub.lock().machine.info(self.member.key);
         info.map_or(Vec::new(), |info| info.members.iter().map(|member| member.node).collect())
     }
 
@@ -95,128 +85,28 @@ impl Channel {
     /// does not answer within a second.
     ///
     /// # Errors
-    /// What speaks against a plan from the type to that of the channel, with the path of the field.
+    /// As [`SourceBuilder::build`].
     pub fn source<T: Record<Kind = T>>(&self) -> Result<Source<T>> {
-        Source::new(self)
+        self.source_builder().build()
     }
 
-    /// A source of records of any format, in messages.
-    ///
-    /// # Errors
-    /// [`Code::Io`].
-    pub fn untyped_source(&self) -> Result<MessageSource> {
-        MessageSource::new(self)
+    /// Builds any other source: of messages, or of records whose format is known only when the program runs.
+    pub fn source_builder(&self) -> SourceBuilder {
+        SourceBuilder::new(self.member.clone())
     }
 
-    /// A source of records of a format, as they lie in memory.
+    /// A sink for records of this type, for which sources wait when it is slow.
     ///
     /// # Errors
-    /// As [`source`](Channel::source); [`Code::WrongType`] if such records cannot lie in the memory of this machine.
-    pub fn memory_source(&self, format: &Format) -> Result<MemorySource> {
-        MemorySource::new(self, format)
-    }
-
-    /// A sink for records of a format, as they lie in memory, with what is said of its fields beyond that.
-    ///
-    /// # Errors
-    /// As [`sink`](Channel::sink); [`Code::WrongType`] if such records cannot lie in the memory of this machine.
-    pub fn memory_sink(&self, format: &Format, rules: Rules, options: SinkOptions) -> Result<MemorySink> {
-        MemorySink::new(self, format, rules, options, Arc::new(Bell::new()?))
-    }
-
-    /// A sink for records of this type, which lets sources wait when it is slow.
-    ///
-    /// # Errors
-    /// What speaks against a plan from the channel's type to this one, with the path of the field.
+    /// As [`SinkBuilder::build`].
     pub fn sink<T: Record<Kind = T> + 'static>(&self) -> Result<Sink<T>> {
-        self.sink_with(SinkOptions::default())
+        self.sink_builder().build()
     }
 
-    /// A sink that is to be another one than usual.
-    ///
-    /// # Errors
-    /// As [`sink`](Channel::sink).
-    pub fn sink_with<T: Record<Kind = T> + 'static>(&self, options: SinkOptions) -> Result<Sink<T>> {
-        Sink::new(self, options, Arc::new(Bell::new()?))
-    }
-
-    /// A sink for records of any format, to be read by name.
-    ///
-    /// # Errors
-    /// [`Code::Io`].
-    pub fn views(&self) -> Result<Views> {
-        self.views_with(SinkOptions::default())
-    }
-
-    /// The same, with options.
-    ///
-    /// # Errors
-    /// As [`views`](Channel::views).
-    pub fn views_with(&self, options: SinkOptions) -> Result<Views> {
-        Views::new(self, None, Rules::new(), options)
-    }
-
-    /// A sink for messages that can become records of a format, in the format that they came in: for programs that convert
-    /// them themselves.
-    ///
-    /// # Errors
-    /// As [`sink`](Channel::sink).
-    pub fn views_for(&self, format: &Format, rules: Rules, options: SinkOptions) -> Result<Views> {
-        Views::new(self, Some(format), rules, options)
-    }
-
-    /// A sink whose events are given to `handle`, on the thread that calls [`Node::poll`](crate::Node::poll), as long as the
-    /// handler is kept.
-    ///
-    /// ```
-    /// use isoform::Record;
-    /// use isoform_channel::{Event, Node, SinkOptions};
-    /// use std::time::Duration;
-    /// #[derive(Record)]
-    /// #[repr(C)]
-    /// struct Tick {
-    ///     count: u64,
-    /// }
-    /// let node = Node::new()?;
-    /// let channel = node.create::<Tick>("ticks")?;
-    /// let mut sum = 0;
-    /// let counter = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-    /// let seen = counter.clone();
-    /// let _handler = channel.on::<Tick>(SinkOptions::default(), move |event| {
-    ///     if let Event::Record { record, .. } = event {
-    ///         seen.fetch_add(record.count, std::sync::atomic::Ordering::Relaxed);
-    ///     }
-    /// })?;
-    /// channel.source::<Tick>()?.submit(&Tick { count: 7 })?;
-    /// node.poll(Duration::ZERO)?;
-    /// assert_eq!(counter.load(std::sync::atomic::Ordering::Relaxed), 7);
-    /// # sum += 1;
-    /// # let _ = sum;
-    /// # Ok::<(), isoform::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`sink`](Channel::sink).
-    pub fn on<T: Record<Kind = T> + 'static>(
-        &self,
-        options: SinkOptions,
-        handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
-    ) -> Result<Handler> {
-        Handler::new(self, options, handle)
-    }
-
-    /// The same for records of a format, as they lie in memory.
-    ///
-    /// # Errors
-    /// As [`memory_sink`](Channel::memory_sink).
-    pub fn on_memory(
-        &self,
-        format: &Format,
-        rules: Rules,
-        options: SinkOptions,
-        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
-    ) -> Result<Handler> {
-        Handler::of_memory(self, format, rules, options, handle)
+    /// Builds any other sink: with another policy or window; for messages, or for records whose format is known only when the
+    /// program runs; or one whose events a function handles.
+    pub fn sink_builder(&self) -> SinkBuilder {
+        SinkBuilder::new(self.member.clone())
     }
 
     /// What its members tell of it: who they are, their sources and sinks, and the account of every source. Members that
@@ -225,16 +115,16 @@ impl Channel {
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
     pub fn info(&self, patience: Duration) -> Result<Info> {
-        let hub = &self.life.hub;
+        let hub = &self.member.life.hub;
         let bell = Arc::new(Bell::new()?);
         hub.with(|state| {
-            state.watchers.push((self.key, bell.clone()));
-            state.machine.ask(self.key);
+            state.watchers.push((self.member.key, bell.clone()));
+            state.machine.ask(self.member.key);
         });
-        let incomplete = |info: &ChannelInfo| info.members.iter().any(|member| member.report.is_none());
+        let incomplete = |info: &Info| info.members.iter().any(|member| member.report.is_none());
         let told = hub.drive(&bell, after(patience), |state| {
             // It ends with the channel, too.
-            (!state.machine.info(self.key).is_some_and(|info| incomplete(&info))).then_some(())
+            (!state.machine.info(self.member.key).is_some_and(|info| incomplete(&info))).then_some(())
         });
         hub.unwatch(&bell);
         told?;
@@ -246,9 +136,9 @@ impl Channel {
     /// # Errors
     /// [`Code::Deadline`]; [`Code::Closed`].
     pub fn wait_until(&self, patience: Duration, mut look: impl FnMut(&Info) -> bool) -> Result<()> {
-        let hub = &self.life.hub;
+        let hub = &self.member.life.hub;
         let (bell, deadline) = (Arc::new(Bell::new()?), after(patience));
-        hub.with(|state| state.watchers.push((self.key, bell.clone())));
+        hub.with(|state| state.watchers.push((self.member.key, bell.clone())));
         let mut wait = || {
             loop {
                 // Looked at without the lock: what looks may ask the node for more.
@@ -257,7 +147,7 @@ impl Channel {
                     return Ok(());
                 }
                 let changed = hub.drive(&bell, deadline, |state| {
-                    (state.machine.info(self.key).as_ref() != Some(&info)).then_some(())
+                    (state.machine.info(self.member.key).as_ref() != Some(&info)).then_some(())
                 })?;
                 if changed.is_none() {
                     let expected = format_args!("a change within {patience:?}");
@@ -271,13 +161,13 @@ impl Channel {
     }
 
     fn here(&self) -> Result<Info> {
-        let info = self.life.hub.lock().machine.info(self.key);
+        let info = self.member.life.hub.lock().machine.info(self.member.key);
         info.ok_or_else(|| Error::new(Code::Closed).at(self.name()))
     }
 
     /// Leaves the channel: its sources and sinks here end, whoever holds them.
     pub fn close(self) {
-        self.life.hub.with(|state| state.machine.close(self.life.hub.now(), self.key));
+        self.member.life.hub.with(|state| state.machine.close(self.member.life.hub.now(), self.member.key));
     }
 }
 

@@ -2,10 +2,13 @@
 //!
 //! What goes on behind that is in [`crate::drive`].
 
+pub(crate) mod builder;
 pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod handler;
+pub(crate) mod handlers;
 pub(crate) mod id;
+pub(crate) mod life;
 pub(crate) mod node;
 pub(crate) mod nonce;
 pub(crate) mod options;

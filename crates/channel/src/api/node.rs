@@ -1,8 +1,9 @@
 //! A node: this process's part in channels, and the way to all of them.
 
 use crate::api::channel::Channel;
-use crate::api::handler::Handlers;
+use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
+use crate::api::life::{Life, Member};
 use crate::api::nonce::nonce;
 use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
@@ -18,7 +19,6 @@ use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long an answer to [`Node::open`] may take.
@@ -28,8 +28,6 @@ const MEETING: Duration = Duration::from_secs(1);
 /// Shorter and longer times than these are taken for these.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
-/// How long a node that is dropped waits for its sources' last events to be taken.
-const PARTING: Duration = Duration::from_secs(1);
 
 /// This process's part in channels: it can be dialed by other nodes, has one link with each that it shares channels with, and
 /// makes and opens channels. Usually there is one in a process.
@@ -70,14 +68,6 @@ const PARTING: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Node {
     pub(crate) life: Arc<Life>,
-}
-
-/// Keeps a node alive as long as there is a handle.
-pub(crate) struct Life {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) addresses: Vec<Address>,
-    pub(crate) handlers: Handlers,
-    keeper: Option<JoinHandle<()>>,
 }
 
 /// How a node shall be: see [`Node::builder`].
@@ -140,7 +130,7 @@ impl Node {
     pub fn create_with(&self, name: &str, format: Option<&Format>) -> Result<Channel> {
         let identity = Identity(nonce()?);
         let key = self.life.hub.with(|state| state.machine.create(identity, name, format.cloned()))?;
-        Channel::new(self.life.clone(), key)
+        Channel::new(Member { life: self.life.clone(), key })
     }
 
     /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`: wherever it was made, and at whichever of its members.
@@ -192,10 +182,10 @@ impl Node {
                 break;
             }
         }
-        Channel::new(self.life.clone(), channel)
+        Channel::new(Member { life: self.life.clone(), key: channel })
     }
 
-    /// Runs the [handlers](Channel::on) of this node on this thread: those for which something has come, and if nothing has,
+    /// Runs the [handlers](crate::SinkBuilder::on) of this node on this thread: those for which something has come, and if nothing has,
     /// when something does, within `patience`. Returns how many events they were given.
     ///
     /// # Errors
@@ -276,27 +266,7 @@ impl NodeBuilder {
             shared.wake_drivers();
         });
         let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
-        Ok(Node { life: Arc::new(Life { hub, addresses, handlers, keeper: Some(keeper) }) })
-    }
-}
-
-impl Drop for Life {
-    fn drop(&mut self) {
-        let hub = &self.hub;
-        // Those that have been let go of are settled, or wait in vain.
-        let until = Instant::now() + PARTING;
-        while Instant::now() < until && !hub.with(|state| state.is_settled()) {
-            let soon = Instant::now() + Duration::from_millis(5);
-            let settled = |state: &mut State| state.is_settled().then_some(());
-            if hub.drive(self.handlers.bell(), Some(soon.min(until)), settled).is_err() {
-                break;
-            }
-        }
-        hub.stopping.store(true, Ordering::Release);
-        hub.keeper.wake();
-        if let Some(keeper) = self.keeper.take() {
-            let _ = keeper.join();
-        }
+        Ok(Node { life: Arc::new(Life::new(hub, addresses, handlers, keeper)) })
     }
 }
 

@@ -1,15 +1,14 @@
 //! Sinks: where events go. Here are those of a Rust type, and what all have in common; `memory` has those of a format that is
-//! known only when the program runs, `views` those of messages.
+//! known only when the program runs, `messages` those of messages.
 
 mod memory;
-mod views;
+mod messages;
 
 pub use memory::MemorySink;
-pub use views::Views;
+pub use messages::MessageSink;
 
-use crate::api::channel::Channel;
-use crate::api::node::Life;
-use crate::api::options::SinkOptions;
+use crate::api::life::{Life, Member};
+use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::machine::{Batch, Memory, Sent};
@@ -46,10 +45,10 @@ struct End {
 }
 
 impl<T: Record<Kind = T> + 'static> Sink<T> {
-    pub(crate) fn new(channel: &Channel, options: SinkOptions, bell: Arc<Bell>) -> Result<Sink<T>> {
+    pub(crate) fn new(member: &Member, options: Options, bell: Arc<Bell>) -> Result<Sink<T>> {
         let decoder = Decoder::<T>::new().with_faults(options.faults);
         let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
-        Ok(Sink { end: End::new(channel, wanted, bell)?, decoder, scratch: Scratch::default(), copy: Aligned::new() })
+        Ok(Sink { end: End::new(member, wanted, bell)?, decoder, scratch: Scratch::default(), copy: Aligned::new() })
     }
 
     /// The next event, or the next thing that there is to know about events. Waits for it.
@@ -278,10 +277,10 @@ impl Counts {
 }
 
 impl End {
-    fn new(channel: &Channel, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
-        let (life, progress) = (channel.life().clone(), Arc::new(AtomicUsize::new(0)));
+    fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
+        let (life, progress) = (member.life.clone(), Arc::new(AtomicUsize::new(0)));
         let key = life.hub.with(|state| {
-            let key = state.machine.add_sink(life.hub.now(), channel.key(), wanted)?;
+            let key = state.machine.add_sink(life.hub.now(), member.key, wanted)?;
             state.sinks.insert(key, Seat { bell: bell.clone(), progress: progress.clone() });
             Ok::<_, Error>(key)
         })?;

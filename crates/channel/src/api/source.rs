@@ -7,8 +7,7 @@ mod tests;
 
 pub use memory::MemorySource;
 
-use crate::api::channel::Channel;
-use crate::api::node::Life;
+use crate::api::life::{Life, Member};
 use crate::drive::bell::Bell;
 use crate::drive::machine::Sent;
 use crate::drive::state::State;
@@ -49,9 +48,9 @@ struct End {
 }
 
 impl<T: Record<Kind = T>> Source<T> {
-    pub(crate) fn new(channel: &Channel) -> Result<Source<T>> {
+    pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<Source<T>> {
         let encoder = Encoder::new();
-        Ok(Source { end: End::new(channel, Some(encoder.format()))?, encoder })
+        Ok(Source { end: End::new(member, Some(encoder.format()), patience)?, encoder })
     }
 
     /// Submits a record to all sinks, and returns its sequence; `None` if there are no sinks.
@@ -98,7 +97,7 @@ impl<T: Record<Kind = T>> Source<T> {
     ///
     /// ```
     /// use isoform::{Code, Record};
-    /// use isoform_channel::{Node, SinkOptions, Window};
+    /// use isoform_channel::{Node, Window};
     /// use std::time::Duration;
     ///
     /// #[derive(Record)]
@@ -110,7 +109,7 @@ impl<T: Record<Kind = T>> Source<T> {
     /// # fn main() -> isoform::Result<()> {
     /// let channel = Node::new()?.create::<Tick>("ticks")?;
     /// let mut source = channel.source::<Tick>()?;
-    /// let slow = channel.sink_with::<Tick>(SinkOptions::default().window(Window { events: 2, bytes: 0 }))?;
+    /// let slow = channel.sink_builder().window(Window { events: 2, bytes: 0 }).build::<Tick>()?;
     /// source.set_patience(Some(Duration::ZERO));
     /// let error = (0..).find_map(|step| source.submit(&Tick { step }).err());
     /// assert_eq!(error.map(|error| error.code()), Some(Code::Deadline));
@@ -151,8 +150,8 @@ impl<T: Record<Kind = T>> Source<T> {
 }
 
 impl MessageSource {
-    pub(crate) fn new(channel: &Channel) -> Result<MessageSource> {
-        Ok(MessageSource { end: End::new(channel, None)? })
+    pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<MessageSource> {
+        Ok(MessageSource { end: End::new(member, None, patience)? })
     }
 
     /// Submits a body of a format, as `spec/message.md` says that it must be. What it holds is checked by the sinks.
@@ -209,17 +208,17 @@ impl MessageSource {
 }
 
 impl End {
-    fn new(channel: &Channel, format: Option<&Format>) -> Result<End> {
-        let (life, bell) = (channel.life().clone(), Arc::new(Bell::new()?));
+    fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<End> {
+        let (life, bell) = (member.life.clone(), Arc::new(Bell::new()?));
         let key = life.hub.with(|state| {
-            let key = state.machine.add_source(life.hub.now(), channel.key(), format)?;
+            let key = state.machine.add_source(life.hub.now(), member.key, format)?;
             state.sources.insert(key, bell.clone());
-            state.watchers.push((channel.key(), bell.clone()));
+            state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
         })?;
-        let end = End { life, key, bell, is_typed: format.is_some(), patience: None };
+        let end = End { life, key, bell, is_typed: format.is_some(), patience };
         end.listen();
-        end.wait_for_members(channel)?;
+        end.wait_for_members(member)?;
         Ok(end)
     }
 
@@ -231,11 +230,11 @@ impl End {
 
     /// Waits until the sinks that there are have subscribed: what members say to being asked comes behind that. One that does
     /// not answer is not waited for any longer.
-    fn wait_for_members(&self, channel: &Channel) -> Result<()> {
+    fn wait_for_members(&self, member: &Member) -> Result<()> {
         let hub = &self.life.hub;
-        hub.with(|state| state.machine.ask(channel.key()));
+        hub.with(|state| state.machine.ask(member.key));
         let answered = |state: &mut State| {
-            let info = state.machine.info(channel.key());
+            let info = state.machine.info(member.key);
             info.is_none_or(|info| info.members.iter().all(|member| member.report.is_some())).then_some(())
         };
         hub.drive(&self.bell, after(HEARING), answered)?;

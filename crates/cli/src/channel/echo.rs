@@ -8,7 +8,7 @@ use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use isoform::{Class, Error, Incoming};
-use isoform_channel::{Channel, Event, Policy, SinkOptions, SourceRef, Window};
+use isoform_channel::{Channel, Event, Policy, SinkBuilder, SourceRef, Window};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io;
@@ -21,7 +21,7 @@ const WINDOW: u64 = 4 << 20;
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let (_node, channel) = open(&arguments.source, arguments.network.insecure)?;
-    let mut sink = channel.views_with(options(arguments))?;
+    let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
     let mut echo = Echo {
         source: arguments.source.clone(),
         stamped: arguments.stamp,
@@ -50,13 +50,13 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     echo.unshown.end()
 }
 
-fn options(arguments: &args::Echo) -> SinkOptions {
-    let options = SinkOptions::default().policy(arguments.policy.into());
-    let options = options.longest(arguments.max_message).fields(&arguments.fields);
+/// The sink that the arguments ask for.
+fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
+    let sink = sink.policy(arguments.policy.into()).longest(arguments.max_message).fields(&arguments.fields);
     match arguments.policy {
         // What is under way is as old as what waits.
-        args::Policy::Oldest(events) => options.window(Window { events, bytes: WINDOW }),
-        _ => options,
+        args::Policy::Oldest(events) => sink.window(Window { events, bytes: WINDOW }),
+        _ => sink,
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     if is_made {
         channel.ids().for_each(|id| notice(&id.to_string()));
     }
-    let source = channel.untyped_source()?;
+    let source = channel.source_builder().build_messages()?;
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
     if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)))? {

@@ -127,7 +127,7 @@ impl Publisher {
     fn new(channel: &Channel, guise: Option<Guise>) -> Result<Publisher, Error> {
         Ok(match guise {
             None => Publisher::Own(channel.source()?),
-            Some(guise) => Publisher::Guise(channel.untyped_source()?, Encoder::new(), guise.into()),
+            Some(guise) => Publisher::Guise(channel.source_builder().build_messages()?, Encoder::new(), guise.into()),
         })
     }
 

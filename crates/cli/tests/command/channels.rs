@@ -1,7 +1,7 @@
 //! `echo`, `pub`, `info` and `plot`: between processes, and with sources and sinks of a program.
 
 use super::*;
-use isoform_channel::{MessageSource, Node, SinkOptions, Window};
+use isoform_channel::{MessageSource, Node, Window};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(60);
 fn gauges() -> (Node, String, MessageSource) {
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
-    let source = channel.untyped_source().unwrap();
+    let source = channel.source_builder().build_messages().unwrap();
     (node, channel.id().to_string(), source)
 }
 
@@ -90,7 +90,7 @@ fn lines_of_json_are_records_of_a_shape() {
 #[test]
 fn records_go_to_a_channel_that_is_there() {
     let (node, id, _source) = gauges();
-    let mut sink = node.open(&id).unwrap().views().unwrap();
+    let mut sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
     let reader = std::thread::spawn(move || {
         loop {
             if let Some(record) = sink.recv_timeout(LONG).unwrap().expect("it comes").record() {
@@ -125,7 +125,7 @@ fn records_that_cannot_be_published_say_why() {
     assert!(missing.starts_with("isoform: cannot open"), "no channel is made for it: {missing}");
     // What is no record of the channel's type is told of, and passed over.
     let (node, id, _source) = gauges();
-    let _sink = node.open(&id).unwrap().views().unwrap();
+    let _sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
     let files = Files::new();
     let shape = files.write("text.shape", "record Gauge\n  depth string\n");
     let run = isoform_reading(&["pub", "--shape", &shape, "--patience", "0.1", &id], b"{\"depth\":\"deep\"}\n");
@@ -224,9 +224,9 @@ fn an_echo_without_a_source_waits_and_says_so() {
 fn who_is_there_and_what_became_of_the_events() {
     let (node, id, mut source) = gauges();
     let other = Node::new().unwrap();
-    let window = SinkOptions::default().window(Window { events: 2, bytes: 1000 });
+    let window = other.open(&id).unwrap().sink_builder().window(Window { events: 2, bytes: 1000 });
     let oldest = window.policy(isoform_channel::Policy::DropOldest { events: 1, bytes: 1000 });
-    let _stopped = other.open(&id).unwrap().views_with(oldest).unwrap();
+    let _stopped = oldest.build_messages().unwrap();
     source.wait_for_sinks(1, LONG).unwrap();
     (0..10).for_each(|id| submit(&mut source, id));
     let text = isoform(&["info", &id]).good();

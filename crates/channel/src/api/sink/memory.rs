@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::{Bodies, Came, Counts, End, about, which};
-use crate::api::channel::Channel;
-use crate::api::options::SinkOptions;
+use crate::api::life::Member;
+use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Header, Incoming, Result, Rules, memory};
@@ -25,15 +25,15 @@ pub struct MemorySink {
 
 impl MemorySink {
     pub(crate) fn new(
-        channel: &Channel,
+        member: &Member,
         format: &Format,
         rules: Rules,
-        options: SinkOptions,
+        options: Options,
         bell: Arc<Bell>,
     ) -> Result<MemorySink> {
         let decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
         let wanted = options.wanted(Some(format.clone()), rules);
-        Ok(MemorySink { end: End::new(channel, wanted, bell)?, decoder, copy: Aligned::new() })
+        Ok(MemorySink { end: End::new(member, wanted, bell)?, decoder, copy: Aligned::new() })
     }
 
     /// The next event, or the next thing that there is to know about events. Waits for it. A record is as
@@ -72,7 +72,7 @@ impl MemorySink {
     ///
     /// ```
     /// use isoform::{Record, Rules};
-    /// use isoform_channel::{Event, Node, SinkOptions};
+    /// use isoform_channel::{Event, Node};
     /// #[derive(Record, Clone, Copy, Debug, PartialEq)]
     /// #[repr(C)]
     /// struct Tick {
@@ -80,7 +80,7 @@ impl MemorySink {
     /// }
     /// let node = Node::new()?;
     /// let channel = node.create::<Tick>("ticks")?;
-    /// let mut sink = channel.memory_sink(Tick::format(), Rules::new(), SinkOptions::default())?;
+    /// let mut sink = channel.sink_builder().build_memory(Tick::format(), Rules::new())?;
     /// let mut source = channel.source::<Tick>()?;
     /// for count in 0..10 {
     ///     source.submit(&Tick { count })?;

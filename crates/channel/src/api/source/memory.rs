@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::{Copied, End};
-use crate::api::channel::Channel;
+use crate::api::life::Member;
 use crate::drive::machine::Sent;
 #[cfg(doc)]
 use isoform::Code;
@@ -20,9 +20,9 @@ pub struct MemorySource {
 }
 
 impl MemorySource {
-    pub(crate) fn new(channel: &Channel, format: &Format) -> Result<MemorySource> {
+    pub(crate) fn new(member: &Member, format: &Format, patience: Option<Duration>) -> Result<MemorySource> {
         let encoder = memory::Encoder::new(format)?;
-        Ok(MemorySource { end: End::new(channel, Some(format))?, encoder })
+        Ok(MemorySource { end: End::new(member, Some(format), patience)?, encoder })
     }
 
     /// As [`Source::submit`](super::Source::submit).
@@ -59,7 +59,7 @@ impl MemorySource {
     /// let channel = node.create::<Tick>("ticks")?;
     /// let mut sink = channel.sink::<Tick>()?;
     /// let ticks = [1, 2, 3].map(|count| Tick { count });
-    /// let mut source = channel.memory_source(Tick::format())?;
+    /// let mut source = channel.source_builder().build_memory(Tick::format())?;
     /// // SAFETY: they are three records of that format.
     /// assert_eq!(unsafe { source.submit_many(ticks.as_ptr().cast(), 3)? }, Some(2));
     /// let mut sum = 0;

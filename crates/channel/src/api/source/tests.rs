@@ -3,7 +3,7 @@
 use crate::drive::hub::Hub;
 use crate::drive::reader::Reader;
 use crate::drive::wire::Wire;
-use crate::{Node, Policy, SinkOptions, Window};
+use crate::{Node, Policy, Window};
 use isoform::{Code, Record};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -25,13 +25,13 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
         (Node::builder().listen(address).build().unwrap(), Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Large>("levels").unwrap();
     let id = channel.id().to_string();
-    let mut source = channel.untyped_source().unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
     let hub = &node.life.hub;
     let (at_stopped, at_slow) = (stopped.open(&id).unwrap(), slow.open(&id).unwrap());
 
     let all = Window { events: u64::MAX, bytes: u64::MAX };
-    let drops = SinkOptions::default().policy(Policy::DropOldest { events: 1, bytes: u64::MAX }).window(all);
-    let _dropping = at_stopped.sink_with::<Large>(drops).unwrap();
+    let drops = at_stopped.sink_builder().policy(Policy::DropOldest { events: 1, bytes: u64::MAX }).window(all);
+    let _dropping = drops.build::<Large>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     // As if its process had stopped.
     let wires = stopped.life.hub.lock().wires.clone();
@@ -44,8 +44,8 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     });
     let far = far.expect("nobody reads it");
 
-    let blocks = SinkOptions::default().window(Window { events: 1, bytes: u64::MAX });
-    let _blocking = at_slow.sink_with::<Large>(blocks).unwrap();
+    let blocks = at_slow.sink_builder().window(Window { events: 1, bytes: u64::MAX });
+    let _blocking = blocks.build::<Large>().unwrap();
     source.wait_for_sinks(2, SOON).unwrap();
     source.set_patience(Some(Duration::ZERO));
     let full = (0..10).find_map(|_| source.submit_body(Large::format(), &body).err());

@@ -1,8 +1,8 @@
 //! Sinks of messages: for who knows no format.
 
 use super::{Bodies, Came, Counts, End, about};
-use crate::api::channel::Channel;
-use crate::api::options::SinkOptions;
+use crate::api::life::Member;
+use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Format, Header, Incoming, Result, Rules};
@@ -14,17 +14,17 @@ use std::time::Duration;
 #[cfg(doc)]
 use {super::Sink, isoform::Code};
 
-/// A sink for records of any format.
-pub struct Views {
+/// A sink for records of any format, as messages: for tools, and for programs that know no format.
+pub struct MessageSink {
     end: End,
     copy: Aligned,
 }
 
-impl Views {
-    pub(crate) fn new(channel: &Channel, format: Option<&Format>, rules: Rules, options: SinkOptions) -> Result<Views> {
+impl MessageSink {
+    pub(crate) fn new(member: &Member, format: Option<&Format>, rules: Rules, options: Options) -> Result<MessageSink> {
         let wanted = options.wanted(format.cloned(), rules);
         let bell = Arc::new(Bell::new()?);
-        Ok(Views { end: End::new(channel, wanted, bell)?, copy: Aligned::new() })
+        Ok(MessageSink { end: End::new(member, wanted, bell)?, copy: Aligned::new() })
     }
 
     /// As [`Sink::recv`]. What a message holds is [viewed](Incoming::view) by name.
@@ -39,7 +39,7 @@ impl Views {
     /// As [`Sink::recv_timeout`].
     ///
     /// # Errors
-    /// As [`recv`](Views::recv).
+    /// As [`recv`](MessageSink::recv).
     pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Incoming<'_>>>> {
         let came = self.end.wait(Some(patience))?;
         Ok(came.then(|| self.next()))
@@ -48,7 +48,7 @@ impl Views {
     /// As [`Sink::try_recv`].
     ///
     /// # Errors
-    /// As [`recv`](Views::recv).
+    /// As [`recv`](MessageSink::recv).
     pub fn try_recv(&mut self) -> Result<Option<Event<Incoming<'_>>>> {
         self.recv_timeout(Duration::ZERO)
     }
@@ -58,7 +58,7 @@ impl Views {
         self.end.counts()
     }
 
-    /// A descriptor that can be read whenever [`try_recv`](Views::try_recv) would find something, or that the channel was closed:
+    /// A descriptor that can be read whenever [`try_recv`](MessageSink::try_recv) would find something, or that the channel was closed:
     /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
     /// need, until `try_recv` has found nothing.
     ///
@@ -69,7 +69,7 @@ impl Views {
     }
 
     fn next(&mut self) -> Event<Incoming<'_>> {
-        let Views { end, copy } = self;
+        let MessageSink { end, copy } = self;
         let (stamp, format, place) = match end.item() {
             Item::Event { source, sequence, time, format, place } => {
                 (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
@@ -86,8 +86,8 @@ impl Views {
     }
 }
 
-impl fmt::Debug for Views {
+impl fmt::Debug for MessageSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Views({:?})", self.end.key)
+        write!(f, "MessageSink({:?})", self.end.key)
     }
 }

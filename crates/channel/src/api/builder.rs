@@ -1,0 +1,238 @@
+//! Building the ends of a channel: what a sink or a source is asked to be, and then the end of that kind.
+//!
+//! There are ends for records of a Rust type, for records of a format that is known only when the program runs, and for
+//! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are shorter
+//! for the first kind.
+
+use super::event::Event;
+use super::handler::Handler;
+use super::life::Member;
+use super::options::Options;
+use super::sink::{MemorySink, MessageSink, Sink};
+use super::source::{MemorySource, MessageSource, Source};
+use crate::drive::bell::Bell;
+#[cfg(doc)]
+use isoform::Code;
+use isoform::{Faults, Format, Record, Result, Rules};
+use isoform_channel_proto::{Policy, Window};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Builds a sink. Made by [`Channel::sink_builder`](crate::Channel::sink_builder).
+///
+/// Without further words, sources wait for the sink; numbers that do not fit their field are errors; 4 MiB may be under way
+/// from each source; and an event has a gibibyte at most.
+///
+/// ```
+/// use isoform::Record;
+/// use isoform_channel::{Node, Policy};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Tick {
+///     count: u64,
+/// }
+/// let channel = Node::new()?.create::<Tick>("ticks")?;
+/// // The newest record whenever there is time for one.
+/// let viewer = channel.sink_builder().policy(Policy::Latest).build::<Tick>()?;
+/// // Messages of any format: the last thousand, of a mebibyte at most, if the sink was too slow for more.
+/// let policy = Policy::DropOldest { events: 1000, bytes: 1 << 20 };
+/// let recorder = channel.sink_builder().policy(policy).build_messages()?;
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SinkBuilder {
+    member: Member,
+    options: Options,
+}
+
+/// Builds a source. Made by [`Channel::source_builder`](crate::Channel::source_builder).
+///
+/// ```
+/// use isoform_channel::Node;
+/// let channel = Node::new()?.create_untyped("anything")?;
+/// let source = channel.source_builder().build_messages()?;
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SourceBuilder {
+    member: Member,
+    patience: Option<Duration>,
+}
+
+impl SinkBuilder {
+    pub(crate) fn new(member: Member) -> SinkBuilder {
+        SinkBuilder { member, options: Options::default() }
+    }
+
+    /// What a source does when this sink cannot keep up.
+    pub fn policy(mut self, policy: Policy) -> SinkBuilder {
+        self.options.policy = policy;
+        self
+    }
+
+    /// How much may be under way from one source, or wait here: a sink that has stopped takes so much memory, and one event
+    /// more. A zero field means its default: 65,536 events, or one if only the latest is kept; 4 MiB.
+    pub fn window(mut self, window: Window) -> SinkBuilder {
+        self.options.window = Some(window);
+        self
+    }
+
+    /// What is done with numbers that do not fit their field.
+    pub fn faults(mut self, faults: Faults) -> SinkBuilder {
+        self.options.faults = faults;
+        self
+    }
+
+    /// The paths of the fields that are needed. Sources may send more.
+    pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> SinkBuilder {
+        self.options.fields = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The longest event that is taken, in bytes: longer ones come as gaps.
+    pub fn longest(mut self, bytes: u64) -> SinkBuilder {
+        self.options.longest = bytes;
+        self
+    }
+
+    /// Builds a sink for records of this type.
+    ///
+    /// # Errors
+    /// What speaks against a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
+    /// [`Code::Io`].
+    pub fn build<T: Record<Kind = T> + 'static>(self) -> Result<Sink<T>> {
+        Sink::new(&self.member, self.options, Arc::new(Bell::new()?))
+    }
+
+    /// Builds a sink for records of a format, as they lie in memory. The rules say what a declaration says beyond the format.
+    ///
+    /// # Errors
+    /// As [`build`](SinkBuilder::build); [`Code::WrongType`] if records of this format cannot lie in the memory of this machine.
+    pub fn build_memory(self, format: &Format, rules: Rules) -> Result<MemorySink> {
+        MemorySink::new(&self.member, format, rules, self.options, Arc::new(Bell::new()?))
+    }
+
+    /// Builds a sink for messages of any format, whose fields are read by name.
+    ///
+    /// # Errors
+    /// [`Code::Closed`]; [`Code::Io`].
+    pub fn build_messages(self) -> Result<MessageSink> {
+        MessageSink::new(&self.member, None, Rules::new(), self.options)
+    }
+
+    /// Builds a sink for messages that can become records of a format, in the format that they came in: for programs that
+    /// convert them themselves.
+    ///
+    /// # Errors
+    /// As [`build`](SinkBuilder::build).
+    pub fn build_messages_for(self, format: &Format, rules: Rules) -> Result<MessageSink> {
+        MessageSink::new(&self.member, Some(format), rules, self.options)
+    }
+
+    /// Builds a sink for records of this type, whose events are given to `handle`, on the thread that calls
+    /// [`Node::poll`](crate::Node::poll), as long as the handler is kept.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::time::Duration;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let node = Node::new()?;
+    /// let channel = node.create::<Tick>("ticks")?;
+    /// let sum = Arc::new(AtomicU64::new(0));
+    /// let seen = sum.clone();
+    /// let _handler = channel.sink_builder().on::<Tick>(move |event| {
+    ///     if let Event::Record { record, .. } = event {
+    ///         seen.fetch_add(record.count, Ordering::Relaxed);
+    ///     }
+    /// })?;
+    /// channel.source::<Tick>()?.submit(&Tick { count: 7 })?;
+    /// node.poll(Duration::ZERO)?;
+    /// assert_eq!(sum.load(Ordering::Relaxed), 7);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](SinkBuilder::build).
+    pub fn on<T: Record<Kind = T> + 'static>(
+        self,
+        handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
+    ) -> Result<Handler> {
+        let sink = Sink::new(&self.member, self.options, self.member.life.handlers.bell().clone())?;
+        Ok(Handler::new(&self.member, sink, handle))
+    }
+
+    /// The same for records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`build_memory`](SinkBuilder::build_memory).
+    pub fn on_memory(
+        self,
+        format: &Format,
+        rules: Rules,
+        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
+    ) -> Result<Handler> {
+        let sink =
+            MemorySink::new(&self.member, format, rules, self.options, self.member.life.handlers.bell().clone())?;
+        Ok(Handler::of_memory(&self.member, sink, handle))
+    }
+}
+
+impl SourceBuilder {
+    pub(crate) fn new(member: Member) -> SourceBuilder {
+        SourceBuilder { member, patience: None }
+    }
+
+    /// How long submitting waits for room: see [`Source::set_patience`], which changes it later. Without this, as long as it
+    /// takes.
+    pub fn patience(mut self, patience: Duration) -> SourceBuilder {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Builds a source of records of this type. The sinks that there are have subscribed to it when this returns, unless their
+    /// process does not answer within a second.
+    ///
+    /// # Errors
+    /// What speaks against a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
+    /// [`Code::Io`].
+    pub fn build<T: Record<Kind = T>>(self) -> Result<Source<T>> {
+        Source::new(&self.member, self.patience)
+    }
+
+    /// Builds a source of records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`build`](SourceBuilder::build); [`Code::WrongType`] if records of this format cannot lie in the memory of this
+    /// machine.
+    pub fn build_memory(self, format: &Format) -> Result<MemorySource> {
+        MemorySource::new(&self.member, format, self.patience)
+    }
+
+    /// Builds a source of records of any format, in messages.
+    ///
+    /// # Errors
+    /// [`Code::Closed`]; [`Code::Io`].
+    pub fn build_messages(self) -> Result<MessageSource> {
+        MessageSource::new(&self.member, self.patience)
+    }
+}
+
+impl fmt::Debug for SinkBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SinkBuilder({:?}, {:?})", self.member.key, self.options)
+    }
+}
+
+impl fmt::Debug for SourceBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceBuilder({:?}, {:?})", self.member.key, self.patience)
+    }
+}

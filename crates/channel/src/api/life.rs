@@ -1,0 +1,55 @@
+//! What every handle of an application keeps alive: the node behind it, and of a channel, which one it is.
+
+use super::handlers::Handlers;
+use crate::drive::hub::Hub;
+use crate::drive::state::State;
+use crate::transport::address::Address;
+use isoform_channel_proto::ChannelKey;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a node that is dropped waits for its sources' last events to be taken.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// A node, as long as there is a handle of it: the node itself, its channels, sources, sinks and handlers.
+pub(crate) struct Life {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) handlers: Handlers,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// A channel that a node has open: what its ends are made from.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) life: Arc<Life>,
+    pub(crate) key: ChannelKey,
+}
+
+impl Life {
+    pub(crate) fn new(hub: Arc<Hub>, addresses: Vec<Address>, handlers: Handlers, keeper: JoinHandle<()>) -> Life {
+        Life { hub, addresses, handlers, keeper: Some(keeper) }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let hub = &self.hub;
+        // Those that have been let go of are settled, or wait in vain.
+        let until = Instant::now() + PARTING;
+        while Instant::now() < until && !hub.with(|state| state.is_settled()) {
+            let soon = Instant::now() + Duration::from_millis(5);
+            let settled = |state: &mut State| state.is_settled().then_some(());
+            if hub.drive(self.handlers.bell(), Some(soon.min(until)), settled).is_err() {
+                break;
+            }
+        }
+        hub.stopping.store(true, Ordering::Release);
+        hub.keeper.wake();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
