@@ -2,7 +2,7 @@
 //! application takes hundreds of small ones for one look into the node.
 
 use crate::account::Gap;
-use crate::keys::{NodeId, SourceRef};
+use crate::keys::{NodeId, ReceivingKey, SourceRef};
 use crate::memory::{Body, Storage};
 use isoform_core::{Error, Format};
 use std::collections::VecDeque;
@@ -79,7 +79,7 @@ pub enum Place {
 /// Items one after another that count for the same subscription, or for none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    pub(crate) subscription: Option<u32>,
+    pub(crate) subscription: Option<ReceivingKey>,
     pub(crate) items: u64,
     pub(crate) bytes: u64,
 }
@@ -95,7 +95,7 @@ pub(crate) struct Known {
 #[derive(Clone, Copy)]
 pub(crate) struct Stamp {
     pub(crate) source: SourceRef,
-    pub(crate) subscription: u32,
+    pub(crate) subscription: ReceivingKey,
     pub(crate) sequence: u64,
     pub(crate) time: u64,
 }
@@ -145,7 +145,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
     }
 
     #[inline]
-    fn add(&mut self, item: Item, subscription: Option<u32>, bytes: u64) {
+    fn add(&mut self, item: Item, subscription: Option<ReceivingKey>, bytes: u64) {
         self.items.push(item);
         match self.runs.last_mut() {
             Some(run) if run.subscription == subscription && run.bytes < RUN => {

@@ -21,34 +21,78 @@ impl Identity {
     pub(crate) const NONE: Identity = Identity([0; 16]);
 }
 
+/// What the containers of a node tell its things apart by.
+pub(crate) trait Key: Copy + Eq + fmt::Debug {
+    /// The key of a number. Where numbers are given again, `turn` is another one each time.
+    fn of(number: u32, turn: u32) -> Self;
+
+    /// The number.
+    fn number(self) -> u32;
+}
+
 macro_rules! keys {
-    ($($(#[doc = $doc:literal])* $name:ident($number:ty);)*) => {
+    ($($(#[doc = $doc:literal])* $seen:vis $name:ident;)*) => {
         $($(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub $number);)*
+        $seen struct $name(pub u32);
+
+        impl Key for $name {
+            #[inline]
+            fn of(number: u32, _: u32) -> Self {
+                $name(number)
+            }
+
+            #[inline]
+            fn number(self) -> u32 {
+                self.0
+            }
+        })*
     };
 }
 
 keys! {
-    /// A connection, by a number that the caller chose and does not use again.
-    ConnId(u64);
     /// An attempt to connect.
-    DialKey(u32);
+    pub DialKey;
     /// A channel of a node.
-    ChannelKey(u32);
+    pub ChannelKey;
     /// An attempt to open a channel.
-    OpenKey(u32);
+    pub OpenKey;
     /// A source of a node: also its number on the wire.
-    SourceKey(u32);
+    pub SourceKey;
     /// A sink of a node: also its number on the wire.
-    SinkKey(u32);
-    /// A source as the sinks of a node tell it from others.
-    SourceRef(u32);
+    pub SinkKey;
+    /// A subscription at the node of its source.
+    pub(crate) SendingKey;
+    /// A subscription at the node of its sink: also its number on the wire.
+    pub(crate) ReceivingKey;
 }
 
-/// A link of a node.
+/// A connection, by a number that the caller chose and does not use again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct LinkKey(pub(crate) u32);
+pub struct ConnId(pub u64);
+
+/// A source as the sinks of a node tell it from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceRef(pub u32);
+
+/// A link of a node. Its place is used again, and the key is not: sinks remember links that have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LinkKey {
+    place: u32,
+    turn: u32,
+}
+
+impl Key for LinkKey {
+    #[inline]
+    fn of(place: u32, turn: u32) -> Self {
+        LinkKey { place, turn }
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        self.place
+    }
+}
 
 fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

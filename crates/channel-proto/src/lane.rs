@@ -3,6 +3,7 @@
 use crate::account::{Cause, Gap};
 use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
 use crate::inbox::{Inbox, Item, Known};
+use crate::keys::ReceivingKey;
 use crate::memory::{Body, Draft, Storage};
 use crate::outbox::Outbox;
 use crate::receiving::{Receiving, Stage};
@@ -96,7 +97,7 @@ impl<B: Body> Lane<B> for Over<'_, B> {
 /// A lane within the node.
 pub(crate) struct Within<'a, B, S> {
     pub(crate) receiving: &'a mut Receiving<S>,
-    pub(crate) subscription: u32,
+    pub(crate) subscription: ReceivingKey,
     pub(crate) inbox: &'a mut Inbox<B, S>,
 }
 

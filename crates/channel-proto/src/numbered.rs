@@ -1,46 +1,56 @@
-//! Things by numbers that are never given twice: so what still has the number of one that is gone finds nothing, and never
-//! another one. Where numbers must be dense, and all who have them are told in time, there is `slab` instead.
+//! Two containers that are indexed by a type of key, and by nothing else: so nobody takes one thing's number for another's.
+//!
+//! [`Numbered`] gives each number once. [`Slots`] gives dense numbers, again and again, where all who have one are told in
+//! time when its thing is gone; a key that counts turns finds nothing even then.
 
+use crate::keys::Key;
+use slab::Slab;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-pub(crate) struct Numbered<T> {
+/// Things by keys whose numbers are never given twice: what still has the key of a thing that is gone finds nothing.
+pub(crate) struct Numbered<K, T> {
     all: BTreeMap<u32, T>,
     next: u32,
+    keys: PhantomData<K>,
 }
 
-impl<T> Numbered<T> {
-    pub(crate) fn new() -> Numbered<T> {
-        Numbered { all: BTreeMap::new(), next: 0 }
+/// Numbers are below this one: requests on the wire have a bit more.
+const LIMIT: u32 = 1 << 31;
+
+impl<K: Key, T> Numbered<K, T> {
+    pub(crate) fn new() -> Self {
+        Numbered { all: BTreeMap::new(), next: 0, keys: PhantomData }
     }
 
-    pub(crate) fn insert(&mut self, thing: T) -> usize {
-        // After four billions, those that are still there are passed over.
+    pub(crate) fn insert(&mut self, thing: T) -> K {
+        // After two billions, those that are still there are passed over.
         while self.all.contains_key(&self.next) {
             self.next = (self.next + 1) % LIMIT;
         }
         let number = self.next;
         self.next = (number + 1) % LIMIT;
         self.all.insert(number, thing);
-        number as usize
+        K::of(number, 0)
     }
 
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> Option<&T> {
-        self.all.get(&u32::try_from(number).ok()?)
+    pub(crate) fn get(&self, key: K) -> Option<&T> {
+        self.all.get(&key.number())
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut T> {
-        self.all.get_mut(&u32::try_from(number).ok()?)
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        self.all.get_mut(&key.number())
     }
 
-    pub(crate) fn remove(&mut self, number: usize) -> Option<T> {
-        self.all.remove(&u32::try_from(number).ok()?)
+    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+        self.all.remove(&key.number())
     }
 
-    pub(crate) fn contains(&self, number: usize) -> bool {
-        self.get(number).is_some()
+    pub(crate) fn contains(&self, key: K) -> bool {
+        self.get(key).is_some()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -48,41 +58,121 @@ impl<T> Numbered<T> {
     }
 
     /// By ascending number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
-        self.all.iter().map(|(&number, thing)| (number as usize, thing))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &T)> {
+        self.all.iter().map(|(&number, thing)| (K::of(number, 0), thing))
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        self.all.iter_mut().map(|(&number, thing)| (number as usize, thing))
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
+        self.all.iter_mut().map(|(&number, thing)| (K::of(number, 0), thing))
+    }
+
+    pub(crate) fn keys(&self) -> Vec<K> {
+        self.all.keys().map(|&number| K::of(number, 0)).collect()
     }
 }
 
-/// Numbers are below this one: requests on the wire have a bit more.
-const LIMIT: u32 = 1 << 31;
-
-impl<T> Index<usize> for Numbered<T> {
+impl<K: Key, T> Index<K> for Numbered<K, T> {
     type Output = T;
 
     #[inline]
-    fn index(&self, number: usize) -> &T {
-        &self.all[&(number as u32)]
+    fn index(&self, key: K) -> &T {
+        &self.all[&key.number()]
     }
 }
 
-impl<T> IndexMut<usize> for Numbered<T> {
+impl<K: Key, T> IndexMut<K> for Numbered<K, T> {
     #[inline]
-    fn index_mut(&mut self, number: usize) -> &mut T {
-        self.all.get_mut(&(number as u32)).unwrap_or_else(|| panic!("there is no {number}"))
+    fn index_mut(&mut self, key: K) -> &mut T {
+        self.get_mut(key).unwrap_or_else(|| panic!("there is no {key:?}"))
     }
+}
+
+/// Things in dense places, each with its key.
+pub(crate) struct Slots<K, T> {
+    all: Slab<(K, T)>,
+    /// How many things there ever were.
+    turn: u32,
+}
+
+impl<K: Key, T> Slots<K, T> {
+    pub(crate) fn new() -> Self {
+        Slots { all: Slab::new(), turn: 0 }
+    }
+
+    /// The key of the thing that is inserted next.
+    pub(crate) fn vacant_key(&self) -> K {
+        K::of(self.all.vacant_key() as u32, self.turn)
+    }
+
+    pub(crate) fn insert(&mut self, thing: T) -> K {
+        let key = self.vacant_key();
+        self.turn = self.turn.wrapping_add(1);
+        self.all.insert((key, thing));
+        key
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: K) -> Option<&T> {
+        self.all.get(place(key)).filter(|(own, _)| *own == key).map(|(_, thing)| thing)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        self.all.get_mut(place(key)).filter(|(own, _)| *own == key).map(|(_, thing)| thing)
+    }
+
+    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+        self.get(key)?;
+        self.all.try_remove(place(key)).map(|(_, thing)| thing)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// By ascending place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &T)> {
+        self.all.iter().map(|(_, (key, thing))| (*key, thing))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
+        self.all.iter_mut().map(|(_, (key, thing))| (*key, thing))
+    }
+
+    pub(crate) fn keys(&self) -> Vec<K> {
+        self.iter().map(|(key, _)| key).collect()
+    }
+}
+
+impl<K: Key, T> Index<K> for Slots<K, T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, key: K) -> &T {
+        self.get(key).unwrap_or_else(|| panic!("there is no {key:?}"))
+    }
+}
+
+impl<K: Key, T> IndexMut<K> for Slots<K, T> {
+    #[inline]
+    fn index_mut(&mut self, key: K) -> &mut T {
+        self.get_mut(key).unwrap_or_else(|| panic!("there is no {key:?}"))
+    }
+}
+
+#[inline]
+fn place(key: impl Key) -> usize {
+    key.number() as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::{LinkKey, SourceKey};
 
     #[test]
     fn a_number_is_given_once() {
-        let mut things = Numbered::new();
+        let mut things = Numbered::<SourceKey, char>::new();
         let (a, b) = (things.insert('a'), things.insert('b'));
         assert_eq!((things[a], things.remove(b), things.get(b)), ('a', Some('b'), None));
         let c = things.insert('c');
@@ -92,11 +182,24 @@ mod tests {
 
     #[test]
     fn behind_the_last_number_comes_the_first_that_is_free() {
-        let mut things = Numbered::new();
+        let mut things = Numbered::<SourceKey, u8>::new();
         let first = things.insert(0);
         things.next = LIMIT - 1;
         let last = things.insert(1);
-        assert_eq!((first, last as u32, things.insert(2)), (0, LIMIT - 1, 1));
+        assert_eq!((first, last, things.insert(2)), (SourceKey(0), SourceKey(LIMIT - 1), SourceKey(1)));
         assert_eq!(things.len(), 3);
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_has_another_key() {
+        let mut things = Slots::<LinkKey, char>::new();
+        let (a, b) = (things.insert('a'), things.insert('b'));
+        assert_eq!((things.remove(a), things.remove(a)), (Some('a'), None));
+        let next = things.vacant_key();
+        let c = things.insert('c');
+        assert_eq!((c, c.number()), (next, a.number()));
+        assert_eq!((things.get(a), things[b], things[c]), (None, 'b', 'c'));
+        assert!(things.get_mut(a).is_none() && things.remove(a).is_none());
+        assert_eq!((things.keys(), things.len()), (vec![c, b], 2));
     }
 }

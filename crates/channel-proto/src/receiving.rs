@@ -2,7 +2,7 @@
 
 use crate::account::{Cause, Count, Gap, Window};
 use crate::inbox::{Known, LastGap, Stamp, cost};
-use crate::keys::{LinkKey, SinkKey, SourceRef};
+use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Result};
 
@@ -11,8 +11,8 @@ use isoform_core::{Code, Error, Result};
 pub(crate) enum From {
     /// A source of another node, by its number there.
     Link(LinkKey, u32),
-    /// A source of this node, by the place of its sending.
-    Here(usize),
+    /// A source of this node, by its sending.
+    Here(SendingKey),
     /// The link is gone, and what had come of it is still to be taken.
     Gone,
 }
@@ -75,7 +75,7 @@ impl<S> Long<S> {
 impl<S> Receiving<S> {
     /// Counts an event that comes now, and returns its stamp.
     #[inline]
-    pub(crate) fn receive(&mut self, subscription: u32, time: u64, length: usize) -> Stamp {
+    pub(crate) fn receive(&mut self, subscription: ReceivingKey, time: u64, length: usize) -> Stamp {
         let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time };
         self.expected += 1;
         self.gap = None;
@@ -167,13 +167,13 @@ mod tests {
     #[test]
     fn what_is_expected_is_the_first_and_what_came_and_what_was_lost() {
         let mut receiving = receiving();
-        assert_eq!(receiving.receive(7, 1, 8).sequence, 10);
+        assert_eq!(receiving.receive(ReceivingKey(7), 1, 8).sequence, 10);
         let gap = |first, count| Gap { first, count, cause: Cause::Overrun };
         for wrong in [gap(10, 1), gap(12, 1), gap(11, 0), gap(11, u64::MAX)] {
             assert_eq!(receiving.lose(wrong).unwrap_err().code(), Code::Frame, "{wrong:?}");
         }
         receiving.lose(gap(11, 4)).unwrap();
-        assert_eq!(receiving.receive(7, 1, 8).sequence, 15);
+        assert_eq!(receiving.receive(ReceivingKey(7), 1, 8).sequence, 15);
         assert_eq!(receiving.until(15, Cause::Ended), None, "less than is expected");
         assert_eq!(receiving.until(18, Cause::Ended), Some(Gap { first: 16, count: 2, cause: Cause::Ended }));
         assert_eq!((receiving.expected, receiving.received.events, receiving.lost), (18, 2, 6));
@@ -184,7 +184,7 @@ mod tests {
         let mut receiving = receiving();
         for i in 0..4 {
             receiving.admit(100).unwrap_or_else(|error| panic!("{i}: {error}"));
-            receiving.receive(7, 1, 100);
+            receiving.receive(ReceivingKey(7), 1, 100);
         }
         assert_eq!(receiving.admit(1).unwrap_err().code(), Code::Frame);
         receiving.taken = Count { events: 1, bytes: 116 };

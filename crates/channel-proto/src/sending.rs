@@ -3,7 +3,7 @@
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::frame::PAYLOAD;
 use crate::inbox::{Known, cost};
-use crate::keys::{LinkKey, NodeId, SourceKey};
+use crate::keys::{LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::lane::Lane;
 use crate::memory::{Body, Draft};
 use isoform_core::{Code, Error, Result};
@@ -17,8 +17,8 @@ const GAPS: usize = 64;
 pub(crate) enum To {
     /// To a sink of another node, by the subscription's number.
     Link(LinkKey, u32),
-    /// To a sink of this node, by the subscription's number.
-    Here(u32),
+    /// To a sink of this node.
+    Here(ReceivingKey),
 }
 
 pub(crate) struct Sending<B> {
@@ -399,6 +399,7 @@ impl<B: Body> Draft<B> for Kept<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::Key;
     use crate::lane::Over;
     use crate::outbox::{AHEAD, Outbox};
     use isoform_core::{FieldList, Format, Machine};
@@ -413,7 +414,7 @@ mod tests {
 
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
         let terms = Terms { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
-        let sending = Sending::new(SourceKey(0), To::Link(LinkKey(0), 0), NodeId::ANY, terms, 0);
+        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, terms, 0);
         (sending, Outbox::new(8, AHEAD))
     }
 

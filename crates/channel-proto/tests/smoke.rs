@@ -78,13 +78,13 @@ fn an_event_goes_from_a_source_to_a_sink() {
     let mut pair = Pair::new();
     let [maker, opener] = &mut pair.nodes;
     let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
-    let source = maker.add_source(Time::ZERO, channel, Some(&format())).unwrap();
+    let source = maker.add_source(channel, Some(&format())).unwrap();
     assert_eq!(submit(maker, source, &[1; 8]), Submitted::Unheard);
     let open = opener.open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
     let wanted = Wanted { format: Some(format()), ..Wanted::any(Policy::Block) };
-    let sink = pair.nodes[1].add_sink(Time::ZERO, channel, wanted).unwrap();
+    let sink = pair.nodes[1].add_sink(channel, wanted).unwrap();
     pair.run();
     assert_eq!(pair.nodes[0].listeners(source), 1);
     assert_eq!(submit(&mut pair.nodes[0], source, &[2; 8]), Submitted::Done(0));
@@ -109,8 +109,8 @@ fn an_event_goes_from_a_source_to_a_sink() {
 fn sinks_of_the_same_node_are_reached_without_a_link() {
     let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
     let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();
-    let source = node.add_source(Time::ZERO, channel, Some(&format())).unwrap();
-    let sink = node.add_sink(Time::ZERO, channel, Wanted::any(Policy::Latest)).unwrap();
+    let source = node.add_source(channel, Some(&format())).unwrap();
+    let sink = node.add_sink(channel, Wanted::any(Policy::Latest)).unwrap();
     for i in 0..5 {
         assert_eq!(submit(&mut node, source, &[i; 8]), Submitted::Done(i.into()));
     }
@@ -126,7 +126,7 @@ fn who_leaves_waits_for_nobody() {
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
     node.connected(Time::ZERO, ConnId(1), Some(dial));
     node.connected(Time::ZERO, ConnId(2), None);
-    node.leave(Time::ZERO);
+    node.leave();
     let actions: Vec<Action> = std::iter::from_fn(|| node.action()).collect();
     for meant in [Action::Close(ConnId(1)), Action::Close(ConnId(2)), Action::Opened(open)] {
         assert!(actions.contains(&meant), "{meant:?} of {actions:?}");
@@ -139,12 +139,12 @@ fn who_leaves_waits_for_nobody() {
 fn paths_that_have_no_room_stand_for_all_fields() {
     let mut pair = Pair::new();
     let channel = pair.nodes[0].create(Identity([9; 16]), "ticks", Some(format())).unwrap();
-    let source = pair.nodes[0].add_source(Time::ZERO, channel, Some(&format())).unwrap();
+    let source = pair.nodes[0].add_source(channel, Some(&format())).unwrap();
     let open = pair.nodes[1].open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
     for fields in [vec!["count".into(); 20_000], vec!["x".repeat(5_000)]] {
-        pair.nodes[1].add_sink(Time::ZERO, channel, Wanted { fields, ..Wanted::any(Policy::Block) }).unwrap();
+        pair.nodes[1].add_sink(channel, Wanted { fields, ..Wanted::any(Policy::Block) }).unwrap();
     }
     pair.run();
     assert_eq!(pair.nodes[0].listeners(source), 2);

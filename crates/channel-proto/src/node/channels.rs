@@ -8,7 +8,7 @@ use crate::account::Cause;
 use crate::action::Action;
 use crate::control::Control;
 use crate::inbox::{Item, Known};
-use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, SinkKey, SourceKey, check_name};
+use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, ReceivingKey, SourceKey, check_name};
 use crate::memory::{Body, Storage};
 use crate::receiving::Stage;
 use isoform_core::{Code, Error, Format, Result};
@@ -29,10 +29,10 @@ impl<B: Body, S: Storage> Node<B, S> {
             return Err(error.expected("one that no channel of this node has").came(format_args!("{name:?}")));
         }
         let known = format.map(|format| self.known(format));
-        Ok(ChannelKey(self.add_channel(identity, name, known) as u32))
+        Ok(self.add_channel(identity, name, known))
     }
 
-    pub(super) fn add_channel(&mut self, identity: Identity, name: &str, known: Option<Known>) -> usize {
+    pub(super) fn add_channel(&mut self, identity: Identity, name: &str, known: Option<Known>) -> ChannelKey {
         self.channels.insert(Channel {
             identity,
             name: name.into(),
@@ -57,16 +57,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         deadline: Time,
     ) -> OpenKey {
         let open = Open { name: name.into(), identity, deadline, asked: None, answer: None };
-        let key = OpenKey(self.opens.insert(open) as u32);
+        let key = self.opens.insert(open);
         if self.settings.addresses.iter().any(|own| own == address) {
             let found = self.find_channel(name, identity).ok_or_else(|| no_such_channel(name));
             self.answer(key, found);
             return key;
         }
-        let mut links = self.links.iter();
         let there = |addresses: &[String]| addresses.iter().any(|other| other == address);
-        match links.find(|(_, link)| link.standing().is_some() && there(&link.addresses)) {
-            Some((link, _)) => self.ask_to_open(key, LinkKey(link as u32)),
+        let link = self.links.iter().find(|(_, link)| link.standing().is_some() && there(&link.addresses));
+        match link.map(|(link, _)| link) {
+            Some(link) => self.ask_to_open(key, link),
             None => self.dial(vec![address.into()], None, Purpose::Open(key), deadline.max(now)),
         }
         key
@@ -74,37 +74,34 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// What became of an attempt to open a channel; `None` as long as there is no answer. It is told once.
     pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
-        let at = key.0 as usize;
-        self.opens.get(at)?.answer.as_ref()?;
-        self.opens.remove(at)?.answer.map(|answer| answer.map(|channel| ChannelKey(channel as u32)))
+        self.opens.get(key)?.answer.as_ref()?;
+        self.opens.remove(key)?.answer
     }
 
     /// Whether this node is about to meet members of a channel that it has heard of.
     pub fn is_joining(&self, key: ChannelKey) -> bool {
-        let at = key.0 as usize;
-        self.dials.iter().any(|(_, dial)| dial.purpose == Purpose::Join(at))
-            || self.links.iter().any(|(_, link)| link.standing().is_some() && link.joining.contains(&at))
+        self.dials.iter().any(|(_, dial)| dial.purpose == Purpose::Join(key))
+            || self.links.iter().any(|(_, link)| link.standing().is_some() && link.joining.contains(&key))
     }
 
     /// Forgets an attempt to open a channel. What is answered later is answered to nobody.
     pub fn forget_open(&mut self, key: OpenKey) {
-        self.opens.remove(key.0 as usize);
+        self.opens.remove(key);
     }
 
     /// Leaves a channel: its sources and sinks here end, and the other members are told.
-    pub fn close(&mut self, now: Time, key: ChannelKey) {
-        let at = key.0 as usize;
-        let Some(channel) = self.channels.get(at) else { return };
+    pub fn close(&mut self, key: ChannelKey) {
+        let Some(channel) = self.channels.get(key) else { return };
         let (sources, sinks, identity) = (channel.sources.clone(), channel.sinks.clone(), channel.identity);
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
-        sources.into_iter().for_each(|source| self.end_source(now, SourceKey(source as u32)));
-        sinks.into_iter().for_each(|sink| self.end_sink(now, SinkKey(sink as u32)));
-        self.channels.remove(at);
+        sources.into_iter().for_each(|source| self.end_source(source));
+        sinks.into_iter().for_each(|sink| self.end_sink(sink));
+        self.channels.remove(key);
         self.act(Action::Changed(key));
         members.into_iter().for_each(|member| self.say_leave(member, identity));
     }
 
-    pub(super) fn find_channel(&self, name: &str, identity: Option<Identity>) -> Option<usize> {
+    pub(super) fn find_channel(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
         let matches = |channel: &Channel| match identity {
             Some(identity) => channel.identity == identity,
             None => channel.name == name,
@@ -113,15 +110,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Answers the application's wish to open a channel.
-    pub(super) fn answer(&mut self, key: OpenKey, answer: Result<usize>) {
-        if let Some(open) = self.opens.get_mut(key.0 as usize).filter(|open| open.answer.is_none()) {
+    pub(super) fn answer(&mut self, key: OpenKey, answer: Result<ChannelKey>) {
+        if let Some(open) = self.opens.get_mut(key).filter(|open| open.answer.is_none()) {
             open.answer = Some(answer);
             self.act(Action::Opened(key));
         }
     }
 
     pub(super) fn tick_opens(&mut self, now: Time) {
-        let late: Vec<usize> = self
+        let late: Vec<OpenKey> = self
             .opens
             .iter()
             .filter(|(_, open)| open.answer.is_none() && open.deadline <= now)
@@ -129,13 +126,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             .collect();
         for key in late {
             let error = Error::new(Code::Deadline).at(self.opens[key].name.clone()).expected("an answer");
-            self.answer(OpenKey(key as u32), Err(error));
+            self.answer(key, Err(error));
         }
     }
 
     /// Asks a node for the application.
     pub(super) fn ask_to_open(&mut self, key: OpenKey, link: LinkKey) {
-        let Some(open) = self.opens.get_mut(key.0 as usize) else { return };
+        let Some(open) = self.opens.get_mut(key) else { return };
         open.asked = Some(link);
         let ask = Control::Open { request: OPENS + key.0, identity: open.identity, name: open.name.clone() };
         self.say(link, &ask);
@@ -146,7 +143,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         match control {
             Control::Ping => {}
             Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("no second Start")),
-            Control::Bye { .. } => self.end_link(now, link, Cause::Unknown),
+            Control::Bye { .. } => self.end_link(link, Cause::Unknown),
             Control::Synced => self.synced(link),
             Control::Open { request, identity, name } => self.asked_to_open(link, request, identity, &name),
             Control::Opened { request, format, identity, name, members } => {
@@ -172,8 +169,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Subscribe(subscribe) => self.was_subscribed(link, *subscribe)?,
             Control::Decline { source, code, text, .. } => {
-                let node = self.links[link.0 as usize].peer;
-                if let Some(channel) = self.sources.get(source as usize).map(|source| source.channel)
+                let node = self.links[link].peer;
+                if let Some(channel) = self.sources.get(SourceKey(source)).map(|source| source.channel)
                     && self.channels.get(channel).is_some_and(|channel| channel.members.contains_key(&link))
                 {
                     self.declined(channel, node, Error::new(code_of(code)).came(text));
@@ -181,8 +178,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Unsubscribe { subscription, taken } => self.was_unsubscribed(link, subscription, taken)?,
             Control::Started { subscription, next } => {
-                let node = self.links[link.0 as usize].peer;
-                let receiving = self.receiving(link, subscription)?;
+                let node = self.links[link].peer;
+                let receiving = self.receiving(link, ReceivingKey(subscription))?;
                 if receiving.stage == Stage::Asked {
                     (receiving.stage, receiving.expected) = (Stage::Running, next);
                     let (sink, source) = (receiving.sink, receiving.source);
@@ -190,7 +187,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
             }
             Control::End { subscription, next, is_answer } => {
-                self.was_ended(now, link, subscription, next, is_answer)?;
+                self.was_ended(link, subscription, next, is_answer)?;
             }
             Control::Ask { request, identity } => {
                 if let Some(at) = self.find_channel("", Some(identity)) {
@@ -204,7 +201,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     && let Some(member) = self.channels[at].members.get_mut(&link)
                 {
                     member.report = Some(*report);
-                    self.act(Action::Changed(ChannelKey(at as u32)));
+                    self.act(Action::Changed(at));
                 }
             }
         }

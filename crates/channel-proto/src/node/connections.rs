@@ -8,7 +8,7 @@ use crate::account::Cause;
 use crate::action::Action;
 use crate::control::{Control, Member};
 use crate::hello::Hello;
-use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
+use crate::keys::{ChannelKey, ConnId, DialKey, LinkKey, NodeId, SendingKey};
 use crate::memory::{Body, Storage};
 use crate::outbox::AHEAD;
 use isoform_core::{Code, Error, Result};
@@ -23,7 +23,6 @@ const PATIENCE: Time = Time::from_secs(1);
 impl<B: Body, S: Storage> Node<B, S> {
     /// There is a connection: by an attempt of this node's own, or accepted.
     pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
-        let dial = dial.map(|key| key.0 as usize);
         if dial.is_some_and(|key| !self.dials.contains(key)) {
             // It was given up meanwhile.
             return self.act(Action::Close(id));
@@ -52,7 +51,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// An attempt to connect has failed.
     pub fn dial_failed(&mut self, now: Time, dial: DialKey, error: Error) {
-        let key = dial.0 as usize;
+        let key = dial;
         let Some(dial) = self.dials.get_mut(key) else { return };
         dial.connection = None;
         if dial.tried < dial.addresses.len() {
@@ -72,7 +71,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             (None, Some(dial)) => {
                 let gone = || Error::new(Code::Unreachable).came("the connection was closed during the handshake");
-                self.dial_failed(now, DialKey(dial as u32), why.unwrap_or_else(gone));
+                self.dial_failed(now, dial, why.unwrap_or_else(gone));
             }
             (None, None) => {}
         }
@@ -109,7 +108,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// What this node says first.
     fn hello(&self, to: Option<NodeId>) -> Hello {
-        let ended = to.and_then(|to| self.peers.get(&to)).map(|link| &self.links[link.0 as usize]);
+        let ended = to.and_then(|to| self.peers.get(&to)).map(|&link| &self.links[link]);
         Hello {
             node: self.settings.id,
             wanted: to.unwrap_or(NodeId::ANY),
@@ -164,7 +163,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     fn decide(&mut self, now: Time, id: ConnId, peer: NodeId) -> Result<()> {
         let Some(connection) = self.connections.get(&id) else { return Ok(()) };
         let ended = connection.hello.as_ref().map_or(0, |hello| hello.ended);
-        let link = self.peers.get(&peer).map(|key| &self.links[key.0 as usize]);
+        let link = self.peers.get(&peer).map(|&key| &self.links[key]);
         let last = link.map_or(0, |link| link.epoch);
         if link.is_some_and(|link| link.standing().is_some()) && last > ended {
             return Err(Error::new(Code::Duplicate).at(format!("node {peer}")));
@@ -184,7 +183,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         match Control::parse(&header, payload)? {
             Some(Control::Start { epoch }) => {
                 let peer = self.connections.get(&id).and_then(|connection| Some(connection.hello.as_ref()?.node));
-                let link = peer.and_then(|peer| self.peers.get(&peer)).map(|key| &self.links[key.0 as usize]);
+                let link = peer.and_then(|peer| self.peers.get(&peer)).map(|&key| &self.links[key]);
                 let last = link.map_or(0, |link| link.epoch);
                 let is_lower = peer.is_some_and(|peer| peer < self.settings.id);
                 if !is_lower || epoch <= last {
@@ -216,18 +215,18 @@ impl<B: Body, S: Storage> Node<B, S> {
         let key = match self.peers.get(&peer) {
             Some(&key) => key,
             None => {
-                let key = LinkKey(self.links.insert(Link::new(peer)) as u32);
+                let key = self.links.insert(Link::new(peer));
                 self.peers.insert(peer, key);
                 key
             }
         };
-        if let Some(old) = self.links[key.0 as usize].standing() {
+        if let Some(old) = self.links[key].standing() {
             self.connections.remove(&old);
             self.act(Action::Close(old));
             self.cut(now, key);
         }
         if let Some(connection) = self.connections.get_mut(&id) {
-            self.links[key.0 as usize].begin(now, id, epoch, connection, &hello);
+            self.links[key].begin(now, id, epoch, connection, &hello);
             connection.link = Some(key);
             connection.dial = None;
         }
@@ -236,7 +235,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         self.say_all(key);
         if let Some(dial) = dial {
-            self.reached(now, dial, key);
+            self.reached(dial, key);
         }
         // Whatever else was trying to restore it is done.
         self.forget_dials(Purpose::Resume(key));
@@ -248,9 +247,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
         let link = connection.hello.and_then(|hello| self.peers.get(&hello.node).copied());
-        let standing = link.filter(|link| self.links[link.0 as usize].standing().is_some());
+        let standing = link.filter(|&link| self.links[link].standing().is_some());
         match (duplicate, standing) {
-            (true, Some(link)) => self.reached(now, dial, link),
+            (true, Some(link)) => self.reached(dial, link),
             // The connection that is meant has yet to be heard of here.
             (true, None) => {
                 if let Some(dial) = self.dials.get_mut(dial) {
@@ -259,7 +258,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     dial.again = Some(now + AGAIN);
                 }
             }
-            (false, _) => self.dial_failed(now, DialKey(dial as u32), error),
+            (false, _) => self.dial_failed(now, dial, error),
         }
     }
 
@@ -272,9 +271,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             Some(link) => {
                 self.say(link, &bye);
                 let mut out = crate::Outgoing::default();
-                self.links[link.0 as usize].outbox.give(&mut out);
+                self.links[link].outbox.give(&mut out);
                 farewell.extend(out.to_vec());
-                self.end_link(now, link, Cause::Unknown);
+                self.end_link(link, Cause::Unknown);
             }
             // Who does not speak as a link does is not answered.
             None if connection.hello.is_some() || error.code() == Code::Version => {
@@ -289,9 +288,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
         let link = connection.hello.and_then(|hello| self.peers.get(&hello.node).copied());
-        match link.filter(|link| self.links.get(link.0 as usize).is_some_and(|link| link.standing().is_some())) {
-            Some(link) if error.code() == Code::Duplicate => self.reached(now, dial, link),
-            _ => self.dial_failed(now, DialKey(dial as u32), error.clone()),
+        match link.filter(|&link| self.links.get(link).is_some_and(|link| link.standing().is_some())) {
+            Some(link) if error.code() == Code::Duplicate => self.reached(dial, link),
+            _ => self.dial_failed(now, dial, error.clone()),
         }
     }
 
@@ -302,18 +301,18 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.dial_next(key);
     }
 
-    fn dial_next(&mut self, key: usize) {
+    fn dial_next(&mut self, key: DialKey) {
         let Some(dial) = self.dials.get_mut(key) else { return };
         let address = dial.addresses.get(dial.tried).cloned();
         dial.tried += 1;
         dial.again = None;
         if let Some(address) = address {
-            self.act(Action::Dial(DialKey(key as u32), address));
+            self.act(Action::Dial(key, address));
         }
     }
 
     /// All addresses have been tried.
-    fn dial_is_over(&mut self, now: Time, key: usize, error: Error) {
+    fn dial_is_over(&mut self, now: Time, key: DialKey, error: Error) {
         let Some(dial) = self.dials.get_mut(key) else { return };
         dial.refusals = if error.code() == Code::Unreachable { dial.refusals + 1 } else { 0 };
         let nobody = dial.refusals >= REFUSALS;
@@ -321,7 +320,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             // Another node has its place: it will not come back.
             Purpose::Resume(link) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
-                self.end_link(now, link, Cause::Unknown);
+                self.end_link(link, Cause::Unknown);
             }
             Purpose::Resume(link) if nobody => {
                 self.dials.remove(key);
@@ -349,11 +348,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Ends a link at whose other side nobody seems to be. Should somebody be there after all, both are members again of the
     /// channels that they have in common.
     fn give_up(&mut self, now: Time, key: LinkKey) {
-        let Some(link) = self.links.get(key.0 as usize) else { return };
+        let Some(link) = self.links.get(key) else { return };
         let (peer, addresses) = (link.peer, link.addresses.clone());
         let common = self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&key));
-        let common: Vec<usize> = common.map(|(at, _)| at).collect();
-        self.end_link(now, key, Cause::Unknown);
+        let common: Vec<ChannelKey> = common.map(|(at, _)| at).collect();
+        self.end_link(key, Cause::Unknown);
         for at in common {
             self.heard_of_member(now, at, Member { node: peer, addresses: addresses.clone() });
         }
@@ -362,12 +361,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Gives up all attempts that are made for this.
     pub(super) fn forget_dials(&mut self, purpose: Purpose) {
         let of_it = self.dials.iter().filter(|(_, dial)| dial.purpose == purpose);
-        let all: Vec<usize> = of_it.map(|(dial, _)| dial).collect();
+        let all: Vec<DialKey> = of_it.map(|(dial, _)| dial).collect();
         all.into_iter().for_each(|dial| self.forget_dial(dial));
     }
 
     /// Gives up an attempt, and the connection that came of it.
-    pub(super) fn forget_dial(&mut self, key: usize) {
+    pub(super) fn forget_dial(&mut self, key: DialKey) {
         let Some(dial) = self.dials.remove(key) else { return };
         if let Some(id) = dial.connection
             && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())
@@ -378,7 +377,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// The node that was dialed is linked.
-    fn reached(&mut self, _: Time, key: usize, link: LinkKey) {
+    fn reached(&mut self, key: DialKey, link: LinkKey) {
         let Some(dial) = self.dials.remove(key) else { return };
         match dial.purpose {
             Purpose::Open(open) => self.ask_to_open(open, link),
@@ -389,14 +388,14 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The connection of a link broke.
     pub(super) fn cut(&mut self, now: Time, key: LinkKey) {
-        let Some(link) = self.links.get_mut(key.0 as usize) else { return };
+        let Some(link) = self.links.get_mut(key) else { return };
         link.cut(now);
         let (addresses, peer, dialed) = (link.addresses.clone(), link.peer, link.dialed);
-        let sendings: Vec<usize> = link.sendings.values().copied().collect();
+        let sendings: Vec<SendingKey> = link.sendings.values().copied().collect();
         for sending in sendings {
             self.sendings[sending].cut();
         }
-        for (_, receiving) in &mut self.receivings {
+        for (_, receiving) in self.receivings.iter_mut() {
             if matches!(receiving.from, crate::receiving::From::Link(link, _) if link == key) {
                 receiving.long = None;
             }
@@ -432,8 +431,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn tick_dials(&mut self, now: Time) {
-        let due: Vec<usize> = self.dials.iter().map(|(key, _)| key).collect();
-        for key in due {
+        for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {
                 let address = dial.addresses.first().cloned().unwrap_or_default();
@@ -450,11 +448,10 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn tick_links(&mut self, now: Time) {
-        let links: Vec<LinkKey> = self.links.iter().map(|(key, _)| LinkKey(key as u32)).collect();
-        for key in links {
-            let Some(link) = self.links.get_mut(key.0 as usize) else { continue };
+        for key in self.links.keys() {
+            let Some(link) = self.links.get_mut(key) else { continue };
             match link.standing() {
-                None if link.since + self.settings.linger <= now => self.end_link(now, key, Cause::Unknown),
+                None if link.since + self.settings.linger <= now => self.end_link(key, Cause::Unknown),
                 None => {}
                 Some(id) if link.heard + self.settings.silence <= now => {
                     self.connections.remove(&id);

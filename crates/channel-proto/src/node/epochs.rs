@@ -2,11 +2,10 @@
 
 use super::state::{Offer, Origin, Purpose};
 use super::{Node, closed};
-use crate::Time;
 use crate::account::Cause;
 use crate::action::Action;
 use crate::control::Control;
-use crate::keys::{ChannelKey, ConnId, LinkKey, OpenKey};
+use crate::keys::{ChannelKey, ConnId, LinkKey, OpenKey, ReceivingKey, SendingKey};
 use crate::memory::{Body, Storage};
 use crate::receiving::{From, Receiving};
 use crate::sending::Sending;
@@ -16,7 +15,7 @@ use std::collections::BTreeSet;
 impl<B: Body, S: Storage> Node<B, S> {
     /// Says everything anew that the other node must know, at the beginning of an epoch.
     pub(super) fn say_all(&mut self, link: LinkKey) {
-        let mut common: BTreeSet<usize> = std::mem::take(&mut self.links[link.0 as usize].joining);
+        let mut common: BTreeSet<ChannelKey> = std::mem::take(&mut self.links[link].joining);
         common
             .extend(self.channels.iter().filter(|(_, channel)| channel.members.contains_key(&link)).map(|(at, _)| at));
         for at in common {
@@ -26,7 +25,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
         }
         self.ask_again(link);
-        let subscribed: Vec<usize> = self
+        let subscribed: Vec<ReceivingKey> = self
             .receivings
             .iter()
             .filter(|(_, receiving)| matches!(receiving.from, From::Link(from, _) if from == link))
@@ -39,7 +38,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// The other side has said everything anew. What it did not speak of is over.
     pub(super) fn synced(&mut self, key: LinkKey) {
         self.forget_sendings(key, |_, sending| !sending.live);
-        let epoch = self.links[key.0 as usize].epoch;
+        let epoch = self.links[key].epoch;
         // Subscriptions to a source that has gone since are answered with an End.
         let stale =
             |offer: &Offer| matches!(offer.origin, Origin::Link(link, _) if link == key) && offer.epoch != epoch;
@@ -48,46 +47,42 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Closes the accounts of subscriptions, by number, that the other side has not kept.
     pub(super) fn forget_sendings(&mut self, key: LinkKey, forgotten: impl Fn(u32, &Sending<B>) -> bool) {
-        let all = self.links[key.0 as usize].sendings.iter().map(|(&number, &at)| (number, at));
-        let gone: Vec<(u32, usize)> = all.filter(|&(number, at)| forgotten(number, &self.sendings[at])).collect();
+        let all = self.links[key].sendings.iter().map(|(&number, &at)| (number, at));
+        let gone: Vec<(u32, SendingKey)> = all.filter(|&(number, at)| forgotten(number, &self.sendings[at])).collect();
         for (number, at) in gone {
-            self.links[key.0 as usize].sendings.remove(&number);
+            self.links[key].sendings.remove(&number);
             self.sendings[at].forget(Cause::Unknown);
             self.finish_sending(at);
         }
     }
 
     /// Leaves everything, orderly.
-    pub fn leave(&mut self, now: Time) {
-        let channels: Vec<usize> = self.channels.iter().map(|(key, _)| key).collect();
-        channels.into_iter().for_each(|channel| self.close(now, ChannelKey(channel as u32)));
-        let links: Vec<LinkKey> = self.links.iter().map(|(key, _)| LinkKey(key as u32)).collect();
-        links.into_iter().for_each(|link| self.part_from(now, link));
+    pub fn leave(&mut self) {
+        self.channels.keys().into_iter().for_each(|channel| self.close(channel));
+        self.links.keys().into_iter().for_each(|link| self.part_from(link));
         // Nobody waits for those who were still to be met.
-        let dials: Vec<usize> = self.dials.iter().map(|(key, _)| key).collect();
-        dials.into_iter().for_each(|dial| self.forget_dial(dial));
+        self.dials.keys().into_iter().for_each(|dial| self.forget_dial(dial));
         let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
         for id in strangers {
             self.connections.remove(&id);
             self.act(Action::Close(id));
         }
-        let opens: Vec<usize> = self.opens.iter().map(|(key, _)| key).collect();
-        opens.into_iter().for_each(|open| self.answer(OpenKey(open as u32), Err(closed("node"))));
+        self.opens.keys().into_iter().for_each(|open| self.answer(open, Err(closed("node"))));
     }
 
     /// Says that this node leaves.
-    pub(super) fn part_from(&mut self, now: Time, key: LinkKey) {
-        let Some(link) = self.links.get_mut(key.0 as usize) else { return };
+    pub(super) fn part_from(&mut self, key: LinkKey) {
+        let Some(link) = self.links.get_mut(key) else { return };
         if let Some(id) = link.standing() {
             self.say(key, &Control::Bye { code: 0, text: String::new() });
             self.bid_farewell(key, id);
         }
-        self.end_link(now, key, Cause::Unknown);
+        self.end_link(key, Cause::Unknown);
     }
 
     /// A link is over, and all that came over it.
-    pub(super) fn end_link(&mut self, now: Time, key: LinkKey, cause: Cause) {
-        let Some(link) = self.links.try_remove(key.0 as usize) else { return };
+    pub(super) fn end_link(&mut self, key: LinkKey, cause: Cause) {
+        let Some(link) = self.links.remove(key) else { return };
         self.peers.remove(&link.peer);
         if let Some(id) = link.connection
             && self.connections.remove(&id).is_some()
@@ -99,16 +94,15 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.finish_sending(sending);
         }
         let of_link = |receiving: &Receiving<S>| matches!(receiving.from, From::Link(from, _) if from == key);
-        let ended: Vec<usize> =
+        let ended: Vec<ReceivingKey> =
             self.receivings.iter().filter(|(_, receiving)| of_link(receiving)).map(|(at, _)| at).collect();
-        ended.into_iter().for_each(|at| self.lose_source(now, at));
-        let channels: Vec<usize> = self.channels.iter().map(|(at, _)| at).collect();
-        channels.into_iter().for_each(|at| self.lose_member(at, key));
-        let asked: Vec<usize> =
+        ended.into_iter().for_each(|at| self.lose_source(at));
+        self.channels.keys().into_iter().for_each(|at| self.lose_member(at, key));
+        let asked: Vec<OpenKey> =
             self.opens.iter().filter(|(_, open)| open.asked == Some(key)).map(|(at, _)| at).collect();
         for open in asked {
             let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer)).came("the link has ended");
-            self.answer(OpenKey(open as u32), Err(error));
+            self.answer(open, Err(error));
         }
         self.forget_dials(Purpose::Resume(key));
     }

@@ -5,7 +5,7 @@ use super::{Node, closed};
 use crate::Time;
 use crate::action::Action;
 use crate::inbox::{Batch, Run};
-use crate::keys::{ConnId, LinkKey, SinkKey, SourceKey};
+use crate::keys::{ConnId, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey};
 use crate::lane::{Over, Within};
 use crate::memory::{Body, Draft, Storage};
 use crate::receiving::{From, Stage};
@@ -30,14 +30,14 @@ macro_rules! with_lane {
         let $sending = &mut $node.sendings[$at];
         match $sending.to {
             To::Link(link, number) => {
-                let link = &mut $node.links[link.0 as usize];
+                let link = &mut $node.links[link];
                 let live = $sending.live && link.connection.is_some();
                 let $lane = &mut Over { outbox: &mut link.outbox, number, live };
                 $body
             }
             To::Here(number) => {
-                let receiving = &mut $node.receivings[number as usize];
-                let inbox = &mut $node.sinks[receiving.sink.0 as usize].inbox;
+                let receiving = &mut $node.receivings[number];
+                let inbox = &mut $node.sinks[receiving.sink].inbox;
                 let $lane = &mut Within { receiving, subscription: number, inbox };
                 $body
             }
@@ -59,22 +59,21 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<&Format>,
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
-        let at = key.0 as usize;
-        let Some(source) = self.sources.get(at).filter(|source| !source.left) else { return Err(closed("source")) };
+        let Some(source) = self.sources.get(key).filter(|source| !source.left) else { return Err(closed("source")) };
         if source.sendings.is_empty() {
             return Ok(Submitted::Unheard);
         }
         for i in 0..source.sendings.len() {
-            let sending = self.sources[at].sendings[i];
+            let sending = self.sources[key].sendings[i];
             if with_lane!(self, sending, |sending, lane| sending.is_full(lane)) {
-                self.sources[at].waits = true;
+                self.sources[key].waits = true;
                 return Ok(Submitted::Full);
             }
         }
         if let Some(format) = format {
-            self.change_format(at, format)?;
+            self.change_format(key, format)?;
         }
-        let source = &mut self.sources[at];
+        let source = &mut self.sources[key];
         let Some(known) = source.known.take() else { return Err(closed("format")) };
         let sendings = std::mem::take(&mut source.sendings);
         let sequence = source.next;
@@ -84,14 +83,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             with_lane!(self, sending, |sending, lane| sending.submit(time, &known, draft, many, lane));
             self.follow(sending);
         }
-        let source = &mut self.sources[at];
+        let source = &mut self.sources[key];
         (source.known, source.sendings) = (Some(known), sendings);
         Ok(Submitted::Done(sequence))
     }
 
     /// The next events of a source are of this format.
-    fn change_format(&mut self, at: usize, format: &Format) -> Result<()> {
-        let source = &self.sources[at];
+    fn change_format(&mut self, key: SourceKey, format: &Format) -> Result<()> {
+        let source = &self.sources[key];
         if source.known.as_ref().is_some_and(|known| known.format == *format) {
             return Ok(());
         }
@@ -105,17 +104,17 @@ impl<B: Body, S: Storage> Node<B, S> {
             Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
         }
         let known = self.known(format.clone());
-        self.sources[at].known = Some(known);
+        self.sources[key].known = Some(known);
         Ok(())
     }
 
     /// Sees to it that what a sending has to say is said.
     #[inline]
-    fn follow(&mut self, at: usize) {
+    fn follow(&mut self, at: SendingKey) {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
-                let entry = &mut self.links[link.0 as usize];
+                let entry = &mut self.links[link];
                 if sending.live && !sending.ready && sending.has_more() {
                     sending.ready = true;
                     entry.ready.push_back(at);
@@ -128,7 +127,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 if sending.has_more() {
                     while with_lane!(self, at, |sending, lane| sending.pump(lane)) {}
                 }
-                let sink = self.receivings[number as usize].sink;
+                let sink = self.receivings[number].sink;
                 self.wake(sink);
             }
         }
@@ -137,7 +136,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Lets the application know that something has come for a sink, unless it knows, and has not looked since.
     #[inline]
     pub(super) fn wake(&mut self, key: SinkKey) {
-        if let Some(sink) = self.sinks.get_mut(key.0 as usize)
+        if let Some(sink) = self.sinks.get_mut(key)
             && !sink.woken
             && !sink.inbox.is_empty()
         {
@@ -147,21 +146,21 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Lets a sending send what it may.
-    pub(super) fn pump(&mut self, at: usize) {
+    pub(super) fn pump(&mut self, at: SendingKey) {
         let to = self.sendings[at].to;
         self.follow(at);
         if let To::Here(number) = to
-            && let receiving = &self.receivings[number as usize]
+            && let receiving = &self.receivings[number]
             && receiving.stage == Stage::Ended
             && receiving.is_drained()
         {
-            self.unsubscribe(Time::ZERO, number as usize);
+            self.unsubscribe(number);
         }
     }
 
     /// Tells a source that waits that it may try again.
     pub(super) fn make_room(&mut self, key: SourceKey) {
-        if let Some(source) = self.sources.get_mut(key.0 as usize).filter(|source| source.waits) {
+        if let Some(source) = self.sources.get_mut(key).filter(|source| source.waits) {
             source.waits = false;
             self.act(Action::Room(key));
         }
@@ -169,36 +168,36 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Whether a source was told to wait, and has not been told since that it may try again.
     pub fn waits(&self, key: SourceKey) -> bool {
-        self.sources.get(key.0 as usize).is_some_and(|source| source.waits)
+        self.sources.get(key).is_some_and(|source| source.waits)
     }
 
     /// The connections to those sinks that have no room for the next event of a source, and let it wait.
     pub fn waits_over(&mut self, key: SourceKey) -> Vec<ConnId> {
-        let sendings = self.sources.get(key.0 as usize).map_or(Vec::new(), |source| source.sendings.clone());
-        let full = |at: usize| {
+        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        let full = |at: SendingKey| {
             let To::Link(link, _) = self.sendings[at].to else { return None };
             let is_full = with_lane!(self, at, |sending, lane| sending.is_full(lane));
-            self.links[link.0 as usize].connection.filter(|_| is_full)
+            self.links[link].connection.filter(|_| is_full)
         };
         sendings.into_iter().filter_map(full).collect()
     }
 
     /// Whether a sink has sources, and all of them are at other nodes.
     pub fn is_remote(&self, key: SinkKey) -> bool {
-        let Some(sink) = self.sinks.get(key.0 as usize) else { return false };
-        let over_link = |&at: &usize| matches!(self.receivings[at].from, From::Link(..));
+        let Some(sink) = self.sinks.get(key) else { return false };
+        let over_link = |&at: &ReceivingKey| matches!(self.receivings[at].from, From::Link(..));
         !sink.receivings.is_empty() && sink.receivings.iter().all(over_link)
     }
 
     /// Whether something has come for a sink.
     pub fn has_come(&self, key: SinkKey) -> bool {
-        self.sinks.get(key.0 as usize).is_some_and(|sink| !sink.inbox.is_empty())
+        self.sinks.get(key).is_some_and(|sink| !sink.inbox.is_empty())
     }
 
     /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
     pub fn take(&mut self, now: Time, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
         self.consumed(now, key, usize::MAX);
-        let Some(sink) = self.sinks.get_mut(key.0 as usize) else { return false };
+        let Some(sink) = self.sinks.get_mut(key) else { return false };
         sink.done = 0;
         sink.runs.clear();
         let came = sink.inbox.take(batch);
@@ -211,9 +210,8 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The application has taken so many items of the batch that it has.
     pub fn consumed(&mut self, now: Time, key: SinkKey, items: usize) {
-        let at = key.0 as usize;
         loop {
-            let Some(sink) = self.sinks.get_mut(at) else { return };
+            let Some(sink) = self.sinks.get_mut(key) else { return };
             let Some(run) = sink.runs.last_mut() else { return };
             let count = run.items.min((items as u64).saturating_sub(sink.done));
             if count == 0 {
@@ -230,7 +228,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn account(&mut self, now: Time, taken: Run) {
-        let Some(at) = taken.subscription.map(|number| number as usize) else { return };
+        let Some(at) = taken.subscription else { return };
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.taken.events += taken.items;
         receiving.taken.bytes += taken.bytes;
@@ -248,13 +246,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             From::Gone => {}
         }
         if is_over {
-            self.unsubscribe(now, at);
+            self.unsubscribe(at);
         }
     }
 
     /// Notes that a source is to be told what was taken, at once if it may be waiting for that.
-    fn owe(&mut self, now: Time, key: LinkKey, at: usize) {
-        let (receiving, link) = (&mut self.receivings[at], &mut self.links[key.0 as usize]);
+    fn owe(&mut self, now: Time, key: LinkKey, at: ReceivingKey) {
+        let (receiving, link) = (&mut self.receivings[at], &mut self.links[key]);
         if !receiving.owes {
             receiving.owes = true;
             link.owing.push(at);

@@ -6,7 +6,7 @@ use crate::Time;
 use crate::account::{Cause, Count, Gap};
 use crate::control::Control;
 use crate::frame::{self, HEADER, Header, Kind};
-use crate::keys::{ConnId, LinkKey};
+use crate::keys::{ConnId, LinkKey, ReceivingKey};
 use crate::memory::{Body, Storage};
 use crate::receiving::{Long, Stage};
 use crate::wire::Reader;
@@ -69,9 +69,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Some(connection) = self.connections.get(&id) else { return Ok(input.len()) };
         let Some(link) = connection.link else { return self.shake(now, id, input) };
         if !input.is_empty() {
-            self.links[link.0 as usize].heard = now;
+            self.links[link].heard = now;
         }
-        if self.links[link.0 as usize].part.is_some() {
+        if self.links[link].part.is_some() {
             return self.more_of_part(link, input);
         }
         let used = self.events(link, input)?;
@@ -96,9 +96,10 @@ impl<B: Body, S: Storage> Node<B, S> {
             if header.kind != Some(Kind::Event) {
                 break;
             }
-            let link = &self.links[key.0 as usize];
+            let link = &self.links[key];
             let (known, time) = (link.formats.at(header.index)?, link.time + u64::from(header.time));
-            let receiving = self.receivings.get_mut(header.subscription as usize);
+            let at = ReceivingKey(header.subscription);
+            let receiving = self.receivings.get_mut(at);
             let receiving = receiving
                 .filter(|receiving| matches!(receiving.from, crate::receiving::From::Link(from, _) if from == key))
                 .ok_or_else(|| unknown(header.subscription))?;
@@ -108,8 +109,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             expect_running(receiving.stage, receiving.long.is_some())?;
             receiving.admit(body.len() as u64)?;
-            let (sink, stamp) = (receiving.sink, receiving.receive(header.subscription, time, body.len()));
-            let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { continue };
+            let (sink, stamp) = (receiving.sink, receiving.receive(at, time, body.len()));
+            let Some(entry) = self.sinks.get_mut(sink) else { continue };
             entry.inbox.copy(stamp, known, |storage| storage.append(body));
             if woken != Some(sink) {
                 woken = Some(sink);
@@ -127,7 +128,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             None => Ok(()),
             Some(Kind::Format) => self.named(link, header.index, payload),
             Some(Kind::Time) => {
-                self.links[link.0 as usize].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
+                self.links[link].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
                 Ok(())
             }
             Some(Kind::Begin) => self.begin_long(link, header, fields.u64()?),
@@ -149,7 +150,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Refuses to answer somebody who does not read the answers, and to hear from somebody who tells too much.
     fn expect_moderation(&self, link: LinkKey) -> Result<()> {
-        let link = &self.links[link.0 as usize];
+        let link = &self.links[link];
         if link.too_much_news {
             let error = Error::new(Code::Frame).at("sink");
             return Err(error.expected("fewer gaps, and fewer sources that come and go, than it takes"));
@@ -166,20 +167,21 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     fn named(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {
         let limits = self.settings.limits;
-        self.links[key.0 as usize].formats.admit(index, &limits)?;
+        self.links[key].formats.admit(index, &limits)?;
         limits.admit_description(description.len() as u64)?;
         let known = self.known(Format::parse_within(description, &limits)?);
-        self.links[key.0 as usize].formats.name(index, known)
+        self.links[key].formats.name(index, known)
     }
 
     fn lost(&mut self, link: LinkKey, number: u32, gap: Gap) -> Result<()> {
-        let receiving = self.receiving(link, number)?;
+        let at = ReceivingKey(number);
+        let receiving = self.receiving(link, at)?;
         if receiving.stage == Stage::Leaving {
             return Ok(());
         }
         expect_running(receiving.stage, receiving.long.is_some())?;
         receiving.lose(gap)?;
-        self.tell_gap(link, number as usize, gap);
+        self.tell_gap(link, at, gap);
         Ok(())
     }
 
@@ -188,7 +190,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             let (number, _) = (fields.u32()?, fields.u32()?);
             let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
             // It may have crossed with an End.
-            if let Some(&sending) = self.links[link.0 as usize].sendings.get(&number) {
+            if let Some(&sending) = self.links[link].sendings.get(&number) {
                 self.sendings[sending].acknowledge(taken)?;
                 self.pump(sending);
                 let source = self.sendings[sending].source;
@@ -200,9 +202,9 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// A body longer than a frame begins.
     fn begin_long(&mut self, key: LinkKey, header: &Header, length: u64) -> Result<()> {
-        let link = &self.links[key.0 as usize];
+        let link = &self.links[key];
         let (known, time) = (link.formats.at(header.index)?.clone(), link.time + u64::from(header.time));
-        let receiving = self.receiving(key, header.subscription)?;
+        let receiving = self.receiving(key, ReceivingKey(header.subscription))?;
         if receiving.stage == Stage::Leaving {
             return Ok(());
         }
@@ -220,10 +222,10 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// A fragment of a long body begins.
     fn begin_part(&mut self, key: LinkKey, header: &Header) -> Result<()> {
         let length = header.length as usize;
-        let receiving = self.receiving(key, header.subscription)?;
+        let receiving = self.receiving(key, ReceivingKey(header.subscription))?;
         let wanted = match (&receiving.long, receiving.stage) {
             (_, Stage::Leaving) => None,
-            (Some(long), _) if length == long.missing().min(frame::PAYLOAD) => Some(header.subscription as usize),
+            (Some(long), _) if length == long.missing().min(frame::PAYLOAD) => Some(ReceivingKey(header.subscription)),
             (long, _) => {
                 let missing = long.as_ref().map_or(0, Long::missing).min(frame::PAYLOAD);
                 let error = Error::new(Code::Frame).at("part");
@@ -234,19 +236,19 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let Some(at) = wanted
             && let Some(receiving) = self.receivings.get_mut(at)
             && let Some(long) = receiving.long.as_mut().filter(|long| long.filled == 0)
-            && let Some(entry) = self.sinks.get_mut(receiving.sink.0 as usize)
+            && let Some(entry) = self.sinks.get_mut(receiving.sink)
         {
             long.storage = entry.inbox.storage();
         }
         let padding = length.wrapping_neg() % HEADER;
-        self.links[key.0 as usize].part = Some(Part { receiving: wanted, missing: length, padding });
+        self.links[key].part = Some(Part { receiving: wanted, missing: length, padding });
         self.finish_part(key);
         Ok(())
     }
 
     /// Bytes of the fragment that is under way.
     fn more_of_part(&mut self, key: LinkKey, input: &[u8]) -> Result<usize> {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         let Some(part) = &mut link.part else { return Ok(0) };
         let length = part.missing.min(input.len());
         let padding = part.padding.min(input.len() - length);
@@ -265,11 +267,11 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Looks whether the fragment that is under way is whole, and the body with it.
     fn finish_part(&mut self, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         let Some(Part { receiving, missing: 0, padding }) = link.part else { return };
         // The padding does not matter to whoever waits for the body.
         link.part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
-        let Some((number, receiving)) = receiving.and_then(|at| Some((at as u32, self.receivings.get_mut(at)?))) else {
+        let Some((number, receiving)) = receiving.and_then(|at| Some((at, self.receivings.get_mut(at)?))) else {
             return;
         };
         let Some(Long { storage, length, known, time, .. }) = receiving.long.take_if(|long| long.filled == long.length)
@@ -277,7 +279,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             return;
         };
         let (sink, stamp) = (receiving.sink, receiving.receive(number, time, length));
-        if let Some(entry) = self.sinks.get_mut(sink.0 as usize) {
+        if let Some(entry) = self.sinks.get_mut(sink) {
             entry.inbox.long(stamp, &known, storage);
             self.wake(sink);
         }
@@ -287,24 +289,24 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// [back](Node::put_large) before anything else is said of this connection.
     pub fn take_large(&mut self, id: ConnId) -> Option<Large<S>> {
         let link = self.connections.get(&id)?.link?;
-        let part = self.links[link.0 as usize].part.as_ref().filter(|part| part.missing > 0)?;
+        let part = self.links[link].part.as_ref().filter(|part| part.missing > 0)?;
         let (receiving, missing) = (part.receiving?, part.missing);
         let long = self.receivings.get_mut(receiving)?.long.as_mut()?;
         make_room(&mut long.storage, long.filled, missing, long.length);
         let (at, behind) = (long.filled, long.length - long.filled - missing);
-        Some(Large { storage: std::mem::take(&mut long.storage), at, missing, behind, subscription: receiving as u32 })
+        Some(Large { storage: std::mem::take(&mut long.storage), at, missing, behind, subscription: receiving.0 })
     }
 
     /// Gives the memory of a fragment back, with so many bytes more in it.
     pub fn put_large(&mut self, now: Time, id: ConnId, large: Large<S>, got: usize) {
         let Some(link) = self.connections.get(&id).and_then(|connection| connection.link) else { return };
-        let entry = &mut self.links[link.0 as usize];
+        let entry = &mut self.links[link];
         entry.heard = now;
         let Some(part) = &mut entry.part else { return };
         let got = got.min(part.missing);
         part.missing -= got;
         // Unless the sink has left meanwhile.
-        if let Some(receiving) = self.receivings.get_mut(large.subscription as usize)
+        if let Some(receiving) = self.receivings.get_mut(ReceivingKey(large.subscription))
             && let Some(long) = &mut receiving.long
         {
             long.storage = large.storage;

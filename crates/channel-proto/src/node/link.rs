@@ -4,7 +4,7 @@ use super::state::Connection;
 use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::Known;
-use crate::keys::{ConnId, NodeId};
+use crate::keys::{ChannelKey, ConnId, NodeId, ReceivingKey, SendingKey};
 use crate::memory::Body;
 use crate::outbox::{AHEAD, DESCRIBED, Outbox};
 use isoform_core::{Code, Error, Limits, Result};
@@ -30,7 +30,7 @@ pub(super) struct Link<B> {
     /// How many subscriptions this node's sinks have there.
     pub(super) subscribed: usize,
     /// Channels that this node has asked the other to be let in to, without an answer yet.
-    pub(super) joining: BTreeSet<usize>,
+    pub(super) joining: BTreeSet<ChannelKey>,
     pub(super) outbox: Outbox<B>,
     /// What the caller knows of what is to be written.
     pub(super) announced: Announced,
@@ -42,12 +42,12 @@ pub(super) struct Link<B> {
     pub(super) too_much_news: bool,
     /// A fragment of which a part has come.
     pub(super) part: Option<Part>,
-    /// Subscriptions of the other's sinks, by number: the places of their sendings.
-    pub(super) sendings: BTreeMap<u32, usize>,
+    /// Subscriptions of the other's sinks, by number: their sendings.
+    pub(super) sendings: BTreeMap<u32, SendingKey>,
     /// Those among them that have something to send, in the order of their turns.
-    pub(super) ready: VecDeque<usize>,
+    pub(super) ready: VecDeque<SendingKey>,
     /// Subscriptions of this node's sinks that have something to acknowledge.
-    pub(super) owing: Vec<usize>,
+    pub(super) owing: Vec<ReceivingKey>,
     /// When that is due.
     pub(super) due: Option<Time>,
     /// Whether it is to be said with whatever is written next.
@@ -67,7 +67,7 @@ pub(super) enum Announced {
 /// A fragment under way.
 pub(super) struct Part {
     /// The subscription; `None` if nobody wants it any more.
-    pub(super) receiving: Option<usize>,
+    pub(super) receiving: Option<ReceivingKey>,
     /// Bytes of the payload that have yet to come, and bytes of padding behind them.
     pub(super) missing: usize,
     pub(super) padding: usize,

@@ -27,15 +27,16 @@ pub use reports::{ChannelInfo, MemberInfo};
 
 use crate::action::Action;
 use crate::inbox::Known;
-use crate::keys::{ConnId, LinkKey, NodeId};
+use crate::keys::{
+    ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey, ReceivingKey, SendingKey, SinkKey, SourceKey,
+};
 use crate::memory::{Body, Storage};
-use crate::numbered::Numbered;
+use crate::numbered::{Numbered, Slots};
 use crate::receiving::Receiving;
 use crate::sending::Sending;
 use crate::settings::Settings;
 use isoform_core::{Code, Error, Format};
 use link::Link;
-use slab::Slab;
 use state::{Channel, Connection, Dial, Open, Sink, Source};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -72,11 +73,11 @@ use std::fmt;
 ///
 /// let format = FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8)?;
 /// let channel = nodes[0].create(Identity([7; 16]), "ticks", Some(format.clone()))?;
-/// let source = nodes[0].add_source(now, channel, Some(&format))?;
+/// let source = nodes[0].add_source(channel, Some(&format))?;
 /// let open = nodes[1].open(now, "unix:/run/first", "ticks", None, now + Time::from_secs(5));
 /// talk(&mut nodes);
 /// let channel = nodes[1].opened(open).expect("an answer")?;
-/// let sink = nodes[1].add_sink(now, channel, Wanted::any(Policy::Block))?;
+/// let sink = nodes[1].add_sink(channel, Wanted::any(Policy::Block))?;
 /// talk(&mut nodes);
 /// let mut body: Arc<[u8]> = Arc::new(42i64.to_ne_bytes());
 /// assert_eq!(nodes[0].submit(1_700_000_000_000_000_000, source, None, &mut body)?, Submitted::Done(0));
@@ -97,15 +98,15 @@ use std::fmt;
 pub struct Node<B, S> {
     settings: Settings,
     connections: BTreeMap<ConnId, Connection>,
-    dials: Numbered<Dial>,
-    links: Slab<Link<B>>,
+    dials: Numbered<DialKey, Dial>,
+    links: Slots<LinkKey, Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
-    channels: Numbered<Channel>,
-    opens: Numbered<Open>,
-    sources: Numbered<Source>,
-    sinks: Numbered<Sink<B, S>>,
-    sendings: Slab<Sending<B>>,
-    receivings: Slab<Receiving<S>>,
+    channels: Numbered<ChannelKey, Channel>,
+    opens: Numbered<OpenKey, Open>,
+    sources: Numbered<SourceKey, Source>,
+    sinks: Numbered<SinkKey, Sink<B, S>>,
+    sendings: Slots<SendingKey, Sending<B>>,
+    receivings: Slots<ReceivingKey, Receiving<S>>,
     actions: VecDeque<Action>,
     /// The number of the next format that is told from others by it.
     serial: u64,
@@ -124,14 +125,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             settings,
             connections: BTreeMap::new(),
             dials: Numbered::new(),
-            links: Slab::new(),
+            links: Slots::new(),
             peers: HashMap::new(),
             channels: Numbered::new(),
             opens: Numbered::new(),
             sources: Numbered::new(),
             sinks: Numbered::new(),
-            sendings: Slab::new(),
-            receivings: Slab::new(),
+            sendings: Slots::new(),
+            receivings: Slots::new(),
             actions: VecDeque::new(),
             serial: 0,
             sources_seen: 0,

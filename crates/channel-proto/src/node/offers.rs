@@ -2,7 +2,6 @@
 
 use super::state::{Offer, Origin, Source};
 use super::{Node, closed};
-use crate::Time;
 use crate::account::Cause;
 use crate::action::Action;
 use crate::control::Control;
@@ -22,16 +21,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     ///
     /// # Errors
     /// [`Code::Closed`]; what speaks against a plan from the format to the channel's type.
-    pub fn add_source(&mut self, _: Time, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
-        let at = key.0 as usize;
-        let channel = self.channels.get(at).ok_or_else(|| closed("channel"))?;
+    pub fn add_source(&mut self, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
+        let channel = self.channels.get(key).ok_or_else(|| closed("channel"))?;
         if let (Some(known), Some(format)) = (&channel.known, format) {
             Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
         }
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
         let known = format.map(|format| self.known(format.clone()));
         let source = self.sources.insert(Source {
-            channel: at,
+            channel: key,
             known: known.clone(),
             is_typed: format.is_some(),
             next: 0,
@@ -40,18 +38,17 @@ impl<B: Body, S: Storage> Node<B, S> {
             left: false,
             past: VecDeque::new(),
         });
-        self.channels[at].sources.push(source);
+        self.channels[key].sources.push(source);
         members.into_iter().for_each(|member| self.offer(member, source));
-        self.heard_of(at, Origin::Here(source), self.settings.id, known);
+        self.heard_of(key, Origin::Here(source), self.settings.id, known);
         self.act(Action::Changed(key));
-        Ok(SourceKey(source as u32))
+        Ok(source)
     }
 
     /// The source leaves: what is queued is sent, and then that it has left. Its account stays until it is
     /// [dropped](Node::drop_source).
-    pub fn end_source(&mut self, _: Time, key: SourceKey) {
-        let at = key.0 as usize;
-        let Some(source) = self.sources.get_mut(at).filter(|source| !source.left) else { return };
+    pub fn end_source(&mut self, key: SourceKey) {
+        let Some(source) = self.sources.get_mut(key).filter(|source| !source.left) else { return };
         source.left = true;
         let (channel, sendings) = (source.channel, source.sendings.clone());
         for sending in sendings {
@@ -59,8 +56,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.pump(sending);
         }
         let Some(channel) = self.channels.get_mut(channel) else { return };
-        channel.sources.retain(|&other| other != at);
-        channel.offers.retain(|offer| offer.origin != Origin::Here(at));
+        channel.sources.retain(|&other| other != key);
+        channel.offers.retain(|offer| offer.origin != Origin::Here(key));
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
         members.into_iter().for_each(|member| self.say(member, &Control::Withdraw { source: key.0 }));
         // Whoever waits for room learns that there is no use.
@@ -69,32 +66,31 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Whether nothing of a source is in flight.
     pub fn is_settled(&self, key: SourceKey) -> bool {
-        let source = self.sources.get(key.0 as usize);
+        let source = self.sources.get(key);
         source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
     }
 
     /// Whether there is such a source, and it has not left.
     pub fn has_source(&self, key: SourceKey) -> bool {
-        self.sources.get(key.0 as usize).is_some_and(|source| !source.left)
+        self.sources.get(key).is_some_and(|source| !source.left)
     }
 
     /// Whether a source has left, and all its accounts are closed.
     pub fn is_over(&self, key: SourceKey) -> bool {
-        self.sources.get(key.0 as usize).is_none_or(|source| source.left && source.sendings.is_empty())
+        self.sources.get(key).is_none_or(|source| source.left && source.sendings.is_empty())
     }
 
     /// Forgets a source: what of it is in flight is lost. Returns its account with each sink.
-    pub fn drop_source(&mut self, now: Time, key: SourceKey) -> Vec<SinkLedger> {
-        self.end_source(now, key);
-        let at = key.0 as usize;
-        let sendings = self.sources.get(at).map_or(Vec::new(), |source| source.sendings.clone());
+    pub fn drop_source(&mut self, key: SourceKey) -> Vec<SinkLedger> {
+        self.end_source(key);
+        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
         for sending in sendings {
             if let To::Link(link, number) = self.sendings[sending].to {
                 let next = self.sendings[sending].next();
                 if !self.sendings[sending].has_told_end() {
                     self.say(link, &Control::End { subscription: number, next, is_answer: false });
                 }
-                if let Some(link) = self.links.get_mut(link.0 as usize) {
+                if let Some(link) = self.links.get_mut(link) {
                     link.sendings.remove(&number);
                 }
             }
@@ -102,24 +98,24 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.sendings[sending].forget(Cause::Unknown);
             self.finish_sending(sending);
             if let To::Here(receiving) = to {
-                self.lose_source(now, receiving as usize);
+                self.lose_source(receiving);
             }
         }
-        self.sources.remove(at).map_or(Vec::new(), |source| source.past.into())
+        self.sources.remove(key).map_or(Vec::new(), |source| source.past.into())
     }
 
     /// Tells another member of a source.
-    pub(super) fn offer(&mut self, link: LinkKey, at: usize) {
+    pub(super) fn offer(&mut self, link: LinkKey, at: SourceKey) {
         let Some(source) = self.sources.get(at) else { return };
         let identity = self.channels[source.channel].identity;
         let known = source.known.clone().filter(|_| source.is_typed);
         let format = known.and_then(|known| self.index(link, &known));
-        self.say(link, &Control::Offer { identity, source: at as u32, format });
+        self.say(link, &Control::Offer { identity, source: at.0, format });
     }
 
     /// The index of a format on a link, if that stands.
     pub(super) fn index(&mut self, link: LinkKey, known: &Known) -> Option<u16> {
-        let link = self.links.get_mut(link.0 as usize).filter(|link| link.standing().is_some())?;
+        let link = self.links.get_mut(link).filter(|link| link.standing().is_some())?;
         Some(link.outbox.index(known))
     }
 
@@ -131,19 +127,20 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// There is a source for the sinks of a channel.
-    pub(super) fn heard_of(&mut self, at: usize, origin: Origin, node: NodeId, known: Option<Known>) {
+    pub(super) fn heard_of(&mut self, at: ChannelKey, origin: Origin, node: NodeId, known: Option<Known>) {
         let source = self.new_source_ref();
         let epoch = match origin {
-            Origin::Link(link, _) => self.links[link.0 as usize].epoch,
+            Origin::Link(link, _) => self.links[link].epoch,
             Origin::Here(_) => 0,
         };
         let channel = &mut self.channels[at];
-        channel.offers.push(Offer { origin, node, source, known, epoch });
-        let (offer, sinks) = (channel.offers.len() - 1, channel.sinks.clone());
+        let offer = Offer { origin, node, source, known, epoch };
+        channel.offers.push(offer.clone());
+        let sinks = channel.sinks.clone();
         for sink in sinks {
             // In a new epoch, it may have asked for what it is told of only now.
             if !self.has_subscribed(sink, origin) {
-                self.subscribe(Time::ZERO, sink, at, offer);
+                self.subscribe(sink, &offer);
             }
         }
     }
@@ -155,8 +152,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         number: u32,
         format: Option<u16>,
     ) -> Result<()> {
-        let (epoch, peer) = (self.links[link.0 as usize].epoch, self.links[link.0 as usize].peer);
-        let known = format.map(|index| self.links[link.0 as usize].formats.at(index).cloned()).transpose()?;
+        let (epoch, peer) = (self.links[link].epoch, self.links[link].peer);
+        let known = format.map(|index| self.links[link].formats.at(index).cloned()).transpose()?;
         let Some(at) = self.find_channel("", Some(identity)) else { return Ok(()) };
         if !self.channels[at].members.contains_key(&link) {
             return Ok(());
@@ -175,12 +172,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         Ok(())
     }
 
-    pub(super) fn declined(&mut self, channel: usize, node: NodeId, error: Error) {
+    pub(super) fn declined(&mut self, channel: ChannelKey, node: NodeId, error: Error) {
         let declined = &mut self.channels[channel].declined;
         declined.push_back((node, error));
         if declined.len() > LATEST {
             declined.pop_front();
         }
-        self.act(Action::Changed(ChannelKey(channel as u32)));
+        self.act(Action::Changed(channel));
     }
 }

@@ -6,7 +6,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
 use crate::frame::{self, Header, Kind};
-use crate::keys::{ConnId, LinkKey, SourceKey};
+use crate::keys::{ConnId, LinkKey};
 use crate::memory::{Body, Storage};
 use crate::outbox::Outgoing;
 
@@ -33,12 +33,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.all_is_written_but(key, 0);
         // Not with every frame, since there may be one for each event that comes the other way.
         let soon = now + self.settings.acknowledge / 2;
-        let link = &self.links[key.0 as usize];
+        let link = &self.links[key];
         if link.pressing || link.due.is_none_or(|due| due <= soon) {
             self.acknowledge(key);
         }
         self.take_turns(key);
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         link.outbox.give(out);
         link.announced = Announced::Nothing;
         link.wrote = now;
@@ -54,14 +54,14 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Whether so much waits to be written to a connection that a system call for it pays.
     pub fn has_much(&self, id: ConnId) -> bool {
         let Some(link) = self.connections.get(&id).and_then(|connection| connection.link) else { return false };
-        let link = &self.links[link.0 as usize];
+        let link = &self.links[link];
         link.outbox.waiting() >= MUCH || !link.ready.is_empty()
     }
 
     /// How much of a connection's output waits in the node.
     pub fn waiting(&self, id: ConnId) -> usize {
         let Some(connection) = self.connections.get(&id) else { return 0 };
-        let link = connection.link.map_or(0, |link| self.links[link.0 as usize].outbox.waiting());
+        let link = connection.link.map_or(0, |link| self.links[link].outbox.waiting());
         link + connection.out.len()
     }
 
@@ -74,7 +74,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     #[inline]
     fn all_is_written_but(&mut self, key: LinkKey, bytes: usize) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         let was_full = !link.outbox.has_room();
         link.outbox.unwritten(bytes);
         let has_room = link.outbox.has_room();
@@ -83,13 +83,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         if was_full && has_room {
             let waiting: Vec<_> = self.sources.iter().filter(|(_, source)| source.waits).map(|(at, _)| at).collect();
-            waiting.into_iter().for_each(|source| self.make_room(SourceKey(source as u32)));
+            waiting.into_iter().for_each(|source| self.make_room(source));
         }
     }
 
     /// Lets subscriptions that have something to send do so, a fragment in turn.
     fn take_turns(&mut self, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         while link.outbox.has_turns()
             && let Some(at) = link.ready.pop_front()
         {
@@ -102,7 +102,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 continue;
             }
             // Nothing waits any more: who had to wait for that may go on.
-            if let Some(source) = self.sources.get_mut(sending.source.0 as usize)
+            if let Some(source) = self.sources.get_mut(sending.source)
                 && std::mem::take(&mut source.waits)
             {
                 self.actions.push_back(Action::Room(sending.source));
@@ -112,7 +112,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Appends a frame to a link's output, if the link stands. If it does not, all is said anew once it does.
     pub(super) fn say(&mut self, key: LinkKey, control: &Control) {
-        let Some(link) = self.links.get_mut(key.0 as usize).filter(|link| link.standing().is_some()) else { return };
+        let Some(link) = self.links.get_mut(key).filter(|link| link.standing().is_some()) else { return };
         control.put(link.outbox.bytes());
         self.announce(key);
     }
@@ -120,7 +120,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Lets the caller know that there is something to be written.
     #[inline]
     pub(super) fn announce(&mut self, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         let state = if link.outbox.waiting() < MUCH { Announced::Some } else { Announced::Much };
         if let Some(id) = link.connection
             && link.announced < state
@@ -132,7 +132,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Appends what is owed to the other side's sources.
     fn acknowledge(&mut self, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         (link.due, link.pressing) = (None, false);
         for some in link.owing.chunks(frame::PAYLOAD / 24) {
             frame::put(link.outbox.bytes(), Header::plain(Kind::Ack), |out| {
@@ -140,7 +140,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     let receiving = &mut self.receivings[at];
                     receiving.owes = false;
                     receiving.told = receiving.taken;
-                    out.extend((at as u64).to_le_bytes());
+                    out.extend(u64::from(at.0).to_le_bytes());
                     out.extend(receiving.taken.events.to_le_bytes());
                     out.extend(receiving.taken.bytes.to_le_bytes());
                 }
@@ -150,7 +150,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     pub(super) fn acknowledge_if_due(&mut self, now: Time, key: LinkKey) {
-        let link = &mut self.links[key.0 as usize];
+        let link = &mut self.links[key];
         if link.due.take_if(|due| *due <= now).is_some() {
             link.pressing = true;
             self.announce(key);
@@ -160,7 +160,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Takes everything that a link has to say into the last words of its connection.
     pub(super) fn bid_farewell(&mut self, key: LinkKey, id: ConnId) {
         let mut out = Outgoing::default();
-        self.links[key.0 as usize].outbox.give(&mut out);
+        self.links[key].outbox.give(&mut out);
         let rest = self.connections.get_mut(&id).map(|connection| std::mem::take(&mut connection.out));
         self.farewells.insert(id, [rest.unwrap_or_default(), out.to_vec()].concat());
     }

@@ -39,14 +39,14 @@ pub struct MemberInfo {
 impl<B: Body, S: Storage> Node<B, S> {
     /// What has become of a source's events: with each sink that is there, and the latest that have left.
     pub fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
-        let Some(source) = self.sources.get(key.0 as usize) else { return Vec::new() };
+        let Some(source) = self.sources.get(key) else { return Vec::new() };
         let present = source.sendings.iter().map(|&sending| account(&self.sendings[sending], true));
         present.chain(source.past.iter().copied()).collect()
     }
 
     /// What has come to a sink: events received, taken, lost.
     pub fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
-        let Some(sink) = self.sinks.get(key.0 as usize) else { return (0, 0, 0) };
+        let Some(sink) = self.sinks.get(key) else { return (0, 0, 0) };
         let (taken, lost) = sink.past;
         let all = sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving));
         all.fold((taken, taken, lost), |(received, taken, lost), receiving| {
@@ -56,20 +56,20 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// How many sinks have subscribed to a source.
     pub fn listeners(&self, key: SourceKey) -> usize {
-        self.sources.get(key.0 as usize).map_or(0, |source| source.sendings.len())
+        self.sources.get(key).map_or(0, |source| source.sendings.len())
     }
 
     /// What is known of a channel. What other members tell of their part is from when they were last
     /// [asked](Node::ask).
     pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
-        let channel = self.channels.get(key.0 as usize)?;
+        let channel = self.channels.get(key)?;
         let own = MemberInfo {
             node: self.settings.id,
             addresses: self.settings.addresses.clone(),
             report: Some(self.report(channel)),
         };
         let others = channel.members.iter().map(|(&key, member)| {
-            let link = &self.links[key.0 as usize];
+            let link = &self.links[key];
             MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: member.report.clone() }
         });
         Some(ChannelInfo {
@@ -83,7 +83,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Asks the other members of a channel what they can tell of it: see [`info`](Node::info).
     pub fn ask(&mut self, key: ChannelKey) {
-        let Some(channel) = self.channels.get_mut(key.0 as usize) else { return };
+        let Some(channel) = self.channels.get_mut(key) else { return };
         let identity = channel.identity;
         channel.members.values_mut().for_each(|member| member.report = None);
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
@@ -98,18 +98,18 @@ impl<B: Body, S: Storage> Node<B, S> {
         let sources = channel.sources.iter().map(|&at| {
             let source = &self.sources[at];
             SourceReport {
-                source: at as u32,
+                source: at.0,
                 submitted: source.next,
                 format: source.known.as_ref().map(name),
-                sinks: self.ledger(SourceKey(at as u32)),
+                sinks: self.ledger(at),
             }
         });
         let sinks = channel.sinks.iter().map(|&at| {
             let wanted = &self.sinks[at].wanted;
             let format: Option<(String, Token)> =
                 wanted.format.as_ref().map(|format| (format.name().to_string(), format.token()));
-            let (received, taken, lost) = self.counts(SinkKey(at as u32));
-            SinkReport { sink: at as u32, format, policy: wanted.policy, received, taken, lost }
+            let (received, taken, lost) = self.counts(at);
+            SinkReport { sink: at.0, format, policy: wanted.policy, received, taken, lost }
         });
         Report { sources: sources.collect(), sinks: sinks.collect() }
     }

@@ -3,7 +3,10 @@
 use crate::Time;
 use crate::hello::Hello;
 use crate::inbox::{Inbox, Known, Run};
-use crate::keys::{ConnId, Identity, LinkKey, NodeId, OpenKey, SourceRef};
+use crate::keys::{
+    ChannelKey, ConnId, DialKey, Identity, LinkKey, NodeId, OpenKey, ReceivingKey, SendingKey, SinkKey, SourceKey,
+    SourceRef,
+};
 use crate::report::{Report, SinkLedger};
 use crate::settings::Wanted;
 use isoform_core::{Error, Result};
@@ -12,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 /// A connection: first in its handshake, then a link's.
 pub(super) struct Connection {
     /// The attempt that it came of; `None` if it was accepted.
-    pub(super) dial: Option<usize>,
+    pub(super) dial: Option<DialKey>,
     pub(super) since: Time,
     /// What the other side has said.
     pub(super) hello: Option<Hello>,
@@ -47,7 +50,7 @@ pub(super) enum Purpose {
     /// The application opens a channel there.
     Open(OpenKey),
     /// It is another member of this channel.
-    Join(usize),
+    Join(ChannelKey),
     /// The link with it had been cut.
     Resume(LinkKey),
 }
@@ -60,8 +63,8 @@ pub(super) struct Channel {
     pub(super) known: Option<Known>,
     /// The other members, by the links with them.
     pub(super) members: BTreeMap<LinkKey, Membership>,
-    pub(super) sources: Vec<usize>,
-    pub(super) sinks: Vec<usize>,
+    pub(super) sources: Vec<SourceKey>,
+    pub(super) sinks: Vec<SinkKey>,
     /// The sources that there are for this node's sinks, its own included.
     pub(super) offers: Vec<Offer>,
     /// Sinks that could not use a source of this node, and why; the latest few.
@@ -81,6 +84,7 @@ pub(super) struct Membership {
 }
 
 /// A source that this node's sinks may subscribe to.
+#[derive(Clone)]
 pub(super) struct Offer {
     pub(super) origin: Origin,
     pub(super) node: NodeId,
@@ -96,7 +100,7 @@ pub(super) enum Origin {
     /// At another node, under this number.
     Link(LinkKey, u32),
     /// Here.
-    Here(usize),
+    Here(SourceKey),
 }
 
 /// An attempt of the application to open a channel.
@@ -106,18 +110,18 @@ pub(super) struct Open {
     pub(super) deadline: Time,
     /// The link over which it was asked for.
     pub(super) asked: Option<LinkKey>,
-    pub(super) answer: Option<Result<usize>>,
+    pub(super) answer: Option<Result<ChannelKey>>,
 }
 
 pub(super) struct Source {
-    pub(super) channel: usize,
+    pub(super) channel: ChannelKey,
     /// The format of its events: the declared one, or that of the latest.
     pub(super) known: Option<Known>,
     /// Whether events of other formats may come.
     pub(super) is_typed: bool,
     /// The sequence of its next event.
     pub(super) next: u64,
-    pub(super) sendings: Vec<usize>,
+    pub(super) sendings: Vec<SendingKey>,
     /// Whether it was told to wait.
     pub(super) waits: bool,
     /// Whether it has left, and only its account is still open.
@@ -127,7 +131,7 @@ pub(super) struct Source {
 }
 
 pub(super) struct Sink<B, S> {
-    pub(super) channel: usize,
+    pub(super) channel: ChannelKey,
     pub(super) wanted: Wanted,
     pub(super) inbox: Inbox<B, S>,
     /// Of the batch that the application has: what is not accounted for yet, the last first.
@@ -136,7 +140,7 @@ pub(super) struct Sink<B, S> {
     pub(super) done: u64,
     /// Whether the application knows that something has come.
     pub(super) woken: bool,
-    pub(super) receivings: Vec<usize>,
+    pub(super) receivings: Vec<ReceivingKey>,
     /// What links have told it, besides events, since it last took something: bytes of memory.
     pub(super) news: HashMap<LinkKey, usize>,
     /// What subscriptions that have ended had received and lost.

@@ -4,12 +4,11 @@ use super::offers::LATEST;
 use super::reports::account;
 use super::state::{Offer, Origin, Sink};
 use super::{Node, closed};
-use crate::Time;
 use crate::account::{Cause, Count, Gap};
 use crate::action::Action;
 use crate::control::{Control, Resumed, Subscribe};
 use crate::inbox::{Inbox, Item};
-use crate::keys::{ChannelKey, LinkKey, SinkKey, SourceKey};
+use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey};
 use crate::memory::{Body, Storage};
 use crate::receiving::{From, Receiving, Stage};
 use crate::sending::{Sending, Terms, To};
@@ -31,13 +30,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     ///
     /// # Errors
     /// [`Code::Closed`]; what speaks against a plan from the channel's type to the format that is wanted.
-    pub fn add_sink(&mut self, now: Time, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
-        let at = key.0 as usize;
-        let channel = self.channels.get(at).ok_or_else(|| closed("channel"))?;
+    pub fn add_sink(&mut self, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
+        let channel = self.channels.get(key).ok_or_else(|| closed("channel"))?;
         if let (Some(known), Some(format)) = (&channel.known, &wanted.format) {
             Plan::new(&known.format, format, &wanted.rules, wanted.faults)?;
         }
-        let offers = channel.offers.len();
+        let offers = channel.offers.clone();
         let mut wanted = wanted;
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
@@ -45,7 +43,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             wanted.fields.clear();
         }
         let sink = self.sinks.insert(Sink {
-            channel: at,
+            channel: key,
             wanted,
             inbox: Inbox::new(),
             runs: Vec::new(),
@@ -55,21 +53,20 @@ impl<B: Body, S: Storage> Node<B, S> {
             news: HashMap::new(),
             past: (0, 0),
         });
-        self.channels[at].sinks.push(sink);
-        (0..offers).for_each(|offer| self.subscribe(now, sink, at, offer));
+        self.channels[key].sinks.push(sink);
+        offers.iter().for_each(|offer| self.subscribe(sink, offer));
         self.act(Action::Changed(key));
-        Ok(SinkKey(sink as u32))
+        Ok(sink)
     }
 
     /// The sink leaves. What it has not taken is lost.
-    pub fn end_sink(&mut self, now: Time, key: SinkKey) {
-        let at = key.0 as usize;
-        let Some(sink) = self.sinks.remove(at) else { return };
+    pub fn end_sink(&mut self, key: SinkKey) {
+        let Some(sink) = self.sinks.remove(key) else { return };
         if let Some(channel) = self.channels.get_mut(sink.channel) {
-            channel.sinks.retain(|&other| other != at);
+            channel.sinks.retain(|&other| other != key);
         }
         for receiving in sink.receivings {
-            self.unsubscribe(now, receiving);
+            self.unsubscribe(receiving);
         }
         // Whoever waits for it learns that it is gone.
         self.actions.push_back(Action::Wake(key));
@@ -77,12 +74,12 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Whether there is such a sink.
     pub fn has_sink(&self, key: SinkKey) -> bool {
-        self.sinks.contains(key.0 as usize)
+        self.sinks.contains(key)
     }
 
     /// Subscribes a sink to a source, or declines if the events of the one cannot be the other's.
-    pub(super) fn subscribe(&mut self, _: Time, at: usize, channel: usize, offer: usize) {
-        let Offer { origin, node, source, known, .. } = &self.channels[channel].offers[offer];
+    pub(super) fn subscribe(&mut self, at: SinkKey, offer: &Offer) {
+        let Offer { origin, node, source, known, .. } = offer;
         let (origin, node, source) = (*origin, *node, *source);
         let wanted = &self.sinks[at].wanted;
         let plan = match (known, &wanted.format) {
@@ -91,12 +88,12 @@ impl<B: Body, S: Storage> Node<B, S> {
             _ => None,
         };
         if let Some(error) = plan.or_else(|| self.too_many_subscriptions(origin)) {
-            return self.decline(at, channel, offer, error);
+            return self.decline(at, offer, error);
         }
         let wanted = &self.sinks[at].wanted;
         let Wanted { policy, window, longest, .. } = *wanted;
         let mut receiving = Receiving {
-            sink: SinkKey(at as u32),
+            sink: at,
             from: From::Gone,
             source,
             stage: Stage::Asked,
@@ -115,51 +112,51 @@ impl<B: Body, S: Storage> Node<B, S> {
             Origin::Link(link, number) => {
                 receiving.from = From::Link(link, number);
                 let key = self.receivings.insert(receiving);
-                self.links[link.0 as usize].subscribed += 1;
+                self.links[link].subscribed += 1;
                 self.sinks[at].receivings.push(key);
                 self.say_subscription(link, key);
             }
             Origin::Here(from) => {
                 let next = self.sources[from].next;
                 let entry = self.receivings.vacant_key();
-                let terms = Terms { sink: at as u32, policy, window, longest };
-                let sending = Sending::new(SourceKey(from as u32), To::Here(entry as u32), node, terms, next);
+                let terms = Terms { sink: at.0, policy, window, longest };
+                let sending = Sending::new(from, To::Here(entry), node, terms, next);
                 let sending = self.sendings.insert(sending);
                 self.sources[from].sendings.push(sending);
                 (receiving.from, receiving.stage, receiving.expected) = (From::Here(sending), Stage::Running, next);
                 let key = self.receivings.insert(receiving);
                 self.sinks[at].receivings.push(key);
                 self.sinks[at].inbox.tell(Item::Joined(source, node));
-                self.wake(SinkKey(at as u32));
+                self.wake(at);
             }
         }
     }
 
     /// A sink cannot use a source: both sides are told why.
-    fn decline(&mut self, at: usize, channel: usize, offer: usize, error: Error) {
-        let Offer { origin, node, source, .. } = self.channels[channel].offers[offer];
-        self.tell(link_of(origin), SinkKey(at as u32), Item::Refused(source, error.clone()));
+    fn decline(&mut self, at: SinkKey, offer: &Offer, error: Error) {
+        let Offer { origin, node, source, .. } = *offer;
+        self.tell(link_of(origin), at, Item::Refused(source, error.clone()));
         match origin {
             Origin::Link(link, source) => {
                 let (code, text) = (error.code() as u16, error.to_string());
-                self.say(link, &Control::Decline { source, sink: at as u32, code, text });
+                self.say(link, &Control::Decline { source, sink: at.0, code, text });
             }
-            Origin::Here(_) => self.declined(channel, node, error),
+            Origin::Here(_) => self.declined(self.sinks[at].channel, node, error),
         }
     }
 
     pub(super) fn too_many_subscriptions(&self, origin: Origin) -> Option<Error> {
         let Origin::Link(link, _) = origin else { return None };
-        let allowed = self.links[link.0 as usize].allowed.min(self.settings.subscriptions);
-        let full = self.links[link.0 as usize].subscribed >= allowed;
+        let allowed = self.links[link].allowed.min(self.settings.subscriptions);
+        let full = self.links[link].subscribed >= allowed;
         let error =
             || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on a link"));
         full.then(error)
     }
 
-    pub(super) fn say_subscription(&mut self, link: LinkKey, at: usize) {
+    pub(super) fn say_subscription(&mut self, link: LinkKey, at: ReceivingKey) {
         let receiving = &mut self.receivings[at];
-        let (subscription, taken) = (at as u32, receiving.taken);
+        let (subscription, taken) = (at.0, receiving.taken);
         let From::Link(_, source) = receiving.from else { return };
         if receiving.stage == Stage::Leaving {
             return self.say(link, &Control::Unsubscribe { subscription, taken: taken.events });
@@ -170,7 +167,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             taken,
         });
         receiving.told = taken;
-        let Some(sink) = self.sinks.get(receiving.sink.0 as usize) else { return };
+        let Some(sink) = self.sinks.get(receiving.sink) else { return };
         let Wanted { policy, window, longest, fields, .. } = sink.wanted.clone();
         let sink = receiving.sink.0;
         let subscribe = Subscribe { subscription, source, sink, policy, window, longest, resumed, fields };
@@ -187,7 +184,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 !sending.live && (number == subscription) != is_same
             });
         }
-        let entry = &self.links[link.0 as usize];
+        let entry = &self.links[link];
         let known = entry.sendings.get(&subscription).copied();
         let (node, count) = (entry.peer, entry.sendings.len());
         let sending = match (known, resumed) {
@@ -205,7 +202,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 return Err(error.expected("a number that is not in use").came(subscription));
             }
             (None, _) => {
-                let source = self.sources.get(at as usize).filter(|source| !source.left);
+                let source = self.sources.get(SourceKey(at)).filter(|source| !source.left);
                 let source = source.filter(|source| self.channels[source.channel].members.contains_key(&link));
                 let (Some(source), None) = (source, resumed) else {
                     let next = resumed.map_or(0, |from| from.expected);
@@ -220,10 +217,10 @@ impl<B: Body, S: Storage> Node<B, S> {
                 let terms = Terms { sink, policy, window, longest };
                 let to = To::Link(link, subscription);
                 let sending = self.sendings.insert(Sending::new(SourceKey(at), to, node, terms, source.next));
-                self.links[link.0 as usize].sendings.insert(subscription, sending);
-                self.sources[at as usize].sendings.push(sending);
-                let channel = self.sources[at as usize].channel;
-                self.act(Action::Changed(ChannelKey(channel as u32)));
+                self.links[link].sendings.insert(subscription, sending);
+                self.sources[SourceKey(at)].sendings.push(sending);
+                let channel = self.sources[SourceKey(at)].channel;
+                self.act(Action::Changed(channel));
                 sending
             }
         };
@@ -236,7 +233,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Ends a subscription from the sink's side.
-    pub(super) fn unsubscribe(&mut self, _: Time, at: usize) {
+    pub(super) fn unsubscribe(&mut self, at: ReceivingKey) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         match receiving.from {
             From::Gone => self.forget_receiving(at),
@@ -253,41 +250,35 @@ impl<B: Body, S: Storage> Node<B, S> {
                 receiving.stage = Stage::Leaving;
                 receiving.long = None;
                 let taken = receiving.taken.events;
-                self.say(link, &Control::Unsubscribe { subscription: at as u32, taken });
+                self.say(link, &Control::Unsubscribe { subscription: at.0, taken });
             }
         }
     }
 
     pub(super) fn was_unsubscribed(&mut self, link: LinkKey, subscription: u32, taken: u64) -> Result<()> {
         let mut next = 0;
-        if let Some(&sending) = self.links[link.0 as usize].sendings.get(&subscription) {
+        if let Some(&sending) = self.links[link].sendings.get(&subscription) {
             next = self.sendings[sending].next();
             self.sendings[sending].left(taken)?;
-            self.links[link.0 as usize].sendings.remove(&subscription);
+            self.links[link].sendings.remove(&subscription);
             self.finish_sending(sending);
         }
         self.say(link, &Control::End { subscription, next, is_answer: true });
         Ok(())
     }
 
-    pub(super) fn was_ended(
-        &mut self,
-        now: Time,
-        link: LinkKey,
-        subscription: u32,
-        next: u64,
-        is_answer: bool,
-    ) -> Result<()> {
-        let receiving = self.receiving(link, subscription)?;
+    pub(super) fn was_ended(&mut self, link: LinkKey, subscription: u32, next: u64, is_answer: bool) -> Result<()> {
+        let at = ReceivingKey(subscription);
+        let receiving = self.receiving(link, at)?;
         match receiving.stage {
-            Stage::Leaving if is_answer => self.forget_receiving(subscription as usize),
+            Stage::Leaving if is_answer => self.forget_receiving(at),
             // It has left while the Unsubscribe was on its way.
             Stage::Leaving | Stage::Ended => {}
             Stage::Asked | Stage::Running => {
                 let (sink, from) = (receiving.sink, receiving.from);
-                self.source_left(now, subscription as usize, next, Cause::Ended);
+                self.source_left(at, next, Cause::Ended);
                 if let From::Link(link, source) = from {
-                    self.subscribe_anew(now, sink, Origin::Link(link, source));
+                    self.subscribe_anew(sink, Origin::Link(link, source));
                 }
             }
         }
@@ -296,20 +287,22 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// A source that is still offered did not know of a subscription: its node had given up the link, and this one had
     /// not. So the sink subscribes anew.
-    fn subscribe_anew(&mut self, now: Time, key: SinkKey, origin: Origin) {
-        let at = key.0 as usize;
-        let Some(channel) = self.sinks.get(at).map(|sink| sink.channel) else { return };
+    fn subscribe_anew(&mut self, key: SinkKey, origin: Origin) {
+        let Some(channel) = self.sinks.get(key).map(|sink| sink.channel) else { return };
         let offers = &self.channels[channel].offers;
         if let Some(offer) = offers.iter().position(|offer| offer.origin == origin)
-            && !self.has_subscribed(at, origin)
+            && !self.has_subscribed(key, origin)
         {
-            self.channels[channel].offers[offer].source = self.new_source_ref();
-            self.subscribe(now, at, channel, offer);
+            let source = self.new_source_ref();
+            let offer = &mut self.channels[channel].offers[offer];
+            offer.source = source;
+            let offer = offer.clone();
+            self.subscribe(key, &offer);
         }
     }
 
     /// Whether a sink has subscribed to a source of another node, or has asked for that.
-    pub(super) fn has_subscribed(&self, at: usize, origin: Origin) -> bool {
+    pub(super) fn has_subscribed(&self, at: SinkKey, origin: Origin) -> bool {
         let Origin::Link(link, source) = origin else { return false };
         let is_it = |receiving: &Receiving<S>| {
             receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
@@ -318,7 +311,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Nothing more comes for a subscription.
-    pub(super) fn source_left(&mut self, now: Time, at: usize, next: u64, cause: Cause) {
+    pub(super) fn source_left(&mut self, at: ReceivingKey, next: u64, cause: Cause) {
         let receiving = &mut self.receivings[at];
         let (sink, source, was) = (receiving.sink, receiving.source, receiving.stage);
         let link = if let From::Link(link, _) = receiving.from { Some(link) } else { None };
@@ -332,12 +325,12 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.tell(link, sink, Item::Left(source));
         }
         if self.receivings[at].is_drained() {
-            self.unsubscribe(now, at);
+            self.unsubscribe(at);
         }
     }
 
     /// There is nobody any more from whom more could come. What has come is still to be taken.
-    pub(super) fn lose_source(&mut self, now: Time, at: usize) {
+    pub(super) fn lose_source(&mut self, at: ReceivingKey) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.from = From::Gone;
         let expected = receiving.expected;
@@ -345,13 +338,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             Stage::Leaving => self.forget_receiving(at),
             Stage::Ended if receiving.is_drained() => self.forget_receiving(at),
             Stage::Ended => {}
-            Stage::Asked | Stage::Running => self.source_left(now, at, expected, Cause::Unknown),
+            Stage::Asked | Stage::Running => self.source_left(at, expected, Cause::Unknown),
         }
     }
 
-    pub(super) fn forget_receiving(&mut self, at: usize) {
-        let Some(receiving) = self.receivings.try_remove(at) else { return };
-        if let Some(sink) = self.sinks.get_mut(receiving.sink.0 as usize)
+    pub(super) fn forget_receiving(&mut self, at: ReceivingKey) {
+        let Some(receiving) = self.receivings.remove(at) else { return };
+        if let Some(sink) = self.sinks.get_mut(receiving.sink)
             && sink.receivings.contains(&at)
         {
             sink.receivings.retain(|&other| other != at);
@@ -359,7 +352,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             sink.past.1 = sink.past.1.saturating_add(receiving.lost);
         }
         if let From::Link(link, _) = receiving.from
-            && let Some(link) = self.links.get_mut(link.0 as usize)
+            && let Some(link) = self.links.get_mut(link)
         {
             link.subscribed -= 1;
             link.owing.retain(|&other| other != at);
@@ -367,40 +360,40 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Closes the account of a subscription at its source.
-    pub(super) fn finish_sending(&mut self, at: usize) {
-        let Some(sending) = self.sendings.try_remove(at) else { return };
+    pub(super) fn finish_sending(&mut self, at: SendingKey) {
+        let Some(sending) = self.sendings.remove(at) else { return };
         if let To::Link(link, _) = sending.to
-            && let Some(link) = self.links.get_mut(link.0 as usize)
+            && let Some(link) = self.links.get_mut(link)
         {
             link.ready.retain(|&other| other != at);
         }
         let key = sending.source;
-        if let Some(source) = self.sources.get_mut(key.0 as usize) {
+        if let Some(source) = self.sources.get_mut(key) {
             source.sendings.retain(|&other| other != at);
             source.past.push_front(account(&sending, false));
             // At the end, its application gets all of them.
             if !source.left {
                 source.past.truncate(LATEST);
             }
-            let channel = ChannelKey(source.channel as u32);
+            let channel = source.channel;
             self.act(Action::Changed(channel));
         }
         self.make_room(key);
     }
 
     /// A subscription of this node's sinks, by its number on a link.
-    pub(super) fn receiving(&mut self, link: LinkKey, number: u32) -> Result<&mut Receiving<S>> {
-        let receiving = self.receivings.get_mut(number as usize);
+    pub(super) fn receiving(&mut self, link: LinkKey, at: ReceivingKey) -> Result<&mut Receiving<S>> {
+        let receiving = self.receivings.get_mut(at);
         receiving.filter(|receiving| matches!(receiving.from, From::Link(from, _) if from == link)).ok_or_else(|| {
             let error = Error::new(Code::Frame).at("subscription");
-            error.expected("one of this link").came(number)
+            error.expected("one of this link").came(at.0)
         })
     }
 
     /// Tells a sink something that is no event, and for which there is no window: so it is counted against the link that
     /// it came over.
     pub(super) fn tell(&mut self, from: Option<LinkKey>, sink: SinkKey, item: Item) {
-        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
+        let Some(entry) = self.sinks.get_mut(sink) else { return };
         let news = news_of(&item);
         entry.inbox.tell(item);
         self.count_news(from, sink, news);
@@ -408,10 +401,10 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Tells a sink that events of one of its subscriptions will not come.
-    pub(super) fn tell_gap(&mut self, from: LinkKey, at: usize, gap: Gap) {
+    pub(super) fn tell_gap(&mut self, from: LinkKey, at: ReceivingKey, gap: Gap) {
         let receiving = &mut self.receivings[at];
         let (sink, source) = (receiving.sink, receiving.source);
-        let Some(entry) = self.sinks.get_mut(sink.0 as usize) else { return };
+        let Some(entry) = self.sinks.get_mut(sink) else { return };
         if entry.inbox.gap(&mut receiving.gap, source, gap) {
             self.count_news(Some(from), sink, size_of::<Item>());
         }
@@ -419,11 +412,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn count_news(&mut self, from: Option<LinkKey>, sink: SinkKey, count: usize) {
-        let (Some(key), Some(entry)) = (from, self.sinks.get_mut(sink.0 as usize)) else { return };
+        let (Some(key), Some(entry)) = (from, self.sinks.get_mut(sink)) else { return };
         let news = entry.news.entry(key).or_default();
         *news += count;
         if *news > NEWS
-            && let Some(link) = self.links.get_mut(key.0 as usize)
+            && let Some(link) = self.links.get_mut(key)
         {
             link.too_much_news = true;
         }

@@ -154,9 +154,8 @@ impl Scenario {
         let Some((identity, key)) = self.any_channel(world, slot) else { return };
         let number = (!world.random.one_in(3)).then(|| world.random.below(world.formats.len()));
         let format = number.map(|number| world.formats[number].clone());
-        let now = world.now;
         let Some(process) = self.process(world, slot) else { return };
-        let Ok(source) = process.node.add_source(now, key, format.as_ref()) else { return };
+        let Ok(source) = process.node.add_source(key, format.as_ref()) else { return };
         let node = process.id();
         let entry = world.oracle.new_source(node, identity, number);
         world.slots[slot].process.as_mut().map(|process| process.sources.insert(source, entry));
@@ -180,9 +179,8 @@ impl Scenario {
         let fields = if random.one_in(4) { vec!["count".into()] } else { Vec::new() };
         let wanted = Wanted { format, window, longest, fields, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
-        let now = world.now;
         let Some(process) = self.process(world, slot) else { return };
-        let Ok(sink) = process.node.add_sink(now, key, wanted.clone()) else { return };
+        let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };
         let node = process.id();
         let entry = world.oracle.new_sink(node, sink, identity, wanted, number);
         world.slots[slot].process.as_mut().map(|process| process.sinks.insert(sink, Taking::new(entry, pause)));
@@ -207,11 +205,11 @@ impl Scenario {
 
     fn end_source(&self, world: &mut World, slot: usize) {
         let Some(source) = self.any_source(world, slot) else { return };
-        let (now, at_once) = (world.now, world.random.one_in(3));
+        let at_once = world.random.one_in(3);
         let Some(process) = self.process(world, slot) else { return };
         match at_once {
-            true => drop(process.node.drop_source(now, source)),
-            false => process.node.end_source(now, source),
+            true => drop(process.node.drop_source(source)),
+            false => process.node.end_source(source),
         }
         let place = process.sources.remove(&source);
         process.waiting.remove(&source);
@@ -222,12 +220,11 @@ impl Scenario {
     }
 
     fn end_sink(&self, world: &mut World, slot: usize) {
-        let now = world.now;
         let Some(process) = self.process(world, slot) else { return };
         let all: Vec<SinkKey> = process.sinks.keys().copied().collect();
         let Some(sink) = world.random.of_these(&all) else { return };
         let Some(process) = self.process(world, slot) else { return };
-        process.node.end_sink(now, sink);
+        process.node.end_sink(sink);
         process.sinks.remove(&sink);
         world.follow(slot);
     }
@@ -265,7 +262,6 @@ impl Scenario {
 
     fn close(&self, world: &mut World, slot: usize) {
         let Some((identity, key)) = self.any_channel(world, slot) else { return };
-        let now = world.now;
         let channel_of = |world: &World, source: usize| world.oracle.sources[source].channel;
         let Some(process) = world.slots[slot].process.as_ref() else { return };
         let sources: BTreeMap<SourceKey, usize> = process
@@ -281,7 +277,7 @@ impl Scenario {
             .map(|(key, _)| *key)
             .collect();
         let Some(process) = self.process(world, slot) else { return };
-        process.node.close(now, key);
+        process.node.close(key);
         process.channels.remove(&identity);
         for (key, place) in sources {
             process.sources.remove(&key);
@@ -294,9 +290,8 @@ impl Scenario {
 
     /// A process leaves in order, and another one takes its place.
     fn leave(&self, world: &mut World, slot: usize) {
-        let now = world.now;
         let Some(process) = self.process(world, slot) else { return };
-        process.node.leave(now);
+        process.node.leave();
         process.sources.clear();
         process.sinks.clear();
         world.follow(slot);

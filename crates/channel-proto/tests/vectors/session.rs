@@ -96,7 +96,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let (said, wires) = (Vec::new(), Vec::new());
     let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };
     let ticks = session.nodes[0].create(Identity([9; 16]), "ticks", Some(format("Tick", "count"))).expect("a channel");
-    let source = session.nodes[0].add_source(Time::ZERO, ticks, Some(&format("Tick", "count"))).expect("a source");
+    let source = session.nodes[0].add_source(ticks, Some(&format("Tick", "count"))).expect("a source");
 
     // A channel that there is not, and one that there is, with a sink that can use what comes and one that cannot.
     assert!(session.open(1, "tocks").is_none());
@@ -104,7 +104,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let window = Window { events: 2, bytes: 100_000 };
     let policy = Policy::DropOldest { events: 1, bytes: 1_000 };
     let wanted = Wanted { window, longest: 80_000, fields: vec!["count".into()], ..Wanted::any(policy) };
-    let sink = session.nodes[1].add_sink(session.now, channel, wanted).expect("a sink");
+    let sink = session.nodes[1].add_sink(channel, wanted).expect("a sink");
     session.run();
 
     // A short event, a long one, and one that is too long for the sink.
@@ -123,16 +123,16 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     session.nodes[0].ask(ticks);
     session.run();
     let untyped = session.nodes[0].create(Identity([7; 16]), "any", None).expect("a channel");
-    session.nodes[0].add_source(session.now, untyped, Some(&format("Tick", "count"))).expect("a source");
+    session.nodes[0].add_source(untyped, Some(&format("Tick", "count"))).expect("a source");
     let any = session.open(1, "any").expect("the channel");
     let wanted = Wanted { format: Some(format("Words", "words")), ..Wanted::any(Policy::Block) };
-    session.nodes[1].add_sink(session.now, any, wanted).expect("a sink");
+    session.nodes[1].add_sink(any, wanted).expect("a sink");
     session.wait(Time::from_millis(3_400));
-    session.nodes[0].end_source(session.now, source);
+    session.nodes[0].end_source(source);
     session.run();
-    session.nodes[1].close(session.now, channel);
+    session.nodes[1].close(channel);
     session.run();
-    session.nodes[1].leave(session.now);
+    session.nodes[1].leave();
     session.run();
     session.said
 }

@@ -167,7 +167,7 @@ impl Channel {
 
     /// Leaves the channel: its sources and sinks here end, whoever holds them.
     pub fn close(self) {
-        self.member.life.hub.with(|state| state.machine.close(self.member.life.hub.now(), self.member.key));
+        self.member.life.hub.with(|state| state.machine.close(self.member.key));
     }
 }
 

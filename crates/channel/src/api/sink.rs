@@ -280,7 +280,7 @@ impl End {
     fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
         let (life, progress) = (member.life.clone(), Arc::new(AtomicUsize::new(0)));
         let key = life.hub.with(|state| {
-            let key = state.machine.add_sink(life.hub.now(), member.key, wanted)?;
+            let key = state.machine.add_sink(member.key, wanted)?;
             state.sinks.insert(key, Seat { bell: bell.clone(), progress: progress.clone() });
             Ok::<_, Error>(key)
         })?;
@@ -365,7 +365,7 @@ impl Drop for End {
             let now = hub.now();
             state.sinks.remove(&self.key);
             state.machine.consumed(now, self.key, self.next);
-            state.machine.end_sink(now, self.key);
+            state.machine.end_sink(self.key);
         });
     }
 }

@@ -211,7 +211,7 @@ impl End {
     fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<End> {
         let (life, bell) = (member.life.clone(), Arc::new(Bell::new()?));
         let key = life.hub.with(|state| {
-            let key = state.machine.add_source(life.hub.now(), member.key, format)?;
+            let key = state.machine.add_source(member.key, format)?;
             state.sources.insert(key, bell.clone());
             state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
@@ -309,7 +309,7 @@ impl End {
 
     fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
         let hub = &self.life.hub;
-        hub.with(|state| state.machine.end_source(hub.now(), self.key));
+        hub.with(|state| state.machine.end_source(self.key));
         let until = after(patience);
         while !hub.lock().machine.is_over(self.key) && until.is_none_or(|until| Instant::now() < until) {
             let soon = Instant::now() + Duration::from_millis(20);
@@ -317,7 +317,7 @@ impl End {
             let over = |state: &mut State| state.machine.is_over(self.key).then_some(());
             hub.drive(&self.bell, Some(look), over)?;
         }
-        Ok(hub.with(|state| state.machine.drop_source(hub.now(), self.key)))
+        Ok(hub.with(|state| state.machine.drop_source(self.key)))
     }
 }
 
@@ -328,7 +328,7 @@ impl Drop for End {
         hub.with(|state| {
             let now = hub.now();
             state.sources.remove(&self.key);
-            state.machine.end_source(now, self.key);
+            state.machine.end_source(self.key);
             state.orphans.push((self.key, now + PARTING));
         });
     }

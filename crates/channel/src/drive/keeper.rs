@@ -65,7 +65,7 @@ impl Keeper {
             self.gather(&wires);
             self.turn(&wires);
         }
-        hub.with(|state| state.machine.leave(hub.now()));
+        hub.with(|state| state.machine.leave());
     }
 
     /// What time brings.

@@ -58,7 +58,7 @@ impl State {
         self.orphans.retain(|&(source, until)| {
             let waits = !machine.is_settled(source) && now < until;
             if !waits {
-                machine.drop_source(now, source);
+                machine.drop_source(source);
             }
             waits
         });

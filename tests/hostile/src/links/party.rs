@@ -56,18 +56,17 @@ impl Party {
     }
 
     /// Adds a source, and a sink for each of these policies.
-    pub(super) fn settle(&mut self, now: Time, channel: ChannelKey, policies: &[Policy]) {
+    pub(super) fn settle(&mut self, channel: ChannelKey, policies: &[Policy]) {
         self.channel = Some(channel);
-        self.source =
-            Some(self.node.add_source(now, channel, Some(&format())).expect("a source of the channel's type"));
+        self.source = Some(self.node.add_source(channel, Some(&format())).expect("a source of the channel's type"));
         for &policy in policies {
             let window = Window { events: 64, bytes: 1 << 20 };
-            self.add_sink(now, channel, Wanted { format: Some(format()), window, ..Wanted::any(policy) });
+            self.add_sink(channel, Wanted { format: Some(format()), window, ..Wanted::any(policy) });
         }
     }
 
-    pub(super) fn add_sink(&mut self, now: Time, channel: ChannelKey, wanted: Wanted) -> SinkKey {
-        let key = self.node.add_sink(now, channel, wanted).expect("a sink of the channel's type");
+    pub(super) fn add_sink(&mut self, channel: ChannelKey, wanted: Wanted) -> SinkKey {
+        let key = self.node.add_sink(channel, wanted).expect("a sink of the channel's type");
         self.sinks.push(Sink { channel, key, batch: Batch::default(), sources: BTreeMap::new() });
         key
     }

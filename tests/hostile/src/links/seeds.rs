@@ -121,14 +121,14 @@ impl Guest {
     }
 
     fn sink(&mut self, policy: Policy, window: Window) {
-        let (now, channel) = (self.stage.now, self.party.channel.expect("a channel"));
-        self.party.add_sink(now, channel, Wanted { window, fields: vec!["step".into()], ..Wanted::any(policy) });
+        let channel = self.party.channel.expect("a channel");
+        self.party.add_sink(channel, Wanted { window, fields: vec!["step".into()], ..Wanted::any(policy) });
         self.exchange();
     }
 
     fn source(&mut self) {
-        let (now, channel) = (self.stage.now, self.party.channel.expect("a channel"));
-        self.party.source = Some(self.party.node.add_source(now, channel, Some(&format())).expect("a source"));
+        let channel = self.party.channel.expect("a channel");
+        self.party.source = Some(self.party.node.add_source(channel, Some(&format())).expect("a source"));
         self.exchange();
     }
 }
@@ -175,13 +175,13 @@ fn be_curious(guest: &mut Guest) {
 fn leave(guest: &mut Guest) {
     guest.sink(Policy::Block, Window { events: 64, bytes: 1 << 16 });
     tell(guest);
-    guest.party.node.leave(guest.stage.now);
+    guest.party.node.leave();
     guest.exchange();
 }
 
 fn evolve(guest: &mut Guest) {
-    let (now, channel) = (guest.stage.now, guest.party.channel.expect("a channel"));
-    let source = guest.party.node.add_source(now, channel, None).expect("a source");
+    let channel = guest.party.channel.expect("a channel");
+    let source = guest.party.node.add_source(channel, None).expect("a source");
     guest.exchange();
     for fields in 1..5 {
         let mut shape = Shape::new("Sample").field("step", "unsigned integer(8)");
@@ -193,7 +193,7 @@ fn evolve(guest: &mut Guest) {
         guest.party.node.submit(7, source, Some(&format), &mut body).expect("an event");
         guest.go_on(1);
     }
-    guest.party.node.end_source(now, source);
+    guest.party.node.end_source(source);
     guest.exchange();
 }
 
@@ -216,16 +216,16 @@ fn be_cut(guest: &mut Guest) {
 }
 
 fn come_and_go(guest: &mut Guest) {
-    let (now, channel) = (guest.stage.now, guest.party.channel.expect("a channel"));
+    let channel = guest.party.channel.expect("a channel");
     for policy in [Policy::Block, Policy::Latest] {
-        let sink = guest.party.node.add_sink(now, channel, Wanted::any(policy)).expect("a sink");
+        let sink = guest.party.node.add_sink(channel, Wanted::any(policy)).expect("a sink");
         guest.go_on(2);
-        guest.party.node.end_sink(now, sink);
-        let source = guest.party.node.add_source(now, channel, Some(&format())).expect("a source");
+        guest.party.node.end_sink(sink);
+        let source = guest.party.node.add_source(channel, Some(&format())).expect("a source");
         guest.go_on(2);
-        guest.party.node.drop_source(now, source);
+        guest.party.node.drop_source(source);
         guest.go_on(1);
     }
-    guest.party.node.close(now, channel);
+    guest.party.node.close(channel);
     guest.exchange();
 }

@@ -68,8 +68,8 @@ impl Stage {
         let open = stage.friend.node.open(stage.now, "test:victim", NAME, None, stage.now + Time::from_secs(5));
         stage.rest();
         let opened = stage.friend.node.opened(open).expect("an answer").expect("the channel");
-        stage.victim.settle(stage.now, channel, &[Policy::Block, Policy::DropOldest { events: 99, bytes: 1 << 19 }]);
-        stage.friend.settle(stage.now, opened, &[Policy::Block]);
+        stage.victim.settle(channel, &[Policy::Block, Policy::DropOldest { events: 99, bytes: 1 << 19 }]);
+        stage.friend.settle(opened, &[Policy::Block]);
         stage.rest();
         stage.manner = manner;
         if manner.dialed {
@@ -222,8 +222,7 @@ impl Stage {
 
     /// The stranger's channel was opened: somebody listens to whatever comes.
     fn join(&mut self, channel: ChannelKey) {
-        let now = self.now;
-        self.victim.add_sink(now, channel, Wanted::any(Policy::Latest));
+        self.victim.add_sink(channel, Wanted::any(Policy::Latest));
         self.victim.node.ask(channel);
     }
 
@@ -321,7 +320,7 @@ impl Stage {
         }
         self.victim.is_exact();
         self.friend.is_exact();
-        self.victim.node.leave(self.now);
+        self.victim.node.leave();
         self.rest();
         self.pass(Time::from_secs(1));
         self.victim.is_exact();
