@@ -75,6 +75,13 @@ pub struct ConnId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceRef(pub u32);
 
+impl SourceRef {
+    /// Whether it was given no earlier than another one: numbers begin anew after four billions.
+    pub(crate) fn is_since(self, other: SourceRef) -> bool {
+        self.0.wrapping_sub(other.0) < 1 << 31
+    }
+}
+
 /// A link of a node. Its place is used again, and the key is not: sinks remember links that have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LinkKey {

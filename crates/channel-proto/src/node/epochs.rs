@@ -104,6 +104,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer)).came("the link has ended");
             self.answer(open, Err(error));
         }
+        for (_, sink) in self.sinks.iter_mut() {
+            sink.old_news += sink.news.remove(&key).unwrap_or(0);
+        }
         self.forget_dials(Purpose::Resume(key));
     }
 }

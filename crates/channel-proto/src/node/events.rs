@@ -201,10 +201,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         sink.done = 0;
         sink.runs.clear();
         let came = sink.inbox.take(batch);
-        sink.news.clear();
         sink.woken = came;
         std::mem::swap(&mut sink.runs, &mut batch.runs);
         sink.runs.reverse();
+        if !sink.news.is_empty() || sink.old_news > 0 {
+            self.forget_news(key);
+        }
         came
     }
 

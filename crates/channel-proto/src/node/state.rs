@@ -143,6 +143,10 @@ pub(super) struct Sink<B, S> {
     pub(super) receivings: Vec<ReceivingKey>,
     /// What links have told it, besides events, since it last took something: bytes of memory.
     pub(super) news: HashMap<LinkKey, usize>,
+    /// The same of links that have ended, all together.
+    pub(super) old_news: usize,
+    /// The first source of another node that it did not subscribe to because of that. Those that came later wait as well.
+    pub(super) put_off: Option<SourceRef>,
     /// What subscriptions that have ended had received and lost.
     pub(super) past: (u64, u64),
 }

@@ -51,6 +51,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             woken: false,
             receivings: Vec::new(),
             news: HashMap::new(),
+            old_news: 0,
+            put_off: None,
             past: (0, 0),
         });
         self.channels[key].sinks.push(sink);
@@ -79,6 +81,9 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Subscribes a sink to a source, or declines if the events of the one cannot be the other's.
     pub(super) fn subscribe(&mut self, at: SinkKey, offer: &Offer) {
+        if self.puts_off(at, offer) {
+            return;
+        }
         let Offer { origin, node, source, known, .. } = offer;
         let (origin, node, source) = (*origin, *node, *source);
         let wanted = &self.sinks[at].wanted;
@@ -130,6 +135,29 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.wake(at);
             }
         }
+    }
+
+    /// Whether a sink that takes nothing was told so much by links that have ended that it hears of no further sources of
+    /// other nodes: each of those may be the work of one who comes again and again. It does once it takes something.
+    fn puts_off(&mut self, at: SinkKey, offer: &Offer) -> bool {
+        let sink = &mut self.sinks[at];
+        let is_late = matches!(offer.origin, Origin::Link(..)) && sink.old_news > NEWS;
+        if is_late && sink.put_off.is_none() {
+            sink.put_off = Some(offer.source);
+        }
+        is_late
+    }
+
+    /// A sink takes what it was told, and there is room for more.
+    pub(super) fn forget_news(&mut self, at: SinkKey) {
+        let sink = &mut self.sinks[at];
+        sink.news.clear();
+        sink.old_news = 0;
+        let (channel, put_off) = (sink.channel, sink.put_off.take());
+        let Some(first) = put_off else { return };
+        let is_late = |offer: &&Offer| matches!(offer.origin, Origin::Link(..)) && offer.source.is_since(first);
+        let late: Vec<Offer> = self.channels[channel].offers.iter().filter(is_late).cloned().collect();
+        late.iter().for_each(|offer| self.subscribe(at, offer));
     }
 
     /// A sink cannot use a source: both sides are told why.
@@ -423,7 +451,8 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 }
 
-/// How much one link may tell a sink that takes nothing, besides events, in bytes of memory.
+/// How much one link may tell a sink that takes nothing, besides events, in bytes of memory; and how much all links may
+/// have told it that have ended.
 const NEWS: usize = 4 << 20;
 
 /// About what it takes to keep an item.
