@@ -4,51 +4,32 @@
 //! [`Level`]. A loop only finds out whether every number is sure to fit; which one does not, and what becomes of it, is
 //! left to those who call.
 
-use crate::Level;
 use crate::level::for_each_level;
+use crate::{Level, Number};
 
-/// What a number is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    /// A two's-complement integer.
-    Signed,
-    /// An unsigned integer.
-    Unsigned,
-    /// An IEEE float: half, single or double.
-    Float,
-    /// A bfloat16.
-    Brain,
-}
-
-/// The type of the numbers of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Number {
-    /// What they are.
-    pub kind: Kind,
-    /// Bytes of each.
-    pub size: u8,
-}
-
-/// Converts each number of `src`, whose bytes are in the other order than this machine's if `swapped`, if there is a loop
-/// for it and every number is sure to fit: integers and floats without loss, floats into narrower ones if they neither
-/// become infinite nor zero. (What is infinite already is not sure to fit.) If not, `dst` is to be filled anew.
+/// Converts each number of `src` if there is a loop for it and every number is sure to fit. If not, it returns `false`, and
+/// `dst` must be filled anew.
+///
+/// - There are loops for what becomes a number in this machine's byte order, and for the commoner pairs of types.
+/// - Integers, and floats that become wider, fit if they stay the same number.
+/// - Floats that become narrower fit if they become neither infinite nor zero. An infinity is not sure to fit.
 ///
 /// ```
-/// use isoform_kernels::{Kind, Number, convert};
-/// let from = Number { kind: Kind::Signed, size: 2 };
-/// let to = Number { kind: Kind::Float, size: 4 };
+/// use isoform_kernels::{ByteOrder, FloatKind, Number, NumberClass, convert};
+/// let from = Number { class: NumberClass::Signed, size: 2, order: ByteOrder::Big };
+/// let to = Number { class: NumberClass::Float(FloatKind::Ieee), size: 4, order: ByteOrder::NATIVE };
 /// let mut here = [0; 8];
-/// assert!(convert(from, to, true, &[0, 1, 255, 255], &mut here));
+/// assert!(convert(from, to, &[0, 1, 255, 255], &mut here));
 /// assert_eq!(here, [1f32.to_ne_bytes(), (-1f32).to_ne_bytes()].concat()[..]);
-/// let to = Number { kind: Kind::Unsigned, size: 4 };
-/// assert!(!convert(from, to, true, &[0, 1, 255, 255], &mut here), "-1 does not fit");
+/// let to = Number { class: NumberClass::Unsigned, size: 4, order: ByteOrder::NATIVE };
+/// assert!(!convert(from, to, &[0, 1, 255, 255], &mut here), "-1 does not fit");
 /// ```
 ///
 /// # Panics
 /// If `src` and `dst` do not hold equally many whole numbers.
 #[inline]
-pub fn convert(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool {
-    convert_at(Level::best(), from, to, swapped, src, dst)
+pub fn convert(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
+    convert_at(Level::best(), from, to, src, dst)
 }
 
 for_each_level! {
@@ -56,7 +37,7 @@ for_each_level! {
     ///
     /// # Panics
     /// As [`convert()`].
-    pub fn convert_at(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool = portable
+    pub fn convert_at(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool = portable
 }
 
 /// From here on, doubles become infinite floats: halfway between the largest float and what would come next.
@@ -65,8 +46,13 @@ const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
 const TOO_SMALL: f64 = f32::from_bits(1) as f64 / 2.0;
 
 #[inline(always)]
-fn portable(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8]) -> bool {
-    use Kind::{Brain, Float, Signed, Unsigned};
+fn portable(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
+    use crate::FloatKind::{Brain, Ieee};
+    use crate::NumberClass::{Float, Signed, Unsigned};
+    if to.is_swapped() {
+        return false;
+    }
+    let swapped = from.is_swapped();
     let [from_size, to_size] = [from, to].map(|number| usize::from(number.size));
     let count = src.len() / from_size;
     assert!(count * from_size == src.len() && count * to_size == dst.len(), "both hold as many whole numbers");
@@ -93,7 +79,7 @@ fn portable(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8])
             })
         };
     }
-    match (from.kind, from.size, to.kind, to.size) {
+    match (from.class, from.size, to.class, to.size) {
         (Signed, 1, Signed, 2) => integer!(i8, i16),
         (Signed, 1, Signed, 4) => integer!(i8, i32),
         (Signed, 1, Signed, 8) => integer!(i8, i64),
@@ -131,24 +117,28 @@ fn portable(from: Number, to: Number, swapped: bool, src: &[u8], dst: &mut [u8])
         (Unsigned, 4, Signed, 4) => integer!(u32, i32),
         (Unsigned, 4, Signed, 8) => integer!(u32, i64),
         (Unsigned, 8, Signed, 8) => integer!(u64, i64),
-        (Signed, 1, Float, 4) => float!(i8, f32, i8::unsigned_abs),
-        (Signed, 2, Float, 4) => float!(i16, f32, i16::unsigned_abs),
-        (Signed, 4, Float, 4) => float!(i32, f32, i32::unsigned_abs),
-        (Signed, 2, Float, 8) => float!(i16, f64, i16::unsigned_abs),
-        (Signed, 4, Float, 8) => float!(i32, f64, i32::unsigned_abs),
-        (Signed, 8, Float, 8) => float!(i64, f64, i64::unsigned_abs),
-        (Unsigned, 1, Float, 4) => float!(u8, f32, u64::from),
-        (Unsigned, 2, Float, 4) => float!(u16, f32, u64::from),
-        (Unsigned, 2, Float, 8) => float!(u16, f64, u64::from),
-        (Unsigned, 4, Float, 8) => float!(u32, f64, u64::from),
-        (Float, 2, Float, 4) => each(swapped, src, dst, |bytes| (half(bytes).to_ne_bytes(), true)),
-        (Float, 2, Float, 8) => each(swapped, src, dst, |bytes| (f64::from(half(bytes)).to_ne_bytes(), true)),
-        (Brain, 2, Float, 4) => each(swapped, src, dst, |bytes| (brain(bytes).to_ne_bytes(), true)),
-        (Brain, 2, Float, 8) => each(swapped, src, dst, |bytes| (f64::from(brain(bytes)).to_ne_bytes(), true)),
-        (Float, 4, Float, 8) => {
+        (Signed, 1, Float(Ieee), 4) => float!(i8, f32, i8::unsigned_abs),
+        (Signed, 2, Float(Ieee), 4) => float!(i16, f32, i16::unsigned_abs),
+        (Signed, 4, Float(Ieee), 4) => float!(i32, f32, i32::unsigned_abs),
+        (Signed, 2, Float(Ieee), 8) => float!(i16, f64, i16::unsigned_abs),
+        (Signed, 4, Float(Ieee), 8) => float!(i32, f64, i32::unsigned_abs),
+        (Signed, 8, Float(Ieee), 8) => float!(i64, f64, i64::unsigned_abs),
+        (Unsigned, 1, Float(Ieee), 4) => float!(u8, f32, u64::from),
+        (Unsigned, 2, Float(Ieee), 4) => float!(u16, f32, u64::from),
+        (Unsigned, 2, Float(Ieee), 8) => float!(u16, f64, u64::from),
+        (Unsigned, 4, Float(Ieee), 8) => float!(u32, f64, u64::from),
+        (Float(Ieee), 2, Float(Ieee), 4) => each(swapped, src, dst, |bytes| (half(bytes).to_ne_bytes(), true)),
+        (Float(Ieee), 2, Float(Ieee), 8) => {
+            each(swapped, src, dst, |bytes| (f64::from(half(bytes)).to_ne_bytes(), true))
+        }
+        (Float(Brain), 2, Float(Ieee), 4) => each(swapped, src, dst, |bytes| (brain(bytes).to_ne_bytes(), true)),
+        (Float(Brain), 2, Float(Ieee), 8) => {
+            each(swapped, src, dst, |bytes| (f64::from(brain(bytes)).to_ne_bytes(), true))
+        }
+        (Float(Ieee), 4, Float(Ieee), 8) => {
             each(swapped, src, dst, |bytes| (f64::from(f32::from_ne_bytes(bytes)).to_ne_bytes(), true))
         }
-        (Float, 8, Float, 4) => each(swapped, src, dst, |bytes| {
+        (Float(Ieee), 8, Float(Ieee), 4) => each(swapped, src, dst, |bytes| {
             let value = f64::from_ne_bytes(bytes);
             let magnitude = value.abs();
             let beyond = (magnitude >= TOO_LARGE) | (magnitude <= TOO_SMALL) & (magnitude != 0.0);
@@ -205,25 +195,34 @@ fn each<const FROM: usize, const TO: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ByteOrder;
+    use crate::FloatKind::{Brain, Ieee};
+    use crate::NumberClass::{self, Float, Signed, Unsigned};
     use proptest::prelude::*;
 
-    const NUMBERS: [(Kind, u8); 12] = [
-        (Kind::Signed, 1),
-        (Kind::Signed, 2),
-        (Kind::Signed, 4),
-        (Kind::Signed, 8),
-        (Kind::Unsigned, 1),
-        (Kind::Unsigned, 2),
-        (Kind::Unsigned, 4),
-        (Kind::Unsigned, 8),
-        (Kind::Float, 2),
-        (Kind::Float, 4),
-        (Kind::Float, 8),
-        (Kind::Brain, 2),
+    const NUMBERS: [(NumberClass, u8); 12] = [
+        (Signed, 1),
+        (Signed, 2),
+        (Signed, 4),
+        (Signed, 8),
+        (Unsigned, 1),
+        (Unsigned, 2),
+        (Unsigned, 4),
+        (Unsigned, 8),
+        (Float(Ieee), 2),
+        (Float(Ieee), 4),
+        (Float(Ieee), 8),
+        (Float(Brain), 2),
     ];
 
+    const SWAPPED: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Little } else { ByteOrder::Big };
+
+    fn native(class: NumberClass, size: u8) -> Number {
+        Number { class, size, order: ByteOrder::NATIVE }
+    }
+
     fn number() -> impl Strategy<Value = Number> {
-        prop::sample::select(&NUMBERS[..]).prop_map(|(kind, size)| Number { kind, size })
+        prop::sample::select(&NUMBERS[..]).prop_map(|(class, size)| native(class, size))
     }
 
     /// Bytes of numbers of this size: anything, small numbers, and what is near powers of two.
@@ -248,16 +247,16 @@ mod tests {
         le.resize(8, 0);
         let bits = u64::from_le_bytes(le.try_into().unwrap());
         let shift = 64 - 8 * u32::from(number.size);
-        match (number.kind, number.size) {
-            (Kind::Signed, _) => {
+        match (number.class, number.size) {
+            (Signed, _) => {
                 let value = (bits << shift) as i64 >> shift;
                 (value.into(), value as f64)
             }
-            (Kind::Unsigned, _) => (bits.into(), bits as f64),
-            (Kind::Float, 2) => (0, slow_half(bits as u16)),
-            (Kind::Float, 4) => (0, f32::from_bits(bits as u32).into()),
-            (Kind::Float, _) => (0, f64::from_bits(bits)),
-            (Kind::Brain, _) => (0, f32::from_bits((bits as u32) << 16).into()),
+            (Unsigned | NumberClass::Boolean, _) => (bits.into(), bits as f64),
+            (Float(Ieee), 2) => (0, slow_half(bits as u16)),
+            (Float(Ieee), 4) => (0, f32::from_bits(bits as u32).into()),
+            (Float(Ieee), _) => (0, f64::from_bits(bits)),
+            (Float(_), _) => (0, f32::from_bits((bits as u32) << 16).into()),
         }
     }
 
@@ -288,19 +287,20 @@ mod tests {
         ) {
             let (from_size, to_size) = (usize::from(from.size), usize::from(to.size));
             let mut given = src.clone();
+            let came = Number { order: if swapped { SWAPPED } else { ByteOrder::NATIVE }, ..from };
             if swapped {
                 given.chunks_mut(from_size).for_each(<[u8]>::reverse);
             }
             let results: Vec<_> = Level::all().into_iter().map(|level| {
                 let mut dst = vec![0xee; src.len() / from_size * to_size];
-                convert_at(level, from, to, swapped, &given, &mut dst).then_some(dst)
+                convert_at(level, came, to, &given, &mut dst).then_some(dst)
             }).collect();
             // Miri gives a NaN other bits each time that it is converted.
             prop_assert!(cfg!(miri) || results.iter().all(|result| *result == results[0]), "{:?}", results);
             for (index, result) in results[0].iter().flat_map(|dst| dst.chunks(to_size)).enumerate() {
                 let (came, became) = (value(from, &src[index * from_size..][..from_size]), value(to, result));
-                let integers = [from.kind, to.kind].map(|kind| matches!(kind, Kind::Signed | Kind::Unsigned));
-                let narrow = from.kind == Kind::Float && to.kind == Kind::Float && from.size > to.size;
+                let integers = [from.class, to.class].map(|class| matches!(class, Signed | Unsigned));
+                let narrow = from.class == Float(Ieee) && to.class == Float(Ieee) && from.size > to.size;
                 match integers {
                     [true, true] => prop_assert_eq!(came.0, became.0),
                     [true, false] => prop_assert_eq!(came.0, became.1 as i128),
@@ -326,15 +326,14 @@ mod tests {
 
     #[test]
     fn what_is_sure_to_fit_is_not_refused() {
-        let number = |kind, size| Number { kind, size };
-        let fits = |from, to, src: &[u8]| convert(from, to, false, src, &mut [0; 8][..to.size.into()]);
-        assert!(fits(number(Kind::Signed, 8), number(Kind::Float, 8), &(-(1i64 << 53)).to_ne_bytes()));
-        assert!(!fits(number(Kind::Signed, 8), number(Kind::Float, 8), &((1i64 << 53) + 1).to_ne_bytes()));
-        assert!(fits(number(Kind::Signed, 4), number(Kind::Float, 4), &(1i32 << 24).to_ne_bytes()));
-        assert!(!fits(number(Kind::Signed, 4), number(Kind::Float, 4), &(-(1i32 << 24) - 1).to_ne_bytes()));
-        assert!(fits(number(Kind::Signed, 8), number(Kind::Signed, 4), &(-(1i64 << 31)).to_ne_bytes()));
-        assert!(!fits(number(Kind::Signed, 4), number(Kind::Unsigned, 4), &(-1i32).to_ne_bytes()));
-        assert!(fits(number(Kind::Float, 8), number(Kind::Float, 4), &f64::from(f32::MAX).to_ne_bytes()));
-        assert!(!fits(number(Kind::Float, 8), number(Kind::Float, 4), &3.5e38f64.to_ne_bytes()));
+        let fits = |from, to, src: &[u8]| convert(from, to, src, &mut [0; 8][..to.size.into()]);
+        assert!(fits(native(Signed, 8), native(Float(Ieee), 8), &(-(1i64 << 53)).to_ne_bytes()));
+        assert!(!fits(native(Signed, 8), native(Float(Ieee), 8), &((1i64 << 53) + 1).to_ne_bytes()));
+        assert!(fits(native(Signed, 4), native(Float(Ieee), 4), &(1i32 << 24).to_ne_bytes()));
+        assert!(!fits(native(Signed, 4), native(Float(Ieee), 4), &(-(1i32 << 24) - 1).to_ne_bytes()));
+        assert!(fits(native(Signed, 8), native(Signed, 4), &(-(1i64 << 31)).to_ne_bytes()));
+        assert!(!fits(native(Signed, 4), native(Unsigned, 4), &(-1i32).to_ne_bytes()));
+        assert!(fits(native(Float(Ieee), 8), native(Float(Ieee), 4), &f64::from(f32::MAX).to_ne_bytes()));
+        assert!(!fits(native(Float(Ieee), 8), native(Float(Ieee), 4), &3.5e38f64.to_ne_bytes()));
     }
 }

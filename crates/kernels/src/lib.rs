@@ -9,6 +9,8 @@
 //! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
+//!
+//! It stands below every other crate, so the types of numbers are here as well: [`Number`] and what it is made of.
 
 #![cfg_attr(
     not(target_arch = "x86_64"),
@@ -18,11 +20,13 @@
 mod convert;
 mod level;
 mod mask;
+mod number;
 mod shuffle;
 mod swap;
 
-pub use convert::{Kind, Number, convert, convert_at};
+pub use convert::{convert, convert_at};
 pub use level::Level;
 pub use mask::Mask;
+pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass};
 pub use shuffle::{Run, Shuffle};
 pub use swap::{swap, swap_at};

@@ -3,9 +3,9 @@
 //! Structures are listed before those that nest them, the record itself last, so that every size is known when it is
 //! needed; fields say the gap before them instead of an offset, so that overlapping fields cannot be written at all.
 
-use super::element::{Element, Enumeration, FloatKind};
+use super::element::{Element, Enumeration};
 use super::structure::{Dimension, Field, Structure, check_name};
-use super::{ByteOrder, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
+use super::{ByteOrder, FloatKind, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
 use crate::limits::too_long_a_description;
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
 //! What one element of a field is: a number of some kind, a string, or a nested structure.
 
+use super::FloatKind;
 use super::structure::Structure;
 use crate::error::{Code, Error, Result};
 use std::fmt;
@@ -107,50 +108,6 @@ impl fmt::Display for Element {
             Element::Enumeration(e) => fmt::Display::fmt(e, f),
             Element::String => f.write_str("string"),
             Element::Structure(structure) => f.write_str(structure.name()),
-        }
-    }
-}
-
-/// How the bits of a floating-point number are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FloatKind {
-    /// IEEE 754 binary16, binary32, binary64 or binary128, by its size of 2, 4, 8 or 16 bytes.
-    Ieee,
-    /// bfloat16: the upper half of an IEEE binary32.
-    Brain,
-    /// The x87's 80-bit number, in a slot of 12 or 16 bytes (10 if packed).
-    X87,
-    /// IBM double-double: the unevaluated sum of two IEEE binary64, the larger first.
-    Double2,
-}
-
-impl FloatKind {
-    /// Every kind, in the order of its code in a description.
-    pub const ALL: [FloatKind; 4] = [FloatKind::Ieee, FloatKind::Brain, FloatKind::X87, FloatKind::Double2];
-
-    /// The sizes that a slot of this kind can have.
-    pub fn sizes(self) -> &'static [u8] {
-        match self {
-            FloatKind::Ieee => &[2, 4, 8, 16],
-            FloatKind::Brain => &[2],
-            FloatKind::X87 => &[10, 12, 16],
-            FloatKind::Double2 => &[16],
-        }
-    }
-
-    /// How many bytes of a slot of `size` bytes hold its digits: an x87's are the first 10 of a little-endian slot, the
-    /// last 10 of a big-endian one. The rest is a gap.
-    pub fn digits(self, size: u8) -> u8 {
-        if self == FloatKind::X87 { 10 } else { size }
-    }
-
-    /// The word for it in a field list.
-    pub fn word(self) -> &'static str {
-        match self {
-            FloatKind::Ieee => "float",
-            FloatKind::Brain => "bfloat",
-            FloatKind::X87 => "x87",
-            FloatKind::Double2 => "double-double",
         }
     }
 }

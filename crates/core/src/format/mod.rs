@@ -16,7 +16,8 @@ mod token;
 pub(crate) use admitted::Admitted;
 pub use description::Description;
 pub(crate) use element::integer_range;
-pub use element::{Element, Enumeration, FloatKind, Symbol};
+pub use element::{Element, Enumeration, Symbol};
+pub use isoform_kernels::{ByteOrder, FloatKind};
 pub use structure::{Dimension, Field, Structure};
 pub use token::Token;
 #[cfg(test)]
@@ -42,20 +43,6 @@ pub const MAX_RANK: usize = 8;
 pub const MAX_ALIGN: usize = 1 << 16;
 /// A record's fixed part is smaller than this many bytes.
 pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX as usize };
-
-/// The order of the bytes of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ByteOrder {
-    /// Least significant byte first: x86, ARM as commonly run, RISC-V.
-    Little,
-    /// Most significant byte first: s390x, SPARC, classic PowerPC, the network.
-    Big,
-}
-
-impl ByteOrder {
-    /// The order of the machine that this code runs on.
-    pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
-}
 
 /// What every number and pointer of a record shares: byte order and the size of a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

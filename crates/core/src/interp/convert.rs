@@ -1,13 +1,14 @@
 //! Numbers of one type into numbers of another: integers up to 8 bytes and the two common floats, in runs.
 //!
 //! A run is loaded into a small buffer of `i64`, `u64` or `f64`, checked there, and stored: so the number of loops is the
-//! sum of the types, not their product. The commonest pairs have loops of their own in [`fast`], while rarer
-//! kinds of number go one by one through [`wide`].
+//! sum of the types, not their product. The commonest pairs have [a kernel](isoform_kernels::convert()), while rarer kinds of
+//! number go one by one through [`wide`].
 
-use super::{fast, wide};
+use super::wide;
 use crate::error::Code;
-use crate::format::{ByteOrder, FloatKind};
-use crate::plan::{Conversion, Faults, Number, NumberClass};
+use crate::format::ByteOrder;
+use crate::plan::{Conversion, Faults};
+use isoform_kernels::{Lane, Number, NumberClass};
 
 /// A number that does not fit.
 pub(super) struct Fault {
@@ -22,57 +23,40 @@ const RUN: usize = 64;
 /// Converts each number of `src`. Both are whole numbers long, and equally many.
 #[inline]
 pub(super) fn convert(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
-    if fast::convert(conversion, src, dst) { Ok(()) } else { in_runs(conversion, src, dst) }
+    match isoform_kernels::convert(conversion.from, conversion.to, src, dst) {
+        true => Ok(()),
+        false => in_runs(conversion, src, dst),
+    }
 }
 
 /// Converts numbers of any kind, and finds the one that does not fit.
 fn in_runs(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
     let Conversion { from, to, .. } = *conversion;
     let (from_size, to_size) = (usize::from(from.size), usize::from(to.size));
-    let loaded = Kind::of(from);
-    if loaded == Kind::Wide || Kind::of(to) == Kind::Wide {
+    let (Some(lane), Some(_)) = (from.lane(), to.lane()) else {
         for (index, (src, dst)) in src.chunks_exact(from_size).zip(dst.chunks_exact_mut(to_size)).enumerate() {
             wide::convert(conversion, src, dst).map_err(|(code, came)| Fault { code, index, came })?;
         }
         return Ok(());
-    }
+    };
     let runs = src.chunks(RUN * from_size).zip(dst.chunks_mut(RUN * to_size));
     for (run, (src, dst)) in runs.enumerate() {
-        let result = match loaded {
-            Kind::Signed => signed(conversion, src, dst),
-            Kind::Unsigned => unsigned(conversion, src, dst),
-            Kind::Float | Kind::Wide => float(conversion, src, dst),
+        let result = match lane {
+            Lane::Signed => signed(conversion, src, dst),
+            Lane::Unsigned => unsigned(conversion, src, dst),
+            Lane::Float => float(conversion, src, dst),
         };
         result.map_err(|fault| Fault { index: run * RUN + fault.index, ..fault })?;
     }
     Ok(())
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Signed,
-    Unsigned,
-    Float,
-    Wide,
-}
-
-impl Kind {
-    fn of(number: Number) -> Kind {
-        match (number.class, number.size) {
-            (NumberClass::Float(FloatKind::Ieee), 4 | 8) => Kind::Float,
-            (NumberClass::Float(_), _) | (_, 16) => Kind::Wide,
-            (NumberClass::Signed, _) => Kind::Signed,
-            (NumberClass::Unsigned | NumberClass::Boolean, _) => Kind::Unsigned,
-        }
-    }
-}
-
 /// The value of one integer, enumeration or boolean.
 pub(super) fn integer(number: Number, src: &[u8]) -> i128 {
-    match Kind::of(number) {
-        Kind::Signed => load_signed(number, src)[0].into(),
-        Kind::Wide => wide::integer(number, src),
-        _ => load_unsigned(number, src)[0].into(),
+    match number.lane() {
+        Some(Lane::Signed) => load_signed(number, src)[0].into(),
+        Some(_) => load_unsigned(number, src)[0].into(),
+        None => wide::integer(number, src),
     }
 }
 
@@ -311,6 +295,7 @@ fn store_f64(order: ByteOrder, values: impl Iterator<Item = f64>, dst: &mut [u8]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::FloatKind;
     use proptest::prelude::*;
 
     fn number() -> impl Strategy<Value = Number> {

@@ -9,7 +9,6 @@ mod array;
 mod bytes;
 mod convert;
 mod each;
-mod fast;
 mod many;
 #[doc(hidden)]
 pub mod part;
@@ -334,8 +333,8 @@ impl<O: Output> Run<'_, O> {
     }
 }
 
-fn describe(number: crate::plan::Number) -> String {
-    use crate::plan::NumberClass::*;
+fn describe(number: isoform_kernels::Number) -> String {
+    use isoform_kernels::NumberClass::*;
     let word = match number.class {
         Signed => "integer",
         Unsigned => "unsigned integer",

@@ -2,8 +2,9 @@
 
 use crate::error::Code;
 use crate::format::{FloatKind, integer_range};
-use crate::plan::{Conversion, Faults, Number, NumberClass};
+use crate::plan::{Conversion, Faults};
 use crate::scalar::{Real, Rounding, read_bits, read_signed, write_bits};
+use isoform_kernels::{Number, NumberClass};
 
 /// A number of any type. Integers beyond `i128` are the only ones that are `Huge`.
 enum Value {

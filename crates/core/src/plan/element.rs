@@ -5,10 +5,11 @@ use super::find::{At, Found};
 use super::make::Maker;
 use super::rules::Rule;
 use super::schedule::Steps;
-use super::step::{Conversion, Number, NumberClass, Step, Symbols, Transform};
+use super::step::{Conversion, Step, Symbols, Transform};
 use crate::error::{Code, Error, Result};
 use crate::format::{Element, Enumeration, FloatKind, Machine, Structure, Symbol, integer_range};
 use crate::value::Value;
+use isoform_kernels::{Number, NumberClass};
 use std::collections::HashMap;
 use std::sync::Arc;
 

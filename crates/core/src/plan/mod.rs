@@ -18,13 +18,12 @@ mod schedule;
 mod step;
 mod text;
 
+pub use isoform_kernels::{Number, NumberClass};
 pub use report::{Action, FieldReport, Reports, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
 pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};
-pub use step::{
-    Array, Bytes, Conversion, Count, Extent, Number, NumberClass, Place, Step, SymbolEntry, Symbols, Transform,
-};
+pub use step::{Array, Bytes, Conversion, Count, Extent, Place, Step, SymbolEntry, Symbols, Transform};
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Field, Format};

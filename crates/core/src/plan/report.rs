@@ -4,9 +4,10 @@
 use super::Plan;
 use super::make::{describe, element_path};
 use super::rules::{Faults, Rules};
-use super::step::{Conversion, NumberClass, Symbols, Transform};
+use super::step::{Conversion, Symbols, Transform};
 use crate::error::Error;
 use crate::format::{Dimension, Element, Field, Format};
+use isoform_kernels::NumberClass;
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,7 +5,8 @@
 
 use super::rules::Faults;
 use super::schedule::Steps;
-use crate::format::{ByteOrder, FloatKind};
+use crate::format::FloatKind;
+use isoform_kernels::{Number, NumberClass};
 use std::sync::Arc;
 
 /// One step. Each writes bytes of its destination that no other step writes.
@@ -213,30 +214,6 @@ pub enum Count {
         /// Whether it may be negative.
         signed: bool,
     },
-}
-
-/// The type of a number, without its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Number {
-    /// What kind of number.
-    pub class: NumberClass,
-    /// Bytes.
-    pub size: u8,
-    /// Order of its bytes.
-    pub order: ByteOrder,
-}
-
-/// What kind of number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NumberClass {
-    /// A two's-complement integer.
-    Signed,
-    /// An unsigned integer, or a `char`.
-    Unsigned,
-    /// 0 or 1.
-    Boolean,
-    /// A floating-point number.
-    Float(FloatKind),
 }
 
 /// What becomes of a number.

@@ -1,8 +1,9 @@
 //! Plans as text: one line a step, destination first. Tests compare it and `isoform explain --plan` shows it.
 
 use super::Plan;
-use super::step::{Array, Bytes, Conversion, Count, Number, NumberClass, Place, Step, Transform};
+use super::step::{Array, Bytes, Conversion, Count, Place, Step, Transform};
 use crate::format::{ByteOrder, FloatKind};
+use isoform_kernels::{Number, NumberClass};
 use std::fmt::{self, Display, Formatter, Write};
 
 /// So many relocations of a permutation are listed on a line.

@@ -6,9 +6,9 @@
 
 use super::emit::{ANY, BLOCK, Emit, K, L, V, W, X};
 use super::operand::*;
-use crate::generate::{Kind, kind};
-use isoform_core::plan::{Conversion, Number, NumberClass, Symbols};
-use isoform_core::{ByteOrder, Faults};
+use isoform_core::Faults;
+use isoform_core::plan::{Conversion, Symbols};
+use isoform_kernels::{Lane, Number, NumberClass};
 
 /// Numbers that are converted at once.
 pub(super) const LANES: usize = 8;
@@ -59,10 +59,10 @@ pub(super) enum Change<'a> {
 /// Whether code is generated for a conversion; others are left to the kernels and the interpreter.
 pub(super) fn is_known(conversion: &Conversion) -> bool {
     let Conversion { from, to, faults } = *conversion;
-    match (kind(from), kind(to)) {
+    match (from.lane(), to.lane()) {
         (None, _) | (_, None) => false,
-        (Some(Kind::Float), Some(Kind::Float)) => (from.size, to.size) != (8, 4) || faults != Faults::Saturate,
-        (Some(Kind::Float), _) => faults == Faults::Error,
+        (Some(Lane::Float), Some(Lane::Float)) => (from.size, to.size) != (8, 4) || faults != Faults::Saturate,
+        (Some(Lane::Float), _) => faults == Faults::Error,
         _ => to.class != NumberClass::Boolean || faults == Faults::Error || conversion.is_exact(),
     }
 }
@@ -87,20 +87,20 @@ impl<'a> Change<'a> {
     pub(super) fn taken(self, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let from = self.from();
         let size = usize::from(from.size);
-        let to = if is_float(from) { lane * size } else { lane * LANES + (LANES - size) };
-        (0..size).map(move |byte| (if swapped(from) { size - 1 - byte } else { byte }, to + byte))
+        let to = if from.is_float() { lane * size } else { lane * LANES + (LANES - size) };
+        (0..size).map(move |byte| (if from.is_swapped() { size - 1 - byte } else { byte }, to + byte))
     }
 
     /// Where in a vector the byte is that goes to the place `at` of the number `lane`, once that has been converted.
     pub(super) fn given(self, lane: usize, at: usize) -> u8 {
         let (to, pitch) = (self.to(), self.pitch());
-        (lane * pitch + if swapped(to) { usize::from(to.size) - 1 - at } else { at }) as u8
+        (lane * pitch + if to.is_swapped() { usize::from(to.size) - 1 - at } else { at }) as u8
     }
 
     /// Whether one number is converted for itself by a few plain instructions.
     pub(super) fn is_simple(self) -> bool {
         let Change::Number(conversion) = self else { return false };
-        let simple = match (is_float(conversion.from), is_float(conversion.to)) {
+        let simple = match (conversion.from.is_float(), conversion.to.is_float()) {
             (true, true) => (conversion.from.size, conversion.to.size) == (4, 8),
             (true, false) => false,
             (false, true) => conversion.from.class == NumberClass::Signed && conversion.from.size == 4,
@@ -112,14 +112,14 @@ impl<'a> Change<'a> {
     /// Instructions for one number, by trial.
     pub(super) fn cost(self) -> usize {
         match self.is_simple() {
-            true => 2 + usize::from(swapped(self.from())) + usize::from(swapped(self.to())),
+            true => 2 + usize::from(self.from().is_swapped()) + usize::from(self.to().is_swapped()),
             false => 9,
         }
     }
 
     /// Whether a converted number fills its lane, as it will be stored.
     pub(super) fn fills_lane(self) -> bool {
-        self.to().size == 8 && !swapped(self.to())
+        self.to().size == 8 && !self.to().is_swapped()
     }
 
     /// Whether every number fits.
@@ -133,30 +133,21 @@ impl<'a> Change<'a> {
     /// Bytes from one number to the next when they have been converted.
     fn pitch(self) -> usize {
         let to = self.to();
-        if is_float(to) { to.size.into() } else { LANES }
+        if to.is_float() { to.size.into() } else { LANES }
     }
 
     /// Whether eight numbers in a row are what a vector must have, as they come.
     fn comes_whole(self) -> bool {
         let from = self.from();
-        !swapped(from) && (is_float(from) || from.size == 8)
+        !from.is_swapped() && (from.is_float() || from.size == 8)
     }
-}
-
-fn is_float(number: Number) -> bool {
-    matches!(number.class, NumberClass::Float(_))
-}
-
-/// Whether the bytes of a number are not in this machine's order.
-pub(super) fn swapped(number: Number) -> bool {
-    number.size > 1 && number.order != ByteOrder::NATIVE
 }
 
 impl Emit<'_> {
     /// Converts one number [simply](Change::is_simple).
     pub(super) fn simple(&mut self, change: Change<'_>, from: Memory, to: Memory) {
         let (came, goes) = (change.from(), change.to());
-        match (is_float(came), is_float(goes)) {
+        match (came.is_float(), goes.is_float()) {
             (false, false) => {
                 self.load_extended(came, from);
                 return self.store_integer(goes, to, RAX);
@@ -165,7 +156,7 @@ impl Emit<'_> {
                 self.load_extended(came, from);
                 self.asm.vector(INTEGER_TO_DOUBLE, Width::V16, V.0, ANY.0, Vector(RAX.0), (ALL, false), None);
             }
-            _ if swapped(came) => {
+            _ if came.is_swapped() => {
                 self.asm.load_reversed(RAX, from, 4);
                 self.asm.vector(TO_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
                 self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, V, (ALL, false), None);
@@ -173,7 +164,7 @@ impl Emit<'_> {
             _ => self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, from, (ALL, false), None),
         }
         // What becomes a float has become a double: nothing else is exact.
-        if swapped(goes) {
+        if goes.is_swapped() {
             self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
             return self.store_integer(goes, to, RAX);
         }
@@ -183,7 +174,7 @@ impl Emit<'_> {
     /// Loads an integer into `rax`, as one of 8 bytes.
     fn load_extended(&mut self, number: Number, from: Memory) {
         let (size, signed) = (usize::from(number.size), number.class == NumberClass::Signed);
-        match (swapped(number), signed) {
+        match (number.is_swapped(), signed) {
             (false, true) => self.asm.load_signed(RAX, from, size),
             (false, false) => self.asm.load(RAX, from, size),
             (true, _) => {
@@ -199,7 +190,7 @@ impl Emit<'_> {
     }
 
     fn store_integer(&mut self, number: Number, to: Memory, from: Reg) {
-        match swapped(number) {
+        match number.is_swapped() {
             true => self.asm.store_reversed(to, from, number.size.into()),
             false => self.asm.store(to, from, number.size.into()),
         }
@@ -230,7 +221,7 @@ impl Emit<'_> {
     pub(super) fn store_lanes(&mut self, change: Change<'_>, to: Memory, count: usize) {
         let (number, pitch) = (change.to(), change.pitch());
         let size = usize::from(number.size);
-        if swapped(number) || pitch != size {
+        if number.is_swapped() || pitch != size {
             let mut control = [0; BLOCK];
             for (to, place) in control[..LANES * size].iter_mut().enumerate() {
                 *place = change.given(to / size, to % size);
@@ -249,13 +240,13 @@ impl Emit<'_> {
     /// numbers fit.
     pub(super) fn change(&mut self, change: Change<'_>, v: Vector, lanes: u8) {
         let from = change.from();
-        if !is_float(from) && from.size < 8 {
+        if !from.is_float() && from.size < 8 {
             let bits = 64 - 8 * from.size;
             self.shift(if from.class == NumberClass::Signed { SHIFT_RIGHT_SIGNED } else { SHIFT_RIGHT }, v, v, bits);
         }
         match change {
             Change::Symbol(symbols) => self.symbols(symbols, v, lanes),
-            Change::Number(conversion) => match (is_float(from), is_float(conversion.to)) {
+            Change::Number(conversion) => match (from.is_float(), conversion.to.is_float()) {
                 (true, true) => self.float_to_float(conversion, v),
                 (true, false) => self.float_to_integer(from, conversion.to, v),
                 (false, true) => self.integer_to_float(conversion, v),

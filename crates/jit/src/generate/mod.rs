@@ -3,7 +3,7 @@
 mod plain;
 mod weight;
 
-pub(crate) use plain::{Kind, is_plain, is_short, kind, pieces};
+pub(crate) use plain::{is_plain, is_short, pieces};
 pub(crate) use weight::{CODE, SHORT};
 
 use crate::portable;

@@ -1,7 +1,6 @@
 //! What both generators take for plain, and so generate code for; the rest is left to the kernels and the interpreter.
 
-use isoform_core::format::FloatKind;
-use isoform_core::plan::{Array, Count, Extent, Number, NumberClass, Place, Symbols, Transform};
+use isoform_core::plan::{Array, Count, Extent, Place, Symbols, Transform};
 
 /// So many symbols are compared one by one.
 pub(crate) const SYMBOLS: usize = 16;
@@ -27,24 +26,6 @@ pub(crate) fn is_plain(array: &Array) -> bool {
 /// Whether an enumeration has so few symbols that they are compared one by one.
 pub(crate) fn is_short(symbols: &Symbols) -> bool {
     symbols.map.len() <= SYMBOLS && symbols.from.size <= 8 && symbols.to.size <= 8
-}
-
-/// What numbers are while they are converted.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
-    Signed,
-    Unsigned,
-    Float,
-}
-
-/// The kind of a number: an integer of up to 8 bytes or one of the two common floats. `None` for the others.
-pub(crate) fn kind(number: Number) -> Option<Kind> {
-    match (number.class, number.size) {
-        (NumberClass::Float(FloatKind::Ieee), 4 | 8) => Some(Kind::Float),
-        (NumberClass::Float(_), _) | (_, 16) => None,
-        (NumberClass::Signed, _) => Some(Kind::Signed),
-        (NumberClass::Unsigned | NumberClass::Boolean, _) => Some(Kind::Unsigned),
-    }
 }
 
 /// A run as pieces of powers of two, of which the last may overlap the one before: where they begin, and their bytes.

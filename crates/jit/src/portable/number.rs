@@ -5,11 +5,11 @@
 use super::emit::of_width;
 use super::{At, Generator};
 use crate::call;
-use crate::generate::{Kind, kind};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use isoform_core::plan::{Conversion, Number, NumberClass, Symbols};
-use isoform_core::{ByteOrder, Faults};
+use isoform_core::Faults;
+use isoform_core::plan::{Conversion, Symbols};
+use isoform_kernels::{Lane, Number, NumberClass};
 
 /// So many numbers in a row become straight code.
 pub(super) const FEW: usize = 4;
@@ -41,17 +41,17 @@ impl Generator<'_> {
 
     fn convert_one(&mut self, conversion: &Conversion, (src, dst): (usize, usize), at: At) {
         let Conversion { from, to, .. } = *conversion;
-        if kind(from) == Some(Kind::Float) {
+        if from.is_float() {
             let value = self.load_float(from, at, src);
-            match kind(to) {
-                Some(Kind::Float) => self.float_to_float(conversion, value, at, dst),
-                _ => self.float_to_integer(to, value, at, dst),
+            match to.is_float() {
+                true => self.float_to_float(conversion, value, at, dst),
+                false => self.float_to_integer(to, value, at, dst),
             }
         } else {
             let value = self.load_integer(from, at, src);
-            match kind(to) {
-                Some(Kind::Float) => self.integer_to_float(conversion, value, at, dst),
-                _ => self.integer_to_integer(conversion, value, at, dst),
+            match to.is_float() {
+                true => self.integer_to_float(conversion, value, at, dst),
+                false => self.integer_to_integer(conversion, value, at, dst),
             }
         }
     }
@@ -60,7 +60,7 @@ impl Generator<'_> {
     fn load_integer(&mut self, number: Number, at: At, src: usize) -> Value {
         let size = usize::from(number.size);
         let mut value = self.emit.load(of_width(size), at.src, src);
-        if size > 1 && number.order != ByteOrder::NATIVE {
+        if number.is_swapped() {
             value = self.emit.builder.ins().bswap(value);
         }
         match (size, number.class) {
@@ -76,7 +76,7 @@ impl Generator<'_> {
         if size < 8 {
             value = self.emit.builder.ins().ireduce(of_width(size), value);
         }
-        if size > 1 && number.order != ByteOrder::NATIVE {
+        if number.is_swapped() {
             value = self.emit.builder.ins().bswap(value);
         }
         self.emit.store(value, at.dst, dst);
@@ -84,7 +84,7 @@ impl Generator<'_> {
 
     fn load_float(&mut self, number: Number, at: At, src: usize) -> Value {
         let (integer, float) = if number.size == 4 { (types::I32, types::F32) } else { (types::I64, types::F64) };
-        if number.order == ByteOrder::NATIVE {
+        if !number.is_swapped() {
             return self.emit.load(float, at.src, src);
         }
         let bits = self.emit.load(integer, at.src, src);
@@ -95,7 +95,7 @@ impl Generator<'_> {
     fn store_float(&mut self, number: Number, value: Value, at: At, dst: usize) {
         let integer = if number.size == 4 { types::I32 } else { types::I64 };
         let mut value = value;
-        if number.order != ByteOrder::NATIVE {
+        if number.is_swapped() {
             value = self.emit.builder.ins().bitcast(integer, MemFlagsData::new(), value);
             value = self.emit.builder.ins().bswap(value);
         }
@@ -268,12 +268,12 @@ impl Generator<'_> {
 /// Whether code is generated for single numbers; others are left to the kernels and the interpreter.
 fn is_single(conversion: &Conversion) -> bool {
     let Conversion { from, to, faults } = *conversion;
-    match (kind(from), kind(to)) {
+    match (from.lane(), to.lane()) {
         (None, _) | (_, None) => false,
-        (Some(Kind::Float), Some(Kind::Float)) => {
+        (Some(Lane::Float), Some(Lane::Float)) => {
             (from.size, to.size) != (8, 4) || matches!(faults, Faults::Error | Faults::Wrap)
         }
-        (Some(Kind::Float), _) => faults == Faults::Error,
+        (Some(Lane::Float), _) => faults == Faults::Error,
         _ => true,
     }
 }
