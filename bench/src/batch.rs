@@ -9,7 +9,7 @@ use crate::place::Memory;
 use crate::records::{K01, K1, Mixed};
 use crate::{Case, Line, Options, Result, Workload, fill};
 use isoform::message::{ALIGNMENT, HEADER};
-use isoform::{Batch, Columns, Decoder, Engine, Flat, Format, Header, Record, Registry};
+use isoform::{Batch, Columns, Decoder, Engine, Flat, Format, Record, Registry, message::Header};
 use std::hint::black_box;
 
 /// Messages in a batch.

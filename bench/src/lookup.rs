@@ -8,8 +8,9 @@ use crate::measure::{Contestant, Times, measure};
 use crate::place::{Memory, Place};
 use crate::records::K01;
 use crate::{Line, Options, Result, fill};
+use isoform::core::Structure;
 use isoform::message::HEADER;
-use isoform::{Decoder, Format, Header, Incoming, Record, Registry, Structure};
+use isoform::{Decoder, Format, Incoming, Record, Registry, message::Header};
 use std::hint::black_box;
 
 /// So many messages lie in memory, at multiples of [`STRIDE`].

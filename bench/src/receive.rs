@@ -8,8 +8,9 @@ use crate::measure::{Contestant, measure, memcpy};
 use crate::place::{Memory, Place};
 use crate::records::Sent;
 use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
+use isoform::core::Plan;
 use isoform::message::{HEADER, Split, split};
-use isoform::{Decoder, Encoder, Engine, Format, Header, Incoming, Plan, Registry, Rules};
+use isoform::{Decoder, Encoder, Engine, Format, Incoming, Registry, Rules, message::Header};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
     for &case in &options.cases {
         match case.formats(workload)? {
-            Some((wire, native)) if native == workload.on(&isoform::Layout::X86_64)? => {
+            Some((wire, native)) if native == workload.on(&isoform::core::Layout::X86_64)? => {
                 with_record!(workload, receive(workload, case, &wire, options, line))?;
             }
             _ => {}

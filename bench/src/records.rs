@@ -176,7 +176,7 @@ flat!(Mixed as "Mixed" {
 mod tests {
     use super::*;
     use crate::Workload;
-    use isoform::Layout;
+    use isoform::core::Layout;
 
     fn format<T: Sent>() -> crate::Result<&'static isoform::Format> {
         Ok(T::format())

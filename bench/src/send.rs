@@ -5,7 +5,7 @@ use crate::place::{Memory, Place};
 use crate::records::Sent;
 use crate::{Line, Options, Result, Workload, fill, with_record};
 use isoform::message::HEADER;
-use isoform::{Decoder, Encoder, Header, Incoming};
+use isoform::{Decoder, Encoder, Incoming, message::Header};
 use std::hint::black_box;
 
 /// Measures one workload.

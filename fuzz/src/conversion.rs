@@ -2,8 +2,9 @@
 
 use crate::parts::Parts;
 use crate::{refusal, same, typed};
-use isoform::plan::{Faults, Plan, Rules, compare};
-use isoform::{Body, Dimension, Element, Field, Format, Structure, Value, View, interp};
+use isoform::core::plan::{Faults, Plan, Rules, compare};
+use isoform::core::{Body, Dimension, Element, Field, Structure, Value, interp};
+use isoform::{Format, View};
 use isoform_jit::Code;
 
 /// Every choice.

@@ -1,8 +1,9 @@
 //! Descriptions: what is accepted has one spelling, and everything that is made of a format leads back to it.
 
 use crate::refusal;
-use isoform::declare::FieldList;
-use isoform::{Format, Layout, Shape, Structure};
+use isoform::core::declare::FieldList;
+use isoform::core::{Layout, Shape, Structure};
+use isoform::Format;
 
 /// The input is a description.
 pub fn check(bytes: &[u8]) {
@@ -51,7 +52,7 @@ fn structures(structure: &Structure, visit: &mut impl FnMut(&Structure)) {
     visit(structure);
     let mut seen: Vec<&str> = Vec::new();
     for field in structure.fields() {
-        if let isoform::Element::Structure(inner) = &field.element
+        if let isoform::core::Element::Structure(inner) = &field.element
             && !seen.contains(&inner.name())
             && seen.len() < 8
         {

@@ -1,8 +1,9 @@
 //! Declarations in text: what is understood is printed so that it is understood as the same again.
 
 use crate::{description, refusal};
-use isoform::declare::{FieldList, Type};
-use isoform::{ByteOrder, Format, Layout, Machine, Shape, Token};
+use isoform::core::declare::{FieldList, Type};
+use isoform::core::{ByteOrder, Layout, Shape};
+use isoform::{Format, Machine, Token};
 
 /// The input is a text: types, a shape, and rows of a field list, all of the same lines.
 pub fn check(input: &[u8]) {

@@ -2,7 +2,8 @@
 
 use crate::{refusal, same};
 use isoform::text::json;
-use isoform::{Layout, Shape, View, value};
+use isoform::core::{Layout, Shape, value};
+use isoform::View;
 
 /// Larger records are not asked for: how much memory a format takes is the wish of who chose it.
 const LARGEST: usize = 64 << 10;

@@ -17,7 +17,8 @@ pub mod seeds;
 pub mod stream;
 mod typed;
 
-use isoform::{Class, Error, Value};
+use isoform::core::Value;
+use isoform::{Class, Error};
 
 /// A target: its name, and what it asserts of an input.
 pub type Target = (&'static str, fn(&[u8]));

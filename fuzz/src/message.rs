@@ -3,8 +3,9 @@
 use crate::parts::Parts;
 use crate::{refusal, same};
 use isoform::text::{json, table::Table};
-use isoform::view::Item;
-use isoform::{Element, Field, Format, Structure, Value, View, value};
+use isoform::core::view::Item;
+use isoform::core::{Element, Field, Structure, Value, value};
+use isoform::{Format, View};
 
 /// The input is a description, then a body.
 pub fn check(input: &[u8]) {

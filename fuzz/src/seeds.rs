@@ -3,9 +3,10 @@
 use crate::conversion::GENERATED;
 use crate::mutate::messages_of;
 use crate::parts::join;
-use isoform::declare::Type;
+use isoform::core::declare::Type;
 use isoform::text::json;
-use isoform::{Format, Layout, Shape, View, value};
+use isoform::core::{Layout, Shape, value};
+use isoform::{Format, View};
 use isoform_hostile::links;
 use isoform_testing::any_record;
 use proptest::strategy::{Strategy, ValueTree};

@@ -3,10 +3,7 @@
 //! Their fields have the names of those in the vectors, so that what is seeded from there is often close.
 
 use crate::refusal;
-use isoform::{
-    Array, Complex, Decoder, Encoder, Enumeration, Error, F16, F128, Faults, Format, Header, Incoming, Owned, Record,
-    Ref, Slice, Str,
-};
+use isoform::{Array, Complex, Decoder, Encoder, Enumeration, Error, F16, F128, Faults, Format, message::Header, Incoming, Owned, Record, Ref, Slice, Str};
 use std::fmt::Debug;
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]

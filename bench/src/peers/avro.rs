@@ -4,7 +4,8 @@
 use super::codec::Codec;
 use crate::{Case, Result};
 use apache_avro::{Schema, from_avro_datum, from_value, to_avro_datum, to_value, types::Value};
-use isoform::{Dimension, Element, Record, Structure};
+use isoform::Record;
+use isoform::core::{Dimension, Element, Structure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;

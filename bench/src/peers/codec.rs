@@ -6,7 +6,7 @@ use super::protobuf::Protobuf;
 use super::zero_copy::{Rkyv, RkyvAccess};
 use crate::measure::Contestant;
 use crate::{Case, Result, Workload, fill, with_record};
-use isoform::{Decoder, Header, Incoming, Owned, Record};
+use isoform::{Decoder, Incoming, Owned, Record, message::Header};
 use std::hint::black_box;
 
 /// How a crate writes and reads a struct.

@@ -1,7 +1,8 @@
 //! Events of formats that are known only when the program runs, many at a time, and waiting for them with `poll`.
 #![cfg(unix)]
 
-use isoform::{Code, FieldList, Format, Machine, Record, Rules, Slice, Str, Value};
+use isoform::core::Value;
+use isoform::{Code, FieldList, Format, Machine, Record, Rules, Slice, Str};
 use isoform_channel::{Event, MemorySink, Node, Stamp};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::BorrowedFd;

@@ -7,7 +7,8 @@ pub(crate) use channel::{Channel, Echo, Info, Plot, Policy, Publish};
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use isoform::{Limits, plan};
+use isoform::Limits;
+use isoform::core::plan;
 use std::ffi::OsString;
 use std::io::Write;
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
-use isoform::plan::{Plan, Reports, Rules, Verdict, compare};
+use isoform::core::plan::{Plan, Reports, Rules, Verdict, compare};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

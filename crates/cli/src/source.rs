@@ -1,7 +1,8 @@
 //! Sources: the one grammar in which every command is told what to read (`isoform help sources`).
 
 use crate::failure::Failure;
-use isoform::{Layout, Token};
+use isoform::Token;
+use isoform::core::Layout;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

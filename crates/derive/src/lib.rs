@@ -70,7 +70,7 @@ use proc_macro::TokenStream;
 ///     points: Vec<Point>,
 ///     tags: Vec<String>,
 /// }
-/// # let names = |structure: &isoform::Structure| -> Vec<String> {
+/// # let names = |structure: &isoform::core::Structure| -> Vec<String> {
 /// #     structure.fields().iter().map(|field| field.name.to_string()).collect()
 /// # };
 /// # assert_eq!(names(Track::format().structure()), ["id", "name", "points", "points_len", "temp", "step"]);

@@ -1,11 +1,13 @@
 //! What a receiver says of its fields beyond their layout, by the names of structures and fields.
 
-use isoform::{Code, Element, Error, Field, Format, Result, Rules, Structure, text::json};
+use isoform::core::{Element, Field, Structure};
+use isoform::{Code, Error, Format, Result, Rules, text::json};
 
 /// Rules that are said before the format is known: what a default means depends on the type of its field.
 ///
 /// ```
-/// use isoform::{Format, Layout, declare::Shape};
+/// use isoform::core::{Layout, declare::Shape};
+/// use isoform::Format;
 /// use isoform_dynamic::rules::Wishes;
 /// let format = Shape::parse("record Sample\n depth double").and_then(|shape| shape.on(&Layout::NATIVE))?;
 /// let mut wishes = Wishes::new();
@@ -102,7 +104,7 @@ fn find<'f>(within: &'f Structure, name: &str) -> Option<&'f Structure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isoform::{Layout, declare::Shape};
+    use isoform::core::{Layout, declare::Shape};
 
     #[test]
     fn wishes_are_for_fields_that_are_there() {

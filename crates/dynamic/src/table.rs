@@ -3,8 +3,9 @@
 //! Types are read by the parser that all of Isoform has ([`Type`]). This file adds what a C compiler knows: how large a member
 //! is as a whole, and what `long` and `long double` are on this machine.
 
-use isoform::declare::{Kind, Length, Shape, Type, Width};
-use isoform::{Code, Element, Error, FieldList, FloatKind, Format, Layout, Machine, Result, Structure};
+use isoform::core::declare::{Kind, Length, Shape, Type, Width};
+use isoform::core::{Element, FloatKind, Layout, Structure};
+use isoform::{Code, Error, FieldList, Format, Machine, Result};
 use std::collections::HashSet;
 use std::ffi::c_long;
 use std::sync::Arc;

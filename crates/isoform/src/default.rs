@@ -1,6 +1,7 @@
 //! What `#[isoform(default = ..)]` can be for a field, and what it becomes.
 
-use crate::{Bf16, Char, Complex, F16, Real, Str, Value};
+use crate::{Bf16, Char, Complex, F16, Real, Str};
+use isoform_core::Value;
 use std::ffi::CString;
 
 /// A type of fields that can have a default.

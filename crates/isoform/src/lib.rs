@@ -1,7 +1,42 @@
-//! Records exchanged in the sender's own memory representation.
+//! Exchanges records in the sender's own memory representation.
 //!
-//! A struct is sent as it lies in memory, behind a token that names its layout. A receiver of the same layout uses it where
-//! it was received; any other converts it, field by field, by name.
+//! A sender sends a struct as it lies in memory, behind a token that names its layout. A receiver whose struct has the
+//! same layout uses the bytes where they were received. Any other receiver converts them, field by field, by name.
+//!
+//! # Send and receive records
+//!
+//! A [`stream`] carries messages one after another, through a file, a pipe or a socket. It describes each format before
+//! the first message of that format, so a reader needs to know nothing in advance.
+//!
+//! ```
+//! use isoform::stream::{Reader, Writer};
+//! use isoform::{Decoder, Encoder, Record};
+//!
+//! #[derive(Record, Debug, PartialEq)]
+//! struct Station {
+//!     name: String,
+//!     depths: Vec<f64>,
+//! }
+//!
+//! let mut writer = Writer::new(Vec::new()); // or a file, a socket, standard output
+//! let kiel = Station { name: "Kiel".into(), depths: vec![0.5, 1.5] };
+//! writer.write(&Encoder::new().encode(&kiel)?)?;
+//! let bytes = writer.into_inner();
+//!
+//! let mut reader = Reader::new(&bytes[..]);
+//! let mut decoder = Decoder::<Station>::new();
+//! while let Some(message) = reader.next()? {
+//!     assert_eq!(decoder.decode_owned(&message)?, kiel);
+//! }
+//! # Ok::<(), isoform::Error>(())
+//! ```
+//!
+//! Keep encoders and decoders: they reuse their memory, and a decoder works out once how it converts a format.
+//!
+//! # Without copies
+//!
+//! A record that is `#[repr(C)]`, with [`Str`] and [`Slice`] for text and arrays, is sent from where it lies. An encoder
+//! refers to large arrays instead of copying them, and a decoder borrows from the message what needs no conversion.
 //!
 //! ```
 //! use isoform::{Decoder, Encoder, Incoming, Record, Registry};
@@ -12,45 +47,81 @@
 //!     x: f64,
 //!     y: f64,
 //! }
+//! let bytes = Encoder::new().encode(&Point { x: 1.0, y: 2.0 })?.to_vec();
 //!
-//! // Here it is sent ..
-//! let mut encoder = Encoder::new();
-//! let bytes = encoder.encode(&Point { x: 1.0, y: 2.0 })?.to_vec();
-//!
-//! // .. and there it is received, by whoever knows its format.
+//! // Outside of a stream, a registry says which formats are known.
 //! let mut registry = Registry::new();
 //! registry.register(Point::format())?;
 //! let message = Incoming::parse(&bytes, &mut registry)?;
-//! let mut decoder = Decoder::<Point>::new();
-//! assert_eq!(decoder.decode(&message)?, &Point { x: 1.0, y: 2.0 });
+//! assert_eq!(Decoder::<Point>::new().decode(&message)?, &Point { x: 1.0, y: 2.0 });
 //! # Ok::<(), isoform::Error>(())
 //! ```
 //!
-//! Sender and receiver need not agree on a struct: the receiver may have fewer fields, or more, or others of their types.
-//! `#[isoform(alias = "temperature", default = 293.15)]` and the like say what a [`Record`] does then. Nor does the
-//! receiver have to know formats in advance: a [`stream`] carries their descriptions with it, and a message of
-//! any format can be [viewed](Incoming::view) without a struct.
+//! # When the two sides differ
 //!
-//! With the feature `generate`, machine code is made for pairs of layouts whose records come by the thousand, which
-//! converts them several times as fast; see [`Engine`]. It is off at first, since it takes a code generator of 4 MB and
-//! minutes of build.
+//! Sender and receiver need not have the same struct. The receiver may have fewer fields or more, in another order and of
+//! other types; `alias`, `default` and `required` say what a [`Record`](macro@Record) does then.
 //!
-//! | | |
+//! ```
+//! # use isoform::{Decoder, Encoder, Incoming, Record, Registry};
+//! #[derive(Record)]
+//! #[repr(C)]
+//! struct Sent {
+//!     temp: f32,
+//!     step: u16,
+//! }
+//! #[derive(Record, Debug, PartialEq)]
+//! #[repr(C)]
+//! struct Seen {
+//!     step: i64,
+//!     #[isoform(alias = "temp")]
+//!     temperature: f64,
+//!     #[isoform(default = 1.0)]
+//!     weight: f64,
+//! }
+//! # let bytes = Encoder::new().encode(&Sent { temp: 281.5, step: 7 })?.to_vec();
+//! # let mut registry = Registry::new();
+//! # registry.register(Sent::format())?;
+//! let message = Incoming::parse(&bytes, &mut registry)?; // of Sent { temp: 281.5, step: 7 }
+//! let mut decoder = Decoder::<Seen>::new();
+//! assert_eq!(decoder.decode(&message)?, &Seen { step: 7, temperature: 281.5, weight: 1.0 });
+//!
+//! // A view reads fields of any format by name or path, without a struct.
+//! let view = message.view()?;
+//! assert_eq!((view.i64("step")?, view.f64("temp")?), (7, 281.5));
+//! # Ok::<(), isoform::Error>(())
+//! ```
+//!
+//! # Where to find what
+//!
+//! | to | use |
 //! |---|---|
-//! | [`Record`], [`Enumeration`](macro@Enumeration) | derives for structs and enumerations |
-//! | [`Str`], [`Slice`], [`Array`], [`Ref`] | borrowed parts of records: sent by reference, received in place |
-//! | [`Strided`] | arrays whose elements do not lie side by side: gathered when they are sent |
-//! | [`Encoder`], [`Message`] | records to messages, as vectors of buffers |
-//! | [`Shared`] | bodies of messages that are kept, or sent to many |
-//! | [`Incoming`], [`Decoder`] | messages to records |
-//! | [`Batch`], [`Columns`] | many messages at once; their fields as arrays |
-//! | [`Aligned`] | memory for bodies that come, where they can be used in place |
-//! | [`memory`] | both for records whose format is known only when the program runs |
-//! | [`View`], [`text`] | fields of any message, by name or as text |
-//! | [`stream`], [`Registry`] | messages one after another, and the formats that are known |
-//! | [`Format`], [`plan`] and others | what everything is made of: see [`isoform_core`] |
+//! | declare records and enumerations | [`Record`](macro@Record), [`Enumeration`](macro@Enumeration) |
+//! | hold text, arrays and single records in them | [`Str`], [`Slice`], [`Array`], [`Ref`], or `String`, `Vec`, `Option<Box<T>>` |
+//! | encode records as messages | [`Encoder`], [`Message`] |
+//! | decode messages to records | [`Decoder`], [`Incoming`]; [`Faults`] for numbers that do not fit |
+//! | write and read streams | [`stream::Writer`], [`stream::Reader`] |
+//! | read fields without a struct, or print messages | [`View`], [`text`] |
+//! | know formats, and ask for unknown ones | [`Format`], [`Token`], [`Registry`], [`Resolver`] |
+//! | bound what a stranger can make a receiver do | [`Limits`] |
+//! | handle errors | [`Error`], and its [`Code`] |
+//! | keep a message, or send it to many | [`Shared`] |
+//! | send arrays whose elements do not lie side by side | [`Strided`], [`Scratch`] |
+//! | decode many messages at once, as records or as arrays of fields | [`Batch`], [`Columns`] |
+//! | receive into memory where records can be used in place | [`Aligned`] |
+//! | exchange records whose format is known only at run time | [`memory`], [`FieldList`], [`Rules`] |
+//! | inspect or build formats, plans, values and verifiers | [`core`] |
+//!
+//! The module [`core`] has the name of the standard library's. In a module that imports `isoform::*`, write
+//! `::core` for that one.
+//!
+//! # Features
+//!
+//! With the feature `generate`, a decoder makes machine code for pairs of layouts whose records come by the thousand, and
+//! converts them several times as fast; see [`Engine`]. The feature is off by default: its code generator takes 4 MB, and
+//! minutes to build.
 
-// So that what the derives write, which says `::isoform`, also works in here.
+// The derives write `::isoform`: with this it also works in here.
 extern crate self as isoform;
 
 mod decoder;
@@ -62,15 +133,30 @@ mod native;
 mod record;
 pub mod stream;
 
-pub use decoder::{Column, Columns, Decoder};
-pub use encoder::Encoder;
-pub use isoform_core::*;
+// In the order in which a program comes to need them. What else formats are made of is in `core`.
+
+// Records and their parts,
 pub use isoform_derive::{Enumeration, Record};
-pub use memory::Engine;
-pub use message::{Batch, Header, Incoming, Message, Shared};
-pub use native::scratch::Scratch;
-pub use native::{Aligned, Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
+pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};
+// to send them,
+pub use encoder::Encoder;
+pub use message::{Message, Shared};
+pub use native::scratch::Scratch;
+// and to receive them.
+pub use decoder::{Column, Columns, Decoder};
+pub use isoform_core::Faults;
+pub use memory::Engine;
+pub use message::{Batch, Incoming};
+pub use native::Aligned;
+// Formats, those that are known, and messages without a struct.
+pub use isoform_core::{FieldList, Format, Limits, Machine, Registry, Resolver, Rules, Token, View, text};
+// What goes wrong.
+pub use isoform_core::{Class, Code, Error, Result};
+
+/// What formats, plans, values and verifiers are made of: the crate `isoform-core`.
+#[doc(no_inline)]
+pub use isoform_core as core;
 
 /// What the derives write refers to this. Not for programs: it changes without notice.
 #[doc(hidden)]

@@ -1,11 +1,11 @@
 //! A steady sender and a steady receiver allocate nothing.
 #![cfg(not(miri))]
 
+use isoform::core::{Layout, Shape, Value, value};
 use isoform::message::HEADER;
 use isoform::stream::{Reader, Writer};
 use isoform::{
-    Batch, Columns, Decoder, Encoder, Engine, Header, Incoming, Layout, Record, Registry, Shape, Slice, Str, Strided,
-    Value, value,
+    Batch, Columns, Decoder, Encoder, Engine, Incoming, Record, Registry, Slice, Str, Strided, message::Header,
 };
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;

@@ -1,8 +1,9 @@
 //! Records whose format is known only when the program runs: what `memory` makes of them is what a Rust type would make.
 
+use isoform::core::{Layout, Shape, Value};
 use isoform::{
-    Aligned, Code, Decoder, Encoder, Enumeration, Faults, FieldList, Format, Header, Incoming, Layout, Machine, Record,
-    Registry, Rules, Shape, Slice, Str, Value, memory,
+    Aligned, Code, Decoder, Encoder, Enumeration, Faults, FieldList, Format, Incoming, Machine, Record, Registry,
+    Rules, Slice, Str, memory, message::Header,
 };
 use std::mem::MaybeUninit;
 

@@ -1,11 +1,9 @@
 //! Many messages at once: into records, and into columns.
 
+use isoform::core::{Layout, Shape, Value, value};
 use isoform::message::HEADER;
 use isoform::stream::{Reader, Writer};
-use isoform::{
-    Batch, Code, Columns, Decoder, Encoder, Engine, Enumeration, Faults, Format, Layout, Record, Registry, Shape, Str,
-    Value, value,
-};
+use isoform::{Batch, Code, Columns, Decoder, Encoder, Engine, Enumeration, Faults, Format, Record, Registry, Str};
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]

@@ -1,9 +1,8 @@
 //! What the derives make of declarations: formats and rules.
 
-use isoform::declare::Type;
-use isoform::{
-    Array, Bf16, Char, Complex, Enumeration, F16, F128, FieldList, Machine, Record, Ref, Slice, Str, Structure, Value,
-};
+use isoform::core::declare::Type;
+use isoform::core::{Structure, Value};
+use isoform::{Array, Bf16, Char, Complex, Enumeration, F16, F128, FieldList, Machine, Record, Ref, Slice, Str};
 
 #[derive(Enumeration, Clone, Copy)]
 #[repr(u16)]
@@ -61,7 +60,7 @@ struct All<'a> {
 
 /// Name, type and unit of each field.
 fn fields(structure: &Structure) -> Vec<String> {
-    let one = |field: &isoform::Field| {
+    let one = |field: &isoform::core::Field| {
         let unit = field.unit.as_ref().map_or(String::new(), |unit| format!(" in {unit}"));
         format!("{}: {}{unit}", field.name, Type::of(field, structure))
     };

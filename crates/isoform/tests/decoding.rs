@@ -1,8 +1,9 @@
 //! What arrives: in place where it can, else converted, and refused where it must be.
 
+use isoform::core::{Layout, Shape, Value, value};
 use isoform::{
-    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Header, Incoming, Layout, Limits, Record, Ref,
-    Registry, Shape, Slice, Str, Value, value,
+    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Incoming, Limits, Record, Ref, Registry, Slice, Str,
+    message::Header,
 };
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]

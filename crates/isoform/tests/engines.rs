@@ -3,7 +3,8 @@
 
 #![cfg(feature = "generate")]
 
-use isoform::{Decoder, Engine, Header, Incoming, Layout, Record, Shape, Slice, Str, Value, value};
+use isoform::core::{Layout, Shape, Value, value};
+use isoform::{Decoder, Engine, Incoming, Record, Slice, Str, message::Header};
 
 #[derive(Record, Debug)]
 #[repr(C)]

@@ -70,7 +70,7 @@ pub mod records {
     }
 }
 
-use isoform::{Decoder, Encoder, Header, Incoming, Record, Slice, Str};
+use isoform::{Decoder, Encoder, Incoming, Record, Slice, Str, message::Header};
 use records::{Aligned, Borrowed, Level, Owned, Packed, Stretched};
 
 fn body<R: Record>(record: &R) -> Vec<u8> {

@@ -1,8 +1,7 @@
 //! Records of all kinds, sent and received on this machine.
 
-use isoform::{
-    Bf16, Char, Complex, Decoder, Encoder, Enumeration, F16, Incoming, Record, Registry, Slice, Str, Verifier,
-};
+use isoform::core::Verifier;
+use isoform::{Bf16, Char, Complex, Decoder, Encoder, Enumeration, F16, Incoming, Record, Registry, Slice, Str};
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
 #[repr(i32)]

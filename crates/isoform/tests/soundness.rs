@@ -11,7 +11,7 @@ mod gaps;
 #[path = "soundness/streams.rs"]
 mod streams;
 
-use isoform::{Format, Header, Incoming};
+use isoform::{Format, Incoming, message::Header};
 
 /// Bytes that begin `offset` bytes behind a multiple of 64.
 struct Aligned {

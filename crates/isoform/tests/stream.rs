@@ -1,7 +1,8 @@
 //! Streams as their users meet them: whole, arriving in drops, cut anywhere, joined, and hostile.
 
+use isoform::core::{ByteOrder, Element, Enumeration, Field, Structure};
 use isoform::stream::{Reader, Writer};
-use isoform::{ByteOrder, Code, Element, Enumeration, Field, Format, Limits, Machine, Registry, Structure, Token};
+use isoform::{Code, Format, Limits, Machine, Registry, Token};
 use isoform_core::message::Header;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ const MACHINE: Machine = Machine { order: ByteOrder::Big, pointer: 4 };
 
 fn format(name: &str, count: usize) -> Format {
     let element = Element::Integer { signed: false, size: 1 };
-    let dims = [isoform::Dimension::Fixed(count)].into();
+    let dims = [isoform::core::Dimension::Fixed(count)].into();
     let field = Field { name: "bytes".into(), element, dims, indirect: false, offset: 0, unit: None };
     Format::new(Structure::new(name, MACHINE, count, 1, vec![field]).unwrap().into()).unwrap()
 }

@@ -1,7 +1,8 @@
 //! Whatever a stream holds, however its bytes come, and whatever is asked when: each message comes once, in order.
 
+use isoform::core::Layout;
 use isoform::stream::{Reader, Writer};
-use isoform::{Code, FieldList, Format, Layout, Token};
+use isoform::{Code, FieldList, Format, Token};
 use isoform_core::message::Header;
 use proptest::prelude::*;
 use std::cell::RefCell;

@@ -1,9 +1,10 @@
 //! Reads everything in `vectors/`, as every implementation must. Nothing here writes any: that is
 //! `cargo run -p isoform --example write-vectors`.
 
+use isoform::core::{Plan, Value, Verifier, interp, value};
 use isoform::stream::Reader;
 use isoform::text::json::{line, parse};
-use isoform::{Error, Faults, Format, Plan, Rules, Value, Verifier, View, interp, value};
+use isoform::{Error, Faults, Format, Rules, View};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use crate::error::{Number, c_text, call};
 use crate::format::{Format, Latest};
 use crate::pointer::{Out, bytes, given, make, put, text};
-use isoform::view::Item as Found;
-use isoform::{Code, Error, Header, Incoming, Result, View, text as texts};
+use isoform::core::view::Item as Found;
+use isoform::{Code, Error, Incoming, Result, View, message::Header, text as texts};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;

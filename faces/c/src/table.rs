@@ -2,8 +2,9 @@
 //! [`isoform_dynamic::table`].
 
 use crate::pointer::{list, optional_text, text};
-use isoform::declare::Type;
-use isoform::{Format, Machine, Result, Structure};
+use isoform::core::Structure;
+use isoform::core::declare::Type;
+use isoform::{Format, Machine, Result};
 use isoform_dynamic::table;
 use std::ffi::{CString, c_char};
 

@@ -9,7 +9,8 @@
 //! Whoever takes such a structure out of its capsule moves it and clears `release`, as the interface demands.
 
 use crate::error::raise;
-use isoform::{Code, Dimension, Element, Error, Field, FloatKind};
+use isoform::core::{Dimension, Element, Field, FloatKind};
+use isoform::{Code, Error};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

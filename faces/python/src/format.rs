@@ -2,8 +2,9 @@
 //! know of one.
 
 use crate::error::raise;
-use isoform::declare::{FieldList, Length, Shape, Type};
-use isoform::{ByteOrder, Code, Element, Error, Field, Format, Layout, Machine, Structure};
+use isoform::core::declare::{FieldList, Length, Shape, Type};
+use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
+use isoform::{Code, Error, Format, Machine};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::collections::HashMap;

@@ -1,9 +1,10 @@
 //! What is in a verified body, as Python objects. Arrays of numbers are NumPy arrays into the body itself, in the sender's
 //! byte order; they keep it alive, and cannot be written to.
 
-use isoform::scalar::{Float, Real};
-use isoform::view::{Array, Item};
-use isoform::{ByteOrder, Element, View};
+use isoform::View;
+use isoform::core::scalar::{Float, Real};
+use isoform::core::view::{Array, Item};
+use isoform::core::{ByteOrder, Element};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
@@ -82,7 +83,7 @@ fn array<'py>(array: Array<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) ->
 
 /// What NumPy calls numbers of this kind, if it knows them.
 pub(crate) fn dtype(element: &Element, order: ByteOrder) -> Option<String> {
-    use isoform::FloatKind::Ieee;
+    use isoform::core::FloatKind::Ieee;
     let (kind, size) = match element {
         Element::Integer { signed: true, size: size @ ..=8 } => ('i', *size),
         Element::Integer { signed: false, size: size @ ..=8 } => ('u', *size),

@@ -6,7 +6,8 @@
 use crate::error::raise;
 use crate::memory::Placer;
 use crate::{item, value};
-use isoform::{Dimension, Field, Format, Machine, Structure};
+use isoform::core::{Dimension, Field, Structure};
+use isoform::{Format, Machine};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -9,7 +9,8 @@
 
 #[cfg(unix)]
 use crate::wait::TURN;
-use isoform::{Aligned, Batch, Code, Dimension, Error, Faults, Format, Incoming, Message, Result, Rules, memory};
+use isoform::core::Dimension;
+use isoform::{Aligned, Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules, memory};
 #[cfg(unix)]
 use isoform_channel::{Event, MemorySink, MemorySource, Stamp};
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use crate::format::PyFormat;
 use crate::item;
 use crate::registry::PyRegistry;
 use isoform::message::{ALIGNMENT, HEADER};
-use isoform::{Batch, Format, Header, Incoming, Message, Registry, View};
+use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

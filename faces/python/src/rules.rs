@@ -2,7 +2,8 @@
 
 use crate::error::raise;
 use crate::value;
-use isoform::{Code, Element, Error, Field, Format, Rules, Structure};
+use isoform::core::{Element, Field, Structure};
+use isoform::{Code, Error, Format, Rules};
 use pyo3::prelude::*;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Python objects as values for a body, as far as a format wants them: of a dict, of attributes, or of a NumPy record.
 
 use crate::error::{raise, wrong_type};
-use isoform::format::Structure;
-use isoform::{Dimension, Element, Error, Field, Format, Value, value};
+use isoform::core::format::Structure;
+use isoform::core::{Dimension, Element, Field, Value, value};
+use isoform::{Error, Format};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString};
 

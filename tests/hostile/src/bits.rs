@@ -1,9 +1,10 @@
 //! The three experiments by which other libraries fell: bits of a description, bits of the fixed part of a record, and
 //! ends, each changed in a good stream.
 
+use isoform::core::{Layout, Shape, Value, value};
 use isoform::stream::Reader;
 use isoform::text::json;
-use isoform::{Format, Layout, Result, Shape, Value, value};
+use isoform::{Format, Result};
 use isoform_hostile::receive;
 use isoform_testing::mutate::{Random, stream_of};
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! The worst that a stranger can send, in every size: what is many, deep, long, or refused at its very end.
 
+use isoform::core::{Element, Enumeration, Field, Layout, Shape, Structure, Value, value};
 use isoform::text::json;
-use isoform::{Element, Enumeration, Field, Format, Layout, Machine, Shape, Structure, Value, value};
+use isoform::{Format, Machine};
 use isoform_testing::mutate::stream_of;
 use std::sync::Arc;
 
@@ -146,7 +147,7 @@ fn zeros(format: &Format) -> Vec<u8> {
 fn symbols(size: usize) -> Vec<u8> {
     let length = field("n".into(), Element::Integer { signed: true, size: 8 }, 0);
     let mut array = field("a".into(), enumeration(size), 8);
-    array.dims = [isoform::Dimension::Field(0)].into();
+    array.dims = [isoform::core::Dimension::Field(0)].into();
     array.indirect = true;
     let format = format(of_words("r", vec![length, array]));
     let text = format!("{{\"a\":{}}}", many(size, |i| format!("\"s{}\"", (i * 7919) % size)));
@@ -182,9 +183,9 @@ fn nested_fields(size: usize) -> Vec<u8> {
 fn shared_length(size: usize) -> Vec<u8> {
     let mut fields = vec![field("n".into(), Element::Integer { signed: true, size: 8 }, 0)];
     fields.extend((1..=size).map(|i| Field {
-        dims: [isoform::Dimension::Field(0)].into(),
+        dims: [isoform::core::Dimension::Field(0)].into(),
         indirect: true,
-        ..field(format!("f{i}"), Element::Float { kind: isoform::FloatKind::Ieee, size: 8 }, 8 * i)
+        ..field(format!("f{i}"), Element::Float { kind: isoform::core::FloatKind::Ieee, size: 8 }, 8 * i)
     }));
     let format = format(of_words("r", fields));
     let entries: Vec<_> =

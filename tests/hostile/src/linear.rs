@@ -3,9 +3,10 @@
 //! Each step of a receiver is counted by itself, or the slow ones would hide what grows too fast in the others.
 
 use crate::families::{FAMILIES, Family};
+use isoform::core::{ByteOrder, Plan, interp, value};
 use isoform::stream::Reader;
 use isoform::text::json;
-use isoform::{ByteOrder, Faults, Format, Incoming, Machine, Plan, Result, Rules, View, interp, value};
+use isoform::{Faults, Format, Incoming, Machine, Result, Rules, View};
 use isoform_testing::moved;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -3,9 +3,10 @@
 use crate::memory::{self, measure};
 use crate::outcome::Outcome;
 use crate::record;
+use isoform::core::value;
 use isoform::stream::Reader;
 use isoform::text::json;
-use isoform::{Code, Error, Format, Header, Incoming, Registry, Resolver, Result, Token, value};
+use isoform::{Code, Error, Format, Incoming, Registry, Resolver, Result, Token, message::Header};
 use std::io::Read;
 
 /// Does everything with a stream that a receiver can do.

@@ -3,12 +3,10 @@
 use crate::memory::{self, measure};
 use crate::outcome::Outcome;
 use crate::structs::{self, FAULTS};
+use isoform::core::view::Item;
+use isoform::core::{Body, ByteOrder, Element, FloatKind, Plan, Structure, interp, plan, value};
 use isoform::text::{json, table::Table};
-use isoform::view::Item;
-use isoform::{
-    Body, ByteOrder, Code, Element, Faults, FloatKind, Format, Machine, Plan, Rules, Structure, View, interp, plan,
-    value,
-};
+use isoform::{Code, Faults, Format, Machine, Rules, View};
 use isoform_testing::mutate::{Place, Random, What, mutate_text, places};
 use isoform_testing::{moved, twisted};
 use std::sync::Arc;

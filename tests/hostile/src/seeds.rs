@@ -1,7 +1,8 @@
 //! Good streams, to make bad ones of.
 
 use crate::structs;
-use isoform::{Format, Layout, value};
+use isoform::Format;
+use isoform::core::{Layout, value};
 use isoform_testing::mutate::{Random, stream_of};
 use isoform_testing::{any_record, any_value, drawn, runner, twisted};
 use proptest::test_runner::TestRunner;

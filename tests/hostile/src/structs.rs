@@ -3,8 +3,8 @@
 
 use crate::outcome::Outcome;
 use isoform::{
-    Array, Char, Code, Complex, Decoder, Encoder, Enumeration, F16, F128, Faults, Format, Header, Incoming, Record,
-    Ref, Slice, Str,
+    Array, Char, Code, Complex, Decoder, Encoder, Enumeration, F16, F128, Faults, Format, Incoming, Record, Ref, Slice,
+    Str, message::Header,
 };
 
 /// Reads every byte that a record gives access to, and checks what the compiler takes for granted: it can be sent.

@@ -1,6 +1,7 @@
 //! Strangers who say one thing very often: what that takes of memory is bounded, and nobody else notices.
 
-use isoform::{Code, Layout, Shape};
+use isoform::Code;
+use isoform::core::{Layout, Shape};
 use isoform_hostile::links::{CHOICES, PAUSE, frames};
 use isoform_hostile::memory::Counting;
 

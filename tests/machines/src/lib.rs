@@ -7,7 +7,7 @@
 
 pub mod writer;
 
-use isoform::Layout;
+use isoform::core::Layout;
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
 

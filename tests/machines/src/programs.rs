@@ -1,7 +1,7 @@
 //! Programs for every machine: built here, run there.
 
 use crate::Outcome;
-use isoform::Layout;
+use isoform::core::Layout;
 use isoform_machines::{Machine, writer};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,7 @@
 //! Whether two records, as JSON, are the same: numbers are compared as numbers, in all their digits.
 
-use isoform::{Format, Verifier, View, text::json, value};
+use isoform::core::{Verifier, value};
+use isoform::{Format, View, text::json};
 use serde_json::Value;
 
 /// That `came` is `expected`, a record of this format; else the path of the first difference, and what stands there in

@@ -2,7 +2,7 @@
 //! there.
 
 use crate::Machine;
-use isoform::Layout;
+use isoform::core::Layout;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

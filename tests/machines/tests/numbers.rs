@@ -4,7 +4,8 @@
 #[path = "numbers/values.rs"]
 mod values;
 
-use isoform::{ByteOrder, Code, Faults, Format, Layout, Plan, Rules, Shape, Verifier, interp};
+use isoform::core::{ByteOrder, Layout, Plan, Shape, Verifier, interp};
+use isoform::{Code, Faults, Format, Rules};
 use isoform_machines::Machine;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

@@ -2,7 +2,7 @@
 //!
 //! With the other machines it is tried by `cargo run -p isoform-machines`.
 
-use isoform::Layout;
+use isoform::core::Layout;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

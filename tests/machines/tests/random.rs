@@ -1,10 +1,11 @@
 //! Random records of random formats, as they lie in the memory of each machine, written there by
 //! `faces/c/include/isoform_writer.h`: what comes has the token and the body that this library gives them.
 
-use isoform::declare::Type;
-use isoform::format::{Dimension, Field, FloatKind, Structure};
+use isoform::core::declare::Type;
+use isoform::core::format::{Dimension, Field, FloatKind, Structure};
+use isoform::core::{ByteOrder, Element, Layout, value};
 use isoform::stream::Reader;
-use isoform::{ByteOrder, Element, Format, Layout, Machine as Kind, value};
+use isoform::{Format, Machine as Kind};
 use isoform_machines::Machine;
 use isoform_machines::writer::{OPTIONS, compile, compile_for, succeeded};
 use isoform_testing::{any_shape, any_value, with_gaps};

@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::open::{Records, open_records};
 use crate::output::Output;
+use isoform::core::value;
 use isoform::stream::Reader;
 use isoform::text::json;
-use isoform::{Error, Format, Incoming, Limits, value};
+use isoform::{Error, Format, Incoming, Limits};
 use std::io::{BufRead, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

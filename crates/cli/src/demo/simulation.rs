@@ -4,11 +4,9 @@
 use super::river::{River, STEP};
 use super::{PACE, PACED};
 use crate::failure::Failure;
+use isoform::core::{ByteOrder, Layout, Plan, Verifier, interp};
 use isoform::stream::Writer;
-use isoform::{
-    ByteOrder, Code, Encoder, Enumeration, Error, Faults, Format, Layout, Plan, Record, Rules, Slice, Str, Verifier,
-    interp,
-};
+use isoform::{Code, Encoder, Enumeration, Error, Faults, Format, Record, Rules, Slice, Str};
 use std::io::{BufWriter, stdout};
 use std::time::{Duration, Instant};
 #[cfg(unix)]

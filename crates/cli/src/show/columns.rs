@@ -1,8 +1,9 @@
 //! The columns of a format's records: all of its fields, or those that were asked for.
 
 use crate::output::Side;
+use isoform::core::{Element, Field, Structure};
 use isoform::text::table::{self, Table};
-use isoform::{Element, Error, Field, Format, Structure, View};
+use isoform::{Error, Format, View};
 
 /// What records of a format are shown as.
 pub(super) struct Columns {

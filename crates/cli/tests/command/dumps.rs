@@ -2,9 +2,9 @@
 
 use super::*;
 use isoform::Token;
+use isoform::core::{Shape, value};
 use isoform::message::Header;
 use isoform::text::json;
-use isoform::{Shape, value};
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 

@@ -8,9 +8,10 @@ mod explanations;
 mod formats;
 mod general;
 
-use isoform::declare::FieldList;
+use isoform::Format;
+use isoform::core::Layout;
+use isoform::core::declare::FieldList;
 use isoform::stream::Writer;
-use isoform::{Format, Layout};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

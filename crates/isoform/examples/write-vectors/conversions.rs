@@ -3,8 +3,9 @@
 //! A case is a pair of shapes, the receiver's rules, and what comes of some records under some choice for faults: a
 //! record, or the error of the pair or of the record with the path of the field.
 
+use isoform::core::{Layout, Shape, value};
 use isoform::text::json;
-use isoform::{Code, Format, Layout, Result, Shape, value};
+use isoform::{Code, Format, Result};
 use serde_json::{Value, json};
 
 /// Under all three choices, or under one.

@@ -2,9 +2,10 @@
 //!
 //! Values are written here, as JSON in the manner of `spec/text.md`, and not taken from any library's output.
 
+use isoform::core::{Layout, Shape, value};
 use isoform::stream::Writer;
 use isoform::text::json;
-use isoform::{Code, Error, Layout, Result, Shape, value};
+use isoform::{Code, Error, Result};
 use serde_json::{Value, json};
 
 /// The layouts in which every feature is written.

@@ -1,6 +1,7 @@
 //! A format as the JSON that stands beside a vector (`vectors/README.md`).
 
-use isoform::{ByteOrder, Dimension, Element, Field, Format, Structure};
+use isoform::Format;
+use isoform::core::{ByteOrder, Dimension, Element, Field, Structure};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ fn field(field: &Field, holder: &Structure) -> Value {
         json.insert("unit".into(), (**unit).into());
     }
     if let Element::Enumeration(enumeration) = &field.element {
-        let symbol = |symbol: &isoform::Symbol| {
+        let symbol = |symbol: &isoform::core::Symbol| {
             let value = if symbol.value < 0 { json!(symbol.value as i64) } else { json!(symbol.value as u64) };
             (symbol.name.to_string(), value)
         };

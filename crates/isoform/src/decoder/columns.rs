@@ -7,8 +7,9 @@ use crate::memory::{Conversions, Engine, Native};
 use crate::message::Batch;
 use crate::native::Native as Plain;
 use crate::native::buffer::Buffer;
-use crate::{Code, Error, Faults, Field, Format, Machine, Result, Rules, Structure, Verifier};
+use crate::{Code, Error, Faults, Format, Machine, Result, Rules};
 use isoform_core::interp::Output;
+use isoform_core::{Field, Structure, Verifier};
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Index;
@@ -149,7 +150,7 @@ impl Columns {
 
 impl Stored {
     /// Adds a value of each body to the `before` that are there, which makes `after`.
-    fn append(&mut self, bodies: crate::Bodies<'_>, before: usize, after: usize) -> Result<()> {
+    fn append(&mut self, bodies: isoform_core::Bodies<'_>, before: usize, after: usize) -> Result<()> {
         let conversion = self.conversions.find(bodies.format(), &self.native)?;
         let size = self.native.format.size();
         self.values.resize(after.checked_mul(size).ok_or_else(|| Error::new(Code::Size))?)?;

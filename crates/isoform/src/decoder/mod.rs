@@ -29,7 +29,8 @@ use std::marker::PhantomData;
 /// [`copied`](Decoder::copied) tells.
 ///
 /// ```
-/// use isoform::{ByteOrder, Decoder, FieldList, Header, Incoming, Machine, Record};
+/// use isoform::core::ByteOrder;
+/// use isoform::{Decoder, FieldList, message::Header, Incoming, Machine, Record};
 /// #[derive(Record)]
 /// #[repr(C)]
 /// struct Sample {
@@ -62,7 +63,7 @@ impl<T: Record> Decoder<T> {
     /// The same, with what is done with numbers that do not fit their field, instead of refusing the message.
     ///
     /// ```
-    /// # use isoform::{Decoder, Faults, FieldList, Header, Incoming, Machine, Record};
+    /// # use isoform::{Decoder, Faults, FieldList, message::Header, Incoming, Machine, Record};
     /// # #[derive(Record)]
     /// # #[repr(C)]
     /// # struct Sample { level: u8 }

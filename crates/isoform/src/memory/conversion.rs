@@ -3,8 +3,9 @@
 use super::Engine;
 use super::engine::Converter;
 use crate::native::outline::Outline;
-use crate::{Error, Faults, Format, Plan, Result, Rules, Verifier};
+use crate::{Error, Faults, Format, Result, Rules};
 use isoform_core::registry::Recent;
+use isoform_core::{Plan, Verifier};
 
 /// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
 const REMEMBERED: usize = 64;

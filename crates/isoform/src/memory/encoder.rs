@@ -6,7 +6,8 @@
 use super::admit;
 use crate::message::{Batch, Message};
 use crate::native::gather::Gather;
-use crate::{Aligned, Code, Element, Error, Format, Result, Structure, Verifier};
+use crate::{Aligned, Code, Error, Format, Result};
+use isoform_core::{Element, Structure, Verifier};
 use std::fmt;
 
 /// Makes messages of records in memory, as [`isoform::Encoder`](crate::Encoder) does of Rust's: without converting them, gaps

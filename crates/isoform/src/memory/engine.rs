@@ -4,8 +4,9 @@
 //! has proven frequent, by a thread of its own that all decoders share, and used from whatever record comes next. If none
 //! can be generated, nothing happens.
 
-use crate::{Bodies, Body, Plan, Result};
+use crate::Result;
 use isoform_core::interp::{self, Output};
+use isoform_core::{Bodies, Body, Plan};
 use std::sync::Arc;
 
 /// What converts records whose layout is not the receiver's.
@@ -87,7 +88,7 @@ impl Converter {
 #[cfg(feature = "generate")]
 mod generated {
     use super::Engine;
-    use crate::Plan;
+    use isoform_core::Plan;
     use isoform_jit::Code;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -165,7 +166,8 @@ mod generated {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::{Faults, Layout, Rules, Shape};
+        use crate::{Faults, Rules};
+        use isoform_core::{Layout, Shape};
 
         #[test]
         fn code_comes_after_many_records_and_not_by_the_thread_that_counts_them() {

@@ -41,7 +41,8 @@ pub use encoder::Encoder;
 pub use engine::Engine;
 
 use crate::native::MAX_ALIGN;
-use crate::{Code, Element, Error, Format, Machine, Result, Structure};
+use crate::{Code, Error, Format, Machine, Result};
+use isoform_core::{Element, Structure};
 
 /// Checks that records of a format can lie in this process's memory: those without pointers always do, whatever machine
 /// they are of.

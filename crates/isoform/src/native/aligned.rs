@@ -18,7 +18,7 @@ use std::slice;
 /// not clear bytes that were in use before.
 ///
 /// ```
-/// use isoform::{Aligned, Decoder, Encoder, Header, Incoming, Record};
+/// use isoform::{Aligned, Decoder, Encoder, message::Header, Incoming, Record};
 /// #[derive(Record)]
 /// #[repr(C)]
 /// struct Point {

@@ -1,7 +1,8 @@
 //! Formats that a stranger might think of, each the worst in some way.
 
-use isoform::format::{MAX_DEPTH, MAX_FIELDS, MAX_RANK};
-use isoform::{ByteOrder, Dimension, Element, Enumeration, Field, Format, Machine, Structure};
+use isoform::core::format::{MAX_DEPTH, MAX_FIELDS, MAX_RANK};
+use isoform::core::{ByteOrder, Dimension, Element, Enumeration, Field, Structure};
+use isoform::{Format, Machine};
 use std::iter;
 use std::sync::Arc;
 

@@ -5,9 +5,10 @@ mod formats;
 mod peak;
 
 use formats::{BIG, LITTLE, worst};
+use isoform::core::{Layout, Plan, Shape, Value, plan, value};
 use isoform::text::json;
 use isoform::text::table::Table;
-use isoform::{Faults, Format, Layout, Plan, Rules, Shape, Value, View, plan, value};
+use isoform::{Faults, Format, Rules, View};
 use peak::{bounded, bounded_beside, kept};
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Streams from an enemy: formats whose names agree and whose structure does not, and bodies that lie.
 
 use super::{Aligned, message};
+use isoform::core::{Layout, Shape, value};
 use isoform::{
-    Array, Char, Code, Decoder, Encoder, Enumeration, Faults, FieldList, Format, Layout, Machine, Record, Ref, Shape,
-    Slice, Str, value,
+    Array, Char, Code, Decoder, Encoder, Enumeration, Faults, FieldList, Format, Machine, Record, Ref, Slice, Str,
 };
 use isoform_testing::any_value;
 use proptest::prelude::*;
@@ -429,10 +429,10 @@ fn pointers_of_another_size_and_order() {
             Shape::new("Lengths").field("a", "unsigned long long[n]").field("n", "unsigned char").field("s", "string");
         let format = shape.on(&layout).unwrap();
         let record = vec![
-            ("a".into(), isoform::Value::Array(vec![isoform::Value::Integer(1); 200])),
-            ("s".into(), isoform::Value::String(b"text".to_vec())),
+            ("a".into(), isoform::core::Value::Array(vec![isoform::core::Value::Integer(1); 200])),
+            ("s".into(), isoform::core::Value::String(b"text".to_vec())),
         ];
-        let body = value::body(&format, &isoform::Value::Record(record)).unwrap();
+        let body = value::body(&format, &isoform::core::Value::Record(record)).unwrap();
         for offset in [0, 4, 5] {
             let mut body = Aligned::new(&body, offset);
             let mut decoder = Decoder::<Lengths>::new();

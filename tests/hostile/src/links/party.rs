@@ -1,6 +1,7 @@
 //! A node with an application: a source, and sinks that look at the order of what comes.
 
-use isoform::{Format, Layout, Shape};
+use isoform::Format;
+use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{
     Batch, ChannelKey, Identity, Item, Node, NodeId, Place, Policy, Settings, SinkKey, SourceKey, SourceRef, Submitted,
     Time, Wanted, Window,

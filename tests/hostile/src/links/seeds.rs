@@ -3,7 +3,7 @@
 use super::party::{Bytes, CHANNEL, NAME, Party, format};
 use super::stage::Stage;
 use super::{CHOICES, PAUSE, STRANGERS, introduction, manner};
-use isoform::{Layout, Shape};
+use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{Action, ConnId, Identity, Outgoing, Policy, Time, Wanted, Window};
 use std::collections::BTreeSet;
 

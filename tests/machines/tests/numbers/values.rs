@@ -3,7 +3,7 @@
 //! A number is held as its bits, the most significant first, whatever the machine: those of a double-double are the bits
 //! of its parts, the larger above the smaller. Nothing here is Isoform's, so that it can be the judge.
 
-use isoform::ByteOrder;
+use isoform::core::ByteOrder;
 use std::fmt;
 
 /// A kind of number, by the name that the C program has for it.

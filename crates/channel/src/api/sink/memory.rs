@@ -8,7 +8,7 @@ use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
-use isoform::{Aligned, Code, Error, Format, Header, Incoming, Result, Rules, memory};
+use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
 use isoform_channel_proto::{Item, SinkKey};
 use std::fmt;
 use std::os::fd::BorrowedFd;

@@ -5,7 +5,7 @@ use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
-use isoform::{Aligned, Format, Header, Incoming, Result, Rules};
+use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
 use isoform_channel_proto::Item;
 use std::fmt;
 use std::os::fd::BorrowedFd;
