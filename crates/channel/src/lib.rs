@@ -18,7 +18,7 @@
 
 mod api;
 mod drive;
-mod transport;
+pub mod transport;
 
 pub use api::builder::{SinkBuilder, SourceBuilder};
 pub use api::channel::Channel;

@@ -11,7 +11,7 @@ use crate::drive::machine::Machine;
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
-use crate::transport::listener::Listener;
+use crate::transport::{Transport, Transports, serving, usual};
 use isoform::{Code, Error, Format, Limits, Record, Result};
 use isoform_channel_proto::{Identity, NodeId, Settings};
 use std::fmt;
@@ -74,6 +74,7 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     listen: Vec<String>,
+    transports: Transports,
     insecure: bool,
     settings: Settings,
 }
@@ -98,7 +99,7 @@ impl Node {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn builder() -> NodeBuilder {
-        NodeBuilder { listen: Vec::new(), insecure: false, settings: Settings::new(NodeId::ANY) }
+        NodeBuilder { listen: Vec::new(), transports: usual(), insecure: false, settings: Settings::new(NodeId::ANY) }
     }
 
     /// Where it can be dialed.
@@ -211,6 +212,12 @@ impl NodeBuilder {
         self
     }
 
+    /// Reaches the addresses that this transport serves by it, before all transports that were there.
+    pub fn transport(mut self, transport: impl Transport + 'static) -> NodeBuilder {
+        self.transports.insert(0, Arc::new(transport));
+        self
+    }
+
     /// Lets it listen and dial beyond this machine, where nothing is encrypted and everybody may listen.
     pub fn insecure(mut self, yes: bool) -> NodeBuilder {
         self.insecure = yes;
@@ -247,16 +254,17 @@ impl NodeBuilder {
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
         }
-        let mut listeners = Vec::new();
+        let (mut listeners, mut addresses) = (Vec::new(), Vec::new());
         for text in &self.listen {
             let address: Address = text.parse()?;
             address.permit(self.insecure)?;
-            listeners.push(Listener::bind(&address)?);
+            let (address, listener) = serving(&self.transports, &address)?.listen(&address)?;
+            addresses.push(address);
+            listeners.push(listener);
         }
-        let addresses: Vec<Address> = listeners.iter().map(|listener| listener.address().clone()).collect();
         self.settings.id = NodeId(nonce()?);
         self.settings.addresses = addresses.iter().map(Address::to_string).collect();
-        let hub = Arc::new(Hub::new(Machine::new(self.settings), self.insecure)?);
+        let hub = Arc::new(Hub::new(Machine::new(self.settings), self.transports, self.insecure)?);
         let keeper = Keeper::new(hub.clone(), listeners);
         let handlers = Handlers::new()?;
         let shared = hub.clone();

@@ -164,7 +164,7 @@ mod tests {
 
     /// Whether it was rung, which is then undone.
     fn was_rung(bell: &Bell) -> bool {
-        let rung = wait(&mut [entry(&bell.waker, Interest::Read)], Some(Duration::ZERO)).unwrap();
+        let rung = wait(&mut [entry(bell.waker.as_fd(), Interest::Read)], Some(Duration::ZERO)).unwrap();
         bell.waker.drain();
         rung
     }

@@ -11,7 +11,7 @@ use crate::drive::state::State;
 use crate::drive::wire::Wire;
 use crate::transport::address::Address;
 use crate::transport::poll::Waker;
-use crate::transport::socket::{Moved, Socket};
+use crate::transport::{Connection, Moved, Transports};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
 use portable_atomic::AtomicI64;
@@ -44,6 +44,7 @@ pub(crate) struct Hub {
     pub(crate) passengers: Mutex<Vec<Arc<Bell>>>,
     pub(crate) passenger_count: AtomicUsize,
     pub(crate) insecure: bool,
+    pub(crate) transports: Transports,
 }
 
 /// Something that is to be done with the lock released.
@@ -62,7 +63,7 @@ enum Effect {
 type Effects = SmallVec<[Effect; 1]>;
 
 impl Hub {
-    pub(crate) fn new(machine: Machine, insecure: bool) -> Result<Hub> {
+    pub(crate) fn new(machine: Machine, transports: Transports, insecure: bool) -> Result<Hub> {
         let hub = Hub {
             state: Mutex::new(State::new(machine)),
             start: Instant::now(),
@@ -74,6 +75,7 @@ impl Hub {
             passengers: Mutex::new(Vec::new()),
             passenger_count: AtomicUsize::new(0),
             insecure,
+            transports,
         };
         hub.set_wall();
         Ok(hub)
@@ -228,7 +230,7 @@ impl Hub {
                     break;
                 }
                 let answers = wire.read.load(Ordering::Relaxed) > wire.wrote.load(Ordering::Relaxed);
-                match writer.write(&wire.socket, wait) {
+                match writer.write(&*wire.connection, wait) {
                     Ok(Moved::Bytes(_)) => {
                         // Behind the call: on a busy machine it takes as long as whoever it has woken. For the first that is
                         // written since something was read, it does not matter.
@@ -248,7 +250,7 @@ impl Hub {
                     // Who reads learns why: the last words of the other node may still be there to read.
                     Ok(Moved::Closed) | Err(_) => {
                         wire.blocked.store(false, Ordering::Release);
-                        wire.socket.end_writing();
+                        wire.connection.end_writing();
                         break;
                     }
                 }
@@ -291,7 +293,7 @@ impl Hub {
     /// Reads what has come over a connection: a good deal of it at most.
     pub(crate) fn read(&self, wire: &Wire, reader: &mut Reader) {
         for _ in 0..READS {
-            let came = reader.fill(&wire.socket, false);
+            let came = reader.fill(&*wire.connection, false);
             if !self.take(wire, reader, came, |_| ()) {
                 return;
             }
@@ -300,7 +302,7 @@ impl Hub {
 
     /// Waits for something to come over a connection, for a little while, and reads it. Then looks at the state.
     pub(crate) fn wait_and_read(&self, wire: &Wire, reader: &mut Reader, look: impl FnOnce(&mut State)) {
-        let came = reader.fill(&wire.socket, true);
+        let came = reader.fill(&*wire.connection, true);
         if self.take(wire, reader, came, look) {
             self.read(wire, reader);
         }
@@ -332,7 +334,7 @@ impl Hub {
 
     /// A connection is gone.
     pub(crate) fn lose(&self, wire: &Wire, why: Option<Error>) {
-        wire.socket.end();
+        wire.connection.end();
         self.with(|state| {
             state.remove(wire.id);
             state.machine.closed(self.now(), wire.id, why);
@@ -342,12 +344,12 @@ impl Hub {
     }
 
     /// A connection has come about.
-    pub(crate) fn connected(&self, socket: Socket, dial: Option<DialKey>) {
+    pub(crate) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>) {
         self.with(|state| {
             state.connections += 1;
             let id = ConnId(state.connections);
-            let ahead = socket.ahead();
-            let wire = Arc::new(Wire::new(id, socket));
+            let ahead = connection.ahead();
+            let wire = Arc::new(Wire::new(id, connection));
             state.by_id.insert(id, wire);
             state.changed_wires();
             state.machine.connected(self.now(), id, dial);
@@ -399,13 +401,13 @@ fn is_quiet(wire: &Wire, now: Time) -> bool {
 /// Writes last words, if they can be written without waiting, and ends a connection.
 fn say_farewell(wire: &Wire, farewell: &[u8]) {
     if let Ok(mut writer) = wire.writer.lock()
-        && matches!(writer.write(&wire.socket, false), Ok(Moved::Bytes(_)))
+        && matches!(writer.write(&*wire.connection, false), Ok(Moved::Bytes(_)))
         && !farewell.is_empty()
     {
         writer.fill(|out| out.bytes.extend_from_slice(farewell));
-        let _ = writer.write(&wire.socket, false);
+        let _ = writer.write(&*wire.connection, false);
     }
-    wire.socket.end();
+    wire.connection.end();
 }
 
 /// Longer than this, nobody waits without looking around.

@@ -5,10 +5,11 @@ use crate::drive::hub::{Hub, LOOK};
 use crate::drive::reader::Reader;
 use crate::drive::wire::Wire;
 use crate::transport::address::Address;
-use crate::transport::dial::{Dial, Dialed};
-use crate::transport::listener::Listener;
 use crate::transport::poll::{Entry, Interest, entry, ready, wait};
+use crate::transport::{Awaited, Door, serving};
+use isoform::Error;
 use isoform_channel_proto::{DialKey, Time};
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,15 +28,17 @@ const ROUND: Duration = Duration::from_millis(10);
 const STOPPED: Duration = Duration::from_secs(3);
 /// How long a connection may take to come about.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How soon a connection is asked for again of which nothing tells that it has come about.
+const AGAIN: Duration = Duration::from_millis(1);
 /// How long a listener rests that has failed.
 const REST: Duration = Duration::from_millis(100);
 
 pub(crate) struct Keeper {
     hub: Arc<Hub>,
-    listeners: Vec<Listener>,
+    listeners: Vec<Box<dyn Door>>,
     /// Until when the listeners rest.
     resting: Option<Instant>,
-    dials: Vec<(DialKey, Dial)>,
+    dials: Vec<(DialKey, Box<dyn Door>)>,
     /// Looks in a row that found nothing to write.
     idle: u32,
     last_round: Time,
@@ -44,7 +47,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    pub(crate) fn new(hub: Arc<Hub>, listeners: Vec<Listener>) -> Keeper {
+    pub(crate) fn new(hub: Arc<Hub>, listeners: Vec<Box<dyn Door>>) -> Keeper {
         let (last_round, next_round, next_clock) = (Time::ZERO, Time::ZERO, Time::ZERO);
         Keeper { hub, listeners, resting: None, dials: Vec::new(), idle: 0, last_round, next_round, next_clock }
     }
@@ -129,15 +132,16 @@ impl Keeper {
             // Whoever reads the others may stop to.
             timeout = timeout.min(UNATTENDED);
         }
-        let mut entries: Vec<Entry<'_>> = vec![entry(&hub.keeper, Interest::Read)];
-        entries.extend(seats.iter().map(|(wire, _)| entry(&wire.socket, Interest::Read)));
-        entries.extend(blocked.iter().map(|wire| entry(&wire.socket, Interest::Write)));
+        let mut entries: Vec<Entry<'_>> = vec![entry(hub.keeper.as_fd(), Interest::Read)];
+        entries.extend(seats.iter().map(|(wire, _)| entry(wire.connection.handle(), Interest::Read)));
+        entries.extend(blocked.iter().map(|wire| entry(wire.connection.handle(), Interest::Write)));
         if listening {
-            entries.extend(self.listeners.iter().map(|listener| entry(listener, Interest::Read)));
+            entries.extend(self.listeners.iter().filter_map(|listener| awaited(&**listener)));
         }
         for (_, dial) in &self.dials {
-            let (what, patience) = dial.waits_for();
-            timeout = timeout.min(patience);
+            let what = awaited(&**dial);
+            // One that tells nothing of itself, or late, is asked again.
+            timeout = timeout.min(if what.is_some() { ROUND } else { AGAIN });
             entries.extend(what);
         }
         // If the system has no memory for it, the next round is as good.
@@ -182,9 +186,9 @@ impl Keeper {
 
     fn accept(&mut self) {
         self.resting = None;
-        for listener in &self.listeners {
+        for listener in &mut self.listeners {
             loop {
-                match listener.accept() {
+                match listener.next() {
                     Ok(Some(socket)) => self.hub.connected(socket, None),
                     Ok(None) => break,
                     Err(_) => {
@@ -201,27 +205,41 @@ impl Keeper {
         for (key, address) in dials {
             let dialed = address.parse::<Address>().and_then(|address| {
                 self.hub.permit(&address)?;
-                Dial::start(&address, Instant::now() + PATIENCE)
+                serving(&self.hub.transports, &address)?.dial(&address, Instant::now() + PATIENCE)
             });
-            self.dialed(key, dialed);
+            match dialed {
+                Ok(dial) => self.go_on(key, dial),
+                Err(error) => self.dial_failed(key, error),
+            }
         }
     }
 
     fn go_on_dialing(&mut self) {
         for (key, dial) in std::mem::take(&mut self.dials) {
-            self.dialed(key, dial.go_on());
+            self.go_on(key, dial);
         }
     }
 
-    fn dialed(&mut self, key: DialKey, dialed: isoform::Result<Dialed>) {
-        match dialed {
-            Ok(Dialed::Connected(socket)) => self.hub.connected(socket, Some(key)),
-            Ok(Dialed::Waiting(dial)) => self.dials.push((key, dial)),
-            Err(error) => {
-                self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error));
-                self.next_round = Time::ZERO;
-            }
+    fn go_on(&mut self, key: DialKey, mut dial: Box<dyn Door>) {
+        match dial.next() {
+            Ok(Some(connection)) => self.hub.connected(connection, Some(key)),
+            Ok(None) => self.dials.push((key, dial)),
+            Err(error) => self.dial_failed(key, error),
         }
+    }
+
+    fn dial_failed(&mut self, key: DialKey, error: Error) {
+        self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error));
+        self.next_round = Time::ZERO;
+    }
+}
+
+/// What there is to wait for at a door, if the system tells.
+fn awaited(door: &dyn Door) -> Option<Entry<'_>> {
+    match door.awaits() {
+        Awaited::Read(handle) => Some(entry(handle, Interest::Read)),
+        Awaited::Write(handle) => Some(entry(handle, Interest::Write)),
+        Awaited::Soon => None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! been read there.
 
 use crate::drive::machine::{Large, Machine};
-use crate::transport::socket::{Moved, Socket};
+use crate::transport::{Connection, Moved};
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, HEADER, Header, Kind, PAYLOAD, Time};
 use std::io::IoSliceMut;
@@ -66,7 +66,7 @@ impl Reader {
     }
 
     /// Reads once: what is there, or if it shall wait, what comes within a little while.
-    pub(crate) fn fill(&mut self, socket: &Socket, wait: bool) -> Came {
+    pub(crate) fn fill(&mut self, connection: &dyn Connection, wait: bool) -> Came {
         let room = self.filled + self.ahead;
         if self.input.len() < room {
             self.input.resize(room);
@@ -75,11 +75,11 @@ impl Reader {
         let (moved, direct, wanted) = match &mut self.large {
             Some(coming) => {
                 let behind = rest.len().min(BEHIND);
-                let (moved, wanted) = coming.read(socket, &mut rest[..behind], wait);
+                let (moved, wanted) = coming.read(connection, &mut rest[..behind], wait);
                 let direct = if let Ok(Moved::Bytes(count)) = moved { coming.note(count) } else { 0 };
                 (moved, direct, wanted)
             }
-            None => (socket.read(&mut [IoSliceMut::new(rest)], wait), 0, rest.len()),
+            None => (connection.read(&mut [IoSliceMut::new(rest)], wait), 0, rest.len()),
         };
         match moved {
             Ok(Moved::Bytes(count)) => {
@@ -172,7 +172,7 @@ impl Coming {
     }
 
     /// Reads to the places that there are, and then to `behind`. Also says how many bytes that would be.
-    fn read(&mut self, socket: &Socket, behind: &mut [u8], wait: bool) -> (Result<Moved>, usize) {
+    fn read(&mut self, connection: &dyn Connection, behind: &mut [u8], wait: bool) -> (Result<Moved>, usize) {
         let first = self.large.at + self.got..self.large.at + self.large.missing;
         let mut wanted = first.len() + behind.len();
         let (_, rest) = self.large.storage.0.split_at_mut(first.start);
@@ -189,7 +189,7 @@ impl Coming {
             count += 2;
         }
         places[count] = IoSliceMut::new(behind);
-        (socket.read(&mut places[..=count], wait), wanted)
+        (connection.read(&mut places[..=count], wait), wanted)
     }
 
     /// Notes where so many bytes have gone. Returns how many of them went to places.

@@ -1,8 +1,8 @@
 //! What a connection has still to write: frames, with bodies between them that are written from where they lie.
 //!
-//! The protocol makes [`Outgoing`]s, and [`crate::transport::socket`] writes slices; here is how far it has come.
+//! The protocol makes [`Outgoing`]s, and a [`Connection`] writes slices; here is how far it has come.
 
-use crate::transport::socket::{MOST_SLICES, Moved, Socket};
+use crate::transport::{Connection, MOST_SLICES, Moved};
 use isoform::Result;
 use isoform_channel_proto::{Body, Outgoing};
 use std::io::IoSlice;
@@ -50,11 +50,11 @@ impl<B: Body> Unwritten<B> {
     /// socket is ready again.
     ///
     /// # Errors
-    /// As [`Socket::write`].
-    pub(crate) fn write(&mut self, socket: &Socket, wait: bool) -> Result<Moved> {
+    /// As [`Connection::write`].
+    pub(crate) fn write(&mut self, connection: &dyn Connection, wait: bool) -> Result<Moved> {
         let before = self.left;
         while self.left > 0 {
-            let (moved, offered) = self.write_once(socket, wait)?;
+            let (moved, offered) = self.write_once(connection, wait)?;
             let Moved::Bytes(bytes) = moved else { return Ok(moved) };
             self.advance(bytes);
             if bytes < offered {
@@ -65,15 +65,15 @@ impl<B: Body> Unwritten<B> {
     }
 
     /// Offers the system as many slices as it takes in one call. Says what came of it, and how many bytes they were.
-    fn write_once(&self, socket: &Socket, wait: bool) -> Result<(Moved, usize)> {
+    fn write_once(&self, connection: &dyn Connection, wait: bool) -> Result<(Moved, usize)> {
         let from = self.written.bytes;
         if self.written.bodies == self.outgoing.bodies.len() {
             let rest = IoSlice::new(&self.outgoing.bytes[from..]);
-            return Ok((socket.write(&[rest], wait)?, rest.len()));
+            return Ok((connection.write(&[rest], wait)?, rest.len()));
         }
         let mut slices = Vec::with_capacity((2 * self.outgoing.bodies.len() + 1).min(MOST_SLICES));
         self.gather(&mut slices);
-        Ok((socket.write(&slices, wait)?, slices.iter().map(|slice| slice.len()).sum()))
+        Ok((connection.write(&slices, wait)?, slices.iter().map(|slice| slice.len()).sum()))
     }
 
     /// What is not written, in order: at most [`MOST_SLICES`] of it, and none that is empty.
@@ -121,11 +121,11 @@ impl<B: Body> Unwritten<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::tests::pair;
     use isoform_channel_proto::Splice;
     use proptest::prelude::*;
     use std::io::IoSliceMut;
     use std::ops::Range;
-    use std::os::unix::net::UnixStream;
     use std::sync::Arc;
 
     /// A body that lies in pieces.
@@ -183,18 +183,10 @@ mod tests {
         })
     }
 
-    /// A socket that takes little at a time, and its other end.
-    fn narrow() -> (Socket, Socket) {
-        let (near, far) = UnixStream::pair().unwrap();
-        let (near, far) = (Socket::of(near, "far"), Socket::of(far, "near"));
-        rustix::net::sockopt::set_socket_send_buffer_size(&near, 1).unwrap();
-        (near, far)
-    }
-
     proptest! {
         #[test]
         fn everything_is_written_once_and_in_order(all in proptest::collection::vec(any_outgoing(), 1..4), room in 100..10_000usize) {
-            let (near, far) = narrow();
+            let [near, far] = pair(true);
             let mut unwritten = Unwritten::default();
             let mut place = vec![0; room];
             for outgoing in all {
@@ -207,7 +199,7 @@ mod tests {
                 let mut came = Vec::new();
                 while came.len() < expected.len() || unwritten.length() > 0 {
                     let left = unwritten.length();
-                    match unwritten.write(&near, false)? {
+                    match unwritten.write(&*near, false)? {
                         Moved::Bytes(bytes) => prop_assert_eq!((bytes, unwritten.length()), (left, 0)),
                         blocked => prop_assert_eq!((blocked, unwritten.length() > 0), (Moved::Blocked, true)),
                     }
@@ -239,14 +231,13 @@ mod tests {
     #[test]
     fn more_pieces_than_the_system_takes_at_once_are_written_in_several_calls() {
         let body = Pieces((0..3 * MOST_SLICES).map(|i| vec![i as u8]).collect());
-        let (near, far) = UnixStream::pair().unwrap();
-        let (near, far) = (Socket::of(near, "far"), Socket::of(far, "near"));
+        let [near, far] = pair(false);
         let bodies = [0, 1, 2].map(|at| Splice { at, body: body.clone(), range: 0..body.length() }).into();
         let outgoing = Outgoing { bytes: vec![1, 2, 3], bodies };
         let expected = whole(&outgoing);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| *empty = outgoing);
-        assert_eq!(unwritten.write(&near, false).unwrap(), Moved::Bytes(expected.len()));
+        assert_eq!(unwritten.write(&*near, false).unwrap(), Moved::Bytes(expected.len()));
         let mut place = vec![0; expected.len() + 1];
         assert_eq!(far.read(&mut [IoSliceMut::new(&mut place)], false).unwrap(), Moved::Bytes(expected.len()));
         assert_eq!(place[..expected.len()], expected);
@@ -255,10 +246,10 @@ mod tests {
     #[test]
     fn bodies_are_let_go_of_when_they_are_written() {
         let body = Pieces([vec![7; 100]].into());
-        let (near, _far) = narrow();
+        let [near, _far] = pair(true);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| empty.bodies.push(Splice { at: 0, body: body.clone(), range: 0..100 }));
-        unwritten.write(&near, false).unwrap();
+        unwritten.write(&*near, false).unwrap();
         assert_eq!((unwritten.length(), Arc::strong_count(&body.0)), (0, 1));
     }
 }

@@ -6,9 +6,10 @@ use crate::drive::hub::{Hub, LOOK};
 use crate::drive::reader::Reader;
 use crate::drive::state::State;
 use crate::drive::wire::Wire;
+use crate::transport::PATIENCE;
 use crate::transport::poll::{Entry, Interest, entry, ready, wait};
-use crate::transport::socket::PATIENCE;
 use isoform::{Code, Error, Result};
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -107,13 +108,13 @@ impl Hub {
             seats = Seats::take(self, wires);
         }
         let mut entries: Vec<Entry<'_>> = Vec::with_capacity(wires.len() + 1);
-        entries.push(entry(&bell.waker, Interest::Read));
+        entries.push(entry(bell.waker.as_fd(), Interest::Read));
         entries.extend(seats.readers.iter().map(|(wire, _)| {
             let blocked = wire.blocked.load(Ordering::SeqCst);
             if blocked {
                 wire.pushed.store(true, Ordering::SeqCst);
             }
-            entry(&wire.socket, if blocked { Interest::Both } else { Interest::Read })
+            entry(wire.connection.handle(), if blocked { Interest::Both } else { Interest::Read })
         }));
         wait(&mut entries, Some(timeout))?;
         // What this thread does itself it need not be told of.

@@ -3,7 +3,7 @@
 use crate::drive::machine::Sent;
 use crate::drive::reader::Reader;
 use crate::drive::unwritten::Unwritten;
-use crate::transport::socket::Socket;
+use crate::transport::Connection;
 use isoform_channel_proto::{ConnId, Time};
 use portable_atomic::AtomicU64;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A connection of a node.
 pub(crate) struct Wire {
     pub(crate) id: ConnId,
-    pub(crate) socket: Socket,
+    pub(crate) connection: Box<dyn Connection>,
     /// Held by the thread that reads, also while it waits for something to come.
     pub(crate) reader: Mutex<Reader>,
     /// Held by the thread that writes.
@@ -64,10 +64,10 @@ impl Attendance {
 }
 
 impl Wire {
-    pub(crate) fn new(id: ConnId, socket: Socket) -> Wire {
+    pub(crate) fn new(id: ConnId, connection: Box<dyn Connection>) -> Wire {
         Wire {
             id,
-            socket,
+            connection,
             reader: Mutex::new(Reader::new()),
             writer: Mutex::new(Unwritten::default()),
             more: AtomicBool::new(false),

@@ -1,95 +1,70 @@
-//! Connections to others, made without waiting.
+//! Connecting a socket to another one, without waiting.
 //!
-//! What an address is stands in [`crate::transport::address`]; what is done with the connection, in [`crate::transport::socket`].
+//! What an address is stands in `address`; what is done with the connection, in `socket`.
 
-use crate::transport::address::Address;
-use crate::transport::poll::{Entry, Interest, entry};
-use crate::transport::socket::Socket;
+use super::address::Address;
+use super::socket::Socket;
+use super::{Awaited, Connection, Door};
 use isoform::{Code, Error, Result};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, sockopt};
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::fmt;
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
 
-/// A connection that is not there yet.
-#[derive(Debug)]
-pub(crate) struct Dial {
-    descriptor: OwnedFd,
+/// A connection that is not there yet, to a place of one kind of socket.
+pub(super) struct Dial<P> {
+    /// `None` once it was given out.
+    descriptor: Option<OwnedFd>,
     address: Address,
+    place: P,
+    /// Makes a connection of a connected socket.
+    connection: fn(OwnedFd, &dyn fmt::Display) -> Socket,
     deadline: Instant,
     /// Whether the system is at it. It is not where the other side's queue is full: then one asks again.
     under_way: bool,
 }
 
-/// How far it has come.
-#[derive(Debug)]
-pub(crate) enum Dialed {
-    Connected(Socket),
-    Waiting(Dial),
-}
-
-/// How long to wait before asking a full queue again.
-const AGAIN: Duration = Duration::from_millis(1);
-
-impl Dial {
+impl<P: SocketAddrArg> Dial<P> {
     /// Begins to connect, and gives up at the deadline.
-    ///
-    /// # Errors
-    /// As [`go_on`](Dial::go_on).
-    pub(crate) fn start(address: &Address, deadline: Instant) -> Result<Dialed> {
-        let descriptor = unconnected(address)
-            .map_err(|error| Error::new(Code::Io).came(format_args!("making a socket for {address}: {error}")))?;
-        Dial { descriptor, address: address.clone(), deadline, under_way: false }.go_on()
+    pub(super) fn start(
+        address: &Address,
+        family: AddressFamily,
+        place: P,
+        connection: fn(OwnedFd, &dyn fmt::Display) -> Socket,
+        deadline: Instant,
+    ) -> Result<Dial<P>> {
+        let descriptor = unconnected(family).map_err(|error| no_socket(address, error))?;
+        let address = address.clone();
+        let mut dial = Dial { descriptor: Some(descriptor), address, place, connection, deadline, under_way: false };
+        dial.connect()?;
+        Ok(dial)
     }
 
-    /// Sees how far it has come. To be called when what it [`waits_for`](Dial::waits_for) has come, or its time is over.
-    ///
-    /// # Errors
-    /// [`Code::Unreachable`], where nobody answers; [`Code::Deadline`], when the deadline has passed.
-    pub(crate) fn go_on(mut self) -> Result<Dialed> {
-        if !self.under_way && self.connect()? || self.under_way && self.connected()? {
-            return Ok(Dialed::Connected(Socket::of(self.descriptor, &self.address)));
-        }
-        if Instant::now() >= self.deadline {
-            let expected = format_args!("an answer from {}", self.address);
-            return Err(Error::new(Code::Deadline).expected(expected));
-        }
-        Ok(Dialed::Waiting(self))
-    }
-
-    /// What to wait for, if for anything, and for how long at most.
-    pub(crate) fn waits_for(&self) -> (Option<Entry<'_>>, Duration) {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        match self.under_way {
-            true => (Some(entry(&self.descriptor, Interest::Write)), left),
-            false => (None, left.min(AGAIN)),
-        }
-    }
-
-    /// Asks the system to connect. Whether that is done.
-    fn connect(&mut self) -> Result<bool> {
-        match connect(&self.descriptor, &self.address) {
-            Ok(()) => self.connected(),
-            Err(Errno::AGAIN) => Ok(false),
+    /// Asks the system to connect.
+    fn connect(&mut self) -> Result<()> {
+        let Some(descriptor) = &self.descriptor else { return Ok(()) };
+        match rustix::net::connect(descriptor, &self.place) {
             // A signal does not end it.
-            Err(Errno::INPROGRESS | Errno::INTR) => {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {
                 self.under_way = true;
-                self.connected()
+                Ok(())
             }
+            Err(Errno::AGAIN) => Ok(()),
             Err(error) => Err(self.unreachable(error)),
         }
     }
 
     /// Whether the system is done.
-    fn connected(&self) -> Result<bool> {
-        let failed = sockopt::socket_error(&self.descriptor).and_then(|failed| failed);
+    fn is_connected(&self) -> Result<bool> {
+        let Some(descriptor) = self.descriptor.as_ref().filter(|_| self.under_way) else { return Ok(false) };
+        let failed = sockopt::socket_error(descriptor).and_then(|failed| failed);
         failed.map_err(|error| self.unreachable(error))?;
-        let Ok(Some(peer)) = rustix::net::getpeername(&self.descriptor) else { return Ok(false) };
+        let Ok(Some(peer)) = rustix::net::getpeername(descriptor) else { return Ok(false) };
         // A port that the system gives to this end may happen to be the one that is asked for: TCP then connects it to
         // itself.
-        match rustix::net::getsockname(&self.descriptor) {
+        match rustix::net::getsockname(descriptor) {
             Ok(own) if own == peer => Err(self.unreachable("nobody listens there")),
             _ => Ok(true),
         }
@@ -100,9 +75,40 @@ impl Dial {
     }
 }
 
-/// Whether somebody listens at the file of a Unix socket.
-pub(crate) fn answers(address: &Address) -> rustix::io::Result<bool> {
-    match connect(&unconnected(address)?, address) {
+impl<P: SocketAddrArg + Send> Door for Dial<P> {
+    fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
+        if !self.under_way {
+            self.connect()?;
+        }
+        if self.is_connected()? {
+            let connected = self.descriptor.take();
+            let connection = connected.map(|descriptor| (self.connection)(descriptor, &self.address));
+            return Ok(connection.map(|connection| Box::new(connection) as Box<dyn Connection>));
+        }
+        if Instant::now() >= self.deadline {
+            let expected = format_args!("an answer from {}", self.address);
+            return Err(Error::new(Code::Deadline).expected(expected));
+        }
+        Ok(None)
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        match self.descriptor.as_ref().filter(|_| self.under_way) {
+            Some(descriptor) => Awaited::Write(descriptor.as_fd().into()),
+            None => Awaited::Soon,
+        }
+    }
+}
+
+impl<P> fmt::Debug for Dial<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dial({})", self.address)
+    }
+}
+
+/// Whether somebody listens at a place.
+pub(super) fn answers(family: AddressFamily, place: &impl SocketAddrArg) -> rustix::io::Result<bool> {
+    match rustix::net::connect(unconnected(family)?, place) {
         // A full queue is somebody's, too.
         Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS) => Ok(true),
         Err(Errno::CONNREFUSED | Errno::NOENT) => Ok(false),
@@ -110,58 +116,35 @@ pub(crate) fn answers(address: &Address) -> rustix::io::Result<bool> {
     }
 }
 
-fn connect(descriptor: &OwnedFd, address: &Address) -> rustix::io::Result<()> {
-    match address {
-        Address::Tcp(address) => rustix::net::connect(descriptor, address),
-        Address::Unix(path) => rustix::net::connect(descriptor, &SocketAddrUnix::new(path)?),
-    }
+/// Why there is no socket to connect.
+pub(super) fn no_socket(address: &Address, why: Errno) -> Error {
+    Error::new(Code::Io).came(format_args!("making a socket for {address}: {why}"))
 }
 
 /// A socket that does not wait, and that no program started by this one inherits.
-fn unconnected(address: &Address) -> rustix::io::Result<OwnedFd> {
-    let family = match address {
-        Address::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
-        Address::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
-        Address::Unix(_) => AddressFamily::UNIX,
-    };
-    without_waiting(family)
-}
-
 #[cfg(not(target_vendor = "apple"))]
-fn without_waiting(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     use rustix::net::SocketFlags;
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
 }
 
 #[cfg(target_vendor = "apple")]
-fn without_waiting(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let descriptor = rustix::net::socket(family, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&descriptor, true)?;
     Ok(descriptor)
 }
 
-/// Connects, and waits for it: for tests.
-#[cfg(test)]
-pub(crate) fn dial(address: &Address, within: Duration) -> Result<Socket> {
-    let mut dialed = Dial::start(address, Instant::now() + within)?;
-    loop {
-        match dialed {
-            Dialed::Connected(socket) => return Ok(socket),
-            Dialed::Waiting(dial) => {
-                let (entry, time) = dial.waits_for();
-                crate::transport::poll::wait(entry.into_iter().collect::<Vec<_>>().as_mut_slice(), Some(time))?;
-                dialed = dial.go_on()?;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::tests::dial;
+    use crate::transport::{serving, usual};
+    use rustix::net::SocketAddrUnix;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
+    use std::time::Duration;
 
     const AGES: Duration = Duration::from_secs(60);
 
@@ -202,8 +185,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.sock");
         // A queue of one connection, which nobody accepts.
-        let listener = without_waiting(AddressFamily::UNIX).unwrap();
-        rustix::net::bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        let listener = unconnected(AddressFamily::UNIX).unwrap();
+        let place = SocketAddrUnix::new(&path).unwrap();
+        rustix::net::bind(&listener, &place).unwrap();
         rustix::net::listen(&listener, 0).unwrap();
         let address = Address::Unix(path);
         let mut held = Vec::new();
@@ -215,15 +199,14 @@ mod tests {
         };
         assert_eq!(error.code(), Code::Deadline);
         assert_eq!(error.expectation(), format!("an answer from {address}"));
-        assert!(answers(&address).unwrap(), "who is busy lives");
+        assert!(answers(AddressFamily::UNIX, &place).unwrap(), "who is busy lives");
 
         // As soon as there is room, the connection is made.
-        let Dialed::Waiting(dial) = Dial::start(&address, Instant::now() + AGES).unwrap() else {
-            panic!("no room yet")
-        };
-        assert!(matches!(dial.waits_for(), (None, AGAIN)));
+        let mut dial = serving(&usual(), &address).unwrap().dial(&address, Instant::now() + AGES).unwrap();
+        assert!(dial.next().unwrap().is_none(), "no room yet");
+        assert!(matches!(dial.awaits(), Awaited::Soon));
         rustix::net::accept(&listener).unwrap();
-        assert!(matches!(dial.go_on().unwrap(), Dialed::Connected(_)));
+        assert!(dial.next().unwrap().is_some());
     }
 
     #[test]
@@ -233,10 +216,13 @@ mod tests {
         let address = tcp(&probe);
         drop(probe);
         let Address::Tcp(to) = address else { panic!("not TCP") };
-        let descriptor = unconnected(&address).unwrap();
+        let descriptor = unconnected(AddressFamily::INET).unwrap();
         rustix::net::bind(&descriptor, &to).unwrap();
-        let dial = Dial { descriptor, address, deadline: Instant::now() + AGES, under_way: false };
-        let error = dial.go_on().map(|dialed| format!("{dialed:?}")).unwrap_err();
+        let connection = |descriptor, peer: &dyn fmt::Display| Socket::new(descriptor, peer, None);
+        let deadline = Instant::now() + AGES;
+        let mut dial =
+            Dial { descriptor: Some(descriptor), address, place: to, connection, deadline, under_way: false };
+        let error = dial.next().map(|dialed| format!("{dialed:?}")).unwrap_err();
         assert_eq!((error.code(), error.actual()), (Code::Unreachable, &*format!("tcp:{to}: nobody listens there")));
     }
 }

@@ -1,7 +1,8 @@
 //! Waiting until something can be read or written, or somebody calls: `poll`, and what wakes it.
 //!
-//! What is then read or written is a matter of [`crate::transport::socket`]; who waits, and for what, of the node.
+//! What is then read or written is a matter of [`super::Connection`]; who waits, and for what, of the node.
 
+use super::Handle;
 use isoform::{Code, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -22,13 +23,13 @@ pub(crate) enum Interest {
 pub(crate) type Entry<'fd> = PollFd<'fd>;
 
 /// The entry of a descriptor, for [`wait`].
-pub(crate) fn entry(descriptor: &impl AsFd, interest: Interest) -> Entry<'_> {
+pub(crate) fn entry<'h>(handle: impl Into<Handle<'h>>, interest: Interest) -> Entry<'h> {
     let flags = match interest {
         Interest::Read => PollFlags::IN,
         Interest::Write => PollFlags::OUT,
         Interest::Both => PollFlags::IN | PollFlags::OUT,
     };
-    PollFd::from_borrowed_fd(descriptor.as_fd(), flags)
+    PollFd::from_borrowed_fd(handle.into().0, flags)
 }
 
 /// What came of waiting for a descriptor.
@@ -136,7 +137,7 @@ mod tests {
     const AGES: Option<Duration> = Some(Duration::from_secs(60));
 
     fn now(descriptor: &impl AsFd, interest: Interest) -> Ready {
-        let mut entries = [entry(descriptor, interest)];
+        let mut entries = [entry(descriptor.as_fd(), interest)];
         let any = wait(&mut entries, Some(Duration::ZERO)).unwrap();
         assert_eq!(any, ready(&entries[0]) != Ready::default());
         ready(&entries[0])
@@ -158,7 +159,7 @@ mod tests {
     fn one_of_many_is_enough() {
         let pairs: Vec<_> = (0..50).map(|_| UnixStream::pair().unwrap()).collect();
         (&pairs[31].1).write_all(b"x").unwrap();
-        let mut entries: Vec<_> = pairs.iter().map(|(near, _)| entry(near, Interest::Read)).collect();
+        let mut entries: Vec<_> = pairs.iter().map(|(near, _)| entry(near.as_fd(), Interest::Read)).collect();
         assert!(wait(&mut entries, Some(Duration::MAX)).unwrap());
         assert_eq!(entries.iter().position(|entry| ready(entry).read), Some(31));
     }
@@ -187,7 +188,7 @@ mod tests {
                 });
             }
             let woken = || {
-                let woken = wait(&mut [entry(&waker, Interest::Read)], AGES).unwrap();
+                let woken = wait(&mut [entry(waker.as_fd(), Interest::Read)], AGES).unwrap();
                 waker.drain();
                 woken
             };

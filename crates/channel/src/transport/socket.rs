@@ -1,53 +1,22 @@
-//! Connections: bytes read and written, over TCP and Unix sockets alike, without waiting or not for long.
+//! Connections over sockets: bytes read and written, over TCP and Unix sockets alike, without waiting or not for long.
 //!
-//! How a connection comes about is a matter of [`crate::transport::dial`] and [`crate::transport::listener`], waiting one of [`crate::transport::poll`],
-//! and what the bytes mean is left to the protocol.
+//! How a connection comes about is a matter of `dial`, `tcp` and `unix`.
 
-use crate::transport::address::Address;
+use super::address::Address;
+use super::{Connection, Handle, MOST_SLICES, Moved, PATIENCE};
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use std::fmt;
-use std::io::{IoSlice, IoSliceMut};
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
 
-/// How long calls wait that do.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
-
-/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
-/// often. Systems cut it to what they allow; Linux takes twice as much, for what it notes besides.
-const UNIX_BUFFER: usize = 3 << 19;
-/// The same over loopback, at either end: TCP finds a measure of its own that is for long ways, and many times as large as what
-/// the processor's cache has.
-const LOOPBACK_BUFFER: usize = 512 << 10;
-/// What may be written there at once, since it moves at the speed of memory.
+/// What may be written at once to another process of this machine, since it moves at the speed of memory.
 const AHEAD: usize = 512 << 10;
-
-/// The most slices that every system takes in one call.
-pub(crate) const MOST_SLICES: usize = 1024;
-
-/// Whether TCP goes no further than this machine.
-fn is_loopback(descriptor: &OwnedFd) -> bool {
-    let peer = rustix::net::getpeername(descriptor).ok().flatten();
-    peer.and_then(|peer| SocketAddr::try_from(peer).ok()).is_some_and(|peer| Address::Tcp(peer).is_local())
-}
-
-/// What came of reading or writing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moved {
-    /// So many bytes were read or written, and maybe more can be.
-    Bytes(usize),
-    /// Nothing can be read or written now: wait until it is ready.
-    Blocked,
-    /// The other side has ended the connection.
-    Closed,
-}
 
 /// A connection, whose descriptor blocks. Calls that are not to wait say so.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub(super) struct Socket {
     descriptor: OwnedFd,
     peer: Box<str>,
     /// What is written goes to this machine's memory, and no further.
@@ -55,20 +24,15 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Takes over a connected descriptor; `peer` is what errors call the other side.
-    pub(crate) fn of(descriptor: impl Into<OwnedFd>, peer: impl fmt::Display) -> Socket {
-        let descriptor = descriptor.into();
-        let is_unix =
-            rustix::net::getsockname(&descriptor).is_ok_and(|name| name.address_family() == AddressFamily::UNIX);
-        let is_near = is_unix || is_loopback(&descriptor);
-        // All these fail if the connection has ended already, which reading will tell; or ask for what only other sockets have.
-        if is_near {
-            let buffer = if is_unix { UNIX_BUFFER } else { LOOPBACK_BUFFER };
+    /// Takes over a connected descriptor; `peer` is what errors call the other side. A connection within this machine is asked
+    /// to hold so much of what its reader has not taken, at either end. Systems cut that to what they allow; Linux takes twice
+    /// as much, for what it notes besides.
+    pub(super) fn new(descriptor: OwnedFd, peer: &dyn fmt::Display, buffer: Option<usize>) -> Socket {
+        // All these fail if the connection has ended already, which reading will tell.
+        if let Some(buffer) = buffer {
             let _ = sockopt::set_socket_send_buffer_size(&descriptor, buffer);
             let _ = sockopt::set_socket_recv_buffer_size(&descriptor, buffer);
         }
-        // Else small writes would be held back until earlier ones are confirmed.
-        let _ = sockopt::set_tcp_nodelay(&descriptor, true);
         // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
         #[cfg(target_vendor = "apple")]
         let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
@@ -77,25 +41,21 @@ impl Socket {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
         }
-        Socket { descriptor, peer: peer.to_string().into(), is_near }
+        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some() }
     }
 
-    /// How much of what waits is best written at once, if another amount than the protocol's own.
-    pub(crate) fn ahead(&self) -> Option<usize> {
-        self.is_near.then_some(AHEAD)
+    fn moved(&self, result: rustix::io::Result<usize>, what: &str) -> Result<Moved> {
+        match result {
+            Ok(bytes) => Ok(Moved::Bytes(bytes)),
+            Err(Errno::AGAIN) => Ok(Moved::Blocked),
+            Err(Errno::PIPE) => Ok(Moved::Closed),
+            Err(error) => Err(Error::new(Code::Io).came(format_args!("{what} {}: {error}", self.peer))),
+        }
     }
+}
 
-    /// The other side, as it is called in errors.
-    #[cfg(test)]
-    pub(crate) fn peer(&self) -> &str {
-        &self.peer
-    }
-
-    /// Reads what has come, to one place after another; if nothing has and it may wait, what comes within [`PATIENCE`].
-    ///
-    /// # Errors
-    /// [`Code::Io`], if the connection has broken.
-    pub(crate) fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
+impl Connection for Socket {
+    fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
         let flags = if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         let came = match places {
             [place] => rustix::net::recv(self, &mut **place, flags).map(|(came, _)| came),
@@ -109,12 +69,7 @@ impl Socket {
         }
     }
 
-    /// Writes slices one after another, as much of them as goes, or if it may wait, as much as goes while something does
-    /// within [`PATIENCE`]; and no more than the first [`MOST_SLICES`].
-    ///
-    /// # Errors
-    /// [`Code::Io`], if the connection has broken.
-    pub(crate) fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
+    fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
         let flags = if wait { WITHOUT_WAITING.difference(SendFlags::DONTWAIT) } else { WITHOUT_WAITING };
         let written = retry_on_intr(|| match slices {
             [slice] => rustix::net::send(self, slice, flags),
@@ -126,24 +81,25 @@ impl Socket {
         self.moved(written, "writing to")
     }
 
-    fn moved(&self, result: rustix::io::Result<usize>, what: &str) -> Result<Moved> {
-        match result {
-            Ok(bytes) => Ok(Moved::Bytes(bytes)),
-            Err(Errno::AGAIN) => Ok(Moved::Blocked),
-            Err(Errno::PIPE) => Ok(Moved::Closed),
-            Err(error) => Err(Error::new(Code::Io).came(format_args!("{what} {}: {error}", self.peer))),
-        }
-    }
-
-    /// Ends the connection, so that whoever waits for it learns of it, here and there. What was written is still sent.
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         // It fails if the other side was first.
         _ = rustix::net::shutdown(self, Shutdown::Both);
     }
 
-    /// The same, as far as writing goes: what has come can still be read.
-    pub(crate) fn end_writing(&self) {
+    fn end_writing(&self) {
         _ = rustix::net::shutdown(self, Shutdown::Write);
+    }
+
+    fn handle(&self) -> Handle<'_> {
+        self.descriptor.as_fd().into()
+    }
+
+    fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    fn ahead(&self) -> Option<usize> {
+        self.is_near.then_some(AHEAD)
     }
 }
 
@@ -159,11 +115,45 @@ const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL
 #[cfg(target_vendor = "apple")]
 const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT;
 
+/// The next connection that a listener accepts.
+pub(super) fn next(at: &Address, accept: impl Fn() -> io::Result<Socket>) -> Result<Option<Box<dyn Connection>>> {
+    loop {
+        match accept() {
+            Ok(socket) => return Ok(Some(Box::new(socket))),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => return Ok(None),
+                // A signal; or the connection has ended before it was accepted.
+                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                _ => return Err(failed("accepting at", at, error)),
+            },
+        }
+    }
+}
+
+/// Why nobody can listen at an address.
+pub(super) fn cannot_listen(at: &Address, error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::AddrInUse => Error::new(Code::Taken)
+            .at(at.to_string())
+            .expected("an address where nobody listens")
+            .came("another program that does"),
+        _ => failed("listening at", at, error),
+    }
+}
+
+fn failed(what: &str, address: &Address, why: impl fmt::Display) -> Error {
+    Error::new(Code::Io).came(format_args!("{what} {address}: {why}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
+
+    fn socket(descriptor: impl Into<OwnedFd>, peer: &str) -> Socket {
+        Socket::new(descriptor.into(), &peer, None)
+    }
 
     /// Two ends of a connection: over TCP, and over a Unix socket.
     fn pairs() -> [(Socket, Socket); 2] {
@@ -171,13 +161,13 @@ mod tests {
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
         let unix = UnixStream::pair().unwrap();
-        [(Socket::of(near, "far"), Socket::of(far, "near")), (Socket::of(unix.0, "far"), Socket::of(unix.1, "near"))]
+        [(socket(near, "far"), socket(far, "near")), (socket(unix.0, "far"), socket(unix.1, "near"))]
     }
 
     /// Reads, waiting for the first byte.
     fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
-        use crate::transport::poll::{Interest, entry, wait};
-        wait(&mut [entry(socket, Interest::Read)], None)?;
+        use super::super::poll::{Interest, entry, wait};
+        wait(&mut [entry(socket.handle(), Interest::Read)], None)?;
         socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)], false)
     }
 

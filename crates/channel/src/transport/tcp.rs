@@ -1,0 +1,76 @@
+//! TCP: a port of this machine or of another one.
+
+use super::address::Address;
+use super::dial::Dial;
+use super::socket::Socket;
+use super::{Awaited, Connection, Door, Transport};
+use isoform::Result;
+use rustix::net::{AddressFamily, sockopt};
+use std::fmt::Display;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+/// What a connection over loopback is asked to hold of what its reader has not taken, at either end: TCP finds a measure of its
+/// own that is for long ways, and many times as large as what the processor's cache has.
+const LOOPBACK_BUFFER: usize = 512 << 10;
+
+#[derive(Debug)]
+pub(super) struct Tcp;
+
+#[derive(Debug)]
+struct Listener {
+    inner: TcpListener,
+    address: Address,
+}
+
+impl Transport for Tcp {
+    fn serves(&self, address: &Address) -> bool {
+        matches!(address, Address::Tcp(_))
+    }
+
+    fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
+        let listening = TcpListener::bind(place(address)).and_then(|inner| {
+            inner.set_nonblocking(true)?;
+            Ok((Address::Tcp(inner.local_addr()?), inner))
+        });
+        let (address, inner) = listening.map_err(|error| super::socket::cannot_listen(address, error))?;
+        Ok((address.clone(), Box::new(Listener { inner, address })))
+    }
+
+    fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>> {
+        let place = place(address);
+        let family = if place.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        Ok(Box::new(Dial::start(address, family, place, connection, deadline)?))
+    }
+}
+
+impl Door for Listener {
+    fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
+        let accept = || self.inner.accept().map(|(stream, peer)| connection(stream.into(), &Address::Tcp(peer)));
+        super::socket::next(&self.address, accept)
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        Awaited::Read(self.inner.as_fd().into())
+    }
+}
+
+/// Only such addresses are given to this transport.
+fn place(address: &Address) -> SocketAddr {
+    match address {
+        Address::Tcp(place) => *place,
+        Address::Unix(_) => unreachable!("served by another transport"),
+    }
+}
+
+/// Takes over a connected socket.
+fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
+    let far = rustix::net::getpeername(&descriptor).ok().flatten();
+    let is_loopback =
+        far.and_then(|far| SocketAddr::try_from(far).ok()).is_some_and(|far| Address::Tcp(far).is_local());
+    // Small writes would be held back until earlier ones are confirmed. It fails if the connection has ended already, which
+    // reading will tell.
+    let _ = sockopt::set_tcp_nodelay(&descriptor, true);
+    Socket::new(descriptor, peer, is_loopback.then_some(LOOPBACK_BUFFER))
+}

@@ -1,0 +1,227 @@
+//! Unix sockets: a file of this machine, by which programs of it reach one another.
+//!
+//! A file can outlive the program that listened there, so whose it is takes some care; the rest is the standard library's.
+
+use super::address::Address;
+use super::dial::{Dial, answers};
+use super::socket::Socket;
+use super::{Awaited, Connection, Door, Transport};
+use isoform::Result;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
+/// often.
+const BUFFER: usize = 3 << 19;
+
+#[derive(Debug)]
+pub(super) struct Unix;
+
+#[derive(Debug)]
+struct Listener {
+    inner: UnixListener,
+    address: Address,
+    /// Held until the listener is dropped.
+    _claim: Claim,
+}
+
+impl Transport for Unix {
+    fn serves(&self, address: &Address) -> bool {
+        matches!(address, Address::Unix(_))
+    }
+
+    /// A socket that nobody listens at any more gives way.
+    fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
+        let path = path(address);
+        let listening = Claim::on(path).and_then(|mut claim| {
+            let inner = UnixListener::bind(path)?;
+            inner.set_nonblocking(true)?;
+            claim.bound()?;
+            Ok(Listener { inner, address: address.clone(), _claim: claim })
+        });
+        let listener = listening.map_err(|error| super::socket::cannot_listen(address, error))?;
+        Ok((address.clone(), Box::new(listener)))
+    }
+
+    fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>> {
+        let place = SocketAddrUnix::new(path(address)).map_err(|error| super::dial::no_socket(address, error))?;
+        Ok(Box::new(Dial::start(address, AddressFamily::UNIX, place, connection, deadline)?))
+    }
+}
+
+impl Door for Listener {
+    fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
+        let peer = format_args!("a program at {}", self.address);
+        super::socket::next(&self.address, || self.inner.accept().map(|(stream, _)| connection(stream.into(), &peer)))
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        Awaited::Read(self.inner.as_fd().into())
+    }
+}
+
+/// Only such addresses are given to this transport.
+fn path(address: &Address) -> &Path {
+    match address {
+        Address::Unix(path) => path,
+        Address::Tcp(_) => unreachable!("served by another transport"),
+    }
+}
+
+/// Takes over a connected socket.
+fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
+    Socket::new(descriptor, peer, Some(BUFFER))
+}
+
+/// The right to make, and to remove, a socket's file. Who has it has locked a second file beside it, so that two that
+/// start at once do not both take the socket of a third that has died for left behind, and remove each other's.
+#[derive(Debug)]
+struct Claim {
+    path: PathBuf,
+    lock: PathBuf,
+    /// Locked as long as it is open, however the program ends.
+    _locked: File,
+    /// The file that was made: its device and number.
+    made: Option<(u64, u64)>,
+}
+
+impl Claim {
+    /// The claim on a path at which there is nothing.
+    fn on(path: &Path) -> io::Result<Claim> {
+        let mut lock = path.as_os_str().to_owned();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
+        let claim = Claim { path: path.to_owned(), _locked: locked(&lock)?, lock, made: None };
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(claim),
+            Err(error) => Err(error),
+            Ok(file) if !file.file_type().is_socket() => Err(io::Error::other("there is a file that is no socket")),
+            Ok(_) if answers(AddressFamily::UNIX, &SocketAddrUnix::new(path)?)? => Err(somebody_listens()),
+            Ok(_) => std::fs::remove_file(path).map(|()| claim),
+        }
+    }
+
+    /// Remembers which file it has made.
+    fn bound(&mut self) -> io::Result<()> {
+        self.made = Some(which(&self.path)?);
+        Ok(())
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Somebody may have put another file there.
+        if self.made.is_some() && self.made == which(&self.path).ok() {
+            _ = std::fs::remove_file(&self.path);
+        }
+        _ = std::fs::remove_file(&self.lock);
+    }
+}
+
+/// A file at this path that nobody else has locked.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+        file.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => somebody_listens(),
+            std::fs::TryLockError::Error(error) => error,
+        })?;
+        // Whoever had it may have removed it since it was opened: then others would lock another one.
+        let locked = file.metadata()?;
+        if which(path).is_ok_and(|now| now == (locked.dev(), locked.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
+fn which(path: &Path) -> io::Result<(u64, u64)> {
+    path.symlink_metadata().map(|file| (file.dev(), file.ino()))
+}
+
+fn somebody_listens() -> io::Error {
+    io::Error::new(ErrorKind::AddrInUse, "another program listens there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::tests::{TAKEN, dial, refusal};
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    #[test]
+    fn a_file_comes_and_goes_with_its_listener() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = Address::Unix(folder.path().join("x.sock"));
+        for _ in 0..3 {
+            let listener = Unix.listen(&address).unwrap();
+            assert!(refusal(&address).ends_with(TAKEN));
+            drop(listener);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_file_left_behind_gives_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        drop(UnixListener::bind(&path).unwrap());
+        std::fs::write(folder.path().join("x.sock.lock"), "").unwrap();
+        assert!(path.exists());
+        let (address, _door) = Unix.listen(&Address::Unix(path)).unwrap();
+        dial(&address, Duration::from_secs(60)).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_ours_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, socket) = (folder.path().join("file"), folder.path().join("other.sock"));
+        std::fs::write(&file, "something").unwrap();
+        assert!(refusal(&Address::Unix(file.clone())).ends_with("there is a file that is no socket"));
+        assert_eq!(std::fs::read(&file).unwrap(), b"something");
+
+        let other = UnixListener::bind(&socket).unwrap();
+        assert!(refusal(&Address::Unix(socket.clone())).ends_with(TAKEN));
+        drop(other);
+        let listener = Unix.listen(&Address::Unix(socket.clone())).unwrap();
+        std::fs::remove_file(&socket).unwrap();
+        let _other = UnixListener::bind(&socket).unwrap();
+        drop(listener);
+        assert!(socket.exists());
+
+        let missing = folder.path().join("missing/x.sock");
+        assert!(refusal(&Address::Unix(missing)).contains("No such file"));
+    }
+
+    #[test]
+    fn of_many_that_start_at_once_one_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let address = Address::Unix(path.clone());
+        for _ in 0..50 {
+            drop(UnixListener::bind(&path).unwrap());
+            let barrier = Barrier::new(4);
+            let start = || {
+                barrier.wait();
+                let listener = Unix.listen(&address).ok();
+                barrier.wait();
+                listener
+            };
+            let listeners: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+                threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+            });
+            assert_eq!(listeners.len(), 1);
+            dial(&address, Duration::from_secs(60)).unwrap();
+        }
+    }
+}
