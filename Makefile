@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak fuzz install machines engines rust programs interpreter python-reader c-tests examples hostile linear \
-  miri fuzz-seeds machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies \
+  miri machines-install machines-kernels machines-tests format clippy documents elsewhere dependencies \
   workspace cpp-tests languages python python-tests python-installed bench-python docs links
 
 CARGO_DENY_VERSION := 0.20.2
@@ -22,7 +22,7 @@ TESTED := $(if $(FEATURES),--exclude isoform-bench $(FEATURES),--features isofor
 # for long is begun early.
 JOBS := 1
 CHECKS := format clippy dependencies links documents elsewhere
-TESTS := workspace miri engines hostile machines machines-kernels fuzz-seeds $(if $(FEATURES),,interpreter) python-reader \
+TESTS := workspace miri engines hostile machines machines-kernels $(if $(FEATURES),,interpreter) python-reader \
   languages
 PAIRS := 10000
 MACHINE_PAIRS := 100
@@ -31,8 +31,7 @@ MIRI_MUTANTS := 20
 TOOLS := $(CURDIR)/target/tools
 CARGO_FUZZ := $(TOOLS)/bin/cargo-fuzz
 MINUTES := 20
-# Not `--locked`: its lockfile follows whatever the crates of this repository come to depend on.
-FUZZ := --manifest-path fuzz/Cargo.toml --target-dir $(BUILT)
+comma := ,
 # The machine on which the simulation of the demonstration runs, under an emulator.
 FOREIGN := powerpc-unknown-linux-gnu
 FOREIGN_LINKER := CARGO_TARGET_POWERPC_UNKNOWN_LINUX_GNU_LINKER=powerpc-linux-gnu-gcc
@@ -132,12 +131,9 @@ rust:
 
 format: rust
 	cargo fmt --all --check
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 clippy: rust
-	cargo clippy --workspace --all-targets --features isoform-bench/peers --locked -- -D warnings
-	@if command -v c++ >/dev/null; then cargo clippy $(FUZZ) --all-targets -- -D warnings; else \
-	  echo '*** SKIPPED: clippy of fuzz/. libFuzzer needs a C++ compiler ***'; fi
+	cargo clippy --workspace --all-targets --features isoform-bench/peers$(if $(shell command -v c++),$(comma)isoform-fuzz/libfuzzer) --locked -- -D warnings
 
 # Compiled, as far as that goes without a linker of the other system.
 elsewhere: rust
@@ -241,11 +237,6 @@ languages: examples python-tests
 	cargo build --quiet --locked -p isoform-channel --example languages
 	@sh tests/languages/run.sh $(BUILT)/c/prefix $(BUILT)/debug/examples/languages "$(if $(PYTHON),$(abspath $(VENV))/bin/python)" \
 	  $(BUILT)/languages
-
-# The seeds of all targets, and a mutant of each, without a fuzzer.
-fuzz-seeds: rust
-	@if command -v c++ >/dev/null; then cargo test $(FUZZ) --lib; else \
-	  echo '*** SKIPPED: the seeds of fuzz/. libFuzzer needs a C++ compiler ***'; fi
 
 # Programs that try a great deal. Under AddressSanitizer, where there is a nightly compiler: what it keeps for its reports
 # costs more than all its checks, and `mutant SEED NUMBER`, `pair SEED NUMBER` give them.

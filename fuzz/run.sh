@@ -20,8 +20,10 @@ fi
 minutes=${1:-20}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- description message conversion stream field_list json handshake frames
-cargo +nightly fuzz build --fuzz-dir . || exit 1
-cargo +nightly run --quiet --example seeds -- corpus || exit 1
+# A sum that overflows is a finding.
+export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
+cargo +nightly fuzz build --fuzz-dir . --target-dir target --features libfuzzer || exit 1
+cargo run --quiet --example seeds -- corpus || exit 1
 export PROGRAMS="target/$(rustc -vV | sed -n 's/^host: //p')/release" WORDS=words.dict
 mkdir -p artifacts
 before=$(ls artifacts | grep -cv '\.log$')
