@@ -1,9 +1,9 @@
 //! Descriptions: what is accepted has one spelling, and everything that is made of a format leads back to it.
 
 use crate::refusal;
+use isoform::Format;
 use isoform::core::declare::FieldList;
 use isoform::core::{Layout, Shape, Structure};
-use isoform::Format;
 
 /// The input is a description.
 pub fn check(bytes: &[u8]) {

@@ -1,9 +1,9 @@
 //! Records from JSON: what is accepted makes a valid body, and is written and read again as the same.
 
 use crate::{refusal, same};
-use isoform::text::json;
-use isoform::core::{Layout, Shape, value};
 use isoform::View;
+use isoform::core::{Layout, Shape, value};
+use isoform::text::json;
 
 /// Larger records are not asked for: how much memory a format takes is the wish of who chose it.
 const LARGEST: usize = 64 << 10;

@@ -2,9 +2,9 @@
 
 use crate::parts::Parts;
 use crate::{refusal, same};
-use isoform::text::{json, table::Table};
 use isoform::core::view::Item;
 use isoform::core::{Element, Field, Structure, Value, value};
+use isoform::text::{json, table::Table};
 use isoform::{Format, View};
 
 /// The input is a description, then a body.

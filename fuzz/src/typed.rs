@@ -3,7 +3,10 @@
 //! Their fields have the names of those in the vectors, so that what is seeded from there is often close.
 
 use crate::refusal;
-use isoform::{Array, Complex, Decoder, Encoder, Enumeration, Error, F16, F128, Faults, Format, message::Header, Incoming, Owned, Record, Ref, Slice, Str};
+use isoform::{
+    Array, Complex, Decoder, Encoder, Enumeration, Error, F16, F128, Faults, Format, Incoming, Owned, Record, Ref,
+    Slice, Str, message::Header,
+};
 use std::fmt::Debug;
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
