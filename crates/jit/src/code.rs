@@ -4,6 +4,7 @@ use crate::call::{self, Function};
 use crate::generate::{self, Generator};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Format, Plan, Result};
+use isoform_kernels::ieee;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ impl Code {
     /// If the body is not of the plan's wire format.
     #[inline]
     pub fn run(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
-        match call::into_output(&self.function, body, out) {
+        match ieee(|| call::into_output(&self.function, body, out)) {
             true => Ok(()),
             false => self.interpret(body.format(), body.bytes(), out),
         }
@@ -62,7 +63,7 @@ impl Code {
     /// If the body is not of the plan's wire format, or `dst` not of the native format's size.
     #[inline]
     pub fn run_fixed(&self, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
-        match call::into_record(&self.function, body, dst) {
+        match ieee(|| call::into_record(&self.function, body, dst)) {
             true => Ok(()),
             false => self.interpret_fixed(body.format(), body.bytes(), dst),
         }
@@ -83,7 +84,7 @@ impl Code {
     pub fn run_many(&self, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
         let size = self.plan().native().size();
         assert_eq!(Some(dst.len()), size.checked_mul(bodies.len()), "the destination holds as many native records");
-        let done = call::into_records(&self.function, bodies, dst).unwrap_or(0);
+        let done = ieee(|| call::into_records(&self.function, bodies, dst)).unwrap_or(0);
         for (index, record) in dst.chunks_exact_mut(size).enumerate().skip(done) {
             self.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;
         }

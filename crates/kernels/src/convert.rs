@@ -12,7 +12,9 @@ use crate::{Level, Number};
 ///
 /// - There are loops for what becomes a number in this machine's byte order, and for the commoner pairs of types.
 /// - Integers, and floats that become wider, fit if they stay the same number.
-/// - Floats that become narrower fit if they become neither infinite nor zero. An infinity is not sure to fit.
+/// - Floats that become narrower fit if they become neither infinite nor so small that they lose digits. An infinity is not
+///   sure to fit.
+/// - Floats must be converted within [`ieee()`](crate::ieee()).
 ///
 /// ```
 /// use isoform_kernels::{ByteOrder, FloatKind, Number, NumberClass, convert};
@@ -42,8 +44,8 @@ for_each_level! {
 
 /// From here on, doubles become infinite floats: halfway between the largest float and what would come next.
 const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
-/// Up to here, doubles become zero: half the smallest float.
-const TOO_SMALL: f64 = f32::from_bits(1) as f64 / 2.0;
+/// Below this, doubles lose digits or become zero, and may do so although they need not ([`ieee()`](crate::ieee())).
+const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 #[inline(always)]
 fn portable(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
@@ -141,7 +143,7 @@ fn portable(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
         (Float(Ieee), 8, Float(Ieee), 4) => each(swapped, src, dst, |bytes| {
             let value = f64::from_ne_bytes(bytes);
             let magnitude = value.abs();
-            let beyond = (magnitude >= TOO_LARGE) | (magnitude <= TOO_SMALL) & (magnitude != 0.0);
+            let beyond = (magnitude >= TOO_LARGE) | (magnitude < TOO_SMALL) & (magnitude != 0.0);
             ((value as f32).to_ne_bytes(), !beyond)
         }),
         _ => false,

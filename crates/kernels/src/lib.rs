@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`swap()`] | reverses the bytes of each number |
 //! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
+//! | [`ieee()`] | does work with the floating-point modes that the kernels count on |
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
 //!
@@ -18,6 +19,7 @@
 )]
 
 mod convert;
+mod ieee;
 mod level;
 mod mask;
 mod number;
@@ -25,6 +27,7 @@ mod shuffle;
 mod swap;
 
 pub use convert::{convert, convert_at};
+pub use ieee::ieee;
 pub use level::Level;
 pub use mask::Mask;
 pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass};

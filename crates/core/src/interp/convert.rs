@@ -8,6 +8,7 @@ use super::wide;
 use crate::error::Code;
 use crate::format::ByteOrder;
 use crate::plan::{Conversion, Faults};
+use crate::scalar::{is_zero, narrow};
 use isoform_kernels::{Lane, Number, NumberClass};
 
 /// A number that does not fit.
@@ -138,8 +139,8 @@ fn float(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Faul
         NumberClass::Float(_) => {
             check(faults, values, |&v| narrowing_fault(v))?;
             let limit = |v: f64| match faults {
-                Faults::Saturate if v.is_finite() => (v as f32).clamp(f32::MIN, f32::MAX),
-                _ => v as f32,
+                Faults::Saturate if v.is_finite() => narrow(v).clamp(f32::MIN, f32::MAX),
+                _ => narrow(v),
             };
             store_f32(to.order, values.iter().map(|&v| limit(v)), dst);
         }
@@ -196,11 +197,11 @@ fn float_holds(magnitude: u64, size: u8) -> bool {
 
 /// What is lost if a double becomes a float, beyond rounding.
 fn narrowing_fault(value: f64) -> Option<Code> {
-    let narrow = value as f32;
+    let narrow = narrow(value);
     if narrow.is_infinite() && value.is_finite() {
         return Some(Code::Overflow);
     }
-    (narrow == 0.0 && value != 0.0).then_some(Code::Underflow)
+    (is_zero(narrow.into()) && !is_zero(value)).then_some(Code::Underflow)
 }
 
 /// What is lost if a float becomes an integer between `low` and `high`.

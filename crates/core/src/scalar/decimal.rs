@@ -22,13 +22,17 @@ impl Real {
     /// assert_eq!(Real::Double(0.1).to_text(FloatKind::X87, 16), "0.10000000000000000555");
     /// ```
     pub fn to_text(self, kind: FloatKind, size: u8) -> String {
+        isoform_kernels::ieee(|| self.text(kind, size))
+    }
+
+    fn text(self, kind: FloatKind, size: u8) -> String {
         match (self, kind, size) {
             (Real::Double(value), ..) if value.is_nan() => "NaN".into(),
             (Real::Double(value), ..) if value.is_infinite() => {
                 if value > 0.0 { "Infinity" } else { "-Infinity" }.into()
             }
             (Real::Double(value), FloatKind::Ieee, 8) => format!("{value:?}"),
-            (Real::Double(value), FloatKind::Ieee, 4) => format!("{:?}", value as f32),
+            (Real::Double(value), FloatKind::Ieee, 4) => format!("{:?}", super::narrow(value)),
             (Real::Double(0.0), ..) => format!("{:?}", self.to_f64()),
             _ => shortest(Real::of(self.quad()), kind, size),
         }
@@ -37,6 +41,10 @@ impl Real {
     /// The number of this kind that is nearest to a decimal number. [`Rounding::Nearest`] also stands for exact.
     /// `None` if the text is none; `NaN`, `Infinity` and `-Infinity` are understood.
     pub fn parse(text: &str, kind: FloatKind, size: u8) -> Option<(Real, Rounding)> {
+        isoform_kernels::ieee(|| Real::of_text(text, kind, size))
+    }
+
+    fn of_text(text: &str, kind: FloatKind, size: u8) -> Option<(Real, Rounding)> {
         match text {
             "NaN" => return Some((Real::Double(f64::NAN), Rounding::Exact)),
             "Infinity" => return Some((Real::Double(f64::INFINITY), Rounding::Exact)),

@@ -1,6 +1,6 @@
 //! Floating-point numbers of every kind.
 
-use super::{read_bits, write_bits};
+use super::{is_zero, read_bits, widen, write_bits};
 use crate::format::{ByteOrder, FloatKind};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single, X87DoubleExtended};
 use rustc_apfloat::{Float as SoftFloat, FloatConvert, Round};
@@ -125,7 +125,7 @@ impl Real {
     pub fn read(kind: FloatKind, order: ByteOrder, bytes: &[u8]) -> Real {
         match (kind, bytes.len()) {
             (FloatKind::Ieee, 8) => Real::Double(f64::from_bits(read_bits(order, bytes) as u64)),
-            (FloatKind::Ieee, 4) => Real::Double(f32::from_bits(read_bits(order, bytes) as u32).into()),
+            (FloatKind::Ieee, 4) => Real::Double(widen(read_bits(order, bytes) as u32)),
             _ => Real::read_rare(kind, order, bytes),
         }
     }
@@ -134,13 +134,13 @@ impl Real {
         assert!(kind.sizes().contains(&(bytes.len() as u8)), "no {kind:?} has {} bytes", bytes.len());
         let bits = |bytes| read_bits(order, bytes);
         match kind {
-            FloatKind::Brain => Real::Double(f32::from_bits((bits(bytes) as u32) << 16).into()),
-            FloatKind::Ieee if bytes.len() == 2 => widen::<Half>(bits(bytes)),
+            FloatKind::Brain => Real::Double(widen((bits(bytes) as u32) << 16)),
+            FloatKind::Ieee if bytes.len() == 2 => as_quad::<Half>(bits(bytes)),
             FloatKind::Ieee => Real::of(Quad::from_bits(bits(bytes))),
-            FloatKind::X87 => widen::<X87DoubleExtended>(bits(&bytes[x87_place(order, bytes.len())])),
+            FloatKind::X87 => as_quad::<X87DoubleExtended>(bits(&bytes[x87_place(order, bytes.len())])),
             FloatKind::Double2 => {
                 let [large, small] = [&bytes[..8], &bytes[8..]].map(|part| f64::from_bits(bits(part) as u64));
-                match large.is_finite() && small != 0.0 {
+                match large.is_finite() && !is_zero(small) {
                     true => Real::sum(quad(large), quad(small)),
                     false => Real::Double(large),
                 }
@@ -160,9 +160,9 @@ impl Real {
                 Rounding::Exact
             }
             (Real::Double(value), FloatKind::Ieee, 4) => {
-                let single = value as f32;
-                write_bits(order, bytes, single.to_bits().into());
-                rounding(value, single.into())
+                let single = super::narrow(value).to_bits();
+                write_bits(order, bytes, single.into());
+                rounding(value, widen(single))
             }
             _ => self.write_rare(kind, order, bytes),
         }
@@ -177,7 +177,7 @@ impl Real {
             (FloatKind::Ieee, 4) => narrow::<Single>(value),
             (FloatKind::Ieee, 8) => narrow::<Double>(value),
             (FloatKind::Ieee, _) => {
-                (self.quad().to_bits(), if self.rest() == 0.0 { Rounding::Exact } else { Rounding::Nearest })
+                (self.quad().to_bits(), if is_zero(self.rest()) { Rounding::Exact } else { Rounding::Nearest })
             }
             (FloatKind::X87, _) => narrow::<X87DoubleExtended>(value),
             (FloatKind::Double2, _) => return self.write_double2(order, bytes),
@@ -228,6 +228,10 @@ impl Real {
 
     /// The number without its fraction.
     pub fn to_integer(self) -> Integral {
+        isoform_kernels::ieee(|| self.whole())
+    }
+
+    fn whole(self) -> Integral {
         let value = self.quad();
         let negative = value.is_negative();
         let magnitude = value.abs();
@@ -246,11 +250,11 @@ impl Real {
             }
         };
         // Where there is a fraction, the rest is too small to have a say in the integer.
-        let rest = if whole == magnitude { self.rest() * if negative { -1.0 } else { 1.0 } } else { 0.0 };
+        let rest = if whole == magnitude { if negative { -self.rest() } else { self.rest() } } else { 0.0 };
         let rest_low = (rest.floor().abs() % 2f64.powi(128)) as u128;
         let magnitude = if rest < 0.0 { low.wrapping_sub(rest_low) } else { low.wrapping_add(rest_low) };
         let beyond = whole > limit || whole == limit && rest >= 0.0 || negative && magnitude > 1 << 127;
-        let inexact = whole != value.abs() || rest.fract() != 0.0;
+        let inexact = whole != value.abs() || rest.trunc() != rest;
         Integral { negative, magnitude, inexact, beyond: beyond.then_some(negative) }
     }
 
@@ -279,7 +283,7 @@ impl Real {
 
     fn of_parts(value: Quad, rest: f64) -> Real {
         match narrow::<Double>(value) {
-            (bits, Rounding::Exact) if rest == 0.0 => Real::Double(f64::from_bits(bits as u64)),
+            (bits, Rounding::Exact) if is_zero(rest) => Real::Double(f64::from_bits(bits as u64)),
             _ => Real::Wide(Wide { bits: value.to_bits(), rest }),
         }
     }
@@ -309,7 +313,7 @@ impl Real {
     /// digits gives what rounding the number itself would.
     fn odd(self) -> Quad {
         match self {
-            Real::Wide(Wide { bits, rest }) if rest != 0.0 && bits & 1 == 0 => {
+            Real::Wide(Wide { bits, rest }) if !is_zero(rest) && bits & 1 == 0 => {
                 let outwards = rest.is_sign_negative() == self.quad().is_negative();
                 Quad::from_bits(if outwards { bits + 1 } else { bits - 1 })
             }
@@ -346,7 +350,7 @@ pub(super) fn quad(value: f64) -> Quad {
     Double::from_bits(value.to_bits().into()).convert(&mut false).value
 }
 
-fn widen<F: FloatConvert<Quad>>(bits: u128) -> Real {
+fn as_quad<F: FloatConvert<Quad>>(bits: u128) -> Real {
     Real::of(F::from_bits(bits).convert(&mut false).value)
 }
 
@@ -367,10 +371,10 @@ where
 
 #[inline]
 fn rounding(from: f64, to: f64) -> Rounding {
-    match from == to || from.is_nan() {
+    match from.to_bits() == to.to_bits() || from.is_nan() {
         true => Rounding::Exact,
         false if to.is_infinite() => Rounding::Overflow,
-        false if to == 0.0 => Rounding::Underflow,
+        false if is_zero(to) => Rounding::Underflow,
         false => Rounding::Nearest,
     }
 }

@@ -46,6 +46,8 @@ const EQUAL: u8 = 0;
 const LESS: u8 = 1;
 const NOT_EQUAL: u8 = 4;
 const GREATER: u8 = 6;
+/// Zeros of both signs.
+const ZERO: u8 = 0x06;
 /// Zeros and infinities of both signs.
 const ZERO_OR_INFINITE: u8 = 0x1E;
 
@@ -125,7 +127,9 @@ impl<'a> Change<'a> {
     /// Whether every number fits.
     pub(super) fn always_fits(self) -> bool {
         match self {
-            Change::Number(conversion) => conversion.is_exact() || conversion.faults != Faults::Error,
+            Change::Number(conversion) => {
+                conversion.is_exact() || conversion.faults != Faults::Error && !narrows(conversion)
+            }
             Change::Symbol(_) => false,
         }
     }
@@ -141,6 +145,11 @@ impl<'a> Change<'a> {
         let from = self.from();
         !from.is_swapped() && (from.is_float() || from.size == 8)
     }
+}
+
+/// Whether floats become narrower ones.
+fn narrows(conversion: &Conversion) -> bool {
+    conversion.from.is_float() && conversion.to.is_float()
 }
 
 impl Emit<'_> {
@@ -260,13 +269,13 @@ impl Emit<'_> {
             (4, 8) => self.one(WIDEN_FLOAT, v, v),
             (8, 4) => {
                 self.one(NARROW_FLOAT, W, v);
-                if conversion.faults == Faults::Error {
-                    // What has become zero or infinite, and was not.
-                    self.asm.vector(CLASS_OF_FLOAT, Width::V32, K.0, 0, W, (ALL, false), Some(ZERO_OR_INFINITE));
-                    self.asm.vector(CLASS_OF_DOUBLE, Width::V64, L.0, 0, v, (ALL, false), Some(ZERO_OR_INFINITE));
-                    self.asm.mask_and_not(K, L, K);
-                    self.misfit_if_any(K);
-                }
+                // What has become zero or infinite, and was not: zeros, too, may have come about although they need not, if
+                // the program has asked its processor for that.
+                let lost = if conversion.faults == Faults::Error { ZERO_OR_INFINITE } else { ZERO };
+                self.asm.vector(CLASS_OF_FLOAT, Width::V32, K.0, 0, W, (ALL, false), Some(lost));
+                self.asm.vector(CLASS_OF_DOUBLE, Width::V64, L.0, 0, v, (ALL, false), Some(lost));
+                self.asm.mask_and_not(K, L, K);
+                self.misfit_if_any(K);
                 self.move_lanes(v, W, ALL);
             }
             _ => {}

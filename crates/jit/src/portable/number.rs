@@ -16,8 +16,9 @@ pub(super) const FEW: usize = 4;
 
 /// Half way between the largest `f32` and what would come next: from here on, doubles become infinite.
 const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
-/// Half of the smallest `f32`: up to here, doubles become zero.
-const TOO_SMALL: f64 = f32::from_bits(1) as f64 / 2.0;
+/// The smallest `f32` with all its digits: below, doubles may become zero although they need not, if the program has asked its
+/// processor for that.
+const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 impl Generator<'_> {
     /// Numbers in a row.
@@ -107,9 +108,7 @@ impl Generator<'_> {
         let result = match (from.size, to.size) {
             (4, 8) => self.emit.builder.ins().fpromote(types::F64, value),
             (8, 4) => {
-                if faults == Faults::Error {
-                    self.note_narrowed(value);
-                }
+                self.note_narrowed(value, faults);
                 self.emit.builder.ins().fdemote(types::F32, value)
             }
             _ => value,
@@ -117,17 +116,19 @@ impl Generator<'_> {
         self.store_float(to, result, at, dst);
     }
 
-    /// Notes a double that as a float would be infinite or, though it is not, zero.
-    fn note_narrowed(&mut self, value: Value) {
+    /// Notes a double that as a float would be tiny or, if that is an error, infinite.
+    fn note_narrowed(&mut self, value: Value, faults: Faults) {
         let ins = &mut self.emit.builder;
         let magnitude = ins.ins().fabs(value);
         let [large, small, zero] = [TOO_LARGE, TOO_SMALL, 0.0].map(|limit| ins.ins().f64const(limit));
-        let large = ins.ins().fcmp(FloatCC::GreaterThanOrEqual, magnitude, large);
-        let small = ins.ins().fcmp(FloatCC::LessThanOrEqual, magnitude, small);
+        let small = ins.ins().fcmp(FloatCC::LessThan, magnitude, small);
         let other = ins.ins().fcmp(FloatCC::NotEqual, magnitude, zero);
-        let lost = ins.ins().band(small, other);
-        let beyond = ins.ins().bor(large, lost);
-        self.note_truth(beyond);
+        let mut unsure = ins.ins().band(small, other);
+        if faults == Faults::Error {
+            let large = ins.ins().fcmp(FloatCC::GreaterThanOrEqual, magnitude, large);
+            unsure = ins.ins().bor(large, unsure);
+        }
+        self.note_truth(unsure);
     }
 
     /// Only where a number that does not fit is an error.
