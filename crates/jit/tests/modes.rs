@@ -17,7 +17,8 @@ mod modes {
     pub(crate) type Mode = u32;
 
     /// Tiny numbers are zeros, tiny results become zeros, both; rounded downwards, upwards, towards zero; all at once.
-    pub(crate) const OTHERS: [Mode; 7] = [1 << 6, 1 << 15, 1 << 15 | 1 << 6, 1 << 13, 2 << 13, 3 << 13, 7 << 13 | 1 << 6];
+    pub(crate) const OTHERS: [Mode; 7] =
+        [1 << 6, 1 << 15, 1 << 15 | 1 << 6, 1 << 13, 2 << 13, 3 << 13, 7 << 13 | 1 << 6];
 
     pub(crate) fn set(mode: Mode) {
         let mode = mode | 0x1f80;
@@ -60,8 +61,26 @@ const INTEGERS: [&str; 5] = ["i16", "i32", "u32", "i64", "u64"];
 
 /// About the smallest numbers of all kinds, and such as must be rounded.
 const NUMBERS: [f64; 20] = [
-    1e-40, -1e-40, 1.5e-45, 7e-46, 7.1e-46, 1e-46, 1.1754943e-38, 1.1754942e-38, 5e-324, -1e-310, 2.3e-308, 6e-8, 2.9e-8, 0.0,
-    -0.0, 0.1, -2.5, 3.0, 65519.0, 3.402823567e38,
+    1e-40,
+    -1e-40,
+    1.5e-45,
+    7e-46,
+    7.1e-46,
+    1e-46,
+    1.1754943e-38,
+    1.1754942e-38,
+    5e-324,
+    -1e-310,
+    2.3e-308,
+    6e-8,
+    2.9e-8,
+    0.0,
+    -0.0,
+    0.1,
+    -2.5,
+    3.0,
+    65519.0,
+    3.402823567e38,
 ];
 const WHOLE: [i64; 6] = [0, 3, 16_777_217, 16_777_219, 9_007_199_254_740_993, i64::MAX];
 
@@ -103,7 +122,12 @@ fn works() -> Vec<Work> {
                 value::body(&wire, &Value::Record(vec![("x".into(), number)])).ok()
             };
             let bodies = numbers.into_iter().filter_map(record).collect();
-            works.push(Work { plan, codes, bodies, what: format!("{count} {from} from {layout:?} to {to}, {faults:?}") });
+            works.push(Work {
+                plan,
+                codes,
+                bodies,
+                what: format!("{count} {from} from {layout:?} to {to}, {faults:?}"),
+            });
         }
     }
     works

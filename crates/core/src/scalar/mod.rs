@@ -98,8 +98,8 @@ pub(crate) fn is_zero(value: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use ByteOrder::{Big, Little};
+    use proptest::prelude::*;
 
     #[test]
     fn integers_of_every_size() {
@@ -133,8 +133,13 @@ mod tests {
 
     #[test]
     fn ties_of_the_smallest_go_to_even() {
-        for (value, units) in [(0.5, 0), (0.5 + f64::EPSILON, 1), (1.0, 1), (1.5, 2), (2.5, 2), (8388607.5, 0x80_0000), (0.0, 0)] {
-            assert_eq!((narrow(value * SMALLEST).to_bits(), narrow(-value * SMALLEST).to_bits()), (units, units | 1 << 31));
+        for (value, units) in
+            [(0.5, 0), (0.5 + f64::EPSILON, 1), (1.0, 1), (1.5, 2), (2.5, 2), (8388607.5, 0x80_0000), (0.0, 0)]
+        {
+            assert_eq!(
+                (narrow(value * SMALLEST).to_bits(), narrow(-value * SMALLEST).to_bits()),
+                (units, units | 1 << 31)
+            );
         }
         assert_eq!((narrow(f64::from_bits(1)), narrow(f64::MIN_POSITIVE)), (0.0, 0.0));
     }
