@@ -1,9 +1,9 @@
-/* isoform.h - records exchanged as they lie in memory: Isoform's library, for C99 and C++11.
+/* isoform.h - Isoform's library for C99 and C++11: exchange records as they are in memory.
 
-   A record is a struct. It is declared once, as a table of its members, and from then on goes to files, pipes and other
-   processes as it lies in memory. Whoever receives it has a struct of its own - on any machine, in any language, with
-   fields added, dropped, reordered, renamed or widened - and gets the values by the names of the members. A complete
-   program, which writes a stream and reads it with another struct:
+   A record is a struct. A program declares it once, as a table of its members, and then sends it to files, pipes and
+   other processes as it is in memory. The receiver has a struct of its own, on any machine and in any language. Members
+   may be added, dropped, reordered, renamed and widened; the values are matched by the names of the members. This
+   program writes a stream, and reads it with another struct:
 
        #include <isoform.h>
        #include <stdio.h>
@@ -45,48 +45,49 @@
            return 0;
        }
 
-   It is compiled by  cc river.c $(pkg-config --cflags --libs isoform),  or with CMake by find_package(isoform) and
-   target_link_libraries(river isoform::isoform). docs/book/guides/c.md is the guide to all of it, channels included.
+   Compile it with  cc river.c $(pkg-config --cflags --libs isoform),  or with CMake by find_package(isoform) and
+   target_link_libraries(river isoform::isoform). docs/book/guides/c.md is the guide, which also covers channels.
 
-   TABLES are those of isoform_writer.h, which is for machines without this library: a program goes from one to the other
-   without changing them. (Not both in one source file: they declare the same names.) A member's type is a text:
-   element [ "(" bytes ")" ] { "[" dimension "]" } [ "*" ]
+   TABLES have the form of isoform_writer.h, which is for machines without this library. A program can change from one
+   header to the other without changing its tables. (One source file cannot include both: they declare the same names.)
+   The type of a member is a text:  element [ "(" bytes ")" ] { "[" dimension "]" } [ "*" ]
 
-       C's words             char, signed char, unsigned char, short, int, long, long long and their kin, size_t,
+       words of C            char, signed char, unsigned char, short, int, long, long long and their variants, size_t,
                              int32_t, uint8_t .., bool, double, long double, double complex, __int128, char*
-       of one size           i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
+       of fixed size         i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
        of the member's size  float, integer, unsigned integer, complex float, boolean, enumeration{red=0,green=1},
-                             unsigned enumeration{..}, x87, double-double, bfloat; or of a stated one: boolean(4)
+                             unsigned enumeration{..}, x87, double-double, bfloat; or of a given size: boolean(4)
        others                string (a char * to text with a NUL, or NULL); the name of a structure declared before
 
-   A dimension is a number, or the name of an integer member that holds the length; an array with such a length is
-   behind a pointer: double *grid is "double[nx][ny]". Anything else behind a pointer ends in *: Point *home is
-   "Point*", double *three is "double[3]*". A symbol without a number has that of the one before, plus 1. "char" is
-   text; "signed char" and "unsigned char" are numbers.
+   A dimension is a number, or the name of an integer member that holds the length. An array with such a length is
+   behind a pointer: double *grid is "double[nx][ny]". For all other pointers the type ends in *: Point *home is
+   "Point*", and double *three is "double[3]*". A symbol without a number has the number of the one before, plus 1.
+   "char" is text; "signed char" and "unsigned char" are numbers.
 
-   HANDLES are made by functions that end in open (or copy, find, ..), into a variable of yours, and closed by functions that
-   are given the address of that variable, and set it to NULL: so closing twice, or closing what was never opened, does
-   nothing. Handles do not need each other to stay: a format may be closed when an encoder of it is still used, a node when
-   there are still channels. A NULL where a handle is needed is an error, and not a crash.
+   HANDLES. Functions whose names end in open (or copy, find, and similar) create a handle and store it in a variable of
+   the caller. Functions that close a handle take the address of that variable, and set it to NULL. So it does no harm
+   to close a handle twice, or one that was never opened. Handles do not depend on each other: a program may close a
+   format while an encoder still uses it, and a node while it still has channels. If a function needs a handle and gets
+   NULL, it returns an error and does not crash.
 
-   ERRORS. Functions that can fail return 0 or a number of Isoform's table of errors, the same in every language.
-   iso_last_error() has the rest of it, for the thread that asks: a sentence, the path of the field at fault, what was
-   expected there, what came. If a function fails that was to open something, the variable is NULL. A defect of the library
-   itself is ISO_INTERNAL, and nothing worse.
+   ERRORS. A function that can fail returns 0, or a number of Isoform's table of errors, which is the same in every
+   language. iso_last_error() returns the details of the last error of the calling thread: a sentence, the path of the
+   field at fault, what was expected, and what was found. If a function that opens something fails, it sets the variable
+   to NULL. A defect of the library itself is reported as ISO_INTERNAL.
 
-   WHAT IS LENT - messages, records that were decoded, texts - is lent until the next call with the handle that lends it, or
-   until that is closed, unless something else is said. A record that is lent may point into memory of the message that it was
-   made of, of the decoder, or both.
+   LENT MEMORY. Messages, decoded records and texts belong to the handle that returns them. Unless stated otherwise,
+   they are valid until the next call with that handle, or until it is closed. A decoded record may point into the
+   memory of its message, of the decoder, or of both.
 
-   RECORDS that are encoded must keep the promises of their table. Broken ones that can be seen - a negative length, NULL
-   beside a length, a boolean of 2, an enumeration's number without a symbol - are ISO_BAD_RECORD. What pointers point at
-   must be there.
+   RECORDS that a program encodes must follow their table. The library detects some violations: a negative length, NULL
+   with a length above 0, a boolean of 2, the number of an enumeration without a symbol. It returns ISO_BAD_RECORD for
+   them. Pointers must be valid: the library cannot check them.
 
-   THREADS. Formats, nodes and channels may be used by all threads at once. Every other handle is used by one thread at a time,
-   whichever that is. A function of yours that the library calls must not use the handle that calls it, nor leave by longjmp or an
-   exception.
+   THREADS. All threads may use formats, nodes and channels at once. Only one thread at a time may use any other handle,
+   and it may be a different thread each time. A function of the program that the library calls must not use the handle
+   that calls it, and must not leave by longjmp or an exception.
 
-   Channels - nodes, channels, sources, sinks, handlers - are for Unix so far.
+   CHANNELS - nodes, channels, sources, sinks, handlers - are available on Unix only.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -95,7 +96,7 @@
 #define ISOFORM_H
 
 #ifdef ISOFORM_WRITER_H
-#error "isoform.h and isoform_writer.h declare the same names: include one of them in a source file. isoform.h does all that the other does."
+#error "isoform.h and isoform_writer.h declare the same names: include one of them in a source file. isoform.h can do everything that isoform_writer.h can."
 #endif
 
 #include <stddef.h>
@@ -107,89 +108,92 @@ extern "C" {
 
 /* ---- Errors. ---- */
 
-/* What went wrong: the numbers of spec/errors.md. */
+/* The numbers of spec/errors.md. */
 typedef enum iso_code {
     ISO_OK = 0,
-    ISO_NOT_A_MESSAGE = 100, /* the bytes do not begin like a message */
-    ISO_VERSION = 101, /* a message, or a description, is of a version that this reader does not know */
-    ISO_FLAGS = 102, /* a message or a description has a flag that a reader must know, and this one does not */
+    ISO_NOT_A_MESSAGE = 100, /* the bytes do not begin with the magic number of a message */
+    ISO_VERSION = 101, /* a message or a description has a version that this reader does not know */
+    ISO_FLAGS = 102, /* a message or a description has a critical flag that this reader does not know */
     ISO_CUT = 103, /* the stream ends within a message */
     ISO_DESCRIPTION = 110, /* a description breaks the encoding of spec/format.md */
-    ISO_NOT_CANONICAL = 111, /* a description says in other bytes what has one canonical spelling */
-    ISO_DECLARATION = 112, /* a format, or a field list that declares one, contradicts itself */
-    /* a description, asked for or kept under a token, does not hash to it; or another description is known under its token */
+    ISO_NOT_CANONICAL = 111, /* a description differs from the canonical description of the format that it encodes */
+    /* a format, or a declaration of one, contradicts itself or breaks a rule of spec/format.md */
+    ISO_DECLARATION = 112,
+    /* a description does not hash to the token under which it was requested or stored; or another description
+       is already known under its token */
     ISO_TOKEN_MISMATCH = 113,
-    ISO_BODY_LENGTH = 120, /* the body is longer or shorter than its blocks */
-    ISO_SLOT = 121, /* a pointer slot does not point at the one place where its block must be */
-    ISO_NULL_ARRAY = 122, /* a null pointer stands for an array whose length is not zero */
-    ISO_ARRAY_LENGTH = 123, /* an array's length is negative, or larger than its message */
-    ISO_BOOLEAN = 124, /* a boolean that is neither 0 nor 1 */
-    ISO_SYMBOL = 125, /* an enumeration's number that has no symbol */
-    ISO_UNTERMINATED = 126, /* a string without its terminating NUL */
-    ISO_UTF8 = 127, /* a string that is not UTF-8 where text is needed */
-    ISO_TEXT = 130, /* JSON or other text that is not a record of the format */
-    ISO_FRAME = 140, /* what came over a link is no frame, or one that may not come here */
-    ISO_HANDSHAKE = 141, /* a connection does not begin as a link does, or was given up before it was one */
+    ISO_BODY_LENGTH = 120, /* the body is shorter or longer than its record and blocks */
+    ISO_SLOT = 121, /* a slot does not hold the offset at which its block must be */
+    ISO_NULL_ARRAY = 122, /* a slot is null although the length of its array is not 0 */
+    ISO_ARRAY_LENGTH = 123, /* the length of an array is negative, or the array does not fit into its message */
+    ISO_BOOLEAN = 124, /* a boolean is neither 0 nor 1 */
+    ISO_SYMBOL = 125, /* the value of an enumeration belongs to none of its symbols */
+    ISO_UNTERMINATED = 126, /* a string has no terminating NUL */
+    ISO_UTF8 = 127, /* a string is not UTF-8, but the caller needs text */
+    ISO_TEXT = 130, /* JSON, or other text, is malformed or is not a record of the format */
+    /* the other node of a link sent something that is not a frame, or a frame that is not allowed at this point */
+    ISO_FRAME = 140,
+    ISO_HANDSHAKE = 141, /* the other side of a connection did not complete the handshake of a link */
     ISO_MESSAGE_SIZE = 200, /* a message is larger than this receiver accepts */
-    ISO_DESCRIPTION_SIZE = 201, /* a description is larger than 64 KiB, or than this receiver accepts */
-    ISO_DEPTH = 202, /* structures are nested deeper than 32 levels, or than this receiver accepts */
-    ISO_FIELDS = 203, /* a format has more than 4,096 fields in all, or than this receiver accepts */
-    ISO_SIZE = 204, /* a record, an array or an offset is larger than this machine or its format can address */
-    ISO_PEERS = 205, /* more links, members or subscriptions than this node allows */
-    ISO_REQUIRED = 300, /* a field that the receiver marked as required is missing in what was sent */
-    /* two fields of one name cannot be converted into each other, or two records have no field in common */
+    ISO_DESCRIPTION_SIZE = 201, /* a description is larger than 64 KiB, or larger than this receiver accepts */
+    ISO_DEPTH = 202, /* structures are nested deeper than 32 levels, or deeper than this receiver accepts */
+    ISO_FIELDS = 203, /* a format has more than 4,096 fields in all, or more than this receiver accepts */
+    ISO_SIZE = 204, /* a record, an array or an offset is larger than this machine, or the format, can address */
+    ISO_PEERS = 205, /* there would be more links, members or subscriptions than this node allows */
+    ISO_REQUIRED = 300, /* the receiver marked a field as required, and the sender's format lacks it */
+    /* two matching fields have types that cannot be converted, or two records have no field in common */
     ISO_NO_CONVERSION = 301,
-    ISO_UNIT = 302, /* two fields of one name are in different units */
-    ISO_SHAPE = 303, /* two arrays of one name differ in rank or in an inner dimension */
-    ISO_OVERFLOW = 310, /* a number does not fit its destination */
-    ISO_UNDERFLOW = 311, /* a number other than zero becomes zero */
-    ISO_INEXACT = 312, /* a number would lose digits that its kind promises to keep */
-    ISO_UNKNOWN_SYMBOL = 313, /* an enumeration's symbol is unknown to the receiver */
-    ISO_TOO_LONG = 314, /* more elements came than the destination has room for */
+    ISO_UNIT = 302, /* two matching fields are in different units */
+    ISO_SHAPE = 303, /* two matching arrays differ in the number of dimensions, or in an inner dimension */
+    ISO_OVERFLOW = 310, /* a number is beyond the range of its destination */
+    ISO_UNDERFLOW = 311, /* a number other than zero would become zero */
+    ISO_INEXACT = 312, /* an integer would lose digits in a float, or a float its fraction in an integer */
+    ISO_UNKNOWN_SYMBOL = 313, /* the receiver does not know the symbol of an enumeration */
+    ISO_TOO_LONG = 314, /* an array or a text is longer than its destination */
     ISO_LENGTHS = 315, /* arrays that share one length field have different lengths */
-    ISO_NULL = 316, /* a null pointer where the receiver has no way to hold one */
-    ISO_UNKNOWN_FORMAT = 400, /* no description is known for a token; the error carries it */
+    ISO_NULL = 316, /* a pointer is null, and the receiver's field cannot be null */
+    ISO_UNKNOWN_FORMAT = 400, /* the reader knows no description for a token. The error carries the token */
     ISO_IO = 401, /* the operating system refused to read or write */
-    ISO_DEADLINE = 402, /* nothing came within the time that was given */
-    ISO_UNREACHABLE = 403, /* nobody answers at an address, or the link with a node has ended */
-    ISO_NO_SUCH_CHANNEL = 404, /* the node that was asked has no channel of that name or identity */
+    ISO_DEADLINE = 402, /* no answer or event arrived within the given time */
+    ISO_UNREACHABLE = 403, /* no node answers at an address, or the link with a node has ended */
+    ISO_NO_SUCH_CHANNEL = 404, /* the node at the address has no channel of that name or identity */
     ISO_CLOSED = 405, /* the channel, source, sink or node was closed */
-    ISO_WRONG_NODE = 406, /* at the address is another node than the one that was meant */
-    ISO_DUPLICATE = 407, /* the two nodes have a link already, and it stands */
-    ISO_TAKEN = 408, /* a channel's name, or an address to listen at, is in use already */
-    ISO_NO_SUCH_FIELD = 500, /* no field, element or symbol of that name */
-    ISO_WRONG_TYPE = 501, /* a field was asked for as something that it is not */
-    ISO_BAD_RECORD = 502, /* a record in memory breaks the promise of its declaration */
-    ISO_SOURCE = 503, /* a source on the command line that cannot be understood or is not supported */
-    ISO_ADDRESS = 504, /* an address or a channel's id that cannot be understood */
-    /* an address beyond this machine, where nothing would be encrypted, without the word that this is meant */
+    ISO_WRONG_NODE = 406, /* the node at the address is not the node that the caller wanted */
+    ISO_DUPLICATE = 407, /* the two nodes already have a link, and that link stays */
+    ISO_TAKEN = 408, /* the name of a channel, or an address to listen at, is already in use */
+    ISO_NO_SUCH_FIELD = 500, /* there is no field, element or symbol of that name */
+    ISO_WRONG_TYPE = 501, /* the caller asked for a field as a type that it does not have */
+    ISO_BAD_RECORD = 502, /* a record in memory does not follow its declaration */
+    ISO_SOURCE = 503, /* a source on the command line is malformed or not supported */
+    ISO_ADDRESS = 504, /* an address, or the id of a channel, is malformed */
+    /* an address is beyond this machine, where traffic would not be encrypted, and the caller has not allowed that */
     ISO_INSECURE = 505,
-    ISO_INTERNAL = 900 /* a defect of Isoform */
+    ISO_INTERNAL = 900 /* Isoform has a defect */
 } iso_code;
 
-/* Whose failure it is, and so what to do. */
+/* The cause of an error, and so what to do. */
 typedef enum iso_class {
     ISO_CLASS_NONE = 0,        /* no error */
-    ISO_CLASS_BAD_INPUT = 1,   /* what came does not follow the specification: drop it, or look at who sent it */
-    ISO_CLASS_LIMIT = 2,       /* a limit of this receiver was reached */
-    ISO_CLASS_MISMATCH = 3,    /* both sides are well-formed and do not fit each other: change one of them, or the rules */
-    ISO_CLASS_UNAVAILABLE = 4, /* something that is needed is not here (yet) */
-    ISO_CLASS_USAGE = 5,       /* the caller asked for what does not exist, or broke a promise */
-    ISO_CLASS_INTERNAL = 6     /* a defect of Isoform: please report it */
+    ISO_CLASS_BAD_INPUT = 1,   /* the input does not follow the specification: drop it, or examine its sender */
+    ISO_CLASS_LIMIT = 2,       /* the input exceeds a limit of this receiver */
+    ISO_CLASS_MISMATCH = 3,    /* both sides are well-formed but incompatible: change one of them, or the rules */
+    ISO_CLASS_UNAVAILABLE = 4, /* something is missing, perhaps only for now */
+    ISO_CLASS_USAGE = 5,       /* the caller asked for something that does not exist, or passed an invalid argument */
+    ISO_CLASS_INTERNAL = 6     /* Isoform has a defect: please report it */
 } iso_class;
 
 typedef struct iso_error {
     iso_code code;
-    const char *text;     /* all of it, such as "overflow at grid[3].rho: expected integer of 2 bytes, came 70000" */
-    const char *path;     /* the field at fault, such as "grid[3].rho"; the others may be "", too */
+    const char *text;     /* the whole message: "overflow at grid[3].rho: expected integer of 2 bytes, came 70000" */
+    const char *path;     /* the field at fault, such as "grid[3].rho"; this and the next two may be "" */
     const char *expected; /* what was expected there */
-    const char *came;     /* what came instead */
+    const char *came;     /* what was found instead */
 } iso_error;
 
-/* The last error of this thread; one with ISO_OK if there was none. Lent until the next one. */
+/* The last error of this thread, or one with ISO_OK if there was none. Valid until the next error. */
 const iso_error *iso_last_error(void);
 
-/* Of a code: its name in spec/errors.md and its text, or NULL; and its class. */
+/* The name of a code in spec/errors.md and its text, or NULL if there is no such code; and its class. */
 const char *iso_code_name(iso_code code);
 const char *iso_code_text(iso_code code);
 iso_class iso_code_class(iso_code code);
@@ -199,11 +203,11 @@ const char *iso_version(void);
 
 /* ---- Formats. ---- */
 
-/* A member of a struct: what it is called, what it holds, and where it lies. */
+/* A member of a struct: its name, its type, and its place. */
 typedef struct iso_field {
     const char *name;
     const char *type;
-    size_t size; /* of one element; 0 if `type` or `extent` tells */
+    size_t size; /* of one element; 0 if `type` or `extent` determines it */
     size_t offset;
     const char *unit; /* such as "m/s", or NULL */
     size_t extent; /* of the whole member within the struct; 0 if unknown */
@@ -218,10 +222,10 @@ typedef struct iso_structure {
     size_t count;
 } iso_structure;
 
-/* ISO_FIELD takes size and offset from the compiler, and whatever the type says is held against them. ISO_POINTER is for a
-   pointer whose type leaves the size open, such as "float[n]": it takes the size of what the member points at, which must
-   be one element. ISO_ROW is written by hand: name, type, the size of one element, offset. ISO_STRUCTURE names a structure
-   after its C type, ISO_STRUCTURE_AS by a text. */
+/* ISO_FIELD takes the size and the offset from the compiler; the library compares them with the type. ISO_POINTER is
+   for a pointer whose type leaves the size open, such as "float[n]". It takes the size of the object that the member
+   points at, which must be one element. ISO_ROW states everything: name, type, the size of one element, offset.
+   ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
@@ -242,50 +246,50 @@ typedef struct iso_structure {
 #define ISO_ALIGNMENT(Struct) offsetof(struct { char first; Struct second; }, second)
 #endif
 
-/* A record's name and fields, as they lie in the memory of some machine. */
+/* The name and the fields of a record, as one kind of machine lays them out in memory. */
 typedef struct iso_format iso_format;
 
-/* Declares the last of the structures; the others are those that it may nest, each behind those that it nests itself. Tables
-   and texts need not stay. */
+/* Declares the format of the last structure in the table. The others are the structures that it nests; each comes after
+   those that it nests itself. The library copies tables and texts. */
 iso_code iso_format_open(const iso_structure *structures, size_t count, iso_format **format);
-/* The format of a description: of any machine. */
+/* The format of a description, which may be from any machine. */
 iso_code iso_format_parse(const void *description, size_t count, iso_format **format);
-/* A format to keep, of one that is lent. */
+/* A handle of its own for a lent format. */
 iso_code iso_format_copy(const iso_format *format, iso_format **copy);
 void iso_format_close(iso_format **format);
 
 const char *iso_format_name(const iso_format *format);
-/* Bytes of the record itself, without what its pointers point at. */
+/* Bytes of the record itself, without the memory that its pointers point at. */
 size_t iso_format_size(const iso_format *format);
-/* The 16 bytes that name it on the wire, and the canonical bytes that describe it. Lent by the format. */
+/* The 16 bytes that name the format on the wire; and its description. The format owns both. */
 iso_code iso_format_token(const iso_format *format, unsigned char token[16]);
 const void *iso_format_description(const iso_format *format, size_t *count);
-/* Its fields, as a table: those of nested structures first, its own last. Lent by the format. */
+/* The fields as a table, with nested structures first and the record last. The format owns it. */
 const iso_structure *iso_format_structures(const iso_format *format, size_t *count);
 
-/* ---- Rules: what a receiver says of its fields beyond the table. ---- */
+/* ---- Rules: aliases, defaults and required fields of a receiver. ---- */
 
 typedef struct iso_rules iso_rules;
 
 iso_code iso_rules_open(iso_rules **rules);
 void iso_rules_close(iso_rules **rules);
-/* Another name under which the field may come; one with dots reaches into nested structures of what came. */
+/* Another name under which the field may arrive. A name with dots reaches into nested structures of the sender. */
 iso_code iso_rules_alias(iso_rules *rules, const char *structure, const char *field, const char *alias);
-/* The value of a field that does not come, as JSON: "11.5", "true", "\"none\"", "[0, 0, 1]". Without one it is zero. */
+/* The value of a field that the sender lacks, as JSON: "11.5", "true", "\"none\"", "[0, 0, 1]". Without one it is 0. */
 iso_code iso_rules_default(iso_rules *rules, const char *structure, const char *field, const char *json);
-/* Formats without the field are refused. */
+/* The receiver refuses formats without the field. */
 iso_code iso_rules_required(iso_rules *rules, const char *structure, const char *field);
 
-/* What becomes of a number that does not fit its field. */
+/* The treatment of a number that does not fit its field. */
 typedef enum iso_faults {
     ISO_FAULTS_ERROR = 0,    /* the record is refused, with the path of the field */
     ISO_FAULTS_SATURATE = 1, /* it becomes the nearest that fits */
     ISO_FAULTS_WRAP = 2      /* it keeps its low bits */
 } iso_faults;
 
-/* ---- Messages by themselves: for transports of your own. ---- */
+/* ---- Single messages, for transports of your own. ---- */
 
-/* A part of a message; on Unix it is laid out as struct iovec is. */
+/* A part of a message. On Unix it has the layout of struct iovec. */
 typedef struct iso_buffer {
     const void *bytes;
     size_t length;
@@ -295,59 +299,64 @@ typedef struct iso_encoder iso_encoder;
 
 iso_code iso_encoder_open(const iso_format *format, iso_encoder **encoder);
 void iso_encoder_close(iso_encoder **encoder);
-/* The message of a record, as buffers, most of which point into the record: what needs no change is not copied. Lent by the
-   encoder, and good as long as the record is not changed. */
+/* Encodes a record as a message of several buffers. Most of them point into the record, since data that needs no change
+   is not copied. The encoder owns them; they are valid while the record does not change. */
 iso_code iso_encode(iso_encoder *encoder, const void *record, const iso_buffer **buffers, size_t *count);
-/* The same in one piece, in memory of the encoder. */
+/* Encodes a record as a message in one piece, in memory of the encoder. */
 iso_code iso_encode_whole(iso_encoder *encoder, const void *record, const void **bytes, size_t *length);
 
-/* A message that came: its format, and its body as the sender had it in memory. */
+/* A received message: its format, and its body as it was in the sender's memory. */
 typedef struct iso_message {
     const iso_format *format; /* NULL if there is none */
     const void *body;
     size_t length;
 } iso_message;
 
-/* The formats that are known. A message by itself does not bring its own. */
+/* The known formats. A single message does not contain its format. */
 typedef struct iso_registry iso_registry;
 
 iso_code iso_registry_open(iso_registry **registry);
-/* Another handle on the same formats, for another thread. */
+/* Another handle to the same formats, for another thread. */
 iso_code iso_registry_share(const iso_registry *registry, iso_registry **other);
 void iso_registry_close(iso_registry **registry);
-/* Makes a format known; for good, if it is the program's own, and among the latest that came if it is a description. */
+/* iso_registry_add makes a format of the program known for ever. iso_registry_learn makes the format of a received
+   description known; the registry keeps the most recent ones. iso_registry_find returns the format of a token. */
 iso_code iso_registry_add(const iso_registry *registry, const iso_format *format);
 iso_code iso_registry_learn(const iso_registry *registry, const void *description, size_t count);
 iso_code iso_registry_find(iso_registry *registry, const unsigned char token[16], iso_format **format);
-/* The message that these bytes begin with. It is lent by them and by the registry. */
+/* The message at the start of these bytes. It is valid as long as the bytes, and until the next call with the registry.
+   */
 iso_code iso_message_parse(iso_registry *registry, const void *bytes, size_t count, iso_message *message);
 
 /* ---- Decoders: from messages to structs. ---- */
 
 typedef struct iso_decoder iso_decoder;
 
-/* Rules may be NULL. */
+/* `rules` may be NULL. */
 iso_code iso_decoder_open(const iso_format *format, const iso_rules *rules, iso_faults faults, iso_decoder **decoder);
 void iso_decoder_close(iso_decoder **decoder);
-/* The record of a message, which is checked first: in the message itself if it can be, else in memory of the decoder. Lent by
-   the message and the decoder. */
+/* Verifies a message, and returns its record: in the message itself if possible, otherwise in memory of the decoder.
+   The record is valid as long as the message, and until the next call with the decoder. */
 iso_code iso_decode(iso_decoder *decoder, const iso_message *message, const void **record);
-/* The record of a body that is yours to change, and begins at a multiple of 16: used where it is if layouts agree, with all
-   that it points at. Lent by the body and the decoder. */
+/* Returns the record of a body that the program may change and that begins at a multiple of 16. If the layouts agree,
+   the record is in that memory, with everything that it points at. It is valid as long as the body, and until the next
+   call with the decoder. */
 iso_code iso_decode_in_place(iso_decoder *decoder, const iso_format *format, void *body, size_t length,
                              const void **record);
 
-/* What the pointers of a record point at. */
+/* The memory that the pointers of a record point at. */
 typedef struct iso_blocks iso_blocks;
 
-/* Puts the record into a struct of yours. What it points at is put into *blocks, which is made if it is NULL, else emptied
-   first, and must stay as long as the record is used; a record without pointers needs none, and blocks may be NULL. */
+/* Decodes into a struct of the caller. The memory that it points at goes into *blocks, which the function creates if it
+   is NULL, and empties otherwise. Keep the blocks as long as the record. For a record without pointers, `blocks` may be
+   NULL. */
 iso_code iso_decode_into(iso_decoder *decoder, const iso_message *message, void *record, iso_blocks **blocks);
 void iso_blocks_close(iso_blocks **blocks);
-/* How many bytes were copied or converted so far: none, for records that are used where they were received. */
+/* The number of bytes copied or converted so far. It does not grow for records that are used where they were received.
+   */
 uint64_t iso_decoder_copied(const iso_decoder *decoder);
 
-/* ---- Fields by name, of messages of any format. ---- */
+/* ---- Fields by name, for messages of any format. ---- */
 
 typedef enum iso_kind {
     ISO_KIND_NULL = 0,     /* a null pointer: no string, no record, no array of fixed length */
@@ -356,9 +365,9 @@ typedef enum iso_kind {
     ISO_KIND_REAL = 3,     /* `real` */
     ISO_KIND_COMPLEX = 4,  /* `real`, `imaginary` */
     ISO_KIND_BOOLEAN = 5,  /* `integer`, 0 or 1 */
-    ISO_KIND_TEXT = 6,     /* `bytes`, `length`: a string, or an array of char; there need not be a NUL behind it */
-    ISO_KIND_SYMBOL = 7,   /* the same, and `integer`: an enumeration's symbol and number */
-    ISO_KIND_ARRAY = 8,    /* `count`: elements; `bytes`, `length`: all of them, as the sender has them in memory */
+    ISO_KIND_TEXT = 6,     /* `bytes`, `length`: a string, or an array of char; it may lack a final NUL */
+    ISO_KIND_SYMBOL = 7,   /* `bytes`, `length`, `integer`: the symbol and the number of an enumeration */
+    ISO_KIND_ARRAY = 8,    /* `count` elements; `bytes`, `length`: all of them, as in the sender's memory */
     ISO_KIND_RECORD = 9    /* `bytes`, `length` */
 } iso_kind;
 
@@ -368,225 +377,228 @@ typedef struct iso_item {
     uint64_t whole;
     double real;
     double imaginary;
-    const void *bytes; /* lent by the message */
+    const void *bytes; /* in the message */
     size_t length;
     size_t count;
 } iso_item;
 
-/* What is at a path, such as "grid[3].rho" or "station". */
+/* The value at a path, such as "grid[3].rho" or "station". */
 iso_code iso_message_get(const iso_message *message, const char *path, iso_item *item);
-/* All of it as a line of JSON. Lent until the next call in this thread. */
+/* The whole record as a line of JSON. Valid until the next call in this thread. */
 iso_code iso_message_json(const iso_message *message, const char **json);
 
-/* ---- Streams: messages one after another, which bring their formats along. ---- */
+/* ---- Streams: sequences of messages, with the descriptions of their formats. ---- */
 
 typedef struct iso_writer iso_writer;
 
-/* Takes bytes of a stream; 0 if it took them all. */
+/* Receives bytes of a stream; returns 0 if it took all of them. */
 typedef int (*iso_put)(void *context, const void *bytes, size_t count);
 
-/* "-" is standard output. What is written to a file gathers until it is flushed or closed; a function is called at once. */
+/* "-" is standard output. Output to a file is buffered until it is flushed or closed; a function is called at once. */
 iso_code iso_writer_open_file(const char *path, iso_writer **writer);
 iso_code iso_writer_open(iso_put put, void *context, iso_writer **writer);
-/* Writes a record, and before it the description of its format if that is new to the stream. */
+/* Writes a record, and before it the description of its format if the stream does not have it yet. */
 iso_code iso_writer_write(iso_writer *writer, const iso_format *format, const void *record);
-/* Writes records that lie one after another. */
+/* Writes the records of an array. */
 iso_code iso_writer_write_many(iso_writer *writer, const iso_format *format, const void *records, size_t count);
-/* Writes a message as it came. */
+/* Writes a message unchanged. */
 iso_code iso_writer_pass(iso_writer *writer, const iso_message *message);
 iso_code iso_writer_flush(iso_writer *writer);
-/* Closed it is in any case; the code says whether all was written. */
+/* The writer is closed even if this call fails. The code tells whether everything was written. */
 iso_code iso_writer_close(iso_writer **writer);
 
 typedef struct iso_reader iso_reader;
 
-/* Fills memory with bytes of a stream: how many, 0 at the end, a negative number if that failed. */
+/* Fills memory with bytes of a stream; returns their number, 0 at the end, or a negative number on failure. */
 typedef ptrdiff_t (*iso_get)(void *context, void *bytes, size_t room);
 
 /* "-" is standard input. */
 iso_code iso_reader_open_file(const char *path, iso_reader **reader);
 iso_code iso_reader_open(iso_get get, void *context, iso_reader **reader);
 void iso_reader_close(iso_reader **reader);
-/* The next message, whatever its format; its format is NULL at the end, as far as there is one: a file may still grow. */
+/* The next message, of any format. At the end of the stream its format is NULL; a file may still grow after that. */
 iso_code iso_reader_next(iso_reader *reader, iso_message *message);
 /* The next record; NULL at the end. */
 iso_code iso_reader_read(iso_reader *reader, iso_decoder *decoder, const void **record);
-/* Whether, after an error, the next call goes on behind the message that it was about. If not, it was about the stream. */
+/* Whether, after an error, the next call continues after the message at fault. If not, the stream itself is at fault.
+   */
 int iso_reader_goes_on(const iso_reader *reader);
 
 /* ---- Channels. ---- */
 
-/* This process's part in channels; usually there is one. */
+/* The member of channels that acts for this process; usually there is one. */
 typedef struct iso_node iso_node;
 typedef struct iso_channel iso_channel;
 
-enum { ISO_ALLOW_INSECURE = 1 }; /* addresses beyond this machine, where nothing would be encrypted */
+enum { ISO_ALLOW_INSECURE = 1 }; /* allows addresses beyond this machine, without encryption */
 
-/* Where it listens: NULL for a port that the system chooses, or addresses with spaces between them, such as
-   "127.0.0.1:7000 unix:/run/river.sock". Flags: 0 or ISO_ALLOW_INSECURE. */
+/* `listen` is NULL for a port that the system chooses, or a list of addresses with spaces between them, such as
+   "127.0.0.1:7000 unix:/run/river.sock". `flags` is 0 or ISO_ALLOW_INSECURE. */
 iso_code iso_node_open(const char *listen, unsigned flags, iso_node **node);
 void iso_node_close(iso_node **node);
-/* Where it listens, first of all: "tcp:127.0.0.1:7000". Lent by the node. */
+/* The first address at which the node listens: "tcp:127.0.0.1:7000". The node owns the text. */
 const char *iso_node_address(const iso_node *node);
 
-/* In milliseconds, of all functions that wait; a negative number is for ever, 0 not at all. */
+/* For the milliseconds of all functions that wait: a negative number waits for ever, and 0 not at all. */
 enum { ISO_FOREVER = -1 };
 
-/* Runs the handlers of the node for which something has come; if nothing has, waits for it. The count may be NULL. */
+/* Calls the handlers of the node for the events that have arrived. If there are none, waits for one. `count` may be
+   NULL. */
 iso_code iso_node_poll(const iso_node *node, int milliseconds, size_t *count);
-/* A descriptor that can be read whenever iso_node_poll would find something: to be waited for by poll(2), not to be read. It may
-   be ready without need, until iso_node_poll has found nothing. */
+/* A descriptor that is readable whenever iso_node_poll has something to do. Wait for it with poll(2), but do not read
+   from it. It may report spurious readiness until iso_node_poll has found nothing. */
 iso_code iso_node_fd(const iso_node *node, int *fd);
 
-/* Makes a channel for records of a format; for any, if it is NULL. */
+/* Creates a channel for records of a format, or for all formats if it is NULL. */
 iso_code iso_channel_create(const iso_node *node, const char *name, const iso_format *format, iso_channel **channel);
 /* Opens a channel, such as "iso://127.0.0.1:7000/river". */
 iso_code iso_channel_open(const iso_node *node, const char *id, iso_channel **channel);
-/* The id by which others open it. Lent by the channel. */
+/* The id with which others open the channel. The channel owns the text. */
 const char *iso_channel_id(const iso_channel *channel);
-/* The format of its records; NULL if it takes any. */
+/* The format of its records, or NULL if it accepts all formats. */
 iso_code iso_channel_format(const iso_channel *channel, iso_format **format);
-/* Closes this handle; sources, sinks and handlers stay. */
+/* Closes this handle. Its sources, sinks and handlers remain. */
 void iso_channel_close(iso_channel **channel);
-/* Leaves the channel: sources, sinks and handlers of it end, too. */
+/* Leaves the channel. This ends its sources, sinks and handlers. */
 iso_code iso_channel_leave(iso_channel **channel);
 
-/* ---- Sources: where events come from. ---- */
+/* ---- Sources submit events. ---- */
 
 typedef struct iso_source iso_source;
 
 iso_code iso_source_open(const iso_channel *channel, const iso_format *format, iso_source **source);
-/* Submits a record to all sinks. Waits if one has no room that lets its sources wait: for ever, unless a patience was set, behind
-   which it is ISO_DEADLINE and the record is not submitted. */
+/* Submits a record to all sinks. If a sink with ISO_POLICY_BLOCK has no room, the function waits: for ever, or as long
+   as the patience that was set. After that it returns ISO_DEADLINE, and the record is not submitted. */
 iso_code iso_source_submit(iso_source *source, const void *record);
 iso_code iso_source_submit_many(iso_source *source, const void *records, size_t count);
 iso_code iso_source_set_patience(iso_source *source, int milliseconds);
-/* Waits until so many sinks have subscribed: ISO_DEADLINE if they have not in time. */
+/* Waits until `sinks` sinks have subscribed, and returns ISO_DEADLINE if they have not in time. */
 iso_code iso_source_wait(const iso_source *source, size_t sinks, int milliseconds);
 size_t iso_source_sinks(const iso_source *source);
 
-/* Why events were lost. */
+/* The reason why events were lost. */
 typedef enum iso_cause {
     ISO_CAUSE_OVERRUN = 1,   /* the sink was too slow for its policy */
-    ISO_CAUSE_CUT = 2,       /* they were sent on a connection that broke */
-    ISO_CAUSE_TOO_LARGE = 3, /* they are longer than the sink takes */
-    ISO_CAUSE_ENDED = 4,     /* the sink has left, or its subscription has ended otherwise */
-    ISO_CAUSE_UNKNOWN = 5    /* the link has ended: nobody knows whether they arrived */
+    ISO_CAUSE_CUT = 2,       /* the connection on which they were sent broke */
+    ISO_CAUSE_TOO_LARGE = 3, /* they are longer than the sink accepts */
+    ISO_CAUSE_ENDED = 4,     /* the sink left, or its subscription ended for another reason */
+    ISO_CAUSE_UNKNOWN = 5    /* the link ended, and nobody knows whether they arrived */
 } iso_cause;
 
-/* What has become of a source's events to one sink: submitted == acknowledged + lost + in_flight, always. */
+/* The account of a source's events to one sink. At all times, submitted == acknowledged + lost + in_flight. */
 typedef struct iso_account {
-    unsigned char node[16]; /* where the sink is */
-    uint32_t sink;          /* its number there */
-    int present;            /* whether it is still subscribed */
+    unsigned char node[16]; /* the node of the sink */
+    uint32_t sink;          /* the number of the sink at that node */
+    int present;            /* whether the sink is still subscribed */
     uint64_t submitted;
     uint64_t acknowledged;
     uint64_t in_flight;
     uint64_t lost;
-    uint64_t lost_for[6]; /* by iso_cause */
+    uint64_t lost_for[6]; /* indexed by iso_cause */
 } iso_account;
 
-/* The accounts of all sinks that are there, and of the latest that have left: as many as there is room for. `count` is how many
-   there are; both may be NULL. */
+/* The accounts of all subscribed sinks, and of those that left most recently, up to `room`. `count` is the number of
+   accounts that exist. `accounts` and `count` may be NULL. */
 iso_code iso_source_ledger(const iso_source *source, iso_account *accounts, size_t room, size_t *count);
-/* Ends the source, when all has been taken or the time is over, and tells the account. */
+/* Waits until the sinks have taken all events or the time is over, ends the source, and returns the accounts. */
 iso_code iso_source_end(iso_source **source, int milliseconds, iso_account *accounts, size_t room, size_t *count);
-/* Ends the source at once. What was submitted has ten seconds to be taken, but no more than one from when the node and all that
-   belongs to it are closed; whatever is then left is lost. iso_source_end waits longer. */
+/* Ends the source at once. The sinks have ten seconds to take the submitted events, but at most one second after the
+   node and all of its objects are closed. Events that are left then are lost. iso_source_end can wait longer. */
 void iso_source_close(iso_source **source);
 
-/* ---- Sinks: where events go. ---- */
+/* ---- Sinks receive events. ---- */
 
 typedef struct iso_sink iso_sink;
 
-/* What a source does when the sink cannot keep up. */
+/* The behaviour of a source when the sink is too slow. */
 typedef enum iso_policy {
-    ISO_POLICY_BLOCK = 0,       /* it waits */
-    ISO_POLICY_DROP_OLDEST = 1, /* it keeps so many `events` of so many `bytes`, and loses the oldest */
-    ISO_POLICY_LATEST = 2       /* it keeps the latest */
+    ISO_POLICY_BLOCK = 0,       /* the source waits */
+    ISO_POLICY_DROP_OLDEST = 1, /* it keeps `events` events and `bytes` bytes, and drops the oldest */
+    ISO_POLICY_LATEST = 2       /* it keeps only the latest event */
 } iso_policy;
 
-/* How a sink shall be. Zeros are what is usual, each by itself. */
+/* The settings of a sink. A field of 0 means its default. */
 typedef struct iso_sink_options {
     iso_policy policy;
-    uint64_t events; /* of ISO_POLICY_DROP_OLDEST; usually as many as there are */
-    uint64_t bytes;  /* the same; usually 4 MiB */
-    uint64_t window_events; /* how much may be under way from one source, or wait here; usually 65,536, of
-                               ISO_POLICY_LATEST 1 */
-    uint64_t window_bytes;  /* the same; usually 4 MiB */
-    uint64_t longest; /* the longest event that is taken, in bytes; longer ones are gaps. Usually 1 GiB */
+    uint64_t events; /* of ISO_POLICY_DROP_OLDEST; by default as many as the source keeps */
+    uint64_t bytes;  /* of ISO_POLICY_DROP_OLDEST; by default 4 MiB */
+    uint64_t window_events; /* events of one source that are on their way or wait here; by default 65,536, and 1 for
+                               ISO_POLICY_LATEST */
+    uint64_t window_bytes;  /* the bytes of these events; by default 4 MiB */
+    uint64_t longest; /* bytes of the longest event that the sink accepts; longer ones are gaps. By default 1 GiB */
     iso_faults faults;
-    const char *const *fields; /* the paths of the fields that are needed, if not all are */
+    const char *const *fields; /* the paths of the needed fields; NULL for all fields */
     size_t field_count;
 } iso_sink_options;
 
 typedef enum iso_event_kind {
-    ISO_EVENT_NOTHING = 0, /* nothing has come in time */
-    ISO_EVENT_RECORD = 1,  /* an event: `stamp`, and `record` or `message` */
-    ISO_EVENT_GAP = 2,     /* `count` events of the source from `stamp.sequence` on will not come, for this `cause` */
-    ISO_EVENT_JOINED = 3,  /* a source has come, at this `node` */
-    ISO_EVENT_LEFT = 4,    /* a source has left: nothing more comes from it */
-    ISO_EVENT_REFUSED = 5  /* the source's records cannot become this sink's: `error` */
+    ISO_EVENT_NOTHING = 0, /* no event arrived in time */
+    ISO_EVENT_RECORD = 1,  /* a record: `stamp`, and `record` or `message` */
+    ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, are lost for this `cause` */
+    ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node` */
+    ISO_EVENT_LEFT = 4,    /* a source has left; it sends nothing more */
+    ISO_EVENT_REFUSED = 5  /* the source's records cannot become this sink's; see `error` */
 } iso_event_kind;
 
 typedef struct iso_stamp {
-    uint32_t source;      /* as this node tells it from others */
-    uint64_t sequence;    /* its number at that source */
-    uint64_t nanoseconds; /* when it was submitted, since 1970, by the clock of its source */
+    uint32_t source;      /* the number of the source at this node */
+    uint64_t sequence;    /* the number of the event at its source */
+    uint64_t nanoseconds; /* the time of submission, since 1970, by the clock of the source */
 } iso_stamp;
 
 typedef struct iso_event {
     iso_event_kind kind;
     iso_stamp stamp;
-    const void *record;  /* of a sink with a format */
-    iso_message message; /* of one without */
+    const void *record;  /* for a sink with a format */
+    iso_message message; /* for a sink without */
     uint64_t count;
     iso_cause cause;
     unsigned char node[16];
     const iso_error *error;
 } iso_event;
 
-/* A sink for records of a format, whatever their sources have; or for messages of any, if it is NULL. Rules and options may
-   be NULL. */
+/* Opens a sink for records of a format, which sources of other formats are converted to. If the format is NULL, the
+   sink receives messages of all formats. `rules` and `options` may be NULL. */
 iso_code iso_sink_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                        const iso_sink_options *options, iso_sink **sink);
 void iso_sink_close(iso_sink **sink);
-/* The next event, or the next thing that there is to know about events. What it points at is lent by the sink. An error may be
-   about one event, which has come and cannot be this sink's record: then the next call goes on. Of class
-   ISO_CLASS_UNAVAILABLE, it is the end. */
+/* The next event. The sink owns the memory that it points at. If the class of an error is ISO_CLASS_UNAVAILABLE, the
+   sink has ended. Any other error is about one event that cannot become this sink's record, and the next call
+   continues. */
 iso_code iso_sink_next(iso_sink *sink, int milliseconds, iso_event *event);
-/* The next events at once: as many records as have come, up to `most`, one after another, and their stamps if those are not
-   NULL. `count` is how many, `stamp` that of the first. What is no event comes alone. They must be records without
-   pointers. */
+/* The next events at once, for records without pointers. Copies up to `most` records that have arrived to `records`,
+   and their stamps to `stamps` if that is not NULL. `count` of the event is their number, and `stamp` that of the
+   first. An event of another kind than ISO_EVENT_RECORD is returned alone. */
 iso_code iso_sink_take(iso_sink *sink, void *records, size_t most, iso_stamp *stamps, int milliseconds,
                        iso_event *event);
-/* A descriptor that can be read whenever iso_sink_next would find something: to be waited for by poll(2), not to be read. It may
-   be ready without need, until iso_sink_next has found nothing. */
+/* A descriptor that is readable whenever iso_sink_next would return an event. Wait for it with poll(2), but do not read
+   from it. It may report spurious readiness until iso_sink_next has found nothing. */
 iso_code iso_sink_fd(const iso_sink *sink, int *fd);
 
 typedef struct iso_counts {
-    uint64_t received; /* events that have come */
-    uint64_t taken;    /* events that were handed out */
+    uint64_t received; /* events that have arrived */
+    uint64_t taken;    /* events that the program has taken */
     uint64_t lost;     /* events that were declared lost */
 } iso_counts;
 
 iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);
 
-/* ---- Handlers: functions that are called for each event. ---- */
+/* ---- Handlers call a function for each event. ---- */
 
 typedef struct iso_handler iso_handler;
 
-/* Called for each event by the thread that calls iso_node_poll. What the event points at is lent until it returns. */
+/* The thread that calls iso_node_poll calls this for each event. The event and its memory are valid until it returns.
+   */
 typedef void (*iso_handle)(void *context, const iso_event *event);
 
 /* As iso_sink_open; the format must not be NULL. */
 iso_code iso_handler_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                           const iso_sink_options *options, iso_handle handle, void *context, iso_handler **handler);
-/* Once this has returned, the function is not called any more, and its context is not needed: a call that runs on another thread
-   is waited for. Called from within the function, it waits for nothing, and that call is the last. */
+/* After this has returned, the library neither calls the function nor uses its context. So it waits for a call that
+   runs on another thread. If it is called from within the function, it does not wait, and that call is the last. */
 void iso_handler_close(iso_handler **handler);
-/* Waits for no call of the function, and may be called from within it. An event that could not be given to the function is an
-   error of iso_node_poll. */
+/* Does not wait for a call of the function, and may be called from within it. If an event cannot be given to the
+   function, iso_node_poll returns the error. */
 iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
 #ifdef __cplusplus
