@@ -1,104 +1,11 @@
-//! Tables of fields: what a program in another language knows of a struct, as a [`Format`], and a format as tables.
+//! Tables of fields: what a program in another language knows of a struct, as a [`Format`].
 //!
-//! Types are read by the parser that all of Isoform has ([`Type`]). This file adds what a C compiler knows: how large a member
-//! is as a whole, and what `long` and `long double` are on this machine.
+//! [`Tables`] are for structures whose fields have places, [`declared`] for those that have none yet.
 
-use isoform::core::declare::{Kind, Length, Shape, Type, Width};
-use isoform::core::{Element, FloatKind, Layout, Structure};
-use isoform::{Code, Error, FieldList, Format, Machine, Result};
-use std::collections::HashSet;
-use std::ffi::c_long;
-use std::sync::Arc;
+pub use isoform::core::declare::{Row, Tables};
 
-/// One field of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its type, in words: `integer`, `double[3]`, `"Point"[n]`.
-    pub words: &'a str,
-    /// The bytes of one element; 0 if the words say it.
-    pub size: usize,
-    /// Where it lies in the structure.
-    pub offset: usize,
-    /// What it is measured in.
-    pub unit: Option<&'a str>,
-    /// What `sizeof` gives for the whole member, if a C compiler made the table; 0 if the compiler did not say. The words then
-    /// mean what they mean to that compiler.
-    pub extent: Option<usize>,
-}
-
-/// Structures with places, each after those that it nests. The last is the record.
-///
-/// ```
-/// use isoform::Machine;
-/// use isoform_dynamic::table::{Row, Tables};
-/// let mut tables = Tables::new(Machine::NATIVE);
-/// let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None };
-/// tables.add("Point", 16, 8, [row("x", "float", 8, 0), row("y", "float", 8, 8)])?;
-/// tables.add("Track", 40, 8, [row("id", "integer", 4, 0), row("ends", "Point[2]", 16, 8)])?;
-/// assert_eq!(tables.format()?.name(), "Track");
-/// # Ok::<(), isoform::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Tables {
-    machine: Machine,
-    known: Vec<Arc<Structure>>,
-    last: Option<Arc<Structure>>,
-}
-
-impl Tables {
-    /// No structures yet, of records as they lie in the memory of this machine.
-    pub fn new(machine: Machine) -> Tables {
-        Tables { machine, known: Vec::new(), last: None }
-    }
-
-    /// Adds a structure of `size` bytes, aligned to `alignment`, which may nest those before it.
-    ///
-    /// # Errors
-    /// [`Code::Declaration`] or [`Code::Size`], with the path of the field, if the table contradicts itself;
-    /// [`Code::Declaration`] if another structure has that name.
-    pub fn add<'a>(
-        &mut self,
-        name: &str,
-        size: usize,
-        alignment: usize,
-        rows: impl IntoIterator<Item = Row<'a>>,
-    ) -> Result<()> {
-        let mut fields = self.known.iter().fold(FieldList::new(name), |fields, inner| fields.nested(inner.clone()));
-        let mut extents = Vec::new();
-        for row in rows {
-            let (words, size) = match row.extent {
-                None => (row.words.to_owned(), row.size),
-                Some(extent) => {
-                    extents.push((row.name, extent));
-                    settle(&row, extent).map_err(|error| error.at(format!("{name}.{}", row.name)))?
-                }
-            };
-            fields = fields.field(row.name, words, size, row.offset);
-            fields = row.unit.into_iter().fold(fields, FieldList::unit);
-        }
-        let structure = fields.structure(self.machine, size, alignment)?;
-        extents.into_iter().try_for_each(|(field, extent)| agree(&structure, field, extent))?;
-        match self.known.iter().find(|other| other.name() == name) {
-            Some(other) if *other != structure => {
-                return Err(Error::new(Code::Declaration).at(name).came("two structures of this name"));
-            }
-            Some(_) => {}
-            None => self.known.push(structure.clone()),
-        }
-        self.last = Some(structure);
-        Ok(())
-    }
-
-    /// The format of the last of them.
-    ///
-    /// # Errors
-    /// [`Code::Declaration`] if there is none; as [`Format::new`].
-    pub fn format(self) -> Result<Format> {
-        Format::new(self.last.ok_or_else(none)?)
-    }
-}
+use isoform::core::declare::{Layout, Shape};
+use isoform::{Code, Error, Format, Result};
 
 /// One field without a place: its name, its type in words, and what it is measured in.
 pub type Declared<'a> = (&'a str, &'a str, Option<&'a str>);
@@ -112,179 +19,31 @@ pub fn declared<'a, F>(structures: impl IntoIterator<Item = (&'a str, F)>) -> Re
 where
     F: IntoIterator<Item = Declared<'a>>,
 {
-    let mut known: Vec<Shape> = Vec::new();
+    let mut shape: Option<Shape> = None;
     for (name, fields) in structures {
-        let mut shape = known.iter().cloned().fold(Shape::new(name), Shape::nested);
-        for (field, words, unit) in fields {
-            shape = shape.field(field, words);
-            shape = unit.into_iter().fold(shape, Shape::unit);
-        }
-        known.push(shape);
-    }
-    known.last().ok_or_else(none)?.on(&Layout::NATIVE)
-}
-
-#[cold]
-fn none() -> Error {
-    Error::new(Code::Declaration).at("structures").expected("at least one")
-}
-
-/// The structures of a format, each once, after those that it nests: as tables list them.
-pub fn structures(format: &Format) -> Vec<&Structure> {
-    let mut all = Vec::new();
-    add(format.structure(), &mut HashSet::new(), &mut all);
-    all
-}
-
-fn add<'f>(structure: &'f Structure, known: &mut HashSet<&'f str>, all: &mut Vec<&'f Structure>) {
-    if !known.insert(structure.name()) {
-        return;
-    }
-    for field in structure.fields() {
-        if let Element::Structure(inner) = &field.element {
-            add(inner, known, all);
-        }
-    }
-    all.push(structure);
-}
-
-/// That a member is as large as its type.
-fn agree(structure: &Structure, field: &str, extent: usize) -> Result<()> {
-    let has = structure.field(field).and_then(|field| field.extent(structure.machine().pointer));
-    if extent == 0 || has == Some(extent) {
-        return Ok(());
-    }
-    let error = Error::new(Code::Declaration).at(format!("{}.{field}", structure.name()));
-    let expected = format_args!("a member of {} bytes, as its type has", has.unwrap_or(0));
-    Err(error.expected(expected).came(extent))
-}
-
-/// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
-fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
-    let mut words: Type = row.words.parse()?;
-    words.kind = native(words.kind);
-    let fixed = words.dims.iter().try_fold(1usize, |product, dim| match dim {
-        Length::Fixed(n) => product.checked_mul(*n),
-        Length::Field(_) => Some(product),
-    });
-    let fixed = fixed.ok_or_else(|| Error::new(Code::Size).came(&words))?;
-    let (width, whole) = (width(&words.kind), extent.is_multiple_of(fixed.max(1)));
-    if row.size == 0 && extent != 0 && !words.is_indirect() {
-        let expected = match width {
-            Some(width) if extent != width.saturating_mul(fixed) => {
-                format!("{} bytes", width.saturating_mul(fixed))
-            }
-            None if is_open(&words.kind) && !whole => format!("{fixed} elements of one size"),
-            _ => String::new(),
+        let mut next = match shape {
+            Some(shape) => shape.record(name),
+            None => Shape::new(name),
         };
-        if !expected.is_empty() {
-            let expected = format_args!("a member of {expected}, as {words} has");
-            return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("{extent} bytes")));
+        for (field, words, unit) in fields {
+            next = next.field(field, words);
+            next = unit.into_iter().fold(next, Shape::unit);
         }
+        shape = Some(next);
     }
-    let size = match width {
-        _ if row.size != 0 => row.size,
-        Some(width) => width,
-        None if whole && !words.is_indirect() => extent / fixed.max(1),
-        None => 0,
-    };
-    match (&words.kind, size) {
-        (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
-            let other = match words.dims.is_empty() && row.size == 0 {
-                true => "float[4] or double[2] for numbers in a row",
-                false => "elements of 4 or 8 bytes",
-            };
-            let expected = format_args!("{other}, or long double or f128, which differ");
-            let came = format_args!("{words}, of 16 bytes each");
-            Err(Error::new(Code::Declaration).expected(expected).came(came))
-        }
-        (kind, 0) if is_open(kind) => {
-            Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").came(&words))
-        }
-        _ => Ok((words.to_string(), size)),
-    }
-}
-
-/// How many bytes the words say that a number has.
-fn width(kind: &Kind) -> Option<usize> {
-    match *kind {
-        Kind::Integer { width: Width::Bytes(bytes), .. }
-        | Kind::Float { width: Width::Bytes(bytes), .. }
-        | Kind::Boolean { width: Width::Bytes(bytes) }
-        | Kind::Enumeration { width: Width::Bytes(bytes), .. } => Some(usize::from(bytes)),
-        _ => None,
-    }
-}
-
-/// Whether the words do not say how large it is.
-fn is_open(kind: &Kind) -> bool {
-    match kind {
-        Kind::Integer { width, .. }
-        | Kind::Float { width, .. }
-        | Kind::Complex { width, .. }
-        | Kind::Boolean { width }
-        | Kind::Enumeration { width, .. } => *width == Width::Open,
-        _ => false,
-    }
-}
-
-/// What `long` and `long double` are on this machine.
-fn native(kind: Kind) -> Kind {
-    const LONG: Width = Width::Bytes(size_of::<c_long>() as u8);
-    let long_double = Layout::NATIVE.long_double;
-    let width = Width::Bytes(long_double.size);
-    match kind {
-        Kind::LongDouble { complex: false } => Kind::Float { kind: long_double.kind, width },
-        Kind::LongDouble { complex: true } => Kind::Complex { kind: long_double.kind, width },
-        Kind::Integer { signed, width: Width::Long } => Kind::Integer { signed, width: LONG },
-        other => other,
-    }
+    let none = || Error::new(Code::Declaration).at("structures").expected("at least one");
+    shape.ok_or_else(none)?.on(&Layout::NATIVE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(name: &'static str, words: &'static str, size: usize, extent: Option<usize>) -> Row<'static> {
-        Row { name, words, size, offset: 0, unit: None, extent }
-    }
-
-    fn fault(row: Row<'_>) -> String {
-        Tables::new(Machine::NATIVE).add("r", 64, 1, [row]).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn what_a_compiler_says_of_a_member_agrees_with_its_type() {
-        for (row, says) in [
-            (row("a", "int[3]", 0, Some(16)), "at r.a: expected a member of 12 bytes, as i32[3] has, came 16 bytes"),
-            (row("a", "float[3]", 0, Some(16)), "expected a member of 3 elements of one size"),
-            (row("a", "float", 0, Some(16)), "or long double or f128, which differ"),
-            (row("a", "integer", 0, Some(0)), "expected a size"),
-            (row("a", "integer", 4, Some(8)), "expected a member of 4 bytes, as its type has, came 8"),
-        ] {
-            let fault = fault(row);
-            assert!(fault.contains(says), "{fault}");
-        }
-    }
-
-    #[test]
-    fn structures_of_one_name_are_one_structure() {
-        let mut tables = Tables::new(Machine::NATIVE);
-        tables.add("p", 8, 4, [row("x", "integer", 4, None)]).unwrap();
-        tables.add("p", 8, 4, [row("x", "integer", 4, None)]).unwrap();
-        tables.add("r", 8, 4, [row("p", "p", 8, None)]).unwrap();
-        let fault = tables.add("p", 8, 2, [row("x", "integer", 2, None)]).unwrap_err();
-        assert!(fault.to_string().contains("two structures of this name"), "{fault}");
-        let format = tables.format().unwrap();
-        let names: Vec<&str> = structures(&format).iter().map(|structure| structure.name()).collect();
-        assert_eq!(names, ["p", "r"]);
-        assert!(Tables::new(Machine::NATIVE).format().is_err() && declared::<[Declared<'_>; 0]>([]).is_err());
-    }
-
     #[test]
     fn what_is_declared_is_laid_out() {
         let fields = [[("x", "f64", Some("m"))], [("p", "Point[2]", None)]];
         let format = declared(["Point", "Line"].into_iter().zip(fields)).unwrap();
         assert_eq!((format.name(), format.size()), ("Line", 16));
+        assert!(declared::<[Declared<'_>; 0]>([]).is_err());
     }
 }

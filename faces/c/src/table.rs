@@ -1,11 +1,10 @@
 //! Tables of fields as C has them, those of `isoform_writer.h`: from C's memory, and to it. What they mean is in
-//! [`isoform_dynamic::table`].
+//! [`isoform::core::declare`].
 
 use crate::pointer::{list, optional_text, text};
 use isoform::core::Structure;
-use isoform::core::declare::Type;
+use isoform::core::declare::{self, Type};
 use isoform::{Format, Machine, Result};
-use isoform_dynamic::table;
 use std::ffi::{CString, c_char};
 
 /// `iso_field`
@@ -36,7 +35,7 @@ pub struct Table {
 /// # Safety
 /// (1) of the crate, for the structures, their rows and all texts.
 pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<Format> {
-    let mut tables = table::Tables::new(Machine::NATIVE);
+    let mut tables = declare::Tables::new(Machine::NATIVE);
     // SAFETY: promised.
     for table in unsafe { list(structures, count, "structures")? } {
         // SAFETY: promised.
@@ -51,12 +50,12 @@ pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<Fo
 impl Row {
     /// # Safety
     /// (1) of the crate, for its texts.
-    unsafe fn lent<'a>(&self) -> Result<table::Row<'a>> {
+    unsafe fn lent<'a>(&self) -> Result<declare::Row<'a>> {
         // SAFETY: promised.
         let (name, words, unit) = unsafe {
             (text(self.name, "field name")?, text(self.kind, "field type")?, optional_text(self.unit, "field unit")?)
         };
-        Ok(table::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent) })
+        Ok(declare::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent) })
     }
 }
 
@@ -75,7 +74,7 @@ unsafe impl Sync for Tables {}
 impl Tables {
     pub(crate) fn of(format: &Format) -> Tables {
         let mut tables = Tables { tables: Vec::new(), _rows: Vec::new(), _texts: Vec::new() };
-        table::structures(format).into_iter().for_each(|structure| tables.add(structure));
+        format.structure().inside_out().into_iter().for_each(|structure| tables.add(structure));
         tables
     }
 

@@ -106,22 +106,31 @@ impl FieldList {
     /// [`Code::Declaration`] at the field whose type cannot be understood or contradicts its size, and as
     /// [`Structure::new`].
     pub fn structure(&self, machine: Machine, size: usize, align: usize) -> Result<Arc<Structure>> {
+        let mut known = HashMap::new();
+        for structure in &self.nested {
+            if known.insert(structure.name().into(), structure.clone()).is_some_and(|other| other != *structure) {
+                return Err(Error::new(Code::Declaration).at(structure.name()).came("two structures of this name"));
+            }
+        }
+        self.structure_among(&known, machine, size, align)
+    }
+
+    /// The structure, in which types may name these.
+    pub(super) fn structure_among(
+        &self,
+        known: &HashMap<Box<str>, Arc<Structure>>,
+        machine: Machine,
+        size: usize,
+        align: usize,
+    ) -> Result<Arc<Structure>> {
         if self.stray_unit {
             return Err(Error::new(Code::Declaration).at(&*self.name).came("a unit before any field"));
         }
         let indices: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, row)| (&*row.name, i)).collect();
-        let mut nested = HashMap::new();
-        for structure in &self.nested {
-            if nested.insert(structure.name(), structure).is_some_and(|other| other != structure) {
-                return Err(Error::new(Code::Declaration).at(structure.name()).came("two structures of this name"));
-            }
-        }
         let field = |row: &Row| {
             let words: Type = row.words.parse()?;
-            let element = words.kind.element(
-                |width| row.bytes(&words, width, machine),
-                |name| nested.get(name).map(|&structure| structure.clone()),
-            )?;
+            let element =
+                words.kind.element(|width| row.bytes(&words, width, machine), |name| known.get(name).cloned())?;
             let known = element.size(machine.pointer);
             if row.size != 0 && row.size != known {
                 let expected = format_args!("size {known}, as the type {} has", row.words).to_string();

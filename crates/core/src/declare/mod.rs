@@ -2,8 +2,9 @@
 //!
 //! | what is known | what makes a format of it |
 //! |---|---|
-//! | names, types, sizes and offsets: a C struct, a table | [`FieldList`] |
-//! | names and types: a C header, a text | [`Shape`], laid out by the rules of a [`Layout`] |
+//! | names, types, sizes and offsets of one structure | [`FieldList`] |
+//! | the same of several that nest each other: a C table, a dtype, debug information | [`Tables`] |
+//! | names and types: a C header, a schema, a text | [`Shape`], laid out by the rules of a [`Layout`] |
 //!
 //! Types are written in words, such as `unsigned long[n]`; [`Type`] parses and prints them. What a format is once it is
 //! made, its description and its token, is in [`format`](crate::format), which knows nothing of all this.
@@ -13,10 +14,12 @@ mod field_list;
 mod layout;
 mod shape;
 mod shape_text;
+mod table;
 mod types;
 mod words;
 
 pub use field_list::FieldList;
 pub use layout::{Layout, LongDouble};
 pub use shape::Shape;
+pub use table::{Row, Tables};
 pub use types::{Kind, Length, Type, Width};

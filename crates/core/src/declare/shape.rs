@@ -7,7 +7,7 @@ use super::Layout;
 use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
 use crate::format::{Element, Field, FloatKind, Format, MAX_RECORD, Structure};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A record's name and fields without sizes and offsets: what a C header says of a struct. [`Shape::on`] lays it out as
@@ -73,9 +73,8 @@ impl Shape {
 
     /// The shape of a format, with all its sizes. Where the fields lie is forgotten.
     pub fn of(format: &Format) -> Shape {
-        let mut shape = Shape { records: Vec::new(), fault: None };
-        shape.add(format.structure(), &mut HashSet::new());
-        shape
+        let records = format.structure().inside_out().into_iter().map(Declaration::of).collect();
+        Shape { records, fault: None }
     }
 
     /// The shape that a text declares: its last record, in which types may name the records before it.
@@ -90,7 +89,7 @@ impl Shape {
     pub fn field(mut self, name: impl Into<Box<str>>, words: &str) -> Shape {
         let name = name.into();
         match words.parse() {
-            Ok(words) => self.record().fields.push(DeclaredField { name, words, unit: None }),
+            Ok(words) => self.last().fields.push(DeclaredField { name, words, unit: None }),
             Err(error) => {
                 let path = format!("{}.{name}", self.name());
                 self.fail(error.at(path));
@@ -101,10 +100,23 @@ impl Shape {
 
     /// The same shape, with the unit in which its last field is measured.
     pub fn unit(mut self, unit: impl Into<Box<str>>) -> Shape {
-        match self.record().fields.last_mut() {
+        match self.last().fields.last_mut() {
             Some(field) => field.unit = Some(unit.into()),
             None => self.fail(Error::new(Code::Declaration).came("a unit before any field")),
         }
+        self
+    }
+
+    /// The same shape with one more record, which may nest those before it: from here on, fields are its.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, Shape};
+    /// let shape = Shape::new("Point").field("x", "double").record("Line").field("ends", "Point[2]");
+    /// assert_eq!(shape.on(&Layout::X86_64)?.name(), "Line");
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn record(mut self, name: impl Into<Box<str>>) -> Shape {
+        self.records.push(Declaration { name: name.into(), packed: false, fields: Vec::new() });
         self
     }
 
@@ -123,7 +135,7 @@ impl Shape {
 
     /// The same shape without gaps, as `__attribute__((packed))` makes a struct. Nested records keep theirs.
     pub fn packed(mut self) -> Shape {
-        self.record().packed = true;
+        self.last().packed = true;
         self
     }
 
@@ -180,26 +192,7 @@ impl Shape {
         self
     }
 
-    /// Adds a structure after those that it nests, unless it is among those that have been added.
-    fn add<'a>(&mut self, structure: &'a Structure, added: &mut HashSet<&'a str>) {
-        if !added.insert(structure.name()) {
-            return;
-        }
-        for field in structure.fields() {
-            if let Element::Structure(inner) = &field.element {
-                self.add(inner, added);
-            }
-        }
-        let declare = |field: &Field| DeclaredField {
-            name: field.name.clone(),
-            words: Type::of(field, structure),
-            unit: field.unit.clone(),
-        };
-        let fields = structure.fields().iter().map(declare).collect();
-        self.records.push(Declaration { name: structure.name().into(), packed: false, fields });
-    }
-
-    fn record(&mut self) -> &mut Declaration {
+    fn last(&mut self) -> &mut Declaration {
         let last = self.records.len() - 1;
         &mut self.records[last]
     }
@@ -230,6 +223,17 @@ impl Format {
 }
 
 impl Declaration {
+    /// What a structure was declared as, with all its sizes.
+    fn of(structure: &Structure) -> Declaration {
+        let declare = |field: &Field| DeclaredField {
+            name: field.name.clone(),
+            words: Type::of(field, structure),
+            unit: field.unit.clone(),
+        };
+        let fields = structure.fields().iter().map(declare).collect();
+        Declaration { name: structure.name().into(), packed: false, fields }
+    }
+
     fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Structure> {
         let indices: HashMap<&str, usize> =
             self.fields.iter().enumerate().map(|(i, field)| (&*field.name, i)).collect();
@@ -262,17 +266,13 @@ impl Declaration {
 impl Kind {
     /// What it is in the memory of a machine.
     fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Element> {
-        if let Kind::LongDouble { complex } = self {
-            let (kind, size) = (layout.long_double.kind, layout.long_double.size);
-            return Ok(if *complex { Element::Complex { kind, size } } else { Element::Float { kind, size } });
-        }
         let bytes = |width| match width {
             Width::Bytes(size) => size,
             Width::Long => layout.long,
             Width::Pointer => layout.pointer,
             Width::Open => self.usual_size(layout),
         };
-        self.element(|width| Ok(bytes(width)), |name| known.get(name).cloned())
+        self.clone().settled(layout).element(|width| Ok(bytes(width)), |name| known.get(name).cloned())
     }
 
     /// The size of a number whose words leave it open.

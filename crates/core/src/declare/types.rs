@@ -14,6 +14,7 @@
 //! words such as `integer` or `long` leave open - their size - a field list has in a column of its own, and a shape
 //! takes from the layout. A name that could be read as something else is written in double quotes.
 
+use super::Layout;
 use super::cursor::Cursor;
 use super::words::{is_number, known_kind};
 use crate::error::{Code, Error, Result};
@@ -234,8 +235,9 @@ impl Kind {
         }
     }
 
-    /// Its size, if it is one of the kinds whose words may leave that open.
-    pub(super) fn width(&self) -> Option<Width> {
+    /// How wide its words say it is, if it is one of the kinds whose words may leave that open. Of a complex number, this is
+    /// the width of each part.
+    pub fn width(&self) -> Option<Width> {
         match self {
             Kind::Integer { width, .. }
             | Kind::Float { width, .. }
@@ -243,6 +245,27 @@ impl Kind {
             | Kind::Boolean { width }
             | Kind::Enumeration { width, .. } => Some(*width),
             Kind::LongDouble { .. } | Kind::Char | Kind::String | Kind::Structure(_) => None,
+        }
+    }
+
+    /// The bytes of an element, if it is one of the same kinds and its words say so.
+    pub fn bytes(&self) -> Option<usize> {
+        let parts = if matches!(self, Kind::Complex { .. }) { 2 } else { 1 };
+        match self.width() {
+            Some(Width::Bytes(bytes)) => Some(parts * usize::from(bytes)),
+            _ => None,
+        }
+    }
+
+    /// The same, with C's `long` and `long double` as they are on a machine.
+    pub(super) fn settled(self, layout: &Layout) -> Kind {
+        if let Kind::LongDouble { complex } = self {
+            let (kind, width) = (layout.long_double.kind, Width::Bytes(layout.long_double.size));
+            return if complex { Kind::Complex { kind, width } } else { Kind::Float { kind, width } };
+        }
+        match self.width() {
+            Some(Width::Long) => self.with_width(Width::Bytes(layout.long)),
+            _ => self,
         }
     }
 

@@ -4,6 +4,7 @@ use super::element::Element;
 use super::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
 use crate::limits::{too_deep, too_many_fields};
+use std::collections::HashSet;
 use std::fmt;
 
 /// A named field: what it holds and where.
@@ -217,6 +218,24 @@ impl Structure {
             path.push_str(if within.dims.is_empty() { "." } else { "[]." });
             (structure, number) = (inner, rest);
         }
+    }
+
+    /// It and all that it nests, each once and after those that it nests itself.
+    pub fn inside_out(&self) -> Vec<&Structure> {
+        fn add<'a>(structure: &'a Structure, known: &mut HashSet<&'a str>, all: &mut Vec<&'a Structure>) {
+            if !known.insert(structure.name()) {
+                return;
+            }
+            for field in structure.fields() {
+                if let Element::Structure(inner) = &field.element {
+                    add(inner, known, all);
+                }
+            }
+            all.push(structure);
+        }
+        let mut all = Vec::new();
+        add(self, &mut HashSet::new(), &mut all);
+        all
     }
 
     /// How deep structures are nested: 1 without any.
