@@ -1,7 +1,7 @@
-/* isoform.hpp - records exchanged as they lie in memory: Isoform for C++20, by one header over isoform.h.
+/* isoform.hpp - Isoform for C++20, headers only, over isoform.h: exchange records as they are in memory.
 
-   A record is a plain struct; isoform_record.hpp says which, and how to name units. A complete program, which writes a
-   stream and reads it with another struct:
+   A record is a plain struct. isoform_record.hpp says which structs are records, and how to state units. This program
+   writes a stream, and reads it with another struct:
 
        #include <isoform.hpp>
        #include <cstdio>
@@ -19,13 +19,13 @@
                std::printf("%d: %g\n", static_cast<int>(record.step), record.depth[2]);
        }
 
-   It is compiled as a C program with isoform.h is, by c++ -std=c++20. docs/book/guides/c.md is the guide to all of it.
+   Compile it like a C program with isoform.h, with c++ -std=c++20. docs/book/guides/c.md is the guide.
 
-   HANDLES are closed by their destructors, and moved, not copied. What is lent, and by what, is said in isoform.h: a record
-   of a loop is there until the next one.
+   HANDLES are closed by their destructors. They can be moved, but not copied. isoform.h defines how long lent memory is
+   valid. In a loop over records, each record is valid until the next one.
 
-   ERRORS are exceptions, isoform::error, with the code of spec/errors.md and the path of the field. attempt(..) has them as
-   values, where exceptions are not wanted.
+   ERRORS are exceptions, isoform::error, with the code of spec/errors.md and the path of the field. attempt(..) returns
+   errors as values.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -61,9 +61,9 @@ public:
     explicit error(const iso_error &from)
         : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), came_(from.came) {}
     iso_code code() const noexcept { return code_; }
-    /* Whose failure it is. */
+    /* The cause of the error. */
     iso_class kind() const noexcept { return iso_code_class(code_); }
-    /* The field at fault, what was expected there, and what came. */
+    /* The path of the field at fault, what was expected there, and what was found. */
     const std::string &path() const noexcept { return path_; }
     const std::string &expected() const noexcept { return expected_; }
     const std::string &came() const noexcept { return came_; }
@@ -73,13 +73,13 @@ private:
     std::string path_, expected_, came_;
 };
 
-/* Throws what a function of isoform.h says went wrong. */
+/* Throws the error of a function of isoform.h, unless the code is ISO_OK. */
 inline void check(iso_code code) {
     if (code != ISO_OK)
         throw error(*iso_last_error());
 }
 
-/* What a function returns, or its isoform::error: attempt([&] { return reader.next(); }). Other exceptions pass. */
+/* The result of a function, or its isoform::error: attempt([&] { return reader.next(); }). Other exceptions pass. */
 template <class F> auto attempt(F &&function) {
     using Value = std::invoke_result_t<F>;
     using Kept = std::conditional_t<std::is_void_v<Value>, std::monostate, Value>;
@@ -101,14 +101,14 @@ template <auto Close> struct closer {
 };
 template <class H, auto Close> using handle = std::unique_ptr<H, closer<Close>>;
 
-/* What `open` makes when it is given the address of a handle, and `arguments` as they come before that. */
+/* The handle that `open` creates, called with `arguments` and the address of a variable. */
 template <class Handle, class Open, class... Arguments> Handle opened(Open open, Arguments... arguments) {
     typename Handle::pointer made = nullptr;
     check(open(arguments..., &made));
     return Handle(made);
 }
 
-/* An iterator over what `next()` of a range returns: pointers, null at the end. */
+/* An iterator over the pointers that `next()` of a range returns, up to null. */
 template <class Range> class steps {
 public:
     using value_type = std::remove_reference_t<decltype(*std::declval<Range &>().next())>;
@@ -129,7 +129,7 @@ private:
 };
 } // namespace detail
 
-/* How long a function waits: not at all, if the time is over already. */
+/* How long a function waits. With a time of 0 or less, it does not wait. */
 using patience = std::chrono::milliseconds;
 inline constexpr patience forever = patience::max();
 
@@ -137,17 +137,17 @@ inline constexpr patience forever = patience::max();
 
 class format {
 public:
-    /* That of a struct, which is made once. */
+    /* The format of a struct, which is made only once. */
     template <class T> static const format &of() {
         static const format made = declared(detail::table::with<T>());
         return made;
     }
-    /* That of a description, of any machine. */
+    /* The format of a description, which may be from any machine. */
     static format parse(std::span<const std::byte> description) {
         const void *bytes = description.data();
         return format(detail::opened<handle>(iso_format_parse, bytes, description.size()));
     }
-    /* One to keep, of one that is lent. */
+    /* A format of its own from a lent one. */
     static format copy(const iso_format *lent) { return format(detail::opened<handle>(iso_format_copy, lent)); }
 
     std::string_view name() const { return iso_format_name(get()); }
@@ -174,14 +174,15 @@ private:
     handle handle_;
 };
 
-/* What a receiver says of its fields. T is the structure in which the field is, which need not be the whole record. */
+/* Aliases, defaults and required fields of a receiver. T is the structure of the field, which may be nested in the
+   record. */
 class rules {
 public:
     rules() : handle_(detail::opened<handle>(iso_rules_open)) {}
     template <class T> rules &alias(const char *field, const char *alias) {
         return done(iso_rules_alias(handle_.get(), detail::name_of<T>().c_str(), field, alias));
     }
-    /* As JSON: "11.5", "\"none\"". */
+    /* A default as JSON: "11.5", "\"none\"". */
     template <class T> rules &standard(const char *field, const char *json) {
         return done(iso_rules_default(handle_.get(), detail::name_of<T>().c_str(), field, json));
     }
@@ -199,9 +200,9 @@ private:
     handle handle_;
 };
 
-/* ---- Messages, and fields of them by name. ---- */
+/* ---- Messages, and their fields by name. ---- */
 
-/* What is at a path. Text and bytes are lent by the message. */
+/* The value at a path. Text and bytes are in the message. */
 class item : public iso_item {
 public:
     bool is_text() const { return kind == ISO_KIND_TEXT || kind == ISO_KIND_SYMBOL; }
@@ -238,7 +239,7 @@ private:
 class registry {
 public:
     registry() : handle_(detail::opened<handle>(iso_registry_open)) {}
-    /* Another handle on the same formats, for another thread. */
+    /* Another handle to the same formats, for another thread. */
     registry share() const {
         const iso_registry *same = handle_.get();
         return registry(detail::opened<handle>(iso_registry_share, same));
@@ -262,14 +263,14 @@ private:
 template <class T> class encoder {
 public:
     encoder() : handle_(detail::opened<handle>(iso_encoder_open, format::of<T>().get())) {}
-    /* The message of a record, most of which lies in the record. */
+    /* The message of a record, as buffers, most of which point into the record. */
     std::span<const iso_buffer> encode(const T &record) {
         const iso_buffer *buffers = nullptr;
         std::size_t count = 0;
         check(iso_encode(handle_.get(), &record, &buffers, &count));
         return {buffers, count};
     }
-    /* The same in one piece. */
+    /* The message in one piece, in memory of the encoder. */
     std::span<const std::byte> whole(const T &record) {
         const void *bytes = nullptr;
         std::size_t length = 0;
@@ -282,7 +283,7 @@ private:
     handle handle_;
 };
 
-/* What the pointers of a record of yours point at, as long as it is there. */
+/* Owns the memory that the pointers of a decoded record point at. */
 class blocks {
 public:
     iso_blocks **put() { return &blocks_; }
@@ -302,7 +303,7 @@ template <class T> class decoder {
 public:
     explicit decoder(iso_faults faults = ISO_FAULTS_ERROR) : decoder(nullptr, faults) {}
     explicit decoder(const rules &said, iso_faults faults = ISO_FAULTS_ERROR) : decoder(said.get(), faults) {}
-    /* Lent by the message and the decoder. */
+    /* Valid as long as the message, and until the next call. */
     const T &decode(const message &came) {
         const void *record = nullptr;
         check(iso_decode(handle_.get(), came.get(), &record));
@@ -322,7 +323,7 @@ private:
 
 /* ---- Streams. ---- */
 
-/* Functions of C++ that the library calls: what they throw is thrown again by whoever has called the library. */
+/* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
 namespace detail {
 class guarded {
 public:
@@ -362,15 +363,15 @@ public:
     template <class T> void write(const T &record) {
         done(iso_writer_write(handle_.get(), format::of<T>().get(), &record));
     }
-    /* Records that lie one after another: in an array, a vector, a span. */
+    /* Writes the records of an array, a vector or a span. */
     template <std::ranges::contiguous_range Records> void write_many(const Records &records) {
         const auto &known = format::of<std::ranges::range_value_t<Records>>();
         done(iso_writer_write_many(handle_.get(), known.get(), std::ranges::data(records), std::ranges::size(records)));
     }
-    /* A message as it came. */
+    /* Writes a message unchanged. */
     void pass(const message &came) { done(iso_writer_pass(handle_.get(), came.get())); }
     void flush() { done(iso_writer_flush(handle_.get())); }
-    /* Without this, nobody learns whether the last was written. */
+    /* Closes the writer, and throws if the last bytes cannot be written. The destructor ignores such an error. */
     void close() {
         iso_writer *open = handle_.release();
         done(iso_writer_close(&open));
@@ -391,7 +392,7 @@ class reader {
 public:
     /* "-" is standard input. */
     explicit reader(const char *path) : handle_(detail::opened<handle>(iso_reader_open_file, path)) {}
-    /* Fills memory: how many bytes, 0 at the end. */
+    /* Fills memory; returns the number of bytes, or 0 at the end. */
     using get = std::function<std::size_t(std::span<std::byte>)>;
     explicit reader(get function) : calls_(std::make_unique<calls>(calls{std::move(function), {}})) {
         handle_ = detail::opened<handle>(
@@ -404,19 +405,19 @@ public:
             },
             static_cast<void *>(calls_.get()));
     }
-    /* The next message; false at the end. */
+    /* The next message, which is false at the end. */
     message next() {
         message came;
         done(iso_reader_next(handle_.get(), came.get()));
         return came;
     }
-    /* The next record; null at the end. */
+    /* The next record, or null at the end. */
     template <class T> const T *read(decoder<T> &by) {
         const void *record = nullptr;
         done(iso_reader_read(handle_.get(), by.get(), &record));
         return static_cast<const T *>(record);
     }
-    /* After an error, whether the next call goes on behind the message that it was about. */
+    /* Whether, after an error, the next call continues after the message at fault. */
     bool goes_on() const { return iso_reader_goes_on(handle_.get()) != 0; }
 
     template <class T> class all {
@@ -431,7 +432,7 @@ public:
         reader *reader_;
         decoder<T> by_;
     };
-    /* All records from here on. */
+    /* All records from here to the end. */
     template <class T> all<T> records() { return records(decoder<T>()); }
     template <class T> all<T> records(decoder<T> by) { return {this, std::move(by)}; }
 

@@ -1,12 +1,13 @@
-/* isoform_channel.hpp - the channels of isoform.hpp, which includes it: nodes, sources, sinks, handlers. For Unix so far.
+/* isoform_channel.hpp - the channels of isoform.hpp, which includes this file: nodes, sources, sinks, handlers. For
+   Unix.
 
-   A sink is a range, of all that there is to know:
+   A sink is a range of events:
 
        for (const auto &event : sink)
            if (event.record) use(*event.record);
 
-   which ends when the sink can hear nothing more, since it, its channel or its node was closed; so `break` where the program has heard
-   enough. docs/book/guides/c.md has more, and docs/book/guides/channels.md what channels promise.
+   The loop ends when the sink, its channel or its node is closed. To end it earlier, use `break`. docs/book/guides/c.md
+   explains more, and docs/book/guides/channels.md states what channels guarantee.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -18,19 +19,19 @@
 
 namespace isoform {
 
-/* The account of a source: submitted == acknowledged + lost + in_flight, for every sink. */
+/* The account of a source for each sink: submitted == acknowledged + lost + in_flight. */
 using ledger = std::vector<iso_account>;
 
-/* What a sink is told. Of a record, `record` points at it; of any format, `message` is it. */
+/* An event of a sink. For a record, `record` points at it; a sink of all formats has it in `message`. */
 template <class T> struct event {
     iso_event_kind kind = ISO_EVENT_NOTHING;
     iso_stamp stamp{};
     const T *record = nullptr;
     isoform::message message;
-    std::uint64_t count = 0;   /* events of this item; that are lost, if it is a gap */
-    iso_cause cause{};         /* of a gap */
-    std::array<unsigned char, 16> node{}; /* of a source that has joined: the id of its node */
-    std::optional<error> fault; /* of a source that cannot be understood */
+    std::uint64_t count = 0;   /* the number of records here; for a gap, of lost events */
+    iso_cause cause{};         /* for a gap */
+    std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
+    std::optional<error> fault; /* for a source that was refused */
 
     event() = default;
     explicit event(const iso_event &came)
@@ -42,14 +43,14 @@ template <class T> struct event {
     }
 };
 
-/* How a sink shall be; zeros are what is usual. */
+/* The settings of a sink. A field of 0 means its default. */
 struct sink_options : iso_sink_options {
     sink_options() : iso_sink_options{} {}
     std::optional<isoform::rules> said;
 };
 
 namespace detail {
-/* Any format, for void. */
+/* The format of T, or null for void, which stands for all formats. */
 template <class T> const iso_format *format_or_any() {
     if constexpr (std::is_void_v<T>)
         return nullptr;
@@ -66,12 +67,12 @@ inline const iso_rules *rules_of(const sink_options &options) { return options.s
 
 template <class T> class source {
 public:
-    /* Waits if a sink has no room that lets its sources wait. */
+    /* Waits while a sink with ISO_POLICY_BLOCK has no room. */
     void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
     void submit_many(std::span<const T> records) {
         check(iso_source_submit_many(handle_.get(), records.data(), records.size()));
     }
-    /* Waits until so many sinks have subscribed. */
+    /* Waits until `sinks` sinks have subscribed. */
     void wait(std::size_t sinks, patience time = forever) const {
         check(iso_source_wait(handle_.get(), sinks, detail::milliseconds(time)));
     }
@@ -79,12 +80,12 @@ public:
     isoform::ledger ledger() const {
         std::size_t count = 0;
         check(iso_source_ledger(handle_.get(), nullptr, 0, &count));
-        isoform::ledger accounts(count + 8); /* others may come meanwhile */
+        isoform::ledger accounts(count + 8); /* other sinks may subscribe meanwhile */
         check(iso_source_ledger(handle_.get(), accounts.data(), accounts.size(), &count));
         accounts.resize(std::min(count, accounts.size()));
         return accounts;
     }
-    /* Ends it, when all has been taken or the time is over. */
+    /* Waits until the sinks have taken all events or the time is over, and ends the source. */
     isoform::ledger end(patience time) {
         isoform::ledger accounts(ledger().size() + 8);
         std::size_t count = 0;
@@ -101,13 +102,13 @@ private:
     handle handle_;
 };
 
-/* Of void, it takes messages of any format. */
+/* A sink of void receives messages of all formats. */
 template <class T> class sink {
 public:
-    /* The next thing that there is to know; ISO_EVENT_NOTHING if the time is over. */
+    /* The next event; ISO_EVENT_NOTHING if the time is over. */
     event<T> next(patience time) { return next_of(handle_.get(), time); }
-    /* As many records as have come, into `room`, and their stamps if there is room for those: `count` of the event says how
-       many. What is no event comes alone. T has no pointers. */
+    /* Copies the records that have arrived into `room`, and their stamps into `stamps` if that is not empty. `count` of
+       the event is their number. An event of another kind is returned alone. T must not contain pointers. */
     event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>) {
         iso_event came{};
         const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
@@ -115,7 +116,7 @@ public:
                             detail::milliseconds(time), &came));
         return event<T>(came);
     }
-    /* To be waited for by poll(2): readable whenever next would find something. */
+    /* A descriptor for poll(2), readable whenever next would return an event. */
     int fd() const {
         int fd = -1;
         check(iso_sink_fd(handle_.get(), &fd));
@@ -127,7 +128,7 @@ public:
         return counts;
     }
 
-    /* All that there is to know, as it comes. */
+    /* All events, as they arrive. */
     auto begin() {
         waiting_ = std::make_unique<waiting>(waiting{handle_.get(), {}});
         return detail::steps<waiting>(waiting_.get());
@@ -161,11 +162,11 @@ private:
     std::unique_ptr<waiting> waiting_;
 };
 
-/* A function that node::poll calls for each event, as long as this is there. */
+/* Registers a function, which node::poll calls for each event, until this object is destroyed. */
 class handler {
 public:
     handler(handler &&) = default;
-    /* The one that was here is closed before its function goes. */
+    /* Closes the old handle before it destroys the old function. */
     handler &operator=(handler &&other) noexcept {
         handle_ = std::move(other.handle_);
         function_ = std::move(other.function_);
@@ -181,12 +182,12 @@ private:
     friend class channel;
     using handle = detail::handle<iso_handler, iso_handler_close>;
     handler() = default;
-    std::shared_ptr<void> function_; /* goes after the handle */
+    std::shared_ptr<void> function_; /* destroyed after the handle */
     handle handle_;
 };
 
 namespace detail {
-/* What handlers throw is thrown again by node::poll, on the same thread. */
+/* Holds the exception of a handler until node::poll rethrows it, on the same thread. */
 inline guarded &handlers() {
     thread_local guarded thrown;
     return thrown;
@@ -195,9 +196,9 @@ inline guarded &handlers() {
 
 class channel {
 public:
-    /* The id by which others open it: "iso://127.0.0.1:7000/river". */
+    /* The id with which others open the channel: "iso://127.0.0.1:7000/river". */
     std::string_view id() const { return iso_channel_id(handle_.get()); }
-    /* The format of its records; none if it takes any. */
+    /* The format of its records, or nothing if it accepts all formats. */
     std::optional<isoform::format> format() const {
         auto made = detail::opened<detail::handle<iso_format, iso_format_close>>(iso_channel_format, get());
         return made ? std::optional(isoform::format::copy(made.get())) : std::nullopt;
@@ -212,7 +213,7 @@ public:
         return isoform::sink<T>(detail::opened<handle>(iso_sink_open, get(), detail::format_or_any<T>(),
                                                        detail::rules_of(options), chosen));
     }
-    /* Has node::poll call this for each event. */
+    /* Makes node::poll call a function for each event. */
     template <class T, class F> handler on(F function, const sink_options &options = {}) const {
         handler made;
         auto kept = std::make_shared<F>(std::move(function));
@@ -226,7 +227,7 @@ public:
         made.function_ = std::move(kept);
         return made;
     }
-    /* Leaves it: sources, sinks and handlers end, too. Without this, they stay. */
+    /* Leaves the channel, which ends its sources, sinks and handlers. The destructor lets them continue. */
     void leave() {
         iso_channel *open = handle_.release();
         check(iso_channel_leave(&open));
@@ -240,19 +241,19 @@ private:
     handle handle_;
 };
 
-/* This process's part in channels. */
+/* The member of channels that acts for this process. */
 class node {
 public:
-    /* Where it listens: by default at a port that the system chooses. Flags: ISO_ALLOW_INSECURE. */
+    /* Listens at these addresses, or at a port that the system chooses. `flags` is 0 or ISO_ALLOW_INSECURE. */
     explicit node(const char *listen = nullptr, unsigned flags = 0)
         : handle_(detail::opened<handle>(iso_node_open, listen, flags)) {}
     std::string_view address() const { return iso_node_address(handle_.get()); }
-    /* Makes a channel for records of T; for any, if that is void. */
+    /* Creates a channel for records of T, or for all formats if T is void. */
     template <class T> channel create(const char *name) const {
         return channel(detail::opened<channel::handle>(iso_channel_create, get(), name, detail::format_or_any<T>()));
     }
     channel open(const char *id) const { return channel(detail::opened<channel::handle>(iso_channel_open, get(), id)); }
-    /* Runs handlers for which something has come, and waits if nothing has: how many events there were. */
+    /* Calls handlers for the events that have arrived, and waits if there are none. Returns the number of events. */
     std::size_t poll(patience time = forever) const {
         std::size_t count = 0;
         detail::handlers().check(iso_node_poll(get(), detail::milliseconds(time), &count));

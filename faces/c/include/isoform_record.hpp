@@ -1,22 +1,27 @@
-/* isoform_record.hpp - the table of a C++ struct: what isoform.hpp needs to know of the records of a program.
+/* isoform_record.hpp - the table of a C++ struct, for isoform.hpp.
 
-   A struct whose members are public, which has no constructor, no base and no C array, needs nothing: its members are found
-   by the compiler. Any other standard-layout struct is described behind its definition, in its namespace:
+   A struct needs no table if its members are public and it has no constructor, no base and no C array: the compiler
+   finds its members. Describe any other standard-layout struct after its definition, in its namespace:
 
        struct Sample { int step; const char *station; float depth[3]; double tide; };
        ISOFORM_RECORD(Sample, step, station, (depth, .unit = "m"), (tide, .name = "level"))
 
-   In parentheses stands what else there is to say of a member; it is the only way to say it:
+   Parentheses around a member add these properties. There is no other way to state them:
 
-       .name     what it is called in the format, if not what it is called here
+       .name     the name of the field in the format, if it differs from the member's
        .unit     such as "m/s"
-       .length   of a pointer: the member that holds how many elements it points at; of a std::span: what its length is
-                 called, if not the name of the member and _len
-       .type     the text for it in the tables of isoform.h, where the type here does not tell: "enumeration{red,green}"
+       .length   for a pointer: the member that holds the number of elements; for a std::span: the name of its length
+                 field, which by default is the name of the member and _len
+       .type     the type, as in the tables of isoform.h, if the C++ type does not determine it: "enumeration{red,green}"
 
-   Members may be bool, char, integers, floats, std::complex, enumerations (as integers), other records, const char * (a
-   string, or null), std::array and C arrays of all these, std::span of all these, and pointers to one or .length of them.
-   What owns memory (std::string, std::vector) cannot be: records are sent as they lie in memory.
+   Members may be
+
+   - bool, char, integers, floats, std::complex, enumerations (as integers), other records;
+   - const char * (a string, or null);
+   - std::array, C arrays and std::span of all these;
+   - pointers to one element, or to .length elements, of all these.
+
+   Types that own memory (std::string, std::vector) are not supported, since records are sent as they are in memory.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -42,7 +47,7 @@
 
 namespace isoform {
 
-/* What is said of a member beside its type. */
+/* The properties of a member besides its type. */
 struct note {
     const char *name = nullptr;
     const char *unit = nullptr;
@@ -54,7 +59,7 @@ namespace detail {
 
 template <class T> struct of {};
 
-/* ---- Names, as the compiler writes them. ---- */
+/* ---- Names of types and members, from the compiler. ---- */
 
 constexpr std::string_view last_word(std::string_view text) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -66,7 +71,7 @@ constexpr std::string_view last_word(std::string_view text) {
 template <class T> constexpr const char *written_type() { return __PRETTY_FUNCTION__; }
 template <auto Member> constexpr const char *written_member() { return __PRETTY_FUNCTION__; }
 
-/* Its last word; of what is made of a template, with all that it is made of, in letters that no name of C ends in. */
+/* The last word of a type's name. For a template, with its arguments, so that different types have different names. */
 template <class T> std::string name_of() {
     const std::string_view written = written_type<T>(), type = written.substr(written.find("T = ") + 4);
     const auto begins = type.find('<');
@@ -78,7 +83,7 @@ template <class T> std::string name_of() {
     return name;
 }
 
-/* ---- The members of a struct, by what it can be made of and taken apart into. ---- */
+/* ---- The members of a struct, from the ways to initialise it and to destructure it. ---- */
 
 struct any {
     template <class T> operator T() const;
@@ -88,7 +93,7 @@ template <std::size_t> using any_at = any;
 template <class T, std::size_t... I> constexpr bool made_of(std::index_sequence<I...>) {
     return requires { T{any_at<I>{}...}; };
 }
-/* Of two things in braces at one place, which only an array or a struct takes, and so many behind it. */
+/* Tries two initialisers in braces at place I, which only an array or a struct accepts, and J more after them. */
 template <class T, std::size_t... I, std::size_t... J>
 constexpr bool made_of(std::index_sequence<I...>, std::index_sequence<J...>) {
     return requires { T{any_at<I>{}..., {any{}, any{}}, any_at<J>{}...}; };
@@ -103,7 +108,7 @@ template <class T, std::size_t N = most_members> constexpr std::size_t members()
         return members<T, N - 1>();
 }
 
-/* An array takes as many things as it has elements: with two of them in braces there are too many behind. */
+/* An array takes as many initialisers as it has elements. So with two of them in braces, too many follow. */
 template <class T, std::size_t I = 0> constexpr bool has_array() {
     if constexpr (I >= members<T>())
         return false;
@@ -152,7 +157,7 @@ template <class T> constexpr auto taken_apart(T &record) {
 #undef ISOFORM_TAKE
 constexpr std::size_t most_found = 24;
 
-/* A record of which only the places of the members are asked for. */
+/* A record that is used only for the places of its members. */
 template <class T> struct sample {
     T record{};
 };
@@ -168,7 +173,7 @@ class table;
 template <class T>
 concept described = requires(of<T> which, table &rows) { isoform_members(which, rows); };
 
-/* Structures, each behind those that it nests. What their rows point at stays where it is. */
+/* Structures, each after those that it nests. The memory that their rows point at never moves. */
 class table {
 public:
     template <class T> static table with() {
@@ -177,7 +182,7 @@ public:
         return all;
     }
 
-    /* A row for a member of the structure that is being described. */
+    /* Adds a row for a member of the current structure. */
     template <class Member> void add(const char *name, std::size_t offset, const note &said) {
         const char *called = said.name ? said.name : text(name);
         if constexpr (is_span<Member>::value) {
@@ -221,7 +226,7 @@ private:
     template <class T>
     static constexpr bool is_text = std::is_pointer_v<T> && std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char>;
 
-    /* Which of its two words is the pointer: the standard leaves that open. */
+    /* Whether the pointer of a span is its first word. The standard does not define that. */
     static bool pointer_first() {
         static_assert(sizeof(std::span<char>) == 2 * sizeof(void *) && sizeof(void *) == sizeof(std::size_t));
         char here = 0;
@@ -231,7 +236,7 @@ private:
         return first == &here;
     }
 
-    /* Of one element of all dimensions; 0 where the type tells. */
+    /* The size of one element; 0 if the type determines it. */
     template <class T> static constexpr std::size_t size_of() {
         if constexpr (std::is_array_v<T>)
             return size_of<std::remove_all_extents_t<T>>();
@@ -275,7 +280,7 @@ private:
 
     template <class T> std::string structure() {
         static_assert(std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
-                      "records are sent as they lie in memory: plain structs of the types in isoform_record.hpp's comment");
+                      "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp");
         const std::string name = name_of<T>();
         if (std::find(begun_.begin(), begun_.end(), &written_type<T>) != begun_.end())
             return name;
@@ -290,9 +295,9 @@ private:
     }
 
     template <class T> void found() {
-        static_assert(std::is_aggregate_v<T>, "a struct with constructors is described by ISOFORM_RECORD");
-        static_assert(!has_array<T>(), "a struct with C arrays is described by ISOFORM_RECORD; or use std::array");
-        static_assert(members<T>() <= most_found, "a struct of more than 24 members is described by ISOFORM_RECORD");
+        static_assert(std::is_aggregate_v<T>, "describe a struct with constructors by ISOFORM_RECORD");
+        static_assert(!has_array<T>(), "describe a struct with C arrays by ISOFORM_RECORD, or use std::array");
+        static_assert(members<T>() <= most_found, "describe a struct of more than 24 members by ISOFORM_RECORD");
         if constexpr (std::is_aggregate_v<T> && !has_array<T>() && members<T>() <= most_found) {
             const T record{};
             const auto all = taken_apart(record);
@@ -321,7 +326,7 @@ private:
 } // namespace detail
 } // namespace isoform
 
-/* Describes a struct: its name, and its members, each alone or in parentheses with what is said of it. */
+/* Describes a struct: its name, and its members, each alone or in parentheses with its properties. */
 #define ISOFORM_RECORD(Struct, ...) \
     inline void isoform_members(::isoform::detail::of<Struct>, ::isoform::detail::table &rows) { \
         ISOFORM_EXPAND(ISOFORM_EACH(Struct, __VA_ARGS__)) \

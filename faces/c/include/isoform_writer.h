@@ -1,15 +1,16 @@
-/* isoform_writer.h - writes records as Isoform streams, from C99 or C++11, without anything else.
+/* isoform_writer.h - writes records as Isoform streams, from C99 or C++11, without any library.
 
-   A record is a struct. It is declared once, as a table of its members, and from then on goes to a file or a socket as
-   it lies in memory: no copy, no conversion, no heap while writing. Whoever reads it - on any machine, by the names of
-   members - gets the values. This header only writes, for programs on machines that have a C compiler and no Rust.
+   A record is a struct. A program declares it once, as a table of its members. From then on it writes such structs to
+   files and sockets as they are in memory: without a copy, without conversion, and without heap memory. Readers on any
+   machine get the values by the names of the members. This header only writes. It is for programs on machines that have
+   a C compiler and no Rust.
 
-   In one source file of a program stands
+   One source file of the program contains
 
        #define ISOFORM_WRITER_IMPLEMENTATION
        #include "isoform_writer.h"
 
-   and the others only include it. A complete program:
+   and the other source files only include the header. This is a complete program:
 
        #define ISOFORM_WRITER_IMPLEMENTATION
        #include "isoform_writer.h"
@@ -34,41 +35,42 @@
 
    TYPES. A member's type is a text:  element [ "(" bytes ")" ] { "[" dimension "]" } [ "*" ]
 
-       C's words             char, signed char, unsigned char, short, int, long, long long and their kin, size_t,
+       words of C            char, signed char, unsigned char, short, int, long, long long and their variants, size_t,
                              int32_t, uint8_t .., bool, double, long double, double complex, __int128, char*
-       of one size           i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
+       of fixed size         i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
        of the member's size  float, integer, unsigned integer, complex float, boolean, enumeration{red=0,green=1},
-                             unsigned enumeration{..}, x87, double-double, bfloat; or of a stated one: boolean(4)
+                             unsigned enumeration{..}, x87, double-double, bfloat; or of a given size: boolean(4)
        others                string (a char * to text with a NUL, or NULL); the name of a structure declared before
 
-   A dimension is a number, or the name of an integer member that holds the length; an array with such a length is
-   behind a pointer: double *grid is "double[nx][ny]". Anything else behind a pointer ends in *: Point *home is
-   "Point*", double *three is "double[3]*". A symbol without a number has that of the one before, plus 1. "char" is
-   text; "signed char" and "unsigned char" are numbers. "long double" is what this machine's C makes of it, which
-   readers are told.
+   A dimension is a number, or the name of an integer member that holds the length. An array with such a length is
+   behind a pointer: double *grid is "double[nx][ny]". For all other pointers the type ends in *: Point *home is
+   "Point*", and double *three is "double[3]*". A symbol without a number has the number of the one before, plus 1.
+   "char" is text; "signed char" and "unsigned char" are numbers. "long double" is the type of this machine's C
+   compiler, which the description tells readers.
 
-   TABLES. ISO_FIELD takes size and offset from the compiler, and whatever the type says is held against them.
-   ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]": it
-   takes the size of what the member points at, which must be one element; ISO_POINTER_UNIT adds a unit to that. ISO_ROW is written by hand: name, type, the
-   size of one element, offset. ISO_STRUCTURE names a structure after its C type, ISO_STRUCTURE_AS by a text. All
-   structures stand in one table, each behind those that it nests, the record last.
+   TABLES. ISO_FIELD takes the size and the offset from the compiler; iso_declare compares them with the type.
+   ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
+   takes the size of the object that the member points at, which must be one element. ISO_POINTER_UNIT adds a unit to
+   that. ISO_ROW states everything: name, type, the size of one element, offset. ISO_STRUCTURE names a structure after
+   its C type, and ISO_STRUCTURE_AS by a text. One table contains all structures; each comes after those that it nests,
+   and the record is the last.
 
-   WRITING. iso_write puts the description of a format into the stream before its first record. A record that breaks its
-   declaration - a negative length, NULL beside a length, a boolean of 2, an enumeration's number without a symbol - is
-   refused before anything of it is written, and the stream can go on. What the pointers of a record point at must be
-   there, and must not change, until the call returns. A FILE is written by fwrite: whether all of it arrived is what
-   fclose says. iso_message writes one message by itself, without description and padding, for a transport that keeps
-   messages apart.
+   WRITING. iso_write writes the description of a format before its first record. It refuses a record that does not
+   follow its declaration: a negative length, NULL with a length above 0, a boolean of 2, the number of an enumeration
+   without a symbol. It does so before it writes any byte of the record, so the stream can continue. The pointers of a
+   record must be valid, and their memory must not change, until the call returns. Records go to a FILE by fwrite; the
+   result of fclose tells whether all of them arrived. iso_message writes one message without description and padding,
+   for transports that keep messages apart.
 
-   ERRORS. Functions return 0 or a number of Isoform's table of errors. The writer's `error` (of a format, iso_declare's
-   last argument) has the number and a sentence: what is wrong, where, what was expected, what came. After ISO_IO the
-   stream is broken, because part of a message may have been written; all later writes fail.
+   ERRORS. Functions return 0, or a number of Isoform's table of errors. The `error` of the writer, or the last argument
+   of iso_declare, has the number and a sentence: the fault, its place, what was expected, and what was found. After
+   ISO_IO the stream is broken, because part of a message may have been written. All later writes fail.
 
-   THREADS. A format can be used by all at once, a writer by one at a time. There are no globals.
+   THREADS. All threads may use a format at once. Only one thread at a time may use a writer. There are no globals.
 
-   SETTINGS, to be defined before the implementation: ISO_MALLOC and ISO_FREE, used once for each format.
+   SETTINGS. Define these before the implementation: ISO_MALLOC and ISO_FREE, used once for each format.
 
-   The format of streams is specified in spec/ of Isoform's repository; everything here was written after that text.
+   spec/ in Isoform's repository specifies streams. This header was written from that text.
 
    Licensed under either of MIT or Apache-2.0 at your option, as Isoform itself is.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -77,7 +79,7 @@
 #define ISOFORM_WRITER_H
 
 #ifdef ISOFORM_H
-#error "isoform.h and isoform_writer.h declare the same names: include one of them in a source file. isoform.h does all that this one does."
+#error "isoform.h and isoform_writer.h declare the same names: include one of them in a source file. isoform.h can do everything that isoform_writer.h can."
 #endif
 
 #include <stddef.h>
@@ -91,13 +93,13 @@ extern "C" {
 /* The errors of Isoform's table that a writer can meet; the numbers are the same in every language. */
 typedef enum iso_code {
     ISO_OK = 0,
-    ISO_DECLARATION = 112,      /* a table of fields contradicts itself, or what the compiler says */
+    ISO_DECLARATION = 112,      /* a table of fields contradicts itself or the compiler */
     ISO_DESCRIPTION_SIZE = 201, /* its description would have more than 65,536 bytes */
     ISO_DEPTH = 202,            /* structures are nested deeper than 32 levels */
     ISO_FIELDS = 203,           /* more than 4,096 fields in all */
-    ISO_SIZE = 204,             /* larger than can be addressed, or than there is memory for */
-    ISO_IO = 401,               /* the sink or file refused to take bytes */
-    ISO_BAD_RECORD = 502        /* a record breaks the promise of its declaration */
+    ISO_SIZE = 204,             /* too large to address, or for the available memory */
+    ISO_IO = 401,               /* the sink or file did not accept all bytes */
+    ISO_BAD_RECORD = 502        /* a record does not follow its declaration */
 } iso_code;
 
 typedef struct iso_error {
@@ -105,11 +107,11 @@ typedef struct iso_error {
     char text[320]; /* such as "record contradicts its format at tracks[3].n: expected a length, came -1" */
 } iso_error;
 
-/* A member of a struct: what it is called, what it holds, and where it lies. */
+/* A member of a struct: its name, its type, and its place. */
 typedef struct iso_field {
     const char *name;
     const char *type;
-    size_t size; /* of one element; 0 if `type` or `extent` tells */
+    size_t size; /* of one element; 0 if `type` or `extent` determines it */
     size_t offset;
     const char *unit; /* such as "m/s", or NULL */
     size_t extent; /* of the whole member within the struct; 0 if unknown */
@@ -147,25 +149,25 @@ typedef struct iso_structure {
 /* A declared record. */
 typedef struct iso_format iso_format;
 
-/* Declares the last of the structures; the others are those that it may nest. The texts in the tables must stay until
-   iso_release, the tables need not. NULL if something is wrong with them, which is then in `error`. */
+/* Declares the format of the last structure; the others are those that it nests. The texts in the tables must remain
+   until iso_release; the tables need not. Returns NULL if the declaration is wrong, and says why in `error`. */
 iso_format *iso_declare(const iso_structure *structures, size_t count, iso_error *error);
 void iso_release(iso_format *format);
 
-/* The 16 bytes that name the format on the wire, and the canonical bytes that describe it. */
+/* The 16 bytes that name the format on the wire; and its description. */
 const unsigned char *iso_token(const iso_format *format);
 const unsigned char *iso_description(const iso_format *format, size_t *count);
 
-/* Takes bytes of a stream, several times for each message; 0 if it took them all. */
+/* Receives bytes of a stream, in several calls for each message. Returns 0 if it took all of them. */
 typedef int (*iso_sink)(void *context, const void *bytes, size_t count);
 
-/* So many formats are remembered as described; once there are more, they are described again. At most 64, whose
-   descriptions are what every reader remembers, however long. */
+/* A writer remembers that it has described this many formats, and then describes them again. At most 64: every reader
+   keeps that many formats, however long their descriptions are. */
 enum { ISO_DESCRIBED = 64 };
 
 typedef struct iso_writer {
     iso_error error; /* of the last call that failed */
-    /* The rest is the writer's own. */
+    /* The other members are private. */
     iso_sink sink;
     void *context;
     int broken;
@@ -175,15 +177,15 @@ typedef struct iso_writer {
     unsigned char buffer[512];
 } iso_writer;
 
-/* Begins a stream. There is nothing to end it with: it is whole after each message. */
+/* Begins a stream. A stream needs no end: it is complete after each message. */
 void iso_open(iso_writer *writer, iso_sink sink, void *context);
 void iso_open_file(iso_writer *writer, FILE *file);
 
-/* Writes a record, and before it the description of its format if that is new to the stream. */
+/* Writes a record, and before it the description of its format if the stream does not have it yet. */
 iso_code iso_write(iso_writer *writer, const iso_format *format, const void *record);
-/* Writes only the description, if that is new to the stream. */
+/* Writes only the description, if the stream does not have it yet. */
 iso_code iso_describe(iso_writer *writer, const iso_format *format);
-/* Writes a record as one message by itself. Its reader must know the format from elsewhere. */
+/* Writes a record as a single message. Its reader must know the format from another source. */
 iso_code iso_message(iso_writer *writer, const iso_format *format, const void *record);
 
 #ifdef __cplusplus
@@ -209,9 +211,10 @@ iso_code iso_message(iso_writer *writer, const iso_format *format, const void *r
 #error "Isoform needs bytes of 8 bits"
 #endif
 
-/* ---- Formats as they are kept, after spec/format.md. ---- */
+/* ---- Formats in memory, by spec/format.md. ---- */
 
-/* Kinds of elements, by their numbers in a description. A complex number's is 4 more than that of its parts. */
+/* Kinds of elements, with their numbers in a description. The kind of a complex number is 4 more than that of its
+   parts. */
 enum {
     ISO__INTEGER = 1,
     ISO__UNSIGNED,
@@ -463,14 +466,14 @@ static int iso__is_enumeration(const iso__field *field) {
     return field->kind == ISO__ENUMERATION || field->kind == ISO__UNSIGNED_ENUMERATION;
 }
 
-/* Whether a number of this kind can have so many bytes. */
+/* Whether an element of this kind can have `size` bytes. */
 static int iso__has_size(const iso__field *field, size_t size) {
     static const uint32_t sizes[] = { 0, 0x10116, 0x10116, 0x10114, 0x4, 0x11400, 0x10000,
-                                      0x10114, 0x4, 0x11400, 0x10000, 0x2, 0x116, 0x116, 0x116 }; /* one bit for each */
+                                      0x10114, 0x4, 0x11400, 0x10000, 0x2, 0x116, 0x116, 0x116 }; /* one bit for each size */
     return size <= 16 && (sizes[field->kind] >> size & 1);
 }
 
-/* What is left of a type's text. */
+/* The unread rest of a type's text. */
 typedef const char *iso__rest;
 
 static void iso__skip_space(iso__rest *rest) {
@@ -478,7 +481,7 @@ static void iso__skip_space(iso__rest *rest) {
         ++*rest;
 }
 
-/* Steps over a character and the space before and behind it, if it is next. */
+/* Skips a character, and the space around it, if it comes next. */
 static int iso__take(iso__rest *rest, char character) {
     iso__skip_space(rest);
     if (**rest != character)
@@ -492,7 +495,7 @@ static size_t iso__word(iso__rest rest) {
     return strcspn(rest, " \t\n[](){}*,=.\"");
 }
 
-/* A number, of which there must be digits; 0 if there are none, or too large a one. */
+/* Reads a number. Returns 0 if there are no digits, or the number is too large. */
 static int iso__digits(iso__rest *rest, uint64_t *number) {
     const char *start = *rest;
     for (*number = 0; **rest >= '0' && **rest <= '9'; ++*rest) {
@@ -509,7 +512,7 @@ static iso_code iso__expected(const iso__declaring *where, const char *expected,
                        *rest ? "`" : "the end", rest, *rest ? "`" : "", where->row->type);
 }
 
-/* The words before a size, a dimension or a `*`; an unknown one is the name of a structure declared before. */
+/* Reads the words before a size, a dimension or a `*`. Unknown words name a structure declared before. */
 static iso_code iso__read_element(const iso__declaring *where, iso__field *field, iso__rest *rest,
                                   iso__structure *structures, const iso__structure *end) {
     char words[ISO__NAME + 8] = "";
@@ -545,17 +548,17 @@ static iso_code iso__read_element(const iso__declaring *where, iso__field *field
     return iso__expected(where, "a type, or the name of a structure declared before", start);
 }
 
-/* The order of two values of an enumeration: as numbers of its sign. */
+/* Compares two values of an enumeration, as signed or unsigned numbers. */
 static int iso__is_less(const iso__field *field, uint64_t a, uint64_t b) {
     const uint64_t bias = field->kind == ISO__ENUMERATION ? (uint64_t)1 << 63 : 0;
     return (a ^ bias) < (b ^ bias);
 }
 
-/* The symbols of an enumeration, put in their order as they come. */
+/* Reads the symbols of an enumeration, and sorts them while it reads. */
 static iso_code iso__read_symbols(const iso__declaring *where, iso__field *field, iso__rest *rest) {
     const int is_signed = field->kind == ISO__ENUMERATION;
     uint64_t next = 0;
-    int is_last = 0; /* there is no next number */
+    int is_last = 0; /* whether there is no larger number */
     if (!iso__take(rest, '{'))
         return iso__expected(where, "`{` and symbols", *rest);
     do {
@@ -599,7 +602,7 @@ static int iso__fits(const iso__field *field, uint64_t value) {
     return high == 0 || (field->kind == ISO__ENUMERATION && high == UINT64_MAX >> (bits - 1));
 }
 
-/* Dimensions; those that are fields are kept by their row in the table until all fields are in order. */
+/* Reads dimensions. A length field is stored as its row in the table until all fields are sorted. */
 static iso_code iso__read_dimensions(const iso__declaring *where, iso__field *field, iso__rest *rest) {
     field->fixed = 1;
     while (iso__take(rest, '[')) {
@@ -635,7 +638,7 @@ static iso_code iso__read_dimensions(const iso__declaring *where, iso__field *fi
     return **rest ? iso__expected(where, "the end of the type", *rest) : ISO_OK;
 }
 
-/* Settles the sizes: what the type says, what the row says, and what the compiler says of the member must agree. */
+/* Determines the sizes. Those of the type, of the row, and of the compiler must agree. */
 static iso_code iso__settle_size(const iso__declaring *where, iso__field *field) {
     const iso_field *row = where->row;
     const size_t parts = iso__is_complex(field) ? 2 : 1;
@@ -711,7 +714,7 @@ static int iso__by_offset(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* Lets dimensions follow their length fields from their rows to their places by offset. */
+/* Replaces the rows of length fields in dimensions with their places by offset. */
 static iso_code iso__find_lengths(iso__declaring *where, iso__structure *structure) {
     size_t i, d, place;
     for (i = 0; i < structure->count; i++)
@@ -731,7 +734,7 @@ static iso_code iso__find_lengths(iso__declaring *where, iso__structure *structu
     return ISO_OK;
 }
 
-/* Lays the fields side by side: none overlaps another or leaves the structure. */
+/* Checks that no field overlaps another or leaves the structure. */
 static iso_code iso__check_places(iso__declaring *where, iso__structure *structure) {
     size_t i, j, end = 0;
     structure->is_whole = 1;
@@ -765,7 +768,7 @@ static iso_code iso__check_places(iso__declaring *where, iso__structure *structu
     return ISO_OK;
 }
 
-/* Declares a structure that may nest those from `structures` on. */
+/* Declares a structure, which may nest those from `structures` on. */
 static iso_code iso__declare_structure(iso__declaring *where, iso__structure *structure, iso__structure *structures) {
     const iso_structure *declared = where->structure;
     iso_code code;
@@ -789,7 +792,7 @@ static iso_code iso__declare_structure(iso__declaring *where, iso__structure *st
     return code ? code : iso__check_places(where, structure);
 }
 
-/* What must hold before anything is made of a structure. */
+/* Checks a structure before it is used. */
 static iso_code iso__check_structure(iso__declaring *where, const iso_structure *first) {
     const iso_structure *declared = where->structure;
     size_t i;
@@ -817,7 +820,7 @@ static iso_code iso__check_structure(iso__declaring *where, const iso_structure 
 
 /* ---- The description. ---- */
 
-/* Bytes put one after another; what has no room is only counted. */
+/* Collects bytes. Bytes without room are only counted. */
 typedef struct iso__bytes {
     unsigned char *bytes;
     size_t room;
@@ -869,7 +872,7 @@ static void iso__describe_field(iso__bytes *to, const iso__field *field, size_t 
         iso__put_text(to, field->unit, strlen(field->unit));
 }
 
-/* Describes a structure after those that it nests, unless it is described already; `next` is the place of the next. */
+/* Describes a structure after those that it nests, unless it is already described. `next` is the next free place. */
 static void iso__describe_structure(iso__bytes *to, iso__structure *structure, size_t *next) {
     size_t i, end = 0, log2 = 0;
     for (i = 0; i < structure->count; i++)
@@ -889,7 +892,7 @@ static void iso__describe_structure(iso__bytes *to, iso__structure *structure, s
     }
 }
 
-/* How many structures a description of this one lists that are not counted yet; they are marked as counted. */
+/* Counts the structures that the description of this one lists and that are not marked yet, and marks them. */
 static size_t iso__count_structures(iso__structure *structure) {
     size_t i, count = 1;
     structure->place = 1;
@@ -910,7 +913,7 @@ static void iso__describe_format(iso__bytes *to, iso_format *format) {
     iso__describe_structure(to, format->record, &next);
 }
 
-/* ---- BLAKE3, after its paper: only the mode derive_key, and only its first 32 bytes. ---- */
+/* ---- BLAKE3, from its paper: only the mode derive_key, and only its first 32 bytes. ---- */
 
 enum {
     ISO__CHUNK_START = 1,
@@ -928,7 +931,7 @@ static uint32_t iso__turn(uint32_t word, int bits) {
     return word >> bits | word << (32 - bits);
 }
 
-/* One block of 64 bytes into a chaining value. */
+/* Mixes one block of 64 bytes into a chaining value. */
 static void iso__compress(uint32_t chaining[8], const uint32_t block[16], uint64_t counter, size_t length,
                           unsigned flags) {
     static const unsigned char places[8][4] = { { 0, 4, 8, 12 }, { 1, 5, 9, 13 }, { 2, 6, 10, 14 }, { 3, 7, 11, 15 },
@@ -961,7 +964,7 @@ static void iso__compress(uint32_t chaining[8], const uint32_t block[16], uint64
         chaining[i] = s[i] ^ s[i + 8];
 }
 
-/* Up to 1,024 bytes. */
+/* The chaining value of a chunk of up to 1,024 bytes. */
 static void iso__chunk(const uint32_t key[8], const unsigned char *bytes, size_t count, uint64_t counter,
                        unsigned flags, uint32_t chaining[8]) {
     unsigned mark = ISO__CHUNK_START;
@@ -981,7 +984,7 @@ static void iso__chunk(const uint32_t key[8], const unsigned char *bytes, size_t
     } while (count > 0);
 }
 
-/* The left half of a node has the largest power of two of chunks that leaves something for the right one. */
+/* The left half of a node has the largest power of two of chunks that leaves at least one byte for the right half. */
 static void iso__tree(const uint32_t key[8], const unsigned char *bytes, size_t count, uint64_t counter, unsigned flags,
                       uint32_t chaining[8]) {
     uint32_t children[16];
@@ -1007,16 +1010,16 @@ static void iso__derive_key(const char *context, const unsigned char *bytes, siz
         derived[i] = (unsigned char)(words[i / 4] >> 8 * (i % 4));
 }
 
-/* ---- Formats as they are made. ---- */
+/* ---- Creating formats. ---- */
 
-/* Takes bytes of a piece of memory, for something of any alignment. */
+/* Takes bytes from a piece of memory, aligned for any object. */
 static void *iso__reserve(size_t *used, void *memory, size_t size) {
     const size_t at = *used;
     *used += (size + 15) / 16 * 16;
     return memory ? (unsigned char *)memory + at : NULL;
 }
 
-/* Divides the memory of a format among its parts; without any, only tells how much it takes. */
+/* Divides the memory of a format among its parts. Without memory, only computes its size. */
 static size_t iso__divide(const iso_structure *structures, size_t count, iso_format *format) {
     size_t used = 0, text = 16, i, j;
     iso_format *first = (iso_format *)iso__reserve(&used, format, sizeof(iso_format));
@@ -1128,22 +1131,22 @@ const unsigned char *iso_description(const iso_format *format, size_t *count) {
     return format->description;
 }
 
-/* ---- Records: how long their bodies are and whether they keep their promises, after spec/message.md. ---- */
+/* ---- Records: the length of their bodies, and whether they follow their declaration, by spec/message.md. ---- */
 
-/* A field on the way from the record to what is being looked at. */
+/* A field on the path from the record to the current element. */
 typedef struct iso__step {
     const struct iso__step *outer;
     const iso__field *field;
     uint64_t lengths[ISO__RANK];
     uint64_t index;
-    int is_element; /* the element of this index is meant, not the whole field */
+    int is_element; /* whether it is the element of this index, and not the whole field */
 } iso__step;
 
-/* A walk over a record. The cursor is where the next block can begin. */
+/* A walk over a record. The cursor is the end of the last block. */
 typedef struct iso__walk {
     iso_writer *writer;
     uint64_t cursor;
-    int is_checking; /* otherwise the record is known to keep its promises */
+    int is_checking; /* if not, the record was checked before */
 } iso__walk;
 
 static void iso__path(const iso__step *step, char *path, size_t room) {
@@ -1171,7 +1174,7 @@ static iso_code iso__bad(const iso__walk *walk, const iso__step *step, iso_code 
     return code;
 }
 
-/* An integer of up to 8 bytes, in two's complement if it is negative. */
+/* Reads an integer of up to 8 bytes; a negative one in two's complement. */
 static uint64_t iso__integer(const iso__field *field, const unsigned char *bytes) {
     const int is_signed = field->kind == ISO__INTEGER || field->kind == ISO__ENUMERATION;
     uint8_t one;
@@ -1195,7 +1198,7 @@ static const unsigned char *iso__pointer(const unsigned char *slot) {
     return (const unsigned char *)pointer;
 }
 
-/* Where the elements of the step's field are in a structure, and how many: NULL if there are none. */
+/* The elements of the step's field in a structure, and their number; NULL if there are none. */
 static iso_code iso__locate(const iso__walk *walk, iso__step *step, const iso__structure *structure,
                             const unsigned char *memory, const unsigned char **elements, size_t *count) {
     const iso__field *field = step->field;
@@ -1232,13 +1235,13 @@ static uint64_t iso__round(uint64_t cursor, size_t alignment) {
     return (cursor + alignment - 1) / alignment * alignment;
 }
 
-/* What the block of a field's elements is aligned to. */
+/* The alignment of the block of a field's elements. */
 static size_t iso__alignment(const iso__field *field) {
     const size_t alignment = field->structure ? field->structure->alignment : field->part;
     return alignment >= 16 ? 16 : 8;
 }
 
-/* Moves the cursor behind a block, and returns where that begins. */
+/* Moves the cursor behind a block, and returns the start of the block. */
 static uint64_t iso__place(uint64_t *cursor, size_t alignment, size_t size) {
     const uint64_t begin = iso__round(*cursor, alignment);
     *cursor = begin + size;
@@ -1318,17 +1321,16 @@ static iso_code iso__walk_structure(iso__walk *walk, const iso__structure *struc
     return code;
 }
 
-/* ---- Writing. Small pieces are gathered in the writer's buffer, large ones go to the sink as they are. ----
+/* ---- Writing. Small pieces are gathered in the writer's buffer; large ones go to the sink directly. ----
+   A slot holds the offset of its block, so the length of everything before the block must be known. The writer measures
+   the memory behind a slot when it writes the slot, once for each level of pointers above it. Elements without pointers
+   are measured by a multiplication. */
 
-   A slot is written before its block, whose offset depends on all blocks between. So that nothing need be remembered,
-   what a slot points at is measured when the slot is written: once for each level of pointers above it. Elements without
-   pointers of their own are measured by their number. */
-
-/* A message that is being written. */
+/* A message during writing. */
 typedef struct iso__output {
     iso_writer *writer;
     uint64_t written; /* of the body */
-    uint64_t cursor; /* where the next block of what is being written will begin */
+    uint64_t cursor; /* the end of the last block whose slot is written */
 } iso__output;
 
 static void iso__pass_on(iso_writer *writer, const void *bytes, size_t count) {
@@ -1366,7 +1368,7 @@ static void iso__put_slot(iso__output *to, uint64_t offset) {
     iso__put(to, &slot, sizeof(void *));
 }
 
-/* The digits of an x87 number are the first 10 bytes, on a big-endian machine the last; the others are a gap. */
+/* An x87 number is in the first 10 bytes, or in the last 10 on a big-endian machine. The other bytes are a gap. */
 static void iso__put_x87(iso__output *to, const unsigned char *part, size_t size) {
     const size_t gap = size - 10, before = iso__is_big_endian() ? gap : 0;
     iso__zeros(to, before);
@@ -1376,7 +1378,7 @@ static void iso__put_x87(iso__output *to, const unsigned char *part, size_t size
 
 static void iso__put_structure(iso__output *to, const iso__structure *structure, const unsigned char *memory);
 
-/* Elements as they lie in memory, but for their pointers and gaps. */
+/* Writes elements as they are in memory, except their pointers and gaps. */
 static void iso__put_elements(iso__output *to, const iso__field *field, const unsigned char *elements, size_t count) {
     if (field->is_whole) {
         iso__put(to, elements, count * field->size);
@@ -1396,7 +1398,7 @@ static void iso__put_elements(iso__output *to, const iso__field *field, const un
     }
 }
 
-/* A structure as it lies in memory, its slots filled for blocks that begin at the cursor. */
+/* Writes a structure as it is in memory, with slots for blocks that begin at the cursor. */
 static void iso__put_structure(iso__output *to, const iso__structure *structure, const unsigned char *memory) {
     size_t i, end = 0;
     for (i = 0; i < structure->count; i++) {
@@ -1419,7 +1421,7 @@ static void iso__put_structure(iso__output *to, const iso__structure *structure,
 
 static void iso__put_blocks(iso__output *to, const iso__structure *structure, const unsigned char *memory);
 
-/* The blocks that the pointers in these elements stand for. */
+/* Writes the blocks for the pointers in these elements. */
 static void iso__put_element_blocks(iso__output *to, const iso__field *field, const unsigned char *elements,
                                     size_t count) {
     for (; count > 0; count--, elements += field->size) {
@@ -1435,7 +1437,7 @@ static void iso__put_element_blocks(iso__output *to, const iso__field *field, co
     }
 }
 
-/* The blocks that the pointers in a structure stand for, each followed by those of its own pointers. */
+/* Writes the blocks for the pointers in a structure, each followed by the blocks for its own pointers. */
 static void iso__put_blocks(iso__output *to, const iso__structure *structure, const unsigned char *memory) {
     const iso__walk walk = { to->writer, 0, 0 };
     size_t i;
@@ -1475,7 +1477,7 @@ static iso_code iso__refuse_to_write(iso_writer *writer, iso_code code, const ch
     return code;
 }
 
-/* Checks a record, and tells the length of its body. */
+/* Checks a record, and computes the length of its body. */
 static iso_code iso__measure(iso_writer *writer, const iso_format *format, const void *record, uint64_t *length) {
     iso__walk walk = { writer, format->record->size, 1 };
     iso_code code = ISO_OK;
@@ -1492,7 +1494,7 @@ static iso_code iso__finish(iso_writer *writer) {
     return writer->broken ? iso__refuse_to_write(writer, ISO_IO, "the sink took less than it was given") : ISO_OK;
 }
 
-/* Header and body. */
+/* Writes a header and a body. */
 static iso_code iso__put_message(iso__output *to, const iso_format *format, const void *record, uint64_t length) {
     iso__put_header(to, format->token, length);
     to->cursor = format->record->size;
@@ -1509,7 +1511,7 @@ static void iso__put_padding(iso__output *to) {
     iso__zeros(to, iso__round(to->written, 16) - to->written);
 }
 
-/* Puts the description of a format into the stream, unless it is there. */
+/* Writes the description of a format, unless the stream has it already. */
 static void iso__put_description(iso_writer *writer, const iso_format *format) {
     static const unsigned char none[16] = { 0 };
     iso__output to = { writer, 0, 0 };

@@ -79,8 +79,8 @@ for compiler in g++ clang++; do
   }
   ran=1
   compile="$compiler $warnings -I$prefix/include -g"
-  refused 'std::string text;' 'as they lie in memory'
-  refused 'double values[3];' 'a struct with C arrays is described by ISOFORM_RECORD'
+  refused 'std::string text;' 'as they are in memory'
+  refused 'double values[3];' 'describe a struct with C arrays by ISOFORM_RECORD'
   for program in records channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" || true
