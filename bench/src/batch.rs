@@ -98,7 +98,7 @@ impl Sent {
 
 fn records<T>(sent: &Sent, options: &Options, print: &mut impl FnMut(Line) -> Result<()>) -> Result<()>
 where
-    T: Flat + for<'a> Record<Native<'a> = T, Kind = T>,
+    T: Flat + for<'a> Record<Native<'a> = T, Static = T>,
 {
     let engines = match cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         true => &[("interpreter", Engine::Interpreter), ("generated", Engine::Generated)][..],

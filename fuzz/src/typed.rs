@@ -143,8 +143,8 @@ fn decoder<T: Record>(faults: Faults) -> Decoder<T> {
 /// Decodes in every way there is for a record that borrows; the results are the same.
 fn borrowed<T>(wire: &Format, body: &[u8], faults: Faults)
 where
-    T: Record<Kind = T> + 'static,
-    for<'a> T::Native<'a>: Record<Kind = T> + Debug,
+    T: Record<Static = T> + 'static,
+    for<'a> T::Native<'a>: Record<Static = T> + Debug,
 {
     let mut first = decoder::<T>(faults);
     let record = first.decode(&message(wire, body));
@@ -164,9 +164,9 @@ where
 /// What a record is received as once it has been sent.
 fn sent_again<T, R>(record: &R) -> Result<String, Error>
 where
-    T: Record<Kind = T> + 'static,
+    T: Record<Static = T> + 'static,
     for<'a> T::Native<'a>: Debug,
-    R: Record<Kind = T>,
+    R: Record<Static = T>,
 {
     let bytes = Encoder::<T>::new().encode(record)?.to_vec();
     let body = &bytes[isoform::message::HEADER..];
@@ -181,7 +181,7 @@ where
     match decoder::<T>(faults).decode_owned(&message(wire, body)) {
         Err(error) => refusal(&error),
         Ok(record) => {
-            let mut encoder = Encoder::<T::Kind>::new();
+            let mut encoder = Encoder::<T::Static>::new();
             let bytes = encoder.encode(&record).expect("what was received can be sent").to_vec();
             let body = &bytes[isoform::message::HEADER..];
             T::format().verify(body).expect("what was sent is valid");

@@ -3,7 +3,7 @@
 use isoform::Record;
 
 /// An event of some size, which lies in memory as it is sent.
-pub(super) trait Event: Record<Kind = Self> + Clone + PartialEq + Send + Sync + 'static {
+pub(super) trait Event: Record<Static = Self> + Clone + PartialEq + Send + Sync + 'static {
     /// Whether one event is submitted again and again, without being copied: all have the number 0 then.
     const SHARED: bool;
 

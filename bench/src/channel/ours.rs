@@ -231,7 +231,7 @@ impl Handled {
 
     fn new<T>(step: impl for<'e> Fn(&'e T::Native<'e>) -> u32 + Send + 'static) -> Result<Handled>
     where
-        T: Record<Kind = T> + 'static,
+        T: Record<Static = T> + 'static,
     {
         let node = Node::new()?;
         let (channel, last) = (node.create::<Small>("local")?, Arc::new(AtomicU32::new(u32::MAX)));

@@ -40,7 +40,7 @@ struct Owned {
 }
 
 /// The next event, whatever else there is to know.
-fn next<T: Record<Kind = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce(&T::Native<'_>) -> R) -> R {
+fn next<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce(&T::Native<'_>) -> R) -> R {
     let mut see = Some(see);
     loop {
         match sink.recv().unwrap() {

@@ -30,7 +30,7 @@ struct Later {
 }
 
 /// The next record; gaps and refusals are failures.
-fn record<T: Record<Kind = T> + 'static, R>(sink: &mut Sink<T>, mut see: impl FnMut(&T::Native<'_>) -> R) -> R {
+fn record<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, mut see: impl FnMut(&T::Native<'_>) -> R) -> R {
     loop {
         match sink.recv().unwrap() {
             Event::Record { record, .. } => return see(record),

@@ -65,7 +65,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
             #[automatically_derived]
             impl __isoform::Record for #ident {
                 type Native<'isoform> = #twin<'isoform> where Self: 'isoform;
-                type Kind = #ident;
+                type Static = #ident;
 
                 fn format() -> &'static __isoform::Format {
                     static FORMAT: __isoform::OnceLock<__isoform::Format> = __isoform::OnceLock::new();

@@ -29,7 +29,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
             #[automatically_derived]
             impl #generics __isoform::Record for #ident #generics {
                 type Native<'isoform> = #rebound where Self: 'isoform;
-                type Kind = #forever;
+                type Static = #forever;
 
                 fn format() -> &'static __isoform::Format {
                     static FORMAT: __isoform::OnceLock<__isoform::Format> = __isoform::OnceLock::new();

@@ -1,10 +1,10 @@
 //! From records to messages.
+//!
+//! [`crate::memory`] makes messages of memory; here a Rust type says what the memory is.
 
 use crate::message::{Message, Shared};
-use crate::native::gather::Gather;
-use crate::native::kept::Kept;
 use crate::native::scratch::Scratch;
-use crate::{Format, Record, Result};
+use crate::{Format, Record, Result, memory};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// # Ok::<(), isoform::Error>(())
 /// ```
 pub struct Encoder<T> {
-    gather: Gather,
+    memory: memory::Encoder,
     scratch: Scratch,
     record: PhantomData<fn(&T)>,
 }
@@ -47,12 +47,12 @@ pub struct Encoder<T> {
 impl<T: Record> Encoder<T> {
     /// An encoder for records of this type.
     pub fn new() -> Encoder<T> {
-        Encoder { gather: Gather::new(&native_format::<T>()), scratch: Scratch::default(), record: PhantomData }
+        Encoder { memory: memory::Encoder::of(&native_format::<T>()), scratch: Scratch::default(), record: PhantomData }
     }
 
     /// The format of its messages.
     pub fn format(&self) -> &Format {
-        self.gather.format()
+        self.memory.format()
     }
 
     /// The message of a record.
@@ -63,13 +63,13 @@ impl<T: Record> Encoder<T> {
     #[inline]
     pub fn encode<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
     where
-        R: Record<Kind = T>,
+        R: Record<Static = T>,
     {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;
         // SAFETY: by Native's promise (1, 2), `native` is a record of the format that its type declares, with valid slots;
         // it is borrowed for as long as the message is, and has no interior mutability (3).
-        unsafe { self.gather.gather((&raw const *native).cast(), false) }
+        unsafe { self.memory.encode_value((&raw const *native).cast(), false) }
     }
 
     /// The message of a record that is made for it, with arrays in the encoder's own memory: those that are
@@ -103,7 +103,7 @@ impl<T: Record> Encoder<T> {
         let scratch = &self.scratch;
         let native = scratch.put(make(scratch)?)?;
         // SAFETY: as above; the record and what it borrows from the scratch stay there while the message is borrowed.
-        unsafe { self.gather.gather((&raw const *native).cast(), false) }
+        unsafe { self.memory.encode_value((&raw const *native).cast(), false) }
     }
 
     /// The body of a record, which it keeps: to be sent to many, later, or from another thread. Nothing of 1024 bytes or
@@ -114,15 +114,14 @@ impl<T: Record> Encoder<T> {
     /// As [`encode`](Encoder::encode).
     pub fn encode_shared<R>(&mut self, record: Arc<R>) -> Result<Shared>
     where
-        R: Record<Kind = T> + Send + Sync + 'static,
+        R: Record<Static = T> + Send + Sync + 'static,
     {
         self.scratch.clear();
         let native = (&raw const *record.native(&self.scratch)?).cast();
         // SAFETY: by Native's promise (1, 2), `native` is a record of the format that its type declares, with valid slots,
         // and has no interior mutability (3). It is good for as long as the record and the scratch can be referred to, since
         // `native` was given such references for whatever lifetime, and nothing has happened to them since.
-        let body = unsafe { Kept::record(&mut self.gather, native, record, &mut self.scratch)? };
-        Ok(Shared::new(self.gather.format().clone(), body))
+        unsafe { self.memory.encode_owned(native, record, &mut self.scratch) }
     }
 
     /// As [`encode`](Encoder::encode), of a record whose gaps are zeros already: it can go by reference as if it had none.
@@ -134,12 +133,12 @@ impl<T: Record> Encoder<T> {
     #[inline]
     pub unsafe fn encode_clean<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
     where
-        R: Record<Kind = T>,
+        R: Record<Static = T>,
     {
         self.scratch.clear();
         let native = record.native(&self.scratch)?;
         // SAFETY: as above, and the caller promises that gaps are zeros.
-        unsafe { self.gather.gather((&raw const *native).cast(), true) }
+        unsafe { self.memory.encode_value((&raw const *native).cast(), true) }
     }
 }
 
@@ -156,6 +155,6 @@ impl<T: Record> Default for Encoder<T> {
 
 impl<T> fmt::Debug for Encoder<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Encoder({:?})", self.gather.format())
+        write!(f, "Encoder({:?})", self.memory.format())
     }
 }

@@ -21,8 +21,8 @@ pub trait Record: Sized {
     where
         Self: 'a;
 
-    /// The same struct, whatever it borrows: an [`Encoder`](crate::Encoder) is for a kind, and outlives its records.
-    type Kind: Record<Kind = Self::Kind> + 'static;
+    /// The same struct, with `'static` for its lifetimes: an [`Encoder`](crate::Encoder) outlives the records that it encodes.
+    type Static: Record<Static = Self::Static> + 'static;
 
     /// The format of its native form.
     ///
@@ -36,7 +36,7 @@ pub trait Record: Sized {
 
     /// Its native form.
     #[doc(hidden)]
-    fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a <Self::Kind as Record>::Native<'a>>;
+    fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a <Self::Static as Record>::Native<'a>>;
 }
 
 /// A value that owns all that it holds: numbers, `String`, `Option<String>`, `CString`, fixed arrays of such, and

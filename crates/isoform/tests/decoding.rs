@@ -79,7 +79,7 @@ impl Aligned {
 }
 
 fn body_of<R: Record>(record: &R) -> Vec<u8> {
-    Encoder::<R::Kind>::new().encode(record).unwrap().to_vec().split_off(32)
+    Encoder::<R::Static>::new().encode(record).unwrap().to_vec().split_off(32)
 }
 
 #[test]

@@ -74,7 +74,7 @@ use isoform::{Decoder, Encoder, Incoming, Record, Slice, Str, message::Header};
 use records::{Aligned, Borrowed, Level, Owned, Packed, Stretched};
 
 fn body<R: Record>(record: &R) -> Vec<u8> {
-    Encoder::<R::Kind>::new().encode(record).unwrap().to_vec().split_off(32)
+    Encoder::<R::Static>::new().encode(record).unwrap().to_vec().split_off(32)
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn owned(text: usize) -> Owned {
 }
 
 /// Checks a record's shared body against its message, and returns the body, whose encoder has gone on to others.
-fn share<R: Record<Kind = R> + Send + Sync + 'static>(make: impl Fn() -> R) -> Shared {
+fn share<R: Record<Static = R> + Send + Sync + 'static>(make: impl Fn() -> R) -> Shared {
     let expected = Encoder::<R>::new().encode(&make()).unwrap().to_vec().split_off(HEADER);
     let mut encoder = Encoder::<R>::new();
     encoder.encode(&make()).unwrap();

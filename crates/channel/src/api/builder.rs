@@ -101,7 +101,7 @@ impl SinkBuilder {
     /// # Errors
     /// What speaks against a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
-    pub fn build<T: Record<Kind = T> + 'static>(self) -> Result<Sink<T>> {
+    pub fn build<T: Record<Static = T> + 'static>(self) -> Result<Sink<T>> {
         Sink::new(&self.member, self.options, Arc::new(Bell::new()?))
     }
 
@@ -161,7 +161,7 @@ impl SinkBuilder {
     ///
     /// # Errors
     /// As [`build`](SinkBuilder::build).
-    pub fn on<T: Record<Kind = T> + 'static>(
+    pub fn on<T: Record<Static = T> + 'static>(
         self,
         handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
     ) -> Result<Handler> {
@@ -203,7 +203,7 @@ impl SourceBuilder {
     /// # Errors
     /// What speaks against a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
-    pub fn build<T: Record<Kind = T>>(self) -> Result<Source<T>> {
+    pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
         Source::new(&self.member, self.patience)
     }
 

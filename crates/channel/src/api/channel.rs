@@ -86,7 +86,7 @@ impl Channel {
     ///
     /// # Errors
     /// As [`SourceBuilder::build`].
-    pub fn source<T: Record<Kind = T>>(&self) -> Result<Source<T>> {
+    pub fn source<T: Record<Static = T>>(&self) -> Result<Source<T>> {
         self.source_builder().build()
     }
 
@@ -99,7 +99,7 @@ impl Channel {
     ///
     /// # Errors
     /// As [`SinkBuilder::build`].
-    pub fn sink<T: Record<Kind = T> + 'static>(&self) -> Result<Sink<T>> {
+    pub fn sink<T: Record<Static = T> + 'static>(&self) -> Result<Sink<T>> {
         self.sink_builder().build()
     }
 

@@ -29,7 +29,7 @@ struct Of<S, F> {
 }
 
 impl Handler {
-    pub(crate) fn new<T: Record<Kind = T> + 'static>(
+    pub(crate) fn new<T: Record<Static = T> + 'static>(
         member: &Member,
         sink: Sink<T>,
         handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
@@ -63,7 +63,7 @@ impl Drop for Handler {
     }
 }
 
-impl<T: Record<Kind = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<Sink<T>, F> {
+impl<T: Record<Static = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<Sink<T>, F> {
     fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
         if !self.sink.look() {
             return Ok(0);

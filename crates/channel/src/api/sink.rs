@@ -44,7 +44,7 @@ struct End {
     next: usize,
 }
 
-impl<T: Record<Kind = T> + 'static> Sink<T> {
+impl<T: Record<Static = T> + 'static> Sink<T> {
     pub(crate) fn new(member: &Member, options: Options, bell: Arc<Bell>) -> Result<Sink<T>> {
         let decoder = Decoder::<T>::new().with_faults(options.faults);
         let wanted = options.wanted(Some(decoder.format().clone()), T::rules());

@@ -47,7 +47,7 @@ struct End {
     patience: Option<Duration>,
 }
 
-impl<T: Record<Kind = T>> Source<T> {
+impl<T: Record<Static = T>> Source<T> {
     pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<Source<T>> {
         let encoder = Encoder::new();
         Ok(Source { end: End::new(member, Some(encoder.format()), patience)?, encoder })
@@ -63,7 +63,7 @@ impl<T: Record<Kind = T>> Source<T> {
     #[inline]
     pub fn submit<R>(&mut self, record: &R) -> Result<Option<u64>>
     where
-        R: Record<Kind = T>,
+        R: Record<Static = T>,
     {
         if !self.end.is_heard() {
             return Ok(None);

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 /// The events of a sink, each owning its record. Made by [`Sink::into_stream`].
 pub struct Events<T>(Sink<T>);
 
-impl<T: Record<Kind = T> + 'static> Sink<T> {
+impl<T: Record<Static = T> + 'static> Sink<T> {
     /// Its events as a stream, for any executor. It has no end but that of the channel.
     ///
     /// ```
@@ -47,7 +47,7 @@ impl<T: Record<Kind = T> + 'static> Sink<T> {
 
 impl<T> Stream for Events<T>
 where
-    T: Owned + Record<Kind = T> + 'static + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
+    T: Owned + Record<Static = T> + 'static + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
 {
     type Item = Result<Event<T>>;
 

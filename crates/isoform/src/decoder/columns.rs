@@ -3,9 +3,9 @@
 //! Each column is what a decoder would be for records of that one field, and its conversions are made and kept in the
 //! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
 
-use crate::memory::{Conversions, Engine, Native};
+use crate::memory::{Conversions, Engine, Receiver};
 use crate::message::Batch;
-use crate::native::Native as Plain;
+use crate::native::Native;
 use crate::native::buffer::Buffer;
 use crate::{Code, Error, Faults, Format, Machine, Result, Rules};
 use isoform_core::interp::Output;
@@ -59,12 +59,12 @@ pub struct Column<T> {
     element: PhantomData<fn() -> T>,
 }
 
-/// Invariant: (4) `values` holds as many elements of the type `element` as there are rows, of which `native.format` has
+/// Invariant: (4) `values` holds as many elements of the type `element` as there are rows, of which `receiver.format` has
 /// one as its only field, which is as large as the record.
 struct Stored {
     name: Box<str>,
     element: TypeId,
-    native: Native,
+    receiver: Receiver,
     conversions: Conversions,
     values: Buffer,
 }
@@ -93,15 +93,15 @@ impl Columns {
     ///
     /// # Errors
     /// [`Code::Declaration`] if no field can have this name; [`Code::BadRecord`] if there are rows already.
-    pub fn field<T: for<'a> Plain<'a> + 'static>(&mut self, name: &str) -> Result<Column<T>> {
+    pub fn field<T: for<'a> Native<'a> + 'static>(&mut self, name: &str) -> Result<Column<T>> {
         if self.rows > 0 {
             return Err(Error::new(Code::BadRecord).at(name).expected("no rows yet").came(self.rows));
         }
         let mut dims = Vec::new();
-        <T as Plain<'static>>::dims(&mut dims);
+        <T as Native<'static>>::dims(&mut dims);
         let field = Field {
             name: name.into(),
-            element: <T as Plain<'static>>::element(),
+            element: <T as Native<'static>>::element(),
             dims: dims.into(),
             indirect: false,
             offset: 0,
@@ -109,11 +109,11 @@ impl Columns {
         };
         let structure = Structure::new(NAME, Machine::NATIVE, size_of::<T>(), align_of::<T>(), vec![field])?;
         let values = Buffer::new(structure.needs_check());
-        let rules = <T as Plain<'static>>::rules(Rules::new()).required(NAME, name);
-        let mut native = Native::new(Format::new(structure.into())?, rules);
-        (native.faults, native.engine) = (self.faults, self.engine);
+        let rules = <T as Native<'static>>::rules(Rules::new()).required(NAME, name);
+        let mut receiver = Receiver::new(Format::new(structure.into())?, rules);
+        (receiver.faults, receiver.engine) = (self.faults, self.engine);
         let (element, conversions) = (TypeId::of::<T>(), Conversions::default());
-        self.columns.push(Stored { name: name.into(), element, native, conversions, values });
+        self.columns.push(Stored { name: name.into(), element, receiver, conversions, values });
         Ok(Column { index: self.columns.len() - 1, element: PhantomData })
     }
 
@@ -151,18 +151,18 @@ impl Columns {
 impl Stored {
     /// Adds a value of each body to the `before` that are there, which makes `after`.
     fn append(&mut self, bodies: isoform_core::Bodies<'_>, before: usize, after: usize) -> Result<()> {
-        let conversion = self.conversions.find(bodies.format(), &self.native)?;
-        let size = self.native.format.size();
+        let conversion = self.conversions.find(bodies.format(), &self.receiver)?;
+        let size = self.receiver.format.size();
         self.values.resize(after.checked_mul(size).ok_or_else(|| Error::new(Code::Size))?)?;
         conversion.converter.run_many(bodies, &mut self.values.bytes()[before * size..])
     }
 
     fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows * self.native.format.size());
+        self.values.truncate(rows * self.receiver.format.size());
     }
 }
 
-impl<T: for<'a> Plain<'a> + 'static> Index<Column<T>> for Columns {
+impl<T: for<'a> Native<'a> + 'static> Index<Column<T>> for Columns {
     type Output = [T];
 
     /// The values of a column.

@@ -11,7 +11,7 @@ use isoform_core::{Plan, Verifier};
 const REMEMBERED: usize = 64;
 
 /// The receiver's side of every conversion.
-pub(crate) struct Native {
+pub(crate) struct Receiver {
     pub(crate) format: Format,
     pub(super) outline: Outline,
     /// What records are aligned to.
@@ -23,11 +23,11 @@ pub(crate) struct Native {
     pub(crate) engine: Engine,
 }
 
-impl Native {
-    pub(crate) fn new(format: Format, rules: Rules) -> Native {
+impl Receiver {
+    pub(crate) fn new(format: Format, rules: Rules) -> Receiver {
         let structure = format.structure();
         let (outline, align, flat) = (Outline::new(structure), structure.align(), !structure.has_slots());
-        Native { format, outline, align, flat, rules, faults: Faults::default(), engine: Engine::default() }
+        Receiver { format, outline, align, flat, rules, faults: Faults::default(), engine: Engine::default() }
     }
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Conversion {
 }
 
 impl Conversion {
-    fn new(wire: &Format, native: &Native) -> Result<Conversion> {
-        let plan = Plan::new(wire, &native.format, &native.rules, native.faults)?;
+    fn new(wire: &Format, receiver: &Receiver) -> Result<Conversion> {
+        let plan = Plan::new(wire, &receiver.format, &receiver.rules, receiver.faults)?;
         // Blocks of the same format are aligned as they must be; those of another one at least to 8.
-        let same = wire.description().as_bytes() == native.format.description().as_bytes();
-        let direct = plan.is_direct() && (same || native.outline.block_align() <= 8);
-        Ok(Conversion { verifier: Verifier::new(wire), converter: Converter::new(plan, native.engine), direct })
+        let same = wire.description().as_bytes() == receiver.format.description().as_bytes();
+        let direct = plan.is_direct() && (same || receiver.outline.block_align() <= 8);
+        Ok(Conversion { verifier: Verifier::new(wire), converter: Converter::new(plan, receiver.engine), direct })
     }
 }
 
@@ -65,10 +65,10 @@ struct Entry {
 
 impl Conversions {
     #[inline(always)]
-    pub(crate) fn find(&mut self, wire: &Format, native: &Native) -> Result<&mut Conversion> {
+    pub(crate) fn find(&mut self, wire: &Format, receiver: &Receiver) -> Result<&mut Conversion> {
         let place = match self.recent.find(wire.token()) {
             Some(place) => place,
-            None => self.make(wire, native),
+            None => self.make(wire, receiver),
         };
         self.clock += 1;
         let entry = self.recent.at_mut(place);
@@ -77,8 +77,8 @@ impl Conversions {
     }
 
     #[cold]
-    fn make(&mut self, wire: &Format, native: &Native) -> usize {
-        let entry = Entry { used: 0, conversion: Conversion::new(wire, native) };
+    fn make(&mut self, wire: &Format, receiver: &Receiver) -> usize {
+        let entry = Entry { used: 0, conversion: Conversion::new(wire, receiver) };
         if self.recent.len() < REMEMBERED {
             return self.recent.push(wire.token(), entry);
         }
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn formats_that_came_long_ago_are_forgotten() {
-        let native = Native::new(format("native", "float"), Rules::new());
+        let receiver = Receiver::new(format("native", "float"), Rules::new());
         let mut conversions = Conversions::default();
         let own = format("often", "integer");
         for i in 0..3 * REMEMBERED {
             let wire = format(&format!("wire{i}"), "float");
-            assert_eq!(conversions.find(&wire, &native).unwrap().converter.plan().wire(), &wire);
-            assert_eq!(conversions.find(&own, &native).unwrap().converter.plan().wire(), &own);
+            assert_eq!(conversions.find(&wire, &receiver).unwrap().converter.plan().wire(), &wire);
+            assert_eq!(conversions.find(&own, &receiver).unwrap().converter.plan().wire(), &own);
         }
         assert_eq!(conversions.recent.len(), REMEMBERED);
         let wrong = format("wrong", "string");
         for _ in 0..2 {
-            assert_eq!(conversions.find(&wrong, &native).err().unwrap().code(), crate::Code::NoConversion);
+            assert_eq!(conversions.find(&wrong, &receiver).err().unwrap().code(), crate::Code::NoConversion);
         }
         assert!(conversions.recent.find(own.token()).is_some());
     }

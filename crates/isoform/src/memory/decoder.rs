@@ -6,12 +6,12 @@
 //! 2. What an engine makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
 //!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
 
-use super::conversion::{Conversions, Native};
+use super::conversion::{Conversions, Receiver};
 use super::encoder::refuse_pointers;
 use super::{Engine, admit, admit_alignment};
 use crate::message::Batch;
 use crate::native::buffer::Buffer;
-use crate::native::place::{clear_gaps, place};
+use crate::native::relocate::{clear_gaps, relocate};
 use crate::{Aligned, Code, Error, Faults, Format, Incoming, Result, Rules};
 use isoform_core::interp::Output;
 use std::{fmt, ptr, slice};
@@ -22,7 +22,7 @@ use std::{fmt, ptr, slice};
 /// Records are given out as their bytes. Pointers in them are addresses of what lies behind the record, in the message or in
 /// the decoder's own memory, and are good for as long as the bytes are borrowed.
 pub struct Decoder {
-    native: Native,
+    receiver: Receiver,
     conversions: Conversions,
     buffer: Buffer,
     copied: u64,
@@ -50,29 +50,29 @@ impl Decoder {
 
     /// A decoder for a format that is known to be one of this process's memory.
     pub(crate) fn of(format: Format, rules: Rules) -> Decoder {
-        let native = Native::new(format, rules);
+        let receiver = Receiver::new(format, rules);
         // Where every value is valid, those of an earlier record do no harm: they are overwritten, or gaps.
-        let buffer = Buffer::new(native.format.structure().needs_check());
-        Decoder { native, conversions: Conversions::default(), buffer, copied: 0 }
+        let buffer = Buffer::new(receiver.format.structure().needs_check());
+        Decoder { receiver, conversions: Conversions::default(), buffer, copied: 0 }
     }
 
     /// As [`isoform::Decoder::with_faults`](crate::Decoder::with_faults).
     pub fn with_faults(mut self, faults: Faults) -> Decoder {
-        self.native.faults = faults;
+        self.receiver.faults = faults;
         self.conversions = Conversions::default();
         self
     }
 
     /// As [`isoform::Decoder::with_engine`](crate::Decoder::with_engine).
     pub fn with_engine(mut self, engine: Engine) -> Decoder {
-        self.native.engine = engine;
+        self.receiver.engine = engine;
         self.conversions = Conversions::default();
         self
     }
 
     /// The format into which messages are converted.
     pub fn format(&self) -> &Format {
-        &self.native.format
+        &self.receiver.format
     }
 
     /// How many bytes have been copied or converted so far. Records that are used where they were received add nothing.
@@ -88,9 +88,9 @@ impl Decoder {
     /// messages of the format; and what [conversion](isoform_core::interp::run) finds in this one.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m [u8]> {
-        let record = self.decode_to(message, self.native.align)?;
+        let record = self.decode_to(message, self.receiver.align)?;
         // SAFETY: it is a record of the format, and lent for 'm.
-        Ok(unsafe { slice::from_raw_parts(record, self.native.format.size()) })
+        Ok(unsafe { slice::from_raw_parts(record, self.receiver.format.size()) })
     }
 
     /// As `decode`, where the alignment is known to the caller: at best when it is compiled, so that this costs as little as if
@@ -98,7 +98,7 @@ impl Decoder {
     #[inline(always)]
     pub(crate) fn decode_to<'m>(&'m mut self, message: &Incoming<'m>, align: usize) -> Result<*const u8> {
         let body = message.body();
-        let usable = self.native.flat && is_aligned(body, align);
+        let usable = self.receiver.flat && is_aligned(body, align);
         match self.convert(message.format(), body, usable)? {
             // (1): it begins with the record.
             Found::InPlace => Ok(body.as_ptr()),
@@ -114,7 +114,7 @@ impl Decoder {
     /// As [`decode`](Decoder::decode). The body has not been changed then.
     #[inline(always)]
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m [u8]> {
-        let aligned = is_aligned(body, self.native.align.max(16));
+        let aligned = is_aligned(body, self.receiver.align.max(16));
         match self.convert(format, body, aligned)? {
             // SAFETY: (1): a verified body, which is borrowed for 'm alone.
             Found::InPlace => unsafe { self.settle(body.as_mut_ptr(), body.len()) },
@@ -153,7 +153,7 @@ impl Decoder {
     /// `record` points at as many writable bytes as the format's size says, initialised but for gaps. They are not read as a
     /// record, and need not be aligned.
     pub unsafe fn decode_into(&mut self, message: &Incoming<'_>, record: *mut u8, blocks: &mut Aligned) -> Result<()> {
-        if self.native.flat {
+        if self.receiver.flat {
             // SAFETY: promised.
             return unsafe { self.decode_flat_into(message, record) };
         }
@@ -170,8 +170,8 @@ impl Decoder {
     /// # Safety
     /// As `decode_into`.
     pub(crate) unsafe fn decode_flat_into(&mut self, message: &Incoming<'_>, record: *mut u8) -> Result<()> {
-        let (size, bytes) = (self.native.format.size(), message.body());
-        let conversion = self.conversions.find(message.format(), &self.native)?;
+        let (size, bytes) = (self.receiver.format.size(), message.body());
+        let conversion = self.conversions.find(message.format(), &self.receiver)?;
         let body = conversion.verifier.verify(bytes)?;
         self.copied += size as u64;
         if conversion.direct {
@@ -179,7 +179,7 @@ impl Decoder {
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), record, size) };
             return Ok(());
         }
-        if self.native.format.structure().needs_check() {
+        if self.receiver.format.structure().needs_check() {
             // Half a conversion could leave bytes that are no value.
             self.buffer.clear();
             conversion.converter.run(body, &mut self.buffer)?;
@@ -190,7 +190,7 @@ impl Decoder {
         // SAFETY: the record has `size` bytes, initialised once its gaps are; and all that they can become are
         // valid values.
         let memory = unsafe {
-            clear_gaps(&self.native.outline, record);
+            clear_gaps(&self.receiver.outline, record);
             slice::from_raw_parts_mut(record, size)
         };
         conversion.converter.run_fixed(body, memory)
@@ -204,7 +204,7 @@ impl Decoder {
     /// [`Code::WrongType`] if the format has pointers; [`Code::Size`] if there is no memory for so many records.
     pub fn decode_many<'m>(&'m mut self, batch: &Batch<'_>) -> Result<&'m [u8]> {
         let length = self.extent(batch)?;
-        let conversion = self.conversions.find(batch.format(), &self.native)?;
+        let conversion = self.conversions.find(batch.format(), &self.receiver)?;
         let bodies = batch.verify(&conversion.verifier)?;
         self.buffer.clear();
         self.buffer.resize(length)?;
@@ -222,11 +222,11 @@ impl Decoder {
     /// `records` points at as many writable and initialised bytes as the format's size says, for each message of the batch.
     pub unsafe fn decode_many_into(&mut self, batch: &Batch<'_>, records: *mut u8) -> Result<()> {
         let length = self.extent(batch)?;
-        let conversion = self.conversions.find(batch.format(), &self.native)?;
+        let conversion = self.conversions.find(batch.format(), &self.receiver)?;
         let bodies = batch.verify(&conversion.verifier)?;
         // SAFETY: promised.
         let records = unsafe { slice::from_raw_parts_mut(records, length) };
-        if self.native.format.structure().needs_check() {
+        if self.receiver.format.structure().needs_check() {
             records.fill(0); // (2)
         }
         conversion.converter.run_many(bodies, records)?;
@@ -236,25 +236,25 @@ impl Decoder {
 
     /// How many bytes the records of a batch have.
     fn extent(&self, batch: &Batch<'_>) -> Result<usize> {
-        refuse_pointers(&self.native.format)?;
-        let (size, count) = (self.native.format.size(), batch.len());
+        refuse_pointers(&self.receiver.format)?;
+        let (size, count) = (self.receiver.format.size(), batch.len());
         size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))
     }
 
     /// Verifies a body, and makes a record of it in the buffer unless it is one that is `usable` where it is.
     #[inline(always)]
     fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
-        let conversion = self.conversions.find(format, &self.native)?;
+        let conversion = self.conversions.find(format, &self.receiver)?;
         let body = conversion.verifier.verify(bytes)?;
         if conversion.direct && usable {
             return Ok(Found::InPlace);
         }
-        match (conversion.direct, self.native.flat) {
-            (true, true) => self.buffer.copy(&bytes[..self.native.format.size()])?,
+        match (conversion.direct, self.receiver.flat) {
+            (true, true) => self.buffer.copy(&bytes[..self.receiver.format.size()])?,
             (true, false) => self.buffer.copy(bytes)?,
             (false, true) => {
                 self.buffer.clear();
-                self.buffer.resize(self.native.format.size())?;
+                self.buffer.resize(self.receiver.format.size())?;
                 conversion.converter.run_fixed(body, self.buffer.bytes())?;
             }
             (false, false) => {
@@ -283,8 +283,8 @@ impl Decoder {
     unsafe fn settle<'m>(&self, base: *mut u8, length: usize) -> Result<&'m [u8]> {
         // SAFETY: promised; the body is at least as long as its record.
         unsafe {
-            place(&self.native.outline, base, length)?;
-            Ok(slice::from_raw_parts(base, self.native.format.size()))
+            relocate(&self.receiver.outline, base, length)?;
+            Ok(slice::from_raw_parts(base, self.receiver.format.size()))
         }
     }
 }
@@ -297,6 +297,6 @@ fn is_aligned(bytes: &[u8], align: usize) -> bool {
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Decoder({:?})", self.native.format)
+        write!(f, "Decoder({:?})", self.receiver.format)
     }
 }

@@ -4,8 +4,10 @@
 //! a program in another language has not: that booleans are 0 or 1, and that enumerations have a symbol.
 
 use super::admit;
-use crate::message::{Batch, Message};
+use crate::message::{Batch, Message, Shared};
 use crate::native::gather::Gather;
+use crate::native::owned_body::{OwnedBody, Owner};
+use crate::native::scratch::Scratch;
 use crate::{Aligned, Code, Error, Format, Result};
 use isoform_core::{Element, Structure, Verifier};
 use std::fmt;
@@ -28,7 +30,12 @@ impl Encoder {
     pub fn new(format: &Format) -> Result<Encoder> {
         admit(format)?;
         let check = can_be_wrong(format.structure()).then(|| Check::new(format));
-        Ok(Encoder { gather: Gather::new(format), check, batch: Aligned::new() })
+        Ok(Encoder { check, ..Encoder::of(format) })
+    }
+
+    /// An encoder for a format whose records are values of a Rust type: nothing in them can be wrong but their pointers.
+    pub(crate) fn of(format: &Format) -> Encoder {
+        Encoder { gather: Gather::new(format), check: None, batch: Aligned::new() }
     }
 
     /// The format of its messages.
@@ -54,6 +61,33 @@ impl Encoder {
             check.message(&message)?;
         }
         Ok(message)
+    }
+
+    /// As `encode`, of a record that is a value of a Rust type. `clean` says that its gaps are zeros.
+    ///
+    /// # Safety
+    /// As (1) of `native::gather` says, for as long as the message lives; if `clean`, bytes of all gaps are zeros, also in
+    /// what the record points at.
+    #[inline(always)]
+    pub(crate) unsafe fn encode_value<'m>(&'m mut self, record: *const u8, clean: bool) -> Result<Message<'m>> {
+        // SAFETY: promised.
+        unsafe { self.gather.gather(record, clean) }
+    }
+
+    /// The body of such a record, which is kept together with its owners.
+    ///
+    /// # Safety
+    /// As for [`OwnedBody::record`].
+    #[inline(always)]
+    pub(crate) unsafe fn encode_owned(
+        &mut self,
+        record: *const u8,
+        owner: Owner,
+        scratch: &mut Scratch,
+    ) -> Result<Shared> {
+        // SAFETY: promised.
+        let body = unsafe { OwnedBody::record(&mut self.gather, record, owner, scratch)? };
+        Ok(Shared::new(self.gather.format().clone(), body))
     }
 
     /// The messages of `count` records that lie one after another, as they would in a stream. They must be ones without

@@ -35,7 +35,7 @@ mod decoder;
 mod encoder;
 mod engine;
 
-pub(crate) use conversion::{Conversions, Native};
+pub(crate) use conversion::{Conversions, Receiver};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use engine::Engine;

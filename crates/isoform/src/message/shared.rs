@@ -1,7 +1,7 @@
 //! A body that many can hold at once.
 
 use super::Incoming;
-use crate::native::kept::Kept;
+use crate::native::owned_body::OwnedBody;
 use isoform_core::message::Header;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::any::Any;
@@ -41,12 +41,12 @@ pub struct Shared(Arc<Inner>);
 
 struct Inner {
     format: Format,
-    body: Kept,
+    body: OwnedBody,
 }
 
 impl Shared {
     #[inline]
-    pub(crate) fn new(format: Format, body: Kept) -> Shared {
+    pub(crate) fn new(format: Format, body: OwnedBody) -> Shared {
         Shared(Arc::new(Inner { format, body }))
     }
 
@@ -71,7 +71,7 @@ impl Shared {
     /// [`Code::BodyLength`] if it is shorter than a record of the format.
     pub fn of_body(format: &Format, body: crate::Aligned) -> Result<Shared> {
         admit_body(format, body.len())?;
-        Ok(Shared::new(format.clone(), Kept::body(body)))
+        Ok(Shared::new(format.clone(), OwnedBody::body(body)))
     }
 
     /// The format of the record.

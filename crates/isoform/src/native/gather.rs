@@ -11,7 +11,7 @@
 //! 2. An [`Outline`] made from a structure has its sizes and offsets: the slots and gaps that it lists are inside, and a
 //!    mask is that of the gaps beside it, and of records or elements that are as large.
 //! 3. `segments` and `pieces` are emptied before every use, and what they refer to leaves only within a [`Message`],
-//!    whose lifetime is that of the borrow of (1), or as bytes of which `kept` holds what they are in.
+//!    whose lifetime is that of the borrow of (1), or as bytes whose memory `owned_body` owns.
 
 use super::aligned::Aligned;
 use super::gaps::clear;

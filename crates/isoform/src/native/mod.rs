@@ -6,7 +6,7 @@
 //!
 //! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
 //! slots, `gather` collects a record and what it points at into the buffers of a message in the `way` that costs least,
-//! `kept` owns what such buffers refer to, `gaps` clears gaps there, `place` turns the offsets of a body into addresses;
+//! `owned_body` owns what such buffers refer to, `gaps` clears gaps, `relocate` turns the offsets of a body into addresses;
 //! `aligned`, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file states what its
 //! proofs rest on.
 
@@ -16,11 +16,11 @@ pub(crate) mod buffer;
 mod declare;
 mod gaps;
 pub(crate) mod gather;
-pub(crate) mod kept;
 mod number;
 pub(crate) mod outline;
-pub(crate) mod place;
+pub(crate) mod owned_body;
 mod pointer;
+pub(crate) mod relocate;
 pub(crate) mod scratch;
 mod str;
 mod strided;

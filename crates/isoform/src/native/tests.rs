@@ -3,9 +3,9 @@
 
 use super::buffer::Buffer;
 use super::gather::{Gather, count};
-use super::kept::Kept;
 use super::outline::{Elements, Gap, Outline, SlotKind};
-use super::place::place;
+use super::owned_body::OwnedBody;
+use super::relocate::relocate;
 use super::scratch::Scratch;
 use isoform_core::interp;
 use isoform_core::{Faults, Format, Layout, Plan, Rules, value};
@@ -76,7 +76,7 @@ fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
     // while messages live.
     unsafe {
         let (base, length) = buffer.as_mut();
-        place(&outline, base, length).unwrap();
+        relocate(&outline, base, length).unwrap();
         for clean in [true, false] {
             spoil(&outline, base, if clean { 0 } else { 0xee });
             let message = gather.gather(base, clean).unwrap();
@@ -86,17 +86,17 @@ fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
             assert_eq!(message.body().collect::<Vec<_>>().concat(), body);
             assert_eq!(format.verify(&bytes[32..]).unwrap().bytes(), body);
         }
-        let kept = Kept::record(&mut gather, base, Arc::new(()), &mut Scratch::default()).unwrap();
+        let owned = OwnedBody::record(&mut gather, base, Arc::new(()), &mut Scratch::default()).unwrap();
         drop(gather);
-        check_pieces(&kept, body);
+        check_pieces(&owned, body);
     }
 }
 
-/// Checks that a body that is kept is this one, whole and in parts.
-fn check_pieces(kept: &Kept, body: &[u8]) {
-    assert!(kept.contiguous().is_none_or(|bytes| bytes == body));
-    let part = |range| kept.pieces(range).collect::<Vec<_>>().concat();
-    assert_eq!((kept.len(), &part(0..body.len())[..]), (body.len(), body));
+/// Checks that an owned body is this one, whole and in parts.
+fn check_pieces(owned: &OwnedBody, body: &[u8]) {
+    assert!(owned.contiguous().is_none_or(|bytes| bytes == body));
+    let part = |range| owned.pieces(range).collect::<Vec<_>>().concat();
+    assert_eq!((owned.len(), &part(0..body.len())[..]), (body.len(), body));
     for step in [1, 7, 64] {
         for start in (0..body.len()).step_by(step) {
             let end = body.len().min(start + step);

@@ -35,11 +35,12 @@ enum State {
     /// A header comes next, after padding.
     Between,
     /// The body of a message comes next, of which `done` bytes are consumed.
-    Body { kind: Kind, header: Header, done: u64 },
+    Body { admission: Admission, header: Header, done: u64 },
 }
 
+/// What is decided about a message from its header.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Admission {
     Description,
     /// Of this format in the registry.
     Record(Located),
@@ -191,7 +192,9 @@ impl<R: Read> Reader<R> {
                 let bytes = self.buffer.bytes();
                 bytes.get(self.padding()..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
             }
-            State::Body { kind: Kind::Record(_), header, done } => self.buffer.len() as u64 >= header.length - done,
+            State::Body { admission: Admission::Record(_), header, done } => {
+                self.buffer.len() as u64 >= header.length - done
+            }
             State::Body { .. } => false,
         }
     }
@@ -245,8 +248,10 @@ impl<R: Read> Reader<R> {
     fn record(&mut self) -> Result<Option<(Header, Located)>> {
         loop {
             match self.state {
-                State::Body { kind: Kind::Record(located), header, done: 0 } => return Ok(Some((header, located))),
-                State::Body { kind: Kind::Description, header, done: 0 } => self.learn(header)?,
+                State::Body { admission: Admission::Record(located), header, done: 0 } => {
+                    return Ok(Some((header, located)));
+                }
+                State::Body { admission: Admission::Description, header, done: 0 } => self.learn(header)?,
                 State::Body { .. } => self.pass_over()?,
                 State::Between => match self.header()? {
                     Some(header) => self.admit(header)?,
@@ -268,13 +273,13 @@ impl<R: Read> Reader<R> {
     }
 
     fn is_refused(&self) -> bool {
-        matches!(self.state, State::Body { kind: Kind::Refused, .. })
+        matches!(self.state, State::Body { admission: Admission::Refused, .. })
     }
 
     /// As `record`, but going on with a body that was read in part.
     fn begun(&mut self) -> Result<Option<(Header, Format)>> {
         match self.state {
-            State::Body { kind: Kind::Record(located), header, .. } => {
+            State::Body { admission: Admission::Record(located), header, .. } => {
                 Ok(Some((header, self.registry.at(located).clone())))
             }
             _ => self.peek(),
@@ -313,19 +318,19 @@ impl<R: Read> Reader<R> {
 
     /// Decides what to do with a message, from its header.
     fn admit(&mut self, header: Header) -> Result<()> {
-        self.state = State::Body { kind: Kind::Refused, header, done: 0 };
+        self.state = State::Body { admission: Admission::Refused, header, done: 0 };
         self.limits.admit(&header)?;
-        let kind = match header.is_description() {
-            true => Kind::Description,
-            false => Kind::Record(self.registry.locate(header.token)?),
+        let admission = match header.is_description() {
+            true => Admission::Description,
+            false => Admission::Record(self.registry.locate(header.token)?),
         };
-        self.state = State::Body { kind, header, done: 0 };
+        self.state = State::Body { admission, header, done: 0 };
         Ok(())
     }
 
     fn learn(&mut self, header: Header) -> Result<()> {
         let length = self.body(header)?;
-        self.state = State::Body { kind: Kind::Refused, header, done: header.length };
+        self.state = State::Body { admission: Admission::Refused, header, done: header.length };
         self.registry.learn(self.buffer.consume(length))?;
         self.state = State::Between;
         Ok(())
@@ -352,7 +357,7 @@ impl<R: Read> Reader<R> {
             }
             let left = usize::try_from(header.length - done).unwrap_or(usize::MAX);
             let dropped = self.buffer.consume(left).len() as u64;
-            self.state = State::Body { kind: Kind::Refused, header, done: done + dropped };
+            self.state = State::Body { admission: Admission::Refused, header, done: done + dropped };
             if dropped == 0 && self.fill(0)? == 0 {
                 return Err(self.cut(header));
             }
@@ -401,7 +406,7 @@ impl<R: Read + Seek> Reader<R> {
                 self.buffer.went_past(passed);
                 done += passed;
             }
-            self.state = State::Body { kind: Kind::Refused, header, done };
+            self.state = State::Body { admission: Admission::Refused, header, done };
         }
         self.pass_over()?;
         Ok(true)

@@ -71,7 +71,7 @@ mod names {
     }
 }
 
-fn sent<T: Record<Kind = T> + 'static>(record: &T) -> Vec<u8> {
+fn sent<T: Record<Static = T> + 'static>(record: &T) -> Vec<u8> {
     Encoder::<T>::new().encode(record).unwrap().to_vec().split_off(32)
 }
 
@@ -280,7 +280,7 @@ impl<'x> Record for Other<'x> {
         = Packed
     where
         Self: 'a;
-    type Kind = Other<'static>;
+    type Static = Other<'static>;
 
     fn format() -> &'static isoform::Format {
         Huge::format()

@@ -20,8 +20,8 @@ pub(crate) struct Owning<T>(pub(crate) T);
 
 impl<T> Literal for T
 where
-    T: Record<Kind = T> + 'static,
-    for<'m> T::Native<'m>: Record<Kind = T>,
+    T: Record<Static = T> + 'static,
+    for<'m> T::Native<'m>: Record<Static = T>,
 {
     fn write(&self, stream: &mut Writer<Vec<u8>>) -> isoform::Result<()> {
         stream.write(&Encoder::<T>::new().encode(self)?)
@@ -38,7 +38,7 @@ where
 
 impl<T> Literal for Owning<T>
 where
-    T: Record<Kind = T> + Owned + for<'m> Record<Native<'m> = <T as Owned>::Native<'m>>,
+    T: Record<Static = T> + Owned + for<'m> Record<Native<'m> = <T as Owned>::Native<'m>>,
 {
     fn write(&self, stream: &mut Writer<Vec<u8>>) -> isoform::Result<()> {
         stream.write(&Encoder::<T>::new().encode(&self.0)?)
@@ -52,9 +52,9 @@ where
 
 fn compare<T, E, C>(expected: &E, came: &C) -> Result<(), String>
 where
-    T: Record<Kind = T>,
-    E: Record<Kind = T>,
-    C: Record<Kind = T>,
+    T: Record<Static = T>,
+    E: Record<Static = T>,
+    C: Record<Static = T>,
 {
     let [expected, came] = [body::<T, E>(expected)?, body::<T, C>(came)?];
     if expected == came {
@@ -69,7 +69,7 @@ where
     Err(format!("the values are the same, the bytes are not, from {at} on: expected {expected:02x?}, came {came:02x?}"))
 }
 
-fn body<T: Record<Kind = T>, R: Record<Kind = T>>(record: &R) -> Result<Vec<u8>, String> {
+fn body<T: Record<Static = T>, R: Record<Static = T>>(record: &R) -> Result<Vec<u8>, String> {
     let mut encoder = Encoder::<T>::new();
     let message = encoder.encode(record).map_err(|error| error.to_string())?;
     Ok(message.body().collect::<Vec<_>>().concat())

@@ -65,7 +65,7 @@ fn all<T: Literal + 'static>(records: impl IntoIterator<Item = T>) -> Vec<Box<dy
 /// Records of one type that own their parts.
 fn owning<T>(records: impl IntoIterator<Item = T>) -> Vec<Box<dyn Literal>>
 where
-    T: Record<Kind = T> + Owned + for<'m> Record<Native<'m> = <T as Owned>::Native<'m>>,
+    T: Record<Static = T> + Owned + for<'m> Record<Native<'m> = <T as Owned>::Native<'m>>,
 {
     all(records.into_iter().map(Owning))
 }

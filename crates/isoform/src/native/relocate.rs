@@ -18,22 +18,22 @@ const POINTER: usize = size_of::<usize>();
 /// # Safety
 /// (1)
 #[inline]
-pub(crate) unsafe fn place(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
+pub(crate) unsafe fn relocate(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
     if outline.slots.is_empty() {
         return Ok(());
     }
     // SAFETY: promised.
-    unsafe { place_slots(outline, base, length) }
+    unsafe { relocate_slots(outline, base, length) }
 }
 
 /// The same, where there are some.
 ///
 /// # Safety
 /// (1)
-unsafe fn place_slots(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
-    let place = Place { base, length, address: base.expose_provenance() };
+unsafe fn relocate_slots(outline: &Outline, base: *mut u8, length: usize) -> Result<()> {
+    let relocation = Relocation { base, length, address: base.expose_provenance() };
     // SAFETY: promised.
-    unsafe { place.structure(outline, 0) }
+    unsafe { relocation.structure(outline, 0) }
 }
 
 /// Zeroes the gaps of a record.
@@ -45,24 +45,25 @@ pub(crate) unsafe fn clear_gaps(outline: &Outline, record: *mut u8) {
     unsafe { clear(record, 1, 0, &outline.gaps.list) }
 }
 
-struct Place {
+/// A body on its way to a record.
+struct Relocation {
     base: *mut u8,
     length: usize,
     address: usize,
 }
 
-impl Place {
+impl Relocation {
     /// # Safety
     /// (1) for a structure of this outline at the offset `at`, whose slots have not been turned into addresses.
     unsafe fn structure(&self, outline: &Outline, at: usize) -> Result<()> {
         for slot in &outline.slots {
-            let place = at + slot.offset;
+            let slot_at = at + slot.offset;
             // SAFETY: (1) and (2): there are the slot's elements.
             unsafe {
                 match &slot.kind {
-                    SlotKind::Strings { count } => self.strings(place, *count),
-                    SlotKind::Structures { count, outline } => self.structures(outline, place, *count),
-                    SlotKind::Pointer(block) => self.pointer(block, at, place),
+                    SlotKind::Strings { count } => self.strings(slot_at, *count),
+                    SlotKind::Structures { count, outline } => self.structures(outline, slot_at, *count),
+                    SlotKind::Pointer(block) => self.pointer(block, at, slot_at),
                 }
                 .map_err(|error| error.within(&slot.name))?;
             }

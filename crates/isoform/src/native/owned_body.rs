@@ -1,9 +1,9 @@
-//! The body of a record, kept together with all that it consists of, for as long as anybody wants its bytes.
+//! The body of a record together with the owners of all memory that it lies in.
 //!
-//! `gather` leaves parts of a body where they are. Here what they are parts of is owned: nobody can change it, nor take it
-//! apart, before the last of those who share it is done. `message::Shared` is what programs see of it.
+//! `gather` leaves parts of a body where they are. An [`OwnedBody`] owns the memory of those parts: nobody can change or
+//! free it before the last user of the body is done. Programs see it as `message::Shared`.
 //!
-//! Invariant of [`Kept`]: (1) the bytes of its parts are initialised, and are constants, or lie in memory of `copied`, of
+//! Invariant of [`OwnedBody`]: (1) the bytes of its parts are initialised, and are constants, or lie in memory of `copied`, of
 //! `lowered`, or of what can be reached through a shared reference to `record`. None of the three is changed or given away
 //! before all are dropped, and they may be used by any thread. Parts do not leave it.
 
@@ -15,11 +15,11 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A record that is shared.
-pub(crate) type Record = Arc<dyn Any + Send + Sync>;
+/// The record that parts of a body lie in.
+pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
 /// A body in parts, and their owners.
-pub(crate) struct Kept {
+pub(crate) struct OwnedBody {
     /// The first part, and often the only one.
     first: Part,
     more: Vec<Part>,
@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     copied: Aligned,
     #[expect(dead_code, reason = "parts lie in it")]
     lowered: Lowered,
-    record: Option<Record>,
+    record: Option<Owner>,
 }
 
 struct Part {
@@ -50,11 +50,11 @@ impl Part {
     }
 }
 
-impl Kept {
+impl OwnedBody {
     /// A body that is there already.
-    pub(crate) fn body(copied: Aligned) -> Kept {
+    pub(crate) fn body(copied: Aligned) -> OwnedBody {
         let first = Part { end: copied.len(), bytes: &raw const copied[..] }; // (1)
-        Kept { first, more: Vec::new(), copied, lowered: Lowered::default(), record: None }
+        OwnedBody { first, more: Vec::new(), copied, lowered: Lowered::default(), record: None }
     }
 
     /// The body of a record whose native form is at `native`. The scratch is what this was lowered to, if it was. It is
@@ -69,9 +69,9 @@ impl Kept {
     pub(crate) unsafe fn record(
         gather: &mut Gather,
         native: *const u8,
-        record: Record,
+        record: Owner,
         scratch: &mut Scratch,
-    ) -> Result<Kept> {
+    ) -> Result<OwnedBody> {
         // SAFETY: promised, for as long as all of it is kept.
         let (copied, message) = unsafe { gather.gather_apart(native)? };
         let (mut end, mut in_scratch) = (0, false);
@@ -85,11 +85,11 @@ impl Kept {
         let first = parts.next().unwrap_or(Part { end: 0, bytes: &[] });
         let more = parts.collect();
         let lowered = if in_scratch { scratch.give_up() } else { Lowered::default() };
-        Ok(Kept { first, more, copied, lowered, record: Some(record) })
+        Ok(OwnedBody { first, more, copied, lowered, record: Some(record) })
     }
 
     /// The record that it is the body of, if there is one.
-    pub(crate) fn owner(&self) -> Option<&Record> {
+    pub(crate) fn owner(&self) -> Option<&Owner> {
         self.record.as_ref()
     }
 
