@@ -128,8 +128,10 @@ impl Maker<'_> {
             // 2^64-1 for -1.
             let (low, high) = integer_range(signed, size);
             let possible = native.symbols().iter().filter(|symbol| (low..=high).contains(&symbol.value));
-            let map = possible.map(|s| (s.value, s.name.clone(), Some(s.value))).collect();
-            Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map })))
+            // Mostly all of them: a vector that grew would hold them twice.
+            let mut map = Vec::with_capacity(native.symbols().len());
+            map.extend(possible.map(|s| (s.value, s.name.clone(), Some(s.value))));
+            Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map: map.into() })))
         };
         let key = (Source::Integer { signed, size }, Arc::as_ptr(native));
         self.transforms.0.entry(key).or_insert_with(change).clone()
