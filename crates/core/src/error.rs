@@ -1,8 +1,8 @@
-//! The one table of errors (`spec/errors.md`): every failure is a [`Code`] with a stable number, and says
-//! at which field it happened, what was expected there and what came.
+//! The one table of errors (`spec/errors.md`). Every failure has a [`Code`] with a stable number, the path of the field at
+//! fault, what was expected there, and what was found.
 //!
-//! One type serves every operation, because the same table serves every language: C codes, Python exceptions
-//! and exit statuses are read off [`Code`].
+//! One type serves every operation, because one table serves every language: C codes, Python exceptions and exit statuses
+//! follow from [`Code`].
 
 use crate::format::Token;
 use std::fmt;
@@ -10,39 +10,39 @@ use std::fmt;
 /// The result of an operation on records.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose failure it is, and so what a caller can do about it.
+/// The cause of a failure, and so what a caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// What came does not follow the specification: drop it, or look at who sent it.
+    /// The input does not follow the specification: drop it, or examine its sender.
     BadInput,
-    /// A limit of this receiver was reached: raise it, if the sender is trusted.
+    /// The input exceeds a limit of this receiver: raise the limit if the sender is trusted.
     Limit,
-    /// Both sides are well-formed and do not fit each other: change one of them, or the rules of conversion.
+    /// Both sides are well-formed but incompatible: change one of them, or the rules of conversion.
     Mismatch,
-    /// Something that is needed is not here (yet): a format, more of a stream, a file.
+    /// Something is missing, perhaps only for now: a format, the rest of a stream, a file.
     Unavailable,
-    /// The caller asked for something that does not exist, such as a field of another name.
+    /// The caller asked for something that does not exist, or passed an invalid argument.
     Usage,
-    /// A defect of Isoform: please report it.
+    /// Isoform has a defect: please report it.
     Internal,
 }
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])* $name:ident = $number:literal $class:ident $text:literal;)*) => {
-        /// What went wrong. The numbers are stable and the same in every language (`spec/errors.md`).
+        /// The kind of a failure. The numbers are stable and the same in every language (`spec/errors.md`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u16)]
         pub enum Code { $($(#[doc = $doc])* $name = $number,)* }
 
         impl Code {
-            /// Every code, in the order of its number.
+            /// Every code, by ascending number.
             pub const ALL: &'static [Code] = &[$(Code::$name),*];
 
-            /// Whose failure it is.
+            /// The cause of such a failure.
             pub fn class(self) -> Class { match self { $(Code::$name => Class::$class,)* } }
 
-            /// What went wrong, in a few words.
+            /// A description in a few words.
             pub fn text(self) -> &'static str { match self { $(Code::$name => $text,)* } }
 
             /// The name of the code, as in `spec/errors.md`.
@@ -52,115 +52,115 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The bytes do not begin like a message.
+    /// The bytes do not begin with the magic number of a message.
     NotAMessage = 100 BadInput "not an Isoform message";
-    /// A message, or a description, is of a version that this reader does not know.
+    /// A message or a description has a version that this reader does not know.
     Version = 101 BadInput "unknown version";
-    /// A message or a description has a flag that a reader must know, and this one does not.
+    /// A message or a description has a critical flag that this reader does not know.
     Flags = 102 BadInput "unknown critical flags";
     /// The stream ends within a message.
     Cut = 103 BadInput "the stream ends within a message";
     /// A description breaks the encoding of `spec/format.md`.
     Description = 110 BadInput "malformed description";
-    /// A description says in other bytes what has one canonical spelling.
+    /// A description differs from the canonical description of the format that it encodes.
     NotCanonical = 111 BadInput "description is not canonical";
-    /// A format, or a field list that declares one, contradicts itself.
+    /// A format, or a declaration of one, contradicts itself or breaks a rule of `spec/format.md`.
     Declaration = 112 BadInput "invalid declaration";
-    /// A description, asked for or kept under a token, does not hash to it; or another description is known under its
-    /// token.
+    /// A description does not hash to the token under which it was requested or stored; or another description is
+    /// already known under its token.
     TokenMismatch = 113 BadInput "description and token disagree";
-    /// The body is longer or shorter than its blocks.
+    /// The body is shorter or longer than its record and blocks.
     BodyLength = 120 BadInput "wrong body length";
-    /// A pointer slot does not point at the one place where its block must be.
+    /// A slot does not hold the offset at which its block must be.
     Slot = 121 BadInput "pointer slot out of place";
-    /// A null pointer stands for an array whose length is not zero.
+    /// A slot is null although the length of its array is not 0.
     NullArray = 122 BadInput "null array with a length";
-    /// An array's length is negative, or larger than its message.
+    /// The length of an array is negative, or the array does not fit into its message.
     ArrayLength = 123 BadInput "impossible array length";
-    /// A boolean that is neither 0 nor 1.
+    /// A boolean is neither 0 nor 1.
     Boolean = 124 BadInput "invalid boolean";
-    /// An enumeration's number that has no symbol.
+    /// The value of an enumeration belongs to none of its symbols.
     Symbol = 125 BadInput "invalid enumeration value";
-    /// A string without its terminating NUL.
+    /// A string has no terminating NUL.
     Unterminated = 126 BadInput "string without end";
-    /// A string that is not UTF-8 where text is needed.
+    /// A string is not UTF-8, but the caller needs text.
     Utf8 = 127 BadInput "not UTF-8";
-    /// JSON or other text that is not a record of the format.
+    /// JSON, or other text, is malformed or is not a record of the format.
     Text = 130 BadInput "malformed text";
-    /// What came over a link is no frame, or one that may not come here.
+    /// The other node of a link sent something that is not a frame, or a frame that is not allowed at this point.
     Frame = 140 BadInput "malformed frame";
-    /// A connection does not begin as a link does, or was given up before it was one.
+    /// The other side of a connection did not complete the handshake of a link.
     Handshake = 141 BadInput "not a link";
 
     /// A message is larger than this receiver accepts.
     MessageSize = 200 Limit "message too large";
-    /// A description is larger than 64 KiB, or than this receiver accepts.
+    /// A description is larger than 64 KiB, or larger than this receiver accepts.
     DescriptionSize = 201 Limit "description too large";
-    /// Structures are nested deeper than 32 levels, or than this receiver accepts.
+    /// Structures are nested deeper than 32 levels, or deeper than this receiver accepts.
     Depth = 202 Limit "nested too deeply";
-    /// A format has more than 4,096 fields in all, or than this receiver accepts.
+    /// A format has more than 4,096 fields in all, or more than this receiver accepts.
     Fields = 203 Limit "too many fields";
-    /// A record, an array or an offset is larger than this machine or its format can address.
+    /// A record, an array or an offset is larger than this machine, or the format, can address.
     Size = 204 Limit "too large to address";
-    /// More links, members or subscriptions than this node allows.
+    /// There would be more links, members or subscriptions than this node allows.
     Peers = 205 Limit "too many peers";
 
-    /// A field that the receiver marked as required is missing in what was sent.
+    /// The receiver marked a field as required, and the sender's format lacks it.
     Required = 300 Mismatch "required field is missing";
-    /// Two fields of one name cannot be converted into each other, or two records have no field in common.
+    /// Two matching fields have types that cannot be converted, or two records have no field in common.
     NoConversion = 301 Mismatch "no conversion";
-    /// Two fields of one name are in different units.
+    /// Two matching fields are in different units.
     Unit = 302 Mismatch "different units";
-    /// Two arrays of one name differ in rank or in an inner dimension.
+    /// Two matching arrays differ in the number of dimensions, or in an inner dimension.
     Shape = 303 Mismatch "different array shapes";
-    /// A number does not fit its destination.
+    /// A number is beyond the range of its destination.
     Overflow = 310 Mismatch "overflow";
-    /// A number other than zero becomes zero.
+    /// A number other than zero would become zero.
     Underflow = 311 Mismatch "underflow";
-    /// A number would lose digits that its kind promises to keep.
+    /// An integer would lose digits in a float, or a float its fraction in an integer.
     Inexact = 312 Mismatch "inexact";
-    /// An enumeration's symbol is unknown to the receiver.
+    /// The receiver does not know the symbol of an enumeration.
     UnknownSymbol = 313 Mismatch "unknown symbol";
-    /// More elements came than the destination has room for.
+    /// An array or a text is longer than its destination.
     TooLong = 314 Mismatch "too many elements";
     /// Arrays that share one length field have different lengths.
     Lengths = 315 Mismatch "lengths disagree";
-    /// A null pointer where the receiver has no way to hold one.
+    /// A pointer is null, and the receiver's field cannot be null.
     Null = 316 Mismatch "unexpected null";
 
-    /// No description is known for a token; [`Error::token`] carries it.
+    /// The reader knows no description for a token. [`Error::token`] carries it.
     UnknownFormat = 400 Unavailable "unknown format";
     /// The operating system refused to read or write.
     Io = 401 Unavailable "input/output";
-    /// Nothing came within the time that was given.
+    /// No answer or event arrived within the given time.
     Deadline = 402 Unavailable "no answer in time";
-    /// Nobody answers at an address, or the link with a node has ended.
+    /// No node answers at an address, or the link with a node has ended.
     Unreachable = 403 Unavailable "cannot be reached";
-    /// The node that was asked has no channel of that name or identity.
+    /// The node at the address has no channel of that name or identity.
     NoSuchChannel = 404 Unavailable "no such channel";
     /// The channel, source, sink or node was closed.
     Closed = 405 Unavailable "closed";
-    /// At the address is another node than the one that was meant.
+    /// The node at the address is not the node that the caller wanted.
     WrongNode = 406 Unavailable "another node";
-    /// The two nodes have a link already, and it stands.
+    /// The two nodes already have a link, and that link stays.
     Duplicate = 407 Unavailable "already linked";
-    /// A channel's name, or an address to listen at, is in use already.
+    /// The name of a channel, or an address to listen at, is already in use.
     Taken = 408 Unavailable "taken";
 
-    /// No field, element or symbol of that name.
+    /// There is no field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";
-    /// A field was asked for as something that it is not.
+    /// The caller asked for a field as a type that it does not have.
     WrongType = 501 Usage "wrong type";
-    /// A record in memory breaks the promise of its declaration.
+    /// A record in memory does not follow its declaration.
     BadRecord = 502 Usage "record contradicts its format";
-    /// A source on the command line that cannot be understood or is not supported.
+    /// A source on the command line is malformed or not supported.
     Source = 503 Usage "cannot open source";
-    /// An address or a channel's id that cannot be understood.
+    /// An address, or the id of a channel, is malformed.
     Address = 504 Usage "not an address";
-    /// An address beyond this machine, where nothing would be encrypted, without the word that this is meant.
+    /// An address is beyond this machine, where traffic would not be encrypted, and the caller has not allowed that.
     Insecure = 505 Usage "not without encryption";
 
-    /// A defect of Isoform.
+    /// Isoform has a defect.
     Internal = 900 Internal "internal error";
 }
 
@@ -170,7 +170,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A failure: its [`Code`], the path of the field at fault, what was expected and what came.
+/// A failure: its [`Code`], the path of the field at fault, what was expected, and what was found.
 ///
 /// ```
 /// use isoform_core::{Class, Code, Error};
@@ -191,13 +191,13 @@ struct Detail {
 }
 
 impl Error {
-    /// A failure about which nothing but its code is known yet.
+    /// A failure of which only the code is known.
     #[cold]
     pub fn new(code: Code) -> Self {
         Error(Box::new(Detail { code, path: String::new(), expected: String::new(), came: String::new(), token: None }))
     }
 
-    /// The failure to know the format of `token`.
+    /// The failure that the format of `token` is unknown.
     #[cold]
     pub fn unknown_format(token: Token) -> Self {
         let mut error = Error::new(Code::UnknownFormat).expected("a registered format").came(token);
@@ -205,13 +205,13 @@ impl Error {
         error
     }
 
-    /// The same failure, at the field of this path.
+    /// Sets the path of the field at fault.
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.0.path = path.into();
         self
     }
 
-    /// The same failure, seen from the record or array `outer` that holds the field at fault.
+    /// Puts `outer`, the record or array that contains the field at fault, in front of the path.
     pub fn within(mut self, outer: &str) -> Self {
         let inner = std::mem::take(&mut self.0.path);
         let dot = if inner.is_empty() || inner.starts_with('[') || outer.is_empty() { "" } else { "." };
@@ -219,29 +219,29 @@ impl Error {
         self
     }
 
-    /// The same failure, with what was expected: its first kilobyte, if that is longer.
+    /// Sets what was expected. A text beyond a kilobyte is cut.
     pub fn expected(mut self, expected: impl fmt::Display) -> Self {
         self.0.expected = brief(expected);
         self
     }
 
-    /// The same failure, with what came instead: its first kilobyte, if that is longer.
+    /// Sets what was found instead. A text beyond a kilobyte is cut.
     pub fn came(mut self, came: impl fmt::Display) -> Self {
         self.0.came = brief(came);
         self
     }
 
-    /// What went wrong.
+    /// The kind of the failure.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// Whose failure it is.
+    /// The cause of the failure.
     pub fn class(&self) -> Class {
         self.0.code.class()
     }
 
-    /// The field at fault, such as `grid[3].rho`; empty if no single field is.
+    /// The path of the field at fault, such as `grid[3].rho`; empty if no single field is at fault.
     pub fn path(&self) -> &str {
         &self.0.path
     }
@@ -251,18 +251,18 @@ impl Error {
         &self.0.expected
     }
 
-    /// What came instead; may be empty.
+    /// What was found instead; may be empty.
     pub fn actual(&self) -> &str {
         &self.0.came
     }
 
-    /// The token whose format is unknown, if that is the failure.
+    /// The token whose format is unknown, for [`Code::UnknownFormat`].
     pub fn token(&self) -> Option<Token> {
         self.0.token
     }
 }
 
-/// What came may be of any length; what is said about it is not, nor is more of it looked at.
+/// Input may be of any length. Its text in an error is bounded, and no more of it is formatted.
 fn brief(what: impl fmt::Display) -> String {
     let mut brief = Brief(String::new());
     if fmt::Write::write_fmt(&mut brief, format_args!("{what}")).is_err() {
@@ -271,7 +271,7 @@ fn brief(what: impl fmt::Display) -> String {
     brief.0
 }
 
-/// Text of at most a kilobyte, which fails where more is written.
+/// Collects at most a kilobyte of text, and then fails.
 struct Brief(String);
 
 impl fmt::Write for Brief {

@@ -1,7 +1,7 @@
-"""Failures: an exception for each class of the one error table (``spec/errors.md``), with the code as it is in every language.
+"""Failures: one exception for each class of the error table (``spec/errors.md``), with the code of that table.
 
-What went wrong is in :attr:`Error.code`, where in :attr:`Error.path`, what was expected there and what came in
-:attr:`Error.expected` and :attr:`Error.actual`; each of the last three may be empty.
+:attr:`Error.code` is the kind of the failure, :attr:`Error.path` the field at fault, :attr:`Error.expected` what was
+expected there, and :attr:`Error.actual` what was found. Each of the last three may be empty.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """What went wrong. The numbers are the same in every language."""
+    """The kind of a failure. The numbers are the same in every language."""
 
     NotAMessage = 100
     Version = 101
@@ -80,7 +80,7 @@ class Error(Exception):
         return type(self), (str(self), int(self.code), self.path, self.expected, self.actual)
 
     def _within(self, outer: str) -> Error:
-        """The same failure, seen from the record or array that holds the field at fault."""
+        """The same failure, with the record or array ``outer`` in front of the path."""
         dot = "." if self.path and not self.path.startswith("[") else ""
         path = f"{outer}{dot}{self.path}"
         text = str(self)
@@ -93,37 +93,37 @@ class Error(Exception):
 
 
 class BadInput(Error):
-    """What came does not follow the specification: drop it, or look at who sent it."""
+    """The input does not follow the specification: drop it, or examine its sender."""
 
 
 class LimitReached(Error):
-    """A limit of this receiver was reached: raise it, if the sender is trusted."""
+    """The input exceeds a limit of this receiver: raise the limit if the sender is trusted."""
 
 
 class Mismatch(Error):
-    """Both sides are well-formed and do not fit each other: change one of them, or the rules of conversion."""
+    """Both sides are well-formed but incompatible: change one of them, or the rules of conversion."""
 
 
 class Unavailable(Error):
-    """Something that is needed is not here (yet): a format, more of a stream, a file, a channel."""
+    """Something is missing, perhaps only for now: a format, the rest of a stream, a file, a channel."""
 
 
 class Usage(Error):
-    """The caller asked for what does not exist, such as a field of another name, or gave what it must not."""
+    """The caller asked for something that does not exist, or passed an invalid argument."""
 
 
 class Internal(Error):
-    """A defect of Isoform: please report it."""
+    """Isoform has a defect: please report it."""
 
 
 def declaration(path: str, expected: str, actual: str) -> BadInput:
-    """The failure to make a format of something."""
+    """An error for a type that cannot become a format."""
     return BadInput(
         f"invalid declaration at {path}: expected {expected}, came {actual}", Code.Declaration, path, expected, actual
     )
 
 
 def wrong_type(path: str, expected: str, actual: str) -> Usage:
-    """The failure to be given, or asked for, the right kind of thing."""
+    """An error for an argument, or a request, of the wrong type."""
     at = f" at {path}" if path else ""
     return Usage(f"wrong type{at}: expected {expected}, came {actual}", Code.WrongType, path, expected, actual)
