@@ -3,9 +3,9 @@
 use crate::error::{Number, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};
 use isoform::{Code, Error};
+use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::os::fd::AsRawFd;
-use std::time::Duration;
 
 /// `iso_node`
 pub struct Node {
@@ -15,11 +15,6 @@ pub struct Node {
 
 /// `ISO_ALLOW_INSECURE`
 const ALLOW_INSECURE: c_uint = 1;
-
-/// So many milliseconds; for ever, if they are negative.
-pub(crate) fn patience(milliseconds: c_int) -> Duration {
-    u64::try_from(milliseconds).map_or(Duration::MAX, Duration::from_millis)
-}
 
 /// `iso_node_open`
 #[unsafe(no_mangle)]

@@ -4,11 +4,12 @@ use crate::channel::Channel;
 use crate::error::{Kept, Number, Told, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::Message;
-use crate::node::patience;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
-use isoform::{Code, Error, Incoming, Result};
-use isoform_channel::{Counts, Event as Came, MemorySink, MessageSink, SinkBuilder, Stamp, Window};
+use isoform::Result;
+use isoform_channel::{Counts, Event as Happened, SinkBuilder, Stamp, Window};
+use isoform_dynamic::sink::{Came, Sink as Any};
+use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -17,16 +18,11 @@ use std::ptr;
 
 /// `iso_sink`
 pub struct Sink {
-    end: End,
+    sink: Any,
     latest: Latest,
     /// Why a source was refused, as it was told last.
     refused: Option<Kept>,
     stamps: Vec<Stamp>,
-}
-
-enum End {
-    Records(Box<MemorySink>),
-    Messages(Box<MessageSink>),
 }
 
 /// `iso_sink_options`
@@ -97,7 +93,7 @@ impl Event {
     /// An event as C reads it. `record` says what of it are its record, its message, and how many they are; `refused` keeps
     /// what it points at.
     fn of<R>(
-        came: Option<Came<R>>,
+        came: Option<Happened<R>>,
         refused: &mut Option<Kept>,
         record: impl FnOnce(R) -> (*const c_void, Message, u64),
     ) -> Event {
@@ -105,18 +101,18 @@ impl Event {
         let from = |kind, source| Event { kind, stamp: Stamped { source, ..Event::NOTHING.stamp }, ..Event::NOTHING };
         match came {
             None => none,
-            Some(Came::Record { stamp, record: came }) => {
+            Some(Happened::Record { stamp, record: came }) => {
                 let (record, message, count) = record(came);
                 Event { kind: kind::RECORD, stamp: Stamped::of(stamp), record, message, count, ..none }
             }
-            Some(Came::Gap(source, gap)) => {
+            Some(Happened::Gap(source, gap)) => {
                 let mut event = from(kind::GAP, source.0);
                 event.stamp.sequence = gap.first;
                 Event { count: gap.count, cause: gap.cause as c_int, ..event }
             }
-            Some(Came::Joined(source, node)) => Event { node: node.0, ..from(kind::JOINED, source.0) },
-            Some(Came::Left(source)) => from(kind::LEFT, source.0),
-            Some(Came::Refused(source, error)) => {
+            Some(Happened::Joined(source, node)) => Event { node: node.0, ..from(kind::JOINED, source.0) },
+            Some(Happened::Left(source)) => from(kind::LEFT, source.0),
+            Some(Happened::Refused(source, error)) => {
                 let error = refused.insert(Kept::new(&error)).told();
                 Event { error, ..from(kind::REFUSED, source.0) }
             }
@@ -158,13 +154,11 @@ pub unsafe extern "C" fn iso_sink_open(
         open(sink, "sink", || {
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
-            let end = match format {
-                Some(Format { format, .. }) => {
-                    End::Records(Box::new(sink.build_memory(format, rules::of(rules, format)?)?))
-                }
-                None => End::Messages(Box::new(sink.build_messages()?)),
+            let sink = match format {
+                Some(Format { format, .. }) => Any::of_records(sink, format, rules::of(rules, format)?)?,
+                None => Any::of_messages(sink, None)?,
             };
-            Ok(Sink { end, latest: Latest::default(), refused: None, stamps: Vec::new() })
+            Ok(Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new() })
         })
     })
 }
@@ -175,15 +169,12 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { end, latest, refused, .. } = given(sink, "sink")?;
-        let patience = patience(milliseconds);
-        place.write(match end {
-            End::Records(sink) => Event::of(sink.recv_timeout(patience)?, refused, lent),
-            End::Messages(views) => {
-                let message = |came: Incoming<'_>| (ptr::null(), Message::of(&came, latest), 1);
-                Event::of(views.recv_timeout(patience)?, refused, message)
-            }
-        });
+        let Sink { sink, latest, refused, .. } = given(sink, "sink")?;
+        let came = sink.recv_timeout(patience(milliseconds))?;
+        place.write(Event::of(came, refused, |came| match came {
+            Came::Record(record) => lent(record),
+            Came::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
+        }));
         Ok(())
     })
 }
@@ -206,10 +197,8 @@ pub unsafe extern "C" fn iso_sink_take(
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { end, refused, stamps: came, .. } = given(sink, "sink")?;
-        let End::Records(sink) = end else {
-            return Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format"));
-        };
+        let Sink { sink, refused, stamps: came, .. } = given(sink, "sink")?;
+        let sink = sink.records()?;
         let to = record_mut(records, "records")?;
         // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
         // value.
@@ -231,11 +220,7 @@ pub extern "C" fn iso_sink_fd(sink: Option<&Sink>, descriptor: Out<'_, c_int>) -
     call(|| {
         let place = given(descriptor, "fd")?;
         place.write(-1);
-        let descriptor = match &given(sink, "sink")?.end {
-            End::Records(sink) => sink.descriptor()?,
-            End::Messages(views) => views.descriptor()?,
-        };
-        place.write(descriptor.as_raw_fd());
+        place.write(given(sink, "sink")?.sink.descriptor()?.as_raw_fd());
         Ok(())
     })
 }
@@ -257,13 +242,7 @@ impl Counted {
 /// `iso_sink_counts`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_sink_counts(sink: Option<&Sink>, counts: Out<'_, Counted>) -> Number {
-    call(|| {
-        let counted = match &given(sink, "sink")?.end {
-            End::Records(sink) => sink.counts(),
-            End::Messages(views) => views.counts(),
-        };
-        put(counts, "counts", Counted::of(counted))
-    })
+    call(|| put(counts, "counts", Counted::of(given(sink, "sink")?.sink.counts())))
 }
 
 /// `iso_sink_close`
@@ -309,7 +288,7 @@ pub unsafe extern "C" fn iso_handler_open(
             let format = &given(format, "format")?.format;
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
-            let handle = move |came: Came<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
+            let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
             sink.on_memory(format, rules, handle).map(Handler)
         })
     })

@@ -3,10 +3,10 @@
 use crate::channel::Channel;
 use crate::error::{Number, answer, call};
 use crate::format::Format;
-use crate::node::patience;
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record};
 use isoform::Result;
 use isoform_channel::{Cause, MemorySource, SinkLedger};
+use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 

@@ -1,23 +1,18 @@
-//! From messages to records: to arrays and ctypes structures by [`memory`], to other objects by a body of their own format.
+//! From messages to records: to arrays and ctypes structures as they lie in memory, to other objects by a body of their own format.
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
 use crate::item;
-use crate::memory;
 use crate::message::{PyBatch, PyMessage};
 use crate::rules;
 use crate::stream::PyReader;
-use isoform::core::{Plan, interp};
-use isoform::memory::Engine;
-use isoform::{Code, Error, Faults, Format, Incoming, Rules, Token, View};
+use isoform::{Batch, Code, Error, Format, Incoming, Rules, View};
+use isoform_dynamic::convert::Converter;
+use isoform_dynamic::flat::Decoder;
+use isoform_dynamic::words::Choice;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// So many formats a decoder remembers the plans of.
-const REMEMBERED: usize = 64;
+use pyo3::types::{PyBytes, PyList};
 
 /// Makes records of messages. See `isoform.Decoder`.
 #[pyclass(name = "Decoder", module = "isoform")]
@@ -30,45 +25,9 @@ pub(crate) struct PyDecoder {
 
 enum Way {
     /// To records that are their memory.
-    Memory(Box<memory::Decoder>),
+    Memory(Box<Decoder>),
     /// To objects, by their fields.
-    Objects(Objects),
-}
-
-/// Bodies of the receiver's format, from those of others.
-pub(crate) struct Objects {
-    format: Format,
-    rules: Rules,
-    faults: Faults,
-    /// Locked for as long as it takes to find one, and only while Python goes on.
-    plans: Mutex<HashMap<Token, Arc<Plan>>>,
-}
-
-impl Objects {
-    /// The fields of a message's record, as the receiver has them.
-    fn fields<'py>(&self, py: Python<'py>, message: &Incoming<'_>) -> PyResult<Bound<'py, PyDict>> {
-        let body = PyBytes::new(py, &py.detach(|| self.body(message)).map_err(raise)?);
-        item::fields(View::new(self.format.verify(body.as_bytes()).map_err(raise)?), &body)
-    }
-
-    fn body(&self, message: &Incoming<'_>) -> isoform::Result<Vec<u8>> {
-        let mut body = Vec::new();
-        interp::run(&*self.plan(message)?, message.verify()?, &mut body)?;
-        Ok(body)
-    }
-
-    fn plan(&self, message: &Incoming<'_>) -> isoform::Result<Arc<Plan>> {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.get(&message.token()) {
-            return Ok(plan.clone());
-        }
-        let plan = Arc::new(Plan::new(message.format(), &self.format, &self.rules, self.faults)?);
-        if plans.len() >= REMEMBERED {
-            plans.clear();
-        }
-        plans.insert(message.token(), plan.clone());
-        Ok(plan)
-    }
+    Objects(Converter),
 }
 
 impl PyDecoder {
@@ -76,7 +35,7 @@ impl PyDecoder {
     pub(crate) fn native(&self) -> &Format {
         match &self.way {
             Way::Memory(decoder) => decoder.format(),
-            Way::Objects(objects) => &objects.format,
+            Way::Objects(converter) => converter.format(),
         }
     }
 
@@ -102,23 +61,24 @@ impl PyDecoder {
 
     /// The object of a message. It can be asked by several threads.
     pub(crate) fn object<'py>(&self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
-        let Way::Objects(objects) = &self.way else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
+        let Way::Objects(converter) = &self.way else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
         let (header, format, body) = message.incoming(py);
-        let fields = objects.fields(py, &Incoming::new(header, format, body))?;
+        let body = py.detach(|| converter.body(&Incoming::new(header, format, body))).map_err(raise)?;
+        let body = PyBytes::new(py, &body);
+        let fields = item::fields(View::new(converter.format().verify(body.as_bytes()).map_err(raise)?), &body)?;
         self.kind.bind(py).call_method1("load", (fields,))
     }
 
     /// The records of messages and batches, one after another, as bytes.
     fn bytes(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let Way::Memory(decoder) = &mut self.way else { unreachable!("asked before") };
-        let size = decoder.format().size();
         let mut records = Vec::new();
         if let Ok(reader) = source.cast::<PyReader>() {
             let mut reader = reader.try_borrow_mut()?;
             let (stream, fault) = reader.reader()?;
             let read = py.detach(|| -> isoform::Result<()> {
                 while let Some(batch) = stream.next_batch()? {
-                    memory::append(decoder, &batch, &mut records)?;
+                    decoder.append_many(&batch, &mut records)?;
                 }
                 Ok(())
             });
@@ -126,16 +86,12 @@ impl PyDecoder {
         }
         for each in source.try_iter()? {
             let each = each?;
-            let before = records.len();
             if let Ok(batch) = each.cast::<PyBatch>() {
-                batch
-                    .get()
-                    .lend(py, |batch| py.detach(|| memory::append(decoder, batch, &mut records)))?
-                    .map_err(raise)?;
+                let append = |batch: &Batch<'_>| py.detach(|| decoder.append_many(batch, &mut records));
+                batch.get().lend(py, append)?.map_err(raise)?;
             } else if let Ok(message) = each.cast::<PyMessage>() {
-                records.resize(before + size, 0);
                 let (header, format, body) = message.get().incoming(py);
-                decoder.one(&Incoming::new(header, format, body), &mut records[before..]).map_err(raise)?;
+                decoder.append(&Incoming::new(header, format, body), &mut records).map_err(raise)?;
             } else {
                 return Err(raise(wrong_type("messages or batches", &each)));
             }
@@ -160,13 +116,13 @@ impl PyDecoder {
         let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
         let of_kind = rules::add(Rules::new(), &format, &kind.getattr("rules")?)?;
         let rules = rules.map_or(Ok(of_kind.clone()), |more| rules::add(of_kind, &format, more))?;
-        let (faults, engine) = (faults_of(faults)?, engine_of(engine)?);
+        let (faults, engine) = (choice(faults)?, choice(engine)?);
         let way = match kind.getattr("is_memory")?.is_truthy()? {
             true => {
-                let decoder = memory::Decoder::new(&format, rules.clone(), faults, engine);
+                let decoder = Decoder::new(&format, rules.clone(), faults, engine);
                 Way::Memory(Box::new(decoder.map_err(raise)?))
             }
-            false => Way::Objects(Objects { format, rules: rules.clone(), faults, plans: Mutex::default() }),
+            false => Way::Objects(Converter::new(format, rules.clone(), faults)),
         };
         Ok(PyDecoder { kind: kind.unbind(), rules, way })
     }
@@ -213,7 +169,7 @@ impl PyDecoder {
 }
 
 /// The records of a batch, in an array of NumPy's: it has large pages for large arrays.
-fn whole<'py>(decoder: &mut memory::Decoder, batch: &PyBatch, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+fn whole<'py>(decoder: &mut Decoder, batch: &PyBatch, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let length = decoder.format().size().checked_mul(batch.count());
     let length = length.ok_or_else(|| raise(Error::new(Code::Size).came(batch.count())))?;
     let records = PyArray1::zeros(py, [length], false);
@@ -224,20 +180,7 @@ fn whole<'py>(decoder: &mut memory::Decoder, batch: &PyBatch, py: Python<'py>) -
     Ok(records)
 }
 
-pub(crate) fn faults_of(name: &str) -> PyResult<Faults> {
-    match name {
-        "error" => Ok(Faults::Error),
-        "saturate" => Ok(Faults::Saturate),
-        "wrap" => Ok(Faults::Wrap),
-        _ => Err(raise(Error::new(Code::WrongType).at("faults").expected("error, saturate or wrap").came(name))),
-    }
-}
-
-fn engine_of(name: &str) -> PyResult<Engine> {
-    match name {
-        "auto" => Ok(Engine::Auto),
-        "interpreter" => Ok(Engine::Interpreter),
-        "generated" => Ok(Engine::Generated),
-        _ => Err(raise(Error::new(Code::WrongType).at("engine").expected("auto, interpreter or generated").came(name))),
-    }
+/// What a word stands for.
+pub(crate) fn choice<T: Choice>(word: &str) -> PyResult<T> {
+    T::named(word).map_err(raise)
 }

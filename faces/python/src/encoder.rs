@@ -3,10 +3,10 @@
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
 use crate::large::Large;
-use crate::memory;
 use crate::message::{PyBatch, PyMessage};
 use crate::value;
 use isoform::{Batch, Format};
+use isoform_dynamic::flat;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -18,7 +18,7 @@ pub(crate) struct PyEncoder {
     /// What `isoform._records` knows of the type of records.
     kind: Py<PyAny>,
     /// For records that are their memory.
-    memory: Option<memory::Encoder>,
+    memory: Option<flat::Encoder>,
     /// For objects that can have large arrays.
     large: Option<Large>,
 }
@@ -96,7 +96,7 @@ impl PyEncoder {
         let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
         let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
         let memory = match kind.getattr("is_memory")?.is_truthy()? {
-            true => Some(memory::Encoder::new(&format).map_err(raise)?),
+            true => Some(flat::Encoder::new(&format).map_err(raise)?),
             false => None,
         };
         let large = if memory.is_none() { Large::new(&format) } else { None };

@@ -2,6 +2,7 @@
 
 use crate::error::exception;
 use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, Stamp};
+use isoform_dynamic::words;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -26,7 +27,7 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
     Ok(Some(match event {
         Event::Record { .. } => return Ok(None),
         Event::Gap(source, Gap { first, count, cause }) => {
-            class!(py, "Gap").call1((source.0, *first, *count, cause_name(*cause)))?
+            class!(py, "Gap").call1((source.0, *first, *count, words::cause(*cause)))?
         }
         Event::Joined(source, node) => class!(py, "Joined").call1((source.0, node.to_string()))?,
         Event::Left(source) => class!(py, "Left").call1((source.0,))?,
@@ -49,7 +50,7 @@ pub(crate) fn records<'py>(
 pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py<PyAny>>> {
     let ledger = |sink: &SinkLedger| {
         let account = &sink.ledger;
-        let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (cause_name(cause), account.lost_for(cause))).into();
+        let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (words::cause(cause), account.lost_for(cause))).into();
         let counts = (account.submitted, account.acknowledged, account.in_flight, lost);
         let who = (sink.node.to_string(), sink.sink, sink.policy.to_string(), sink.present);
         class!(py, "Ledger").call_method1("_of", (who, counts)).map(Bound::unbind)
@@ -76,14 +77,4 @@ pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
         members.push(class!(py, "Member").call_method1("_of", (who, sources, sinks))?.unbind());
     }
     Ok(members)
-}
-
-fn cause_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Overrun => "overrun",
-        Cause::Cut => "cut",
-        Cause::TooLarge => "too large",
-        Cause::Ended => "ended",
-        Cause::Unknown => "unknown",
-    }
 }

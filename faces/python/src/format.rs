@@ -2,12 +2,12 @@
 //! know of one.
 
 use crate::error::raise;
-use isoform::core::declare::{FieldList, Length, Shape, Type};
+use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::{Code, Error, Format, Machine};
+use isoform_dynamic::table::{Row, Tables, declared};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a record looks like in memory, and its name on the wire. See `isoform.Format`.
@@ -58,12 +58,15 @@ impl PyFormat {
     #[staticmethod]
     fn _placed(structures: Vec<Placed>, big: bool, pointer: u8) -> PyResult<PyFormat> {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
-        placed(structures, Machine { order, pointer }).map(PyFormat).map_err(raise)
+        placed(&structures, Machine { order, pointer }).map(PyFormat).map_err(raise)
     }
 
     #[staticmethod]
     fn _declared(structures: Vec<Declared>) -> PyResult<PyFormat> {
-        declared(structures).map(PyFormat).map_err(raise)
+        let table = structures.iter().map(|(name, fields)| {
+            (&**name, fields.iter().map(|(name, words, unit)| (&**name, &**words, unit.as_deref())))
+        });
+        declared(table).map(PyFormat).map_err(raise)
     }
 
     #[getter]
@@ -261,32 +264,18 @@ fn named(layout: Option<&str>) -> isoform::Result<Layout> {
 }
 
 /// The format of the last of these structures, which may nest those before it.
-fn placed(structures: Vec<Placed>, machine: Machine) -> isoform::Result<Format> {
-    let mut known: HashMap<String, Arc<Structure>> = HashMap::new();
-    let mut last = None;
-    for (name, size, align, fields) in structures {
-        let mut list = known.values().cloned().fold(FieldList::new(name.clone()), FieldList::nested);
-        for (field, words, size, offset, unit) in fields {
-            list = list.field(field, words, size, offset);
-            list = unit.into_iter().fold(list, FieldList::unit);
-        }
-        let structure = list.structure(machine, size, align)?;
-        known.insert(name, structure.clone());
-        last = Some(structure);
+fn placed(structures: &[Placed], machine: Machine) -> isoform::Result<Format> {
+    let mut tables = Tables::new(machine);
+    for (name, size, alignment, fields) in structures {
+        let rows = fields.iter().map(|(name, words, size, offset, unit)| Row {
+            name,
+            words,
+            size: *size,
+            offset: *offset,
+            unit: unit.as_deref(),
+            extent: None,
+        });
+        tables.add(name, *size, *alignment, rows)?;
     }
-    Format::new(last.ok_or_else(|| Error::new(Code::Declaration).came("no structures"))?)
-}
-
-/// The same, laid out as the C compiler of this machine would.
-fn declared(structures: Vec<Declared>) -> isoform::Result<Format> {
-    let mut known: Vec<Shape> = Vec::new();
-    for (name, fields) in structures {
-        let mut shape = known.iter().cloned().fold(Shape::new(name), Shape::nested);
-        for (field, words, unit) in fields {
-            shape = shape.field(field, &words);
-            shape = unit.into_iter().fold(shape, Shape::unit);
-        }
-        known.push(shape);
-    }
-    known.pop().ok_or_else(|| Error::new(Code::Declaration).came("no structures"))?.on(&Layout::NATIVE)
+    tables.format()
 }

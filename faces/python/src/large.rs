@@ -4,13 +4,14 @@
 //! itself, arrays that do not agree - it leaves the object to that, which finds what is wrong.
 
 use crate::error::raise;
-use crate::memory::Placer;
 use crate::{item, value};
 use isoform::core::{Dimension, Field, Structure};
 use isoform::{Format, Machine};
+use isoform_dynamic::flat::{self, Placer};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Arrays of fewer numbers are not worth it.
@@ -58,12 +59,16 @@ impl Large {
         for array in &self.arrays {
             found.extend(array.find(&structure.fields()[array.field], object)?);
         }
-        let Some(lengths) = lengths(structure, &found, object)? else { return Ok(None) };
+        if !is_usual(structure, &found, object)? {
+            return Ok(None);
+        }
         let skipped: Vec<usize> = found.iter().map(|found| found.array.field).collect();
         let rest = value::body_without(&self.format, object, &skipped)?;
-        let slices = found.iter().map(|found| Ok((found.array.field, found.bytes.as_slice()?)));
-        let slices = slices.collect::<PyResult<Vec<_>>>()?;
-        let place = || self.placer.lock().unwrap_or_else(PoisonError::into_inner).body(&rest, &slices, &lengths);
+        let mut arrays = Vec::with_capacity(found.len());
+        for Found { array, bytes, dims } in &found {
+            arrays.push(flat::Array { field: array.field, dims, bytes: bytes.as_slice()? });
+        }
+        let place = || self.placer.lock().unwrap_or_else(PoisonError::into_inner).body(&rest, &arrays);
         object.py().detach(place).map(Some).map_err(raise)
     }
 }
@@ -94,26 +99,22 @@ impl Array {
     }
 }
 
-/// The length fields of these arrays, if they agree, and nobody else has a say in them.
-fn lengths(
-    structure: &Structure,
-    found: &[Found<'_, '_>],
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Option<Vec<(usize, usize)>>> {
-    let mut lengths: Vec<(usize, usize)> = Vec::new();
+/// Whether there are such arrays, they agree about their lengths, and nobody else has a say in them.
+fn is_usual(structure: &Structure, found: &[Found<'_, '_>], object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut lengths: HashMap<usize, usize> = HashMap::new();
     for (&field, &length) in found.iter().flat_map(|found| found.array.lengths.iter().zip(&found.dims)) {
-        match lengths.iter().find(|(known, _)| *known == field) {
-            Some((_, known)) if *known != length => return Ok(None),
-            Some(_) => {}
-            None if attribute(object, &structure.fields()[field].name)?.is_some() => return Ok(None),
-            None => lengths.push((field, length)),
+        if *lengths.entry(field).or_insert(length) != length {
+            return Ok(false);
         }
     }
-    let uses = |field: &Field| {
-        field.dims.iter().any(|dim| matches!(dim, Dimension::Field(at) if lengths.iter().any(|(known, _)| known == at)))
-    };
-    let users = structure.fields().iter().filter(|field| uses(field)).count();
-    Ok((!found.is_empty() && users == found.len()).then_some(lengths))
+    for &field in lengths.keys() {
+        if attribute(object, &structure.fields()[field].name)?.is_some() {
+            return Ok(false);
+        }
+    }
+    let uses = |dim: &Dimension| matches!(dim, Dimension::Field(by) if lengths.contains_key(by));
+    let users = structure.fields().iter().filter(|field| field.dims.iter().any(uses)).count();
+    Ok(!found.is_empty() && users == found.len())
 }
 
 fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {

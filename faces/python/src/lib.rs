@@ -2,8 +2,8 @@
 //!
 //! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
 //! or a ctypes structure becomes a table of fields - is in `isoform/`, beside it, as is the text of errors; here is what has to
-//! be fast, and what works while Python goes on. `unsafe` is needed in two places: `memory`, where bytes of an array are
-//! taken for records, and `arrow`, whose structures are C's.
+//! be fast, and what works while Python goes on. `unsafe` is needed in `arrow`, whose structures
+//! are C's.
 
 #![deny(unsafe_code)]
 
@@ -21,8 +21,6 @@ mod format;
 mod io;
 mod item;
 mod large;
-#[allow(unsafe_code)]
-mod memory;
 mod message;
 #[cfg(unix)]
 mod node;

@@ -1,14 +1,15 @@
 //! Sinks: where events go.
 
 use crate::channel::PyChannel;
-use crate::decoder::{PyDecoder, faults_of};
+use crate::decoder::{PyDecoder, choice};
 use crate::error::raise;
 use crate::event;
-use crate::memory::Receive;
 use crate::message::PyMessage;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
-use isoform_channel::{Event, MessageSink, Policy, SinkBuilder, Stamp, Window};
+use isoform_channel::{Event, SinkBuilder, Stamp, Window};
+use isoform_dynamic::sink::{self as dynamic, Sink};
+use isoform_dynamic::words::keeping;
 use pyo3::prelude::*;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
@@ -19,27 +20,11 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(name = "Sink", module = "isoform", frozen)]
 pub(crate) struct PySink {
     /// `None` once it was closed.
-    end: Unhurried<Mutex<Option<End>>>,
+    end: Unhurried<Mutex<Option<Sink>>>,
     /// What tells tasks that wait that it was closed: the other end of the first can then be read. Made for the first of them.
     parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Only looked at here, so that threads can share it: what a decoder changes is in the end, or has a lock of its own.
     decoder: Option<PyDecoder>,
-}
-
-enum End {
-    /// For records that are their memory.
-    Memory(Box<Receive>),
-    /// For messages, which are converted to objects, or not at all.
-    Views(Box<MessageSink>),
-}
-
-impl End {
-    fn descriptor(&mut self) -> Result<BorrowedFd<'_>> {
-        match self {
-            End::Memory(sink) => sink.inner().descriptor(),
-            End::Views(sink) => sink.descriptor(),
-        }
-    }
 }
 
 /// What has come, before Python has it.
@@ -51,7 +36,7 @@ enum Came {
 
 impl PySink {
     /// Has something done with the end, unless it is closed.
-    fn with<R>(&self, act: impl FnOnce(&mut End) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, act: impl FnOnce(&mut Sink) -> Result<R>) -> Result<R> {
         match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),
             None => Err(Error::new(Code::Closed).at("sink")),
@@ -60,17 +45,16 @@ impl PySink {
 
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Came>> {
         wait(py, timeout, |patience| {
-            self.with(|end| match end {
-                End::Memory(sink) => Ok(sink.inner().recv_timeout(patience)?.map(|event| match event {
-                    Event::Record { stamp, record } => Came::Bytes(stamp, record.to_vec()),
-                    other => Came::Other(other.map(drop)),
-                })),
-                End::Views(sink) => Ok(sink.recv_timeout(patience)?.map(|event| match event {
-                    Event::Record { stamp, record } => {
-                        Came::Message(stamp, record.format().clone(), record.body().to_vec())
+            self.with(|sink| {
+                Ok(sink.recv_timeout(patience)?.map(|event| match event {
+                    Event::Record { stamp, record: dynamic::Came::Record(record) } => {
+                        Came::Bytes(stamp, record.to_vec())
+                    }
+                    Event::Record { stamp, record: dynamic::Came::Message(message) } => {
+                        Came::Message(stamp, message.format().clone(), message.body().to_vec())
                     }
                     other => Came::Other(other.map(drop)),
-                })),
+                }))
             })
         })
     }
@@ -97,8 +81,7 @@ impl PySink {
     }
 
     fn decoder(&self) -> PyResult<&PyDecoder> {
-        let none = || raise(Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays"));
-        self.decoder.as_ref().ok_or_else(none)
+        self.decoder.as_ref().filter(|decoder| decoder.is_memory()).ok_or_else(|| raise(no_arrays()))
     }
 }
 
@@ -126,21 +109,18 @@ impl PySink {
     ) -> PyResult<PySink> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
-        let mut sink = channel.sink_builder().policy(policy_of(policy, events, bytes)?).faults(faults_of(faults)?);
+        let policy = keeping(choice(policy)?, events, bytes);
+        let mut sink = channel.sink_builder().policy(policy).faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = fields.into_iter().fold(sink, SinkBuilder::fields);
         let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
-        let end = match &decoder {
-            None => py.detach(|| sink.build_messages().map(|views| End::Views(Box::new(views)))),
-            Some(decoder) => {
-                let (format, rules) = (decoder.native().clone(), decoder.rules().clone());
-                py.detach(|| match decoder.is_memory() {
-                    true => sink.build_memory(&format, rules).map(|sink| End::Memory(Box::new(Receive::new(sink)))),
-                    false => sink.build_messages_for(&format, rules).map(|views| End::Views(Box::new(views))),
-                })
-            }
-        };
+        let wanted = decoder.as_ref().map(|decoder| (decoder.native(), decoder.rules().clone()));
+        let is_memory = decoder.as_ref().is_some_and(PyDecoder::is_memory);
+        let end = py.detach(|| match wanted {
+            Some((format, rules)) if is_memory => Sink::of_records(sink, format, rules),
+            other => Sink::of_messages(sink, other),
+        });
         Ok(PySink { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), parting: Mutex::default(), decoder })
     }
 
@@ -158,13 +138,11 @@ impl PySink {
         most: usize,
         timeout: Option<f64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let mut stamps = Vec::new();
+        let (is_memory, mut stamps) = (self.decoder().is_ok(), Vec::new());
         let came = wait(py, timeout, |patience| {
-            self.with(|end| match end {
-                End::Memory(sink) => sink.many(most, &mut stamps, patience),
-                End::Views(_) => {
-                    Err(Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays"))
-                }
+            self.with(|sink| match is_memory {
+                true => sink.take(most, &mut stamps, patience),
+                false => Err(no_arrays()),
             })
         })?;
         match came {
@@ -180,24 +158,20 @@ impl PySink {
     /// What has come and gone so far: received, taken, lost.
     #[getter]
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
-        let counts = |end: &mut End| match end {
-            End::Memory(sink) => Ok(sink.inner().counts()),
-            End::Views(sink) => Ok(sink.counts()),
-        };
-        let counts = py.detach(|| self.with(counts)).map_err(raise)?;
+        let counts = py.detach(|| self.with(|sink| Ok(sink.counts()))).map_err(raise)?;
         Ok((counts.received, counts.taken, counts.lost))
     }
 
     /// A descriptor that can be read when something has come: for `select` and event loops.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        py.detach(|| self.with(|end| Ok(end.descriptor()?.as_raw_fd()))).map_err(raise)
+        py.detach(|| self.with(|sink| Ok(sink.descriptor()?.as_raw_fd()))).map_err(raise)
     }
 
     /// Two descriptors that are the caller's own, to close them: the one of `fileno`, and one that can be read once the sink was
     /// closed.
     fn _descriptors(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
         let io = |error: std::io::Error| Error::new(Code::Io).at("sink").came(error);
-        let descriptors = |end: &mut End| {
+        let descriptors = |sink: &mut Sink| {
             let mut parting = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
             let pair = match parting.take() {
                 Some(pair) => pair,
@@ -205,7 +179,7 @@ impl PySink {
             };
             let (_, other) = parting.insert(pair);
             let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned().map_err(io);
-            let (came, closed) = (own(end.descriptor()?)?, own(other.as_fd())?);
+            let (came, closed) = (own(sink.descriptor()?)?, own(other.as_fd())?);
             Ok((came.into_raw_fd(), closed.into_raw_fd()))
         };
         py.detach(|| self.with(descriptors)).map_err(raise)
@@ -257,18 +231,13 @@ impl PySink {
     }
 }
 
+fn no_arrays() -> Error {
+    Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays")
+}
+
 fn is_closed(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
     match error.value(py).getattr_opt("code")? {
         Some(code) => Ok(code.extract::<u16>().is_ok_and(|code| code == Code::Closed as u16)),
         None => Ok(false),
-    }
-}
-
-fn policy_of(name: &str, events: Option<u64>, bytes: Option<u64>) -> PyResult<Policy> {
-    match name {
-        "block" => Ok(Policy::Block),
-        "latest" => Ok(Policy::Latest),
-        "drop oldest" => Ok(Policy::DropOldest { events: events.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(4 << 20) }),
-        _ => Err(raise(Error::new(Code::WrongType).at("policy").expected("block, drop oldest or latest").came(name))),
     }
 }

@@ -4,36 +4,27 @@ use crate::channel::PyChannel;
 use crate::encoder::PyEncoder;
 use crate::error::{raise, wrong_type};
 use crate::event::ledgers;
-use crate::memory::Submit;
 use crate::message::{PyBatch, PyMessage};
 use crate::wait::{TURN, Unhurried, aside, patience, retry, wait};
-use isoform::core::Plan;
-use isoform::{Code, Error, Faults, Format, Result, Rules};
-use isoform_channel::MessageSource;
+use isoform::{Code, Error, Format, Result};
+use isoform_dynamic::source::{Progress, Source};
+use isoform_dynamic::wait::unless_late;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// Submits records to the sinks of a channel. See `isoform.Source`.
 #[pyclass(name = "Source", module = "isoform", frozen)]
 pub(crate) struct PySource {
     /// `None` once it was closed.
-    end: Unhurried<Mutex<Option<End>>>,
+    end: Unhurried<Mutex<Option<Source>>>,
     /// Only looked at here, so that threads can share it: what an encoder changes is in the end, or has a lock of its own.
     encoder: Option<PyEncoder>,
 }
 
-enum End {
-    /// Of records that are their memory.
-    Memory(Box<Submit>),
-    /// Of messages.
-    Messages(MessageSource),
-}
-
 impl PySource {
     /// Has something done with the end, unless it is closed.
-    fn with<R>(&self, act: impl FnOnce(&mut End) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, act: impl FnOnce(&mut Source) -> Result<R>) -> Result<R> {
         match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),
             None => Err(Error::new(Code::Closed).at("source")),
@@ -41,23 +32,13 @@ impl PySource {
     }
 
     fn submit_body(&self, py: Python<'_>, format: &Format, body: &[u8]) -> PyResult<Option<u64>> {
-        retry(py, || {
-            self.with(|end| match end {
-                End::Messages(source) => source.submit_body(format, body),
-                End::Memory(_) => Err(Error::new(Code::WrongType).at("source").expected("records of its type")),
-            })
-        })
+        retry(py, || self.with(|source| source.submit_body(format, body)))
     }
 
     fn submit_bytes(&self, py: Python<'_>, records: &[u8]) -> PyResult<Option<u64>> {
-        let (mut done, mut last) = (0, None);
-        retry(py, || {
-            self.with(|end| match end {
-                End::Memory(source) => source.many(records, &mut done, &mut last),
-                End::Messages(_) => Err(Error::new(Code::Internal).at("source")),
-            })
-        })?;
-        Ok(last)
+        let mut progress = Progress::default();
+        retry(py, || self.with(|source| source.submit_many(records, &mut progress)))?;
+        Ok(progress.last)
     }
 }
 
@@ -74,23 +55,13 @@ impl PySource {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
         let encoder = record.map(|record| PyEncoder::new(py, record, name)).transpose()?;
-        let end = match &encoder {
-            Some(encoder) if encoder.is_memory() => {
-                let format = encoder.wire();
-                py.detach(|| {
-                    channel
-                        .source_builder()
-                        .build_memory(format)
-                        .map(|source| End::Memory(Box::new(Submit::new(source))))
-                })
-            }
-            other => py.detach(|| {
-                if let (Some(encoder), Some(wanted)) = (other, channel.format()) {
-                    Plan::new(encoder.wire(), &wanted, &Rules::new(), Faults::default())?;
-                }
-                channel.source_builder().patience(TURN).build_messages().map(End::Messages)
-            }),
-        };
+        let format = encoder.as_ref().map(PyEncoder::wire);
+        let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
+        let source = channel.source_builder().patience(TURN);
+        let end = py.detach(|| match format {
+            Some(format) if is_memory => Source::of_records(source, format),
+            other => Source::of_messages(source, channel, other),
+        });
         Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })
     }
 
@@ -131,16 +102,7 @@ impl PySource {
     /// Waits until so many sinks have subscribed.
     #[pyo3(signature = (count=1, timeout=None))]
     fn wait_for_sinks(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<()> {
-        let turn = |patience: Duration| {
-            let waited = self.with(|end| match end {
-                End::Memory(source) => source.inner().wait_for_sinks(count, patience),
-                End::Messages(source) => source.wait_for_sinks(count, patience),
-            });
-            match waited {
-                Err(error) if error.code() == Code::Deadline => Ok(None),
-                other => other.map(Some),
-            }
-        };
+        let turn = |patience| unless_late(self.with(|source| source.wait_for_sinks(count, patience)));
         let late = || raise(Error::new(Code::Deadline).at("source").expected(format_args!("{count} sinks")));
         wait(py, timeout, turn)?.ok_or_else(late)
     }
@@ -148,21 +110,12 @@ impl PySource {
     /// How many sinks there are.
     #[getter]
     fn sinks(&self, py: Python<'_>) -> PyResult<usize> {
-        let sinks = |end: &mut End| match end {
-            End::Memory(source) => Ok(source.inner().sinks()),
-            End::Messages(source) => Ok(source.sinks()),
-        };
-        py.detach(|| self.with(sinks)).map_err(raise)
+        py.detach(|| self.with(|source| Ok(source.sinks()))).map_err(raise)
     }
 
     /// The account with every sink that is there, and the latest that have left.
     fn ledger(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        let all = py.detach(|| {
-            self.with(|end| match end {
-                End::Memory(source) => Ok(source.inner().ledger()),
-                End::Messages(source) => Ok(source.ledger()),
-            })
-        });
+        let all = py.detach(|| self.with(|source| Ok(source.ledger())));
         ledgers(py, &all.map_err(raise)?)
     }
 
@@ -171,12 +124,8 @@ impl PySource {
     fn close(&self, py: Python<'_>, timeout: f64) -> PyResult<Vec<Py<PyAny>>> {
         let patience = patience(timeout)?;
         let end = py.detach(|| self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let Some(end) = end else { return Ok(Vec::new()) };
-        let closed = aside(py, move || match end {
-            End::Memory(source) => source.into_inner().close(patience),
-            End::Messages(source) => source.close(patience),
-        })?;
-        ledgers(py, &closed)
+        let Some(source) = end else { return Ok(Vec::new()) };
+        ledgers(py, &aside(py, move || source.close(patience))?)
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -2,11 +2,12 @@
 
 use crate::error::raise;
 use isoform::{Code, Error, Result};
+use isoform_dynamic::wait::{in_turns, seconds, unless_late};
 use pyo3::prelude::*;
 use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// After so long it is looked after signals.
 pub(crate) const TURN: Duration = Duration::from_millis(50);
@@ -18,32 +19,22 @@ pub(crate) fn wait<R: Send>(
     timeout: Option<f64>,
     mut turn: impl FnMut(Duration) -> Result<Option<R>> + Send,
 ) -> PyResult<Option<R>> {
-    let end = timeout.map(patience).transpose()?.and_then(|patience| Instant::now().checked_add(patience));
-    loop {
-        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-        let found = py.detach(|| turn(left.map_or(TURN, |left| left.min(TURN)))).map_err(raise)?;
-        if found.is_some() || left.is_some_and(|left| left <= TURN) {
-            return Ok(found);
-        }
-        py.check_signals()?;
-    }
+    let patience = timeout.map(patience).transpose()?;
+    let turn = |longest| py.detach(|| turn(longest)).map_err(raise);
+    in_turns(patience, TURN, turn, || py.check_signals().map(|()| true))
 }
 
 /// Seconds as Python has them.
-pub(crate) fn patience(seconds: f64) -> PyResult<Duration> {
-    let wrong = || raise(Error::new(Code::WrongType).at("timeout").expected("seconds, not negative").came(seconds));
-    if seconds == f64::INFINITY {
-        return Ok(Duration::MAX);
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+pub(crate) fn patience(count: f64) -> PyResult<Duration> {
+    seconds(count).map_err(raise)
 }
 
 /// The same again and again while it is only too early, as sources have it that wait for room.
 pub(crate) fn retry<R: Send>(py: Python<'_>, mut turn: impl FnMut() -> Result<R> + Send) -> PyResult<R> {
     loop {
-        match py.detach(&mut turn) {
-            Err(error) if error.code() == Code::Deadline => py.check_signals()?,
-            done => return done.map_err(raise),
+        match unless_late(py.detach(&mut turn)).map_err(raise)? {
+            Some(done) => return Ok(done),
+            None => py.check_signals()?,
         }
     }
 }

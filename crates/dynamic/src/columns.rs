@@ -1,0 +1,126 @@
+//! Single fields of many records, each in one piece: converted to where it shall be, without the records between.
+
+use crate::flat::Decoder;
+use isoform::core::{ByteOrder, Element, Field, Structure};
+use isoform::memory::Engine;
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules};
+use std::mem;
+
+/// Fields of many records, a column for each.
+pub struct Columns {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+/// One of them.
+struct Column {
+    field: Field,
+    /// To a record with this field alone.
+    decoder: Decoder,
+    bytes: Vec<u8>,
+}
+
+impl Columns {
+    /// Columns of the fields of these names, or of all, in this machine's byte order. A field without a default is required.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchField`]; [`Code::WrongType`] at a field that is not of fixed size, or has pointers.
+    pub fn new(format: &Format, names: Option<&[String]>, rules: &Rules, faults: Faults) -> Result<Columns> {
+        let structure = format.structure();
+        let named = |name: &String| structure.field(name).ok_or_else(|| Error::new(Code::NoSuchField).came(name));
+        let column = |field: Result<_>| field.and_then(|field| Column::new(structure, field, rules.clone(), faults));
+        let columns = match names {
+            Some(names) => names.iter().map(named).map(column).collect::<Result<_>>()?,
+            None => structure.fields().iter().map(Ok).map(column).collect::<Result<_>>()?,
+        };
+        Ok(Columns { columns, rows: 0 })
+    }
+
+    /// Adds the row of a message.
+    ///
+    /// # Errors
+    /// As [`Decoder::append`]; nothing was added then.
+    pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
+        self.add(1, |decoder, bytes| decoder.append(message, bytes))
+    }
+
+    /// Adds a row for each message of a batch.
+    ///
+    /// # Errors
+    /// As [`Decoder::append_many`]; nothing was added then.
+    pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.add(batch.len(), |decoder, bytes| decoder.append_many(batch, bytes))
+    }
+
+    fn add(&mut self, count: usize, mut add: impl FnMut(&mut Decoder, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let added = self.columns.iter_mut().try_for_each(|column| add(&mut column.decoder, &mut column.bytes));
+        self.rows += if added.is_ok() { count } else { 0 };
+        for column in &mut self.columns {
+            column.bytes.truncate(self.rows * column.decoder.format().size());
+        }
+        added
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The fields, as they lie alone.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.columns.iter().map(|column| &column.field)
+    }
+
+    /// The format of records with one of the fields alone: what its column consists of.
+    pub fn format(&self, column: usize) -> &Format {
+        self.columns[column].decoder.format()
+    }
+
+    /// Takes the values of a column, to show them; [`give`](Columns::give) brings them back before more rows are added.
+    pub fn take(&mut self, column: usize) -> Vec<u8> {
+        mem::take(&mut self.columns[column].bytes)
+    }
+
+    /// Brings back what was taken.
+    pub fn give(&mut self, column: usize, values: Vec<u8>) {
+        self.columns[column].bytes = values;
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        self.columns.iter_mut().for_each(|column| column.bytes = Vec::new());
+    }
+}
+
+impl Column {
+    fn new(structure: &Structure, field: &Field, more: Rules, faults: Faults) -> Result<Column> {
+        let machine = structure.machine();
+        let size = field.extent(machine.pointer).filter(|_| !field.has_slots() && !field.is_dynamic());
+        let size = size.ok_or_else(|| {
+            Error::new(Code::WrongType).at(&*field.name).expected("a field of fixed size, without pointers")
+        })?;
+        // In this machine's byte order, as those who compute with a column have it, and Arrow.
+        let machine = Machine { order: ByteOrder::NATIVE, ..machine };
+        let field = Field { offset: 0, ..on(machine, field)? };
+        let record = Structure::new(structure.name(), machine, size, 1, vec![field.clone()])?;
+        // Without it there would be nothing to make a row of, but for its default.
+        let rules = match more.of(structure.name(), &field.name) {
+            Some(rule) if rule.default.is_some() => more,
+            _ => more.required(structure.name(), &field.name),
+        };
+        let decoder = Decoder::new(&Format::new(record.into())?, rules, faults, Engine::Auto)?;
+        Ok(Column { field, decoder, bytes: Vec::new() })
+    }
+}
+
+/// The same field on another machine, where it is.
+fn on(machine: Machine, field: &Field) -> Result<Field> {
+    let mut field = field.clone();
+    if let Element::Structure(inner) = &field.element {
+        let fields = inner.fields().iter().map(|field| on(machine, field)).collect::<Result<_>>()?;
+        field.element =
+            Element::Structure(Structure::new(inner.name(), machine, inner.size(), inner.align(), fields)?.into());
+    }
+    Ok(field)
+}

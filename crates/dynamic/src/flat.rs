@@ -1,0 +1,357 @@
+//! Records without pointers, as the bytes that they are: the one step from safe Rust to [`isoform::memory`], which works on
+//! addresses. And records most of which are bytes already, as [`Placer`] has them.
+//!
+//! Invariants, of a [`Placer`] only the second:
+//! 1. The format has no pointers. So every byte of a record is a number's, a character's or a gap's, any bytes can be taken for a record, and
+//!    those that are no boolean or symbol are found by the encoder.
+//! 2. What a slot of a record points at is where a decoder has put it, or an array of as many elements as its length
+//!    fields say; and it is borrowed for as long as the record is used.
+
+#![allow(unsafe_code)]
+
+use isoform::core::{Dimension, Element, Field, Structure};
+use isoform::memory::{self, Engine};
+use isoform::{Aligned, Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules};
+use std::collections::HashMap;
+#[cfg(unix)]
+use std::time::Duration;
+#[cfg(unix)]
+use {
+    crate::source::Progress,
+    isoform_channel::{Event, MemorySink, MemorySource, Stamp},
+};
+
+/// Many records are received into no more than this, unless one alone is larger.
+#[cfg(unix)]
+const ROOM: usize = 8 << 20;
+
+/// Makes messages of bytes.
+pub struct Encoder(memory::Encoder);
+
+/// Makes bytes of messages.
+pub struct Decoder(memory::Decoder);
+
+impl Encoder {
+    /// An encoder of records of this format.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it has pointers.
+    pub fn new(format: &Format) -> Result<Encoder> {
+        refuse_pointers(format)?;
+        memory::Encoder::new(format).map(Encoder)
+    }
+
+    /// The message of one record.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if there are not as many bytes as a record has; as [`memory::Encoder::encode`].
+    pub fn one<'m>(&'m mut self, record: &'m [u8]) -> Result<Message<'m>> {
+        admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
+        // SAFETY: there are as many initialised bytes as the format's size says, borrowed for as long as the message, and by
+        // (1) nothing in them is an address.
+        unsafe { self.0.encode(record.as_ptr()) }
+    }
+
+    /// The messages of records that lie one after another; `None` if there are none.
+    ///
+    /// # Errors
+    /// As [`one`](Encoder::one), with the number of the record in front of the path.
+    pub fn many(&mut self, records: &[u8]) -> Result<Option<Batch<'_>>> {
+        let size = self.0.format().size();
+        admit(records.len().is_multiple_of(size), self.0.format(), records.len())?;
+        // SAFETY: there are so many times as many initialised bytes as the format's size says.
+        unsafe { self.0.encode_many(records.as_ptr(), records.len() / size) }
+    }
+}
+
+impl Decoder {
+    /// A decoder for records of this format.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it has pointers, or is aligned to more than 64.
+    pub fn new(format: &Format, rules: Rules, faults: Faults, engine: Engine) -> Result<Decoder> {
+        refuse_pointers(format)?;
+        let decoder = memory::Decoder::new(format, rules)?;
+        Ok(Decoder(decoder.with_faults(faults).with_engine(engine)))
+    }
+
+    /// The format into which messages are converted.
+    pub fn format(&self) -> &Format {
+        self.0.format()
+    }
+
+    /// Puts the record of a message into bytes that are just as many.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if they are not; as [`memory::Decoder::decode`].
+    pub fn one(&mut self, message: &Incoming<'_>, record: &mut [u8]) -> Result<()> {
+        admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
+        record.copy_from_slice(self.0.decode(message)?);
+        Ok(())
+    }
+
+    /// Puts the records of a batch one after another into bytes that are just as many.
+    ///
+    /// # Errors
+    /// As [`one`](Decoder::one).
+    pub fn many(&mut self, batch: &Batch<'_>, records: &mut [u8]) -> Result<()> {
+        let wanted = self.0.format().size().checked_mul(batch.len());
+        admit(wanted == Some(records.len()), self.0.format(), records.len())?;
+        // SAFETY: there are as many times as many initialised bytes as the format's size says as there are messages.
+        unsafe { self.0.decode_many_into(batch, records.as_mut_ptr()) }
+    }
+
+    /// Adds the record of a message.
+    ///
+    /// # Errors
+    /// As [`one`](Decoder::one); nothing was added then.
+    pub fn append(&mut self, message: &Incoming<'_>, records: &mut Vec<u8>) -> Result<()> {
+        self.grow(records, 1, |decoder, place| decoder.one(message, place))
+    }
+
+    /// Adds the records of a batch.
+    ///
+    /// # Errors
+    /// As [`many`](Decoder::many); nothing was added then.
+    pub fn append_many(&mut self, batch: &Batch<'_>, records: &mut Vec<u8>) -> Result<()> {
+        self.grow(records, batch.len(), |decoder, place| decoder.many(batch, place))
+    }
+
+    fn grow(
+        &mut self,
+        records: &mut Vec<u8>,
+        count: usize,
+        fill: impl FnOnce(&mut Decoder, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let before = records.len();
+        let more = self.format().size().checked_mul(count);
+        let room = more.filter(|&more| records.try_reserve(more).is_ok());
+        let more = room.ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))?;
+        records.resize(before + more, 0);
+        fill(self, &mut records[before..]).inspect_err(|_| records.truncate(before))
+    }
+}
+
+/// Submits records that lie one after another, but for those that were submitted already.
+#[cfg(unix)]
+pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut Progress) -> Result<()> {
+    refuse_pointers(source.format())?;
+    let size = source.format().size();
+    admit(records.len().is_multiple_of(size), source.format(), records.len())?;
+    for record in records.chunks_exact(size).skip(progress.done) {
+        // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
+        progress.last = unsafe { source.submit(record.as_ptr())? };
+        progress.done += 1;
+    }
+    Ok(())
+}
+
+/// The records that have come, up to `most` and as far as there is room, one after another; or the next other thing. `room` is
+/// where they are put before it is known how many there are.
+#[cfg(unix)]
+pub(crate) fn take(
+    sink: &mut MemorySink,
+    room: &mut Vec<u8>,
+    most: usize,
+    stamps: &mut Vec<Stamp>,
+    patience: Duration,
+) -> Result<Option<Event<Vec<u8>>>> {
+    let size = sink.format().size();
+    let most = most.min((ROOM / size.max(1)).max(1));
+    let wanted = size * most;
+    if let Some(more) = wanted.checked_sub(room.len()) {
+        let no_memory = |_| Error::new(Code::Size).came(format_args!("a record of {size} bytes"));
+        room.try_reserve_exact(more).map_err(no_memory)?;
+        room.resize(wanted, 0);
+    }
+    // SAFETY: there are as many initialised bytes as `most` records have.
+    let came = unsafe { sink.recv_many(room.as_mut_ptr(), most, stamps, Some(patience))? };
+    Ok(came.map(|event| event.map(|count| room[..count * size].to_vec())))
+}
+
+/// An array that lies elsewhere than the rest of its record.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'a> {
+    /// The index of its field, which has numbers behind a pointer.
+    pub field: usize,
+    /// How many there are, by dimension.
+    pub dims: &'a [usize],
+    /// The numbers, as the format has them.
+    pub bytes: &'a [u8],
+}
+
+/// Makes bodies of records some of whose arrays are elsewhere, and need not be looked at one number at a time.
+pub struct Placer {
+    encoder: memory::Encoder,
+    decoder: memory::Decoder,
+}
+
+impl Placer {
+    /// For records of this format.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it is not one of this machine's memory.
+    pub fn new(format: &Format) -> Result<Placer> {
+        Ok(Placer { encoder: memory::Encoder::new(format)?, decoder: memory::Decoder::new(format, Rules::new())? })
+    }
+
+    /// The body of a record: what `rest` is the body of, with these arrays instead of none, and with their lengths in the
+    /// fields that have them.
+    ///
+    /// # Errors
+    /// [`Code::Lengths`] if the arrays disagree about a length, or one that is not among them has it, too;
+    /// [`Code::WrongType`] for what is no array of numbers of these dimensions; [`Code::Overflow`] at a length that does not
+    /// fit its field; what is wrong with `rest`.
+    pub fn body(&mut self, rest: &[u8], arrays: &[Array<'_>]) -> Result<Vec<u8>> {
+        let format = self.encoder.format().clone();
+        let (structure, machine) = (format.structure(), format.machine());
+        let lengths = lengths(structure, arrays)?;
+        let mut rest = Aligned::from(rest);
+        let mut record = Aligned::from(self.decoder.decode_in_place(&format, &mut rest)?);
+        for (index, length) in lengths {
+            let field = &structure.fields()[index];
+            let place = &mut record[field.offset..][..field.element_size(machine.pointer)];
+            machine.write(place, length as u64);
+            if machine.read(place) != length as u64 {
+                return Err(Error::new(Code::Overflow).at(&*field.name).expected(&field.element).came(length));
+            }
+        }
+        for array in arrays {
+            let field = &structure.fields()[array.field];
+            let address = array.bytes.as_ptr().expose_provenance();
+            machine.write(&mut record[field.offset..][..size_of::<usize>()], address as u64);
+        }
+        // SAFETY: (2) holds: slots are as the decoder has placed them, in `rest` or in its own memory, neither of which is touched
+        // before this returns; or they point at as many numbers as `lengths` has found them to have.
+        let message = unsafe { self.encoder.encode(record.as_ptr())? };
+        let mut body = Vec::with_capacity(message.body_len());
+        message.body().for_each(|piece| body.extend_from_slice(piece));
+        Ok(body)
+    }
+}
+
+/// What the length fields of these arrays hold, by their indices. So (2) holds for every array: these are all that have such a
+/// length, they agree on it, and each is as long as it says.
+fn lengths(structure: &Structure, arrays: &[Array<'_>]) -> Result<HashMap<usize, usize>> {
+    let mut lengths = HashMap::new();
+    for &Array { field: index, dims, bytes } in arrays {
+        let field = structure.fields().get(index).filter(|field| field.indirect && is_number(&field.element));
+        let field = field.filter(|field| field.dims.len() == dims.len());
+        let wrong =
+            || Error::new(Code::WrongType).at(structure.name()).expected("an array of numbers behind a pointer");
+        let field = field.ok_or_else(wrong)?;
+        let size = field.element_size(structure.machine().pointer);
+        let wanted = dims.iter().try_fold(size, |size, dim| size.checked_mul(*dim));
+        let fits =
+            |(dim, has): (&Dimension, &usize)| matches!(dim, Dimension::Field(_)) || *dim == Dimension::Fixed(*has);
+        if wanted != Some(bytes.len()) || !field.dims.iter().zip(dims).all(fits) {
+            let error = Error::new(Code::WrongType).at(&*field.name);
+            return Err(error.expected(format_args!("{dims:?} numbers")).came(format_args!("{} bytes", bytes.len())));
+        }
+        for (dim, &has) in field.dims.iter().zip(dims) {
+            if let Dimension::Field(by) = dim
+                && *lengths.entry(*by).or_insert(has) != has
+            {
+                return Err(Error::new(Code::Lengths).at(&*field.name).expected(lengths[by]).came(has));
+            }
+        }
+    }
+    let uses =
+        |field: &Field| field.dims.iter().any(|dim| matches!(dim, Dimension::Field(by) if lengths.contains_key(by)));
+    for (index, field) in structure.fields().iter().enumerate() {
+        if uses(field) && !arrays.iter().any(|array| array.field == index) {
+            return Err(Error::new(Code::Lengths).at(&*field.name).expected("every array of this length"));
+        }
+    }
+    Ok(lengths)
+}
+
+fn is_number(element: &Element) -> bool {
+    use Element::{Boolean, Complex, Float, Integer};
+    matches!(element, Integer { .. } | Float { .. } | Complex { .. } | Boolean { .. })
+}
+
+fn refuse_pointers(format: &Format) -> Result<()> {
+    match format.structure().has_slots() {
+        true => Err(Error::new(Code::WrongType).at(format.name()).expected("records without pointers")),
+        false => Ok(()),
+    }
+}
+
+fn admit(fits: bool, format: &Format, came: usize) -> Result<()> {
+    match fits {
+        true => Ok(()),
+        false => {
+            let expected = format_args!("records of {} bytes", format.size()).to_string();
+            Err(Error::new(Code::WrongType).at(format.name()).expected(expected).came(format_args!("{came} bytes")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform::View;
+    use isoform::core::declare::{Layout, Shape};
+    use isoform::core::value;
+
+    fn format(shape: &str) -> Format {
+        Shape::parse(shape).and_then(|shape| shape.on(&Layout::NATIVE)).unwrap()
+    }
+
+    fn numbers(numbers: &[f64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn records_are_as_long_as_their_format_says() {
+        let level = format("record Level\n level double");
+        let mut encoder = Encoder::new(&level).unwrap();
+        assert_eq!(encoder.one(&[0; 7]).unwrap_err().code(), Code::WrongType);
+        assert!(encoder.many(&[]).unwrap().is_none());
+        let mut decoder = Decoder::new(&level, Rules::new(), Faults::Error, Engine::Auto).unwrap();
+        let levels = numbers(&[0.5, 1.5, 2.5]);
+        let batch = encoder.many(&levels).unwrap().unwrap();
+        let mut records = Vec::new();
+        decoder.append_many(&batch, &mut records).unwrap();
+        decoder.append(&batch.messages().next().unwrap(), &mut records).unwrap();
+        assert_eq!(records, numbers(&[0.5, 1.5, 2.5, 0.5]));
+        assert_eq!(decoder.many(&batch, &mut records[..16]).unwrap_err().code(), Code::WrongType);
+        let text = format("record Note\n text string");
+        assert_eq!(Encoder::new(&text).err().unwrap().code(), Code::WrongType);
+    }
+
+    #[test]
+    fn arrays_are_placed_with_their_lengths() {
+        let table = format("record Table\n name string\n rows short\n of double[rows][2]\n at double[rows]\n kind int");
+        let rest = value::body(&table, &isoform::text::json::parse(&table, r#"{"name":"t","kind":7}"#).unwrap());
+        let (rest, four, two) = (rest.unwrap(), numbers(&[1.0, 2.0, 3.0, 4.0]), numbers(&[5.0, 6.0]));
+        let of = Array { field: 2, dims: &[2, 2], bytes: &four };
+        let at = Array { field: 3, dims: &[2], bytes: &two };
+        let mut placer = Placer::new(&table).unwrap();
+        let body = placer.body(&rest, &[of, at]).unwrap();
+        let view = View::new(table.verify(&body).unwrap());
+        let line = isoform::text::json::line(view);
+        assert_eq!(line, r#"{"name":"t","rows":2,"of":[[1.0,2.0],[3.0,4.0]],"at":[5.0,6.0],"kind":7}"#);
+        let many = numbers(&vec![0.0; 1 << 16]);
+        let long = Array { field: 3, dims: &[1 << 16], bytes: &many };
+        let longer = Array { field: 2, dims: &[1 << 15, 2], bytes: &many };
+        for (arrays, code) in [
+            (&[of][..], Code::Lengths),
+            (&[of, Array { dims: &[1], bytes: &two[..8], ..at }], Code::Lengths),
+            (&[of, Array { bytes: &two[..8], ..at }], Code::WrongType),
+            (&[Array { dims: &[1, 4], ..of }, at], Code::WrongType),
+            (&[Array { dims: &[4], ..of }, at], Code::WrongType),
+            (&[Array { field: 0, dims: &[], bytes: &two[..8] }], Code::WrongType),
+            (&[Array { field: 4, dims: &[], bytes: &two[..4] }], Code::WrongType),
+            (&[Array { field: 9, dims: &[], bytes: &two[..8] }], Code::WrongType),
+            (&[long, longer], Code::Lengths),
+        ] {
+            assert_eq!(placer.body(&rest, arrays).unwrap_err().code(), code, "{arrays:?}");
+        }
+        let short = format("record Row\n n short\n at double[n]");
+        let rest = value::body(&short, &isoform::text::json::parse(&short, "{}").unwrap()).unwrap();
+        let fault = Placer::new(&short).unwrap().body(&rest, &[Array { field: 1, ..long }]);
+        assert_eq!(fault.unwrap_err().code(), Code::Overflow);
+    }
+}

@@ -1,0 +1,111 @@
+//! Sinks of any records: as they lie in memory, or as messages.
+
+use crate::flat;
+use isoform::{Code, Error, Format, Incoming, Result, Rules};
+use isoform_channel::{Counts, Event, MemorySink, MessageSink, SinkBuilder, Stamp};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Takes the events of a channel.
+pub struct Sink {
+    end: End,
+    /// Where many records are put before it is known how many there are.
+    room: Vec<u8>,
+}
+
+enum End {
+    Records(Box<MemorySink>),
+    Messages(Box<MessageSink>),
+}
+
+/// What an event has.
+#[derive(Debug)]
+pub enum Came<'s> {
+    /// A record of the sink's format, with what it points at.
+    Record(&'s [u8]),
+    /// A message, in the format that it came in.
+    Message(Incoming<'s>),
+}
+
+impl Sink {
+    /// A sink for records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`SinkBuilder::build_memory`].
+    pub fn of_records(sink: SinkBuilder, format: &Format, rules: Rules) -> Result<Sink> {
+        Ok(Sink::new(End::Records(Box::new(sink.build_memory(format, rules)?))))
+    }
+
+    /// A sink for messages: of any format, or those that can become records of one.
+    ///
+    /// # Errors
+    /// As [`SinkBuilder::build_messages_for`].
+    pub fn of_messages(sink: SinkBuilder, wanted: Option<(&Format, Rules)>) -> Result<Sink> {
+        let messages = match wanted {
+            Some((format, rules)) => sink.build_messages_for(format, rules)?,
+            None => sink.build_messages()?,
+        };
+        Ok(Sink::new(End::Messages(Box::new(messages))))
+    }
+
+    fn new(end: End) -> Sink {
+        Sink { end, room: Vec::new() }
+    }
+
+    /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `patience`.
+    ///
+    /// # Errors
+    /// As [`MemorySink::recv`].
+    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Came<'_>>>> {
+        Ok(match &mut self.end {
+            End::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Came::Record)),
+            End::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Came::Message)),
+        })
+    }
+
+    /// The records that have come, up to `most`, one after another, and their stamps; or the next other thing. They must be
+    /// records without pointers.
+    ///
+    /// # Errors
+    /// As [`records`](Sink::records) and [`MemorySink::recv_many`].
+    pub fn take(&mut self, most: usize, stamps: &mut Vec<Stamp>, patience: Duration) -> Result<Option<Event<Vec<u8>>>> {
+        let Sink { end, room } = self;
+        flat::take(end.records()?, room, most, stamps, patience)
+    }
+
+    /// The sink of records that it is.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it is one of messages.
+    pub fn records(&mut self) -> Result<&mut MemorySink> {
+        self.end.records()
+    }
+
+    /// What has come and gone so far.
+    pub fn counts(&self) -> Counts {
+        match &self.end {
+            End::Records(sink) => sink.counts(),
+            End::Messages(sink) => sink.counts(),
+        }
+    }
+
+    /// A descriptor that can be read whenever something has come, as [`MemorySink::descriptor`].
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        match &self.end {
+            End::Records(sink) => sink.descriptor(),
+            End::Messages(sink) => sink.descriptor(),
+        }
+    }
+}
+
+impl End {
+    fn records(&mut self) -> Result<&mut MemorySink> {
+        match self {
+            End::Records(sink) => Ok(sink),
+            End::Messages(_) => Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format")),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Sources of any records: as they lie in memory, or as messages.
+
+use crate::flat;
+use isoform::core::Plan;
+use isoform::{Code, Error, Faults, Format, Result, Rules};
+use isoform_channel::{Channel, MemorySource, MessageSource, SinkLedger, SourceBuilder};
+use std::time::Duration;
+
+/// Submits records to the sinks of a channel.
+pub struct Source(End);
+
+enum End {
+    Records(Box<MemorySource>),
+    Messages(MessageSource),
+}
+
+/// How far a list of records was submitted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// How many of them were.
+    pub done: usize,
+    /// The sequence of the last; `None` if there was no sink.
+    pub last: Option<u64>,
+}
+
+impl Source {
+    /// A source of records of a format, as they lie in memory.
+    ///
+    /// # Errors
+    /// As [`SourceBuilder::build_memory`].
+    pub fn of_records(source: SourceBuilder, format: &Format) -> Result<Source> {
+        source.build_memory(format).map(|source| Source(End::Records(Box::new(source))))
+    }
+
+    /// A source of messages: of any format, or of this one, if the channel takes such records.
+    ///
+    /// # Errors
+    /// What speaks against a plan from the format to that of the channel; as [`SourceBuilder::build_messages`].
+    pub fn of_messages(source: SourceBuilder, channel: &Channel, format: Option<&Format>) -> Result<Source> {
+        if let (Some(format), Some(wanted)) = (format, channel.format()) {
+            Plan::new(format, &wanted, &Rules::new(), Faults::default())?;
+        }
+        source.build_messages().map(|source| Source(End::Messages(source)))
+    }
+
+    /// Submits records without pointers that lie one after another, but for those that were submitted already: it may be called
+    /// again after [`Code::Deadline`].
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it is a source of messages, or its records have pointers, or these are no such records; as
+    /// [`MemorySource::submit`].
+    pub fn submit_many(&mut self, records: &[u8], progress: &mut Progress) -> Result<()> {
+        match &mut self.0 {
+            End::Records(source) => flat::submit(source, records, progress),
+            End::Messages(_) => Err(wrong("messages")),
+        }
+    }
+
+    /// Submits a message, and returns its sequence; `None` if there are no sinks.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] if it is a source of records; as [`MessageSource::submit_body`].
+    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+        match &mut self.0 {
+            End::Messages(source) => source.submit_body(format, body),
+            End::Records(_) => Err(wrong("records of its type")),
+        }
+    }
+
+    /// As [`MemorySource::wait_for_sinks`].
+    ///
+    /// # Errors
+    /// [`Code::Deadline`].
+    pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
+        match &self.0 {
+            End::Records(source) => source.wait_for_sinks(count, patience),
+            End::Messages(source) => source.wait_for_sinks(count, patience),
+        }
+    }
+
+    /// How many sinks there are.
+    pub fn sinks(&self) -> usize {
+        match &self.0 {
+            End::Records(source) => source.sinks(),
+            End::Messages(source) => source.sinks(),
+        }
+    }
+
+    /// The account with every sink that is there, and the latest that have left.
+    pub fn ledger(&self) -> Vec<SinkLedger> {
+        match &self.0 {
+            End::Records(source) => source.ledger(),
+            End::Messages(source) => source.ledger(),
+        }
+    }
+
+    /// Ends the source, waits until its sinks have taken all, and returns the account.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
+        match self.0 {
+            End::Records(source) => source.close(patience),
+            End::Messages(source) => source.close(patience),
+        }
+    }
+}
+
+fn wrong(expected: &str) -> Error {
+    Error::new(Code::WrongType).at("source").expected(expected)
+}
