@@ -1,23 +1,23 @@
-//! What `#[isoform(default = ..)]` can be for a field, and what it becomes.
+//! The values of `#[isoform(default = ..)]`.
 
 use crate::{Bf16, Char, Complex, F16, Real, Str};
 use isoform_core::Value;
 use std::ffi::CString;
 
-/// A type of fields that can have a default.
+/// A type of field that can have a default.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot have a default",
     note = "numbers, `bool`, enumerations, strings and fixed arrays can"
 )]
 pub trait Defaulted {
-    /// What is written as the default.
+    /// The type of the default in the attribute.
     type Value;
 
-    /// The same as a value for a plan.
+    /// Converts the default into a value for a plan.
     fn value(value: Self::Value) -> Value;
 }
 
-/// What is written as the default of a field of type `T`, as a value for a plan.
+/// The default of a field of type `T`, as a value for a plan.
 pub fn default<T: Defaulted>(value: T::Value) -> Value {
     T::value(value)
 }

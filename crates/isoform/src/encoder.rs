@@ -1,6 +1,6 @@
-//! From records to messages.
+//! Encodes records as messages.
 //!
-//! [`crate::memory`] makes messages of memory; here a Rust type says what the memory is.
+//! [`crate::memory`] encodes memory. This module adds the Rust type, which defines the memory.
 
 use crate::message::{Message, Shared};
 use crate::native::scratch::Scratch;
@@ -9,17 +9,20 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Makes messages of records, without converting them: what can be sent from where it lies is only referred to.
+/// Encodes records as messages without converting them. A message refers to the record instead of copying it where
+/// possible.
 ///
-/// - A record without pointers and gaps goes by reference, behind a header of 32 bytes.
-/// - Gaps - padding between fields - never leave the process. A record with few of them goes in runs between them, one
-///   with many is copied and its gaps cleared; which of both is decided once for the format, by what costs less.
-/// - Of a record with pointers, the parts that hold pointers are copied. Arrays and strings from 1024 bytes on go
-///   by reference, smaller ones are copied together.
-/// - A record that owns `String`s and `Vec`s is first lowered to its [native form](Record::Native), which borrows the
-///   elements of `Vec`s of numbers and of `#[repr(C)]` records; strings are copied, since they lack a NUL at the end.
+/// - A record without pointers and gaps goes by reference, after a header of 32 bytes.
+/// - Gaps, that is, padding between fields, never leave the process. A record with few gaps is sent in pieces around
+///   them. A record with many gaps is copied, and the gaps of the copy are cleared. The encoder decides once for each
+///   format, by the cost.
+/// - In a record with pointers, the parts that contain pointers are copied. Arrays and strings of 1024 bytes or more go
+///   by reference; shorter ones are copied together.
+/// - A record that owns `String`s and `Vec`s is first lowered to its [native form](Record::Native). That form borrows
+///   the elements of `Vec`s of numbers and of `#[repr(C)]` records. Strings are copied, since they lack a NUL at the
+///   end.
 ///
-/// An encoder keeps its memory from one record to the next: once it has seen the largest, it allocates nothing.
+/// An encoder keeps its memory between records. Once it has encoded the largest one, it allocates nothing.
 ///
 /// ```
 /// use isoform::{Encoder, Record, Slice, Str};
@@ -45,7 +48,7 @@ pub struct Encoder<T> {
 }
 
 impl<T: Record> Encoder<T> {
-    /// An encoder for records of this type.
+    /// Creates an encoder for records of this type.
     pub fn new() -> Encoder<T> {
         Encoder { memory: memory::Encoder::of(&native_format::<T>()), scratch: Scratch::default(), record: PhantomData }
     }
@@ -55,10 +58,10 @@ impl<T: Record> Encoder<T> {
         self.memory.format()
     }
 
-    /// The message of a record.
+    /// Encodes a record.
     ///
     /// # Errors
-    /// [`Code::BadRecord`](crate::Code::BadRecord) at a `String` with a NUL inside; [`Code::Size`](crate::Code::Size) if
+    /// [`Code::BadRecord`](crate::Code::BadRecord) if a `String` contains a NUL; [`Code::Size`](crate::Code::Size) if
     /// the message is too large to address.
     #[inline]
     pub fn encode<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
@@ -72,8 +75,8 @@ impl<T: Record> Encoder<T> {
         unsafe { self.memory.encode_value((&raw const *native).cast(), false) }
     }
 
-    /// The message of a record that is made for it, with arrays in the encoder's own memory: those that are
-    /// [gathered](Scratch::gather) from elements that do not lie side by side. It is the same as if they did.
+    /// Encodes a record that `make` creates. Its arrays may be in the encoder's memory, [gathered](Scratch::gather)
+    /// from elements that are not contiguous. The message is the same as for contiguous elements.
     ///
     /// ```
     /// use isoform::{Array, Encoder, Record, Strided};
@@ -94,7 +97,7 @@ impl<T: Record> Encoder<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`encode`](Encoder::encode), and whatever `make` reports.
+    /// As [`encode`](Encoder::encode), and the errors of `make`.
     pub fn encode_with<'m>(
         &'m mut self,
         make: impl FnOnce(&'m Scratch) -> Result<T::Native<'m>>,
@@ -106,9 +109,9 @@ impl<T: Record> Encoder<T> {
         unsafe { self.memory.encode_value((&raw const *native).cast(), false) }
     }
 
-    /// The body of a record, which it keeps: to be sent to many, later, or from another thread. Nothing of 1024 bytes or
-    /// more is copied, but for what [`encode`](Encoder::encode) copies too: strings of records that own them, and records
-    /// with gaps. See [`Shared`].
+    /// Encodes a record as a body with shared ownership, which can be sent later, many times, and from other threads.
+    /// Parts of 1024 bytes or more are not copied, with the exceptions of [`encode`](Encoder::encode): the strings of
+    /// records that own them, and records with gaps. See [`Shared`].
     ///
     /// # Errors
     /// As [`encode`](Encoder::encode).
@@ -124,12 +127,13 @@ impl<T: Record> Encoder<T> {
         unsafe { self.memory.encode_owned(native, record, &mut self.scratch) }
     }
 
-    /// As [`encode`](Encoder::encode), of a record whose gaps are zeros already: it can go by reference as if it had none.
+    /// As [`encode`](Encoder::encode), for a record whose gaps are already zeros. It goes by reference like a record
+    /// without gaps.
     ///
     /// # Safety
-    /// The bytes of all gaps of the record's native form, and of those in everything that it points at, are zeros. Writing
-    /// or moving a value makes its gaps undefined: only memory that was zeroed, and then written field by field in place,
-    /// has clean ones.
+    /// All gaps of the record's native form, and of all memory that it points at, are zeros. Writing or moving a value
+    /// makes its gaps undefined. Gaps are zeros only in memory that was zeroed, and then written in place, field by
+    /// field.
     #[inline]
     pub unsafe fn encode_clean<'m, R>(&'m mut self, record: &'m R) -> Result<Message<'m>>
     where
@@ -142,7 +146,7 @@ impl<T: Record> Encoder<T> {
     }
 }
 
-/// The format of the native form of a record, from what its type promises.
+/// The format of a record's native form, from the promises of its type.
 pub(crate) fn native_format<'a, T: Record + 'a>() -> Format {
     crate::native::format::<T::Native<'a>>()
 }

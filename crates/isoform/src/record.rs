@@ -1,37 +1,39 @@
-//! What a Rust type must be to be sent and received, and how types that own their parts get there.
+//! The traits of Rust types that can be sent and received, and the conversion of types that own their parts.
 //!
-//! A `#[repr(C)]` record is its own native form. One that owns `String`s and `Vec`s has a hidden `#[repr(C)]` twin with
-//! [`Str`] and [`Slice`] in their places: it is *lowered* to the twin to be encoded, and *raised* from it when it was
-//! decoded. Elements that need no lowering are borrowed, not copied.
+//! A `#[repr(C)]` record is its own native form. A record that owns `String`s and `Vec`s has a hidden `#[repr(C)]`
+//! twin, with [`Str`] and [`Slice`] in their places. Encoding *lowers* the record to the twin, and decoding *raises*
+//! the twin to a record. Elements that need no lowering are borrowed, not copied.
 
 use crate::native::scratch::Scratch;
 use crate::native::{Flat, Native, Part, Ref, Slice, Str};
 use isoform_core::{Error, Format, Result, Rules};
 use std::ffi::CString;
 
-/// A struct that can be sent and received. Derived, see [`derive@Record`](macro@crate::Record).
+/// A struct that can be sent and received. Derive it with [`derive@Record`](macro@crate::Record).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
     note = "derive `isoform::Record` for it, with `#[repr(C)]` if it owns no `String` or `Vec`"
 )]
 pub trait Record: Sized {
-    /// Its form in memory: itself, borrowing for `'a` what it borrows; or if it owns `String`s and `Vec`s, a struct
-    /// with fields of the same names that holds [`Str`] and [`Slice`] for them.
+    /// Its native form: the struct itself, which borrows for `'a`; or, if it owns `String`s and `Vec`s, a struct with
+    /// the same field names and with [`Str`] and [`Slice`] in their places.
     type Native<'a>: Native<'a>
     where
         Self: 'a;
 
-    /// The same struct, with `'static` for its lifetimes: an [`Encoder`](crate::Encoder) outlives the records that it encodes.
+    /// The same struct with `'static` for its lifetimes, since an [`Encoder`](crate::Encoder) outlives the records that
+    /// it encodes.
     type Static: Record<Static = Self::Static> + 'static;
 
     /// The format of its native form.
     ///
     /// # Panics
-    /// If the declaration contradicts itself in a way that the derive cannot see: two fields of one name, one of them the
-    /// length of an array; two nested records of one name; a limit of `spec/format.md` passed.
+    /// If the declaration contradicts itself in a way that the derive cannot detect: two fields have the same name, and
+    /// one is the length of an array; two nested records have the same name; or a limit of `spec/format.md` is
+    /// exceeded.
     fn format() -> &'static Format;
 
-    /// What its declaration says beyond the format: aliases, defaults, what is required.
+    /// The rules of its declaration: aliases, defaults and required fields.
     fn rules() -> Rules;
 
     /// Its native form.
@@ -39,7 +41,7 @@ pub trait Record: Sized {
     fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a <Self::Static as Record>::Native<'a>>;
 }
 
-/// A value that owns all that it holds: numbers, `String`, `Option<String>`, `CString`, fixed arrays of such, and
+/// A value that owns all of its parts: numbers, `String`, `Option<String>`, `CString`, fixed arrays of these, and
 /// records that borrow nothing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a record that owns its parts",
@@ -48,11 +50,11 @@ pub trait Record: Sized {
             types that derive `Record` or `Enumeration` and borrow nothing"
 )]
 pub trait Owned: Sized + 'static {
-    /// Its form in memory.
+    /// Its native form.
     #[doc(hidden)]
     type Native<'a>: Native<'a>;
 
-    /// Its native form, borrowing from itself and `scratch`.
+    /// Its native form, which borrows from the value and from `scratch`.
     #[doc(hidden)]
     fn lower<'a>(&'a self, scratch: &'a Scratch) -> Result<Self::Native<'a>>;
 
@@ -60,7 +62,7 @@ pub trait Owned: Sized + 'static {
     #[doc(hidden)]
     fn raise(native: &Self::Native<'_>) -> Result<Self>;
 
-    /// The native forms of many.
+    /// The native forms of many values.
     #[doc(hidden)]
     fn lower_all<'a>(values: &'a [Self], scratch: &'a Scratch) -> Result<&'a [Self::Native<'a>]> {
         scratch.collect(values.iter().enumerate().map(|(i, value)| value.lower(scratch).map_err(|e| at(e, i))))
@@ -73,7 +75,7 @@ pub trait Owned: Sized + 'static {
     }
 }
 
-/// A field of a record that owns its parts.
+/// The type of a field in a record that owns its parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record that owns its parts",
     label = "not a field of an owned record",
@@ -81,7 +83,7 @@ pub trait Owned: Sized + 'static {
             types that derive `Record` or `Enumeration` and borrow nothing"
 )]
 pub trait OwnedPart: Sized + 'static {
-    /// Its form in memory.
+    /// Its native form.
     type Native<'a>: Part<'a>;
 
     /// As [`Owned::lower`].
@@ -171,7 +173,7 @@ impl<T: Owned, const N: usize> Owned for [T; N] {
     }
 }
 
-/// An array of what `value` makes of the indices.
+/// An array of the results of `value` for each index.
 fn try_array<T, const N: usize>(mut value: impl FnMut(usize) -> Result<T>) -> Result<[T; N]> {
     let mut fault = None;
     let values: [Option<T>; N] = std::array::from_fn(|i| match fault {

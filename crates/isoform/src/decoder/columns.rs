@@ -1,7 +1,7 @@
-//! From many messages to arrays of single fields.
+//! Decodes many messages into arrays of single fields.
 //!
-//! Each column is what a decoder would be for records of that one field, and its conversions are made and kept in the
-//! same way. Fields are converted many at a time, wherever they are in the messages; records are never made.
+//! Each column is converted as a decoder would convert records of that one field, and its conversions are cached in the
+//! same way. Fields are converted many at a time, wherever they are in the messages. No records are created.
 
 use crate::memory::{Conversions, Engine, Receiver};
 use crate::message::Batch;
@@ -15,10 +15,10 @@ use std::marker::PhantomData;
 use std::ops::Index;
 use std::{fmt, slice};
 
-/// The name of the record of one field that each column is filled with.
+/// The name of the one-field record that fills a column.
 const NAME: &str = "Column";
 
-/// Some fields of many messages, each as an array, in the receiver's types and whatever layout the senders have.
+/// Some fields of many messages, each as an array in the receiver's type, whatever the senders' layouts.
 ///
 /// ```
 /// use isoform::{Columns, Encoder, Record, stream::{Reader, Writer}};
@@ -53,14 +53,14 @@ pub struct Columns {
     engine: Engine,
 }
 
-/// Which column it is, of the [`Columns`] that it was asked of.
+/// The place of a column in the [`Columns`] that created it.
 pub struct Column<T> {
     index: usize,
     element: PhantomData<fn() -> T>,
 }
 
-/// Invariant: (4) `values` holds as many elements of the type `element` as there are rows, of which `receiver.format` has
-/// one as its only field, which is as large as the record.
+/// Invariant: (4) `values` has one element of the type `element` for each row. `receiver.format` has one such element
+/// as its only field, and that element is as large as the record.
 struct Stored {
     name: Box<str>,
     element: TypeId,
@@ -70,26 +70,26 @@ struct Stored {
 }
 
 impl Columns {
-    /// No columns yet.
+    /// Creates a set without columns.
     pub fn new() -> Columns {
         Columns::default()
     }
 
-    /// The same, with what is done with numbers that do not fit their column, instead of refusing the batch. It holds for
-    /// the columns that are added from now on.
+    /// The same, with another treatment of numbers that do not fit their column. Without it, such a number is an error
+    /// for the batch. It applies to columns that are added later.
     pub fn with_faults(mut self, faults: Faults) -> Columns {
         self.faults = faults;
         self
     }
 
-    /// The same, with what converts the columns that are added from now on.
+    /// The same, with the given engine. It applies to columns that are added later.
     pub fn with_engine(mut self, engine: Engine) -> Columns {
         self.engine = engine;
         self
     }
 
-    /// Adds a column for the field of this name, which becomes a `T`: a number, a fixed array of numbers, a `#[repr(C)]`
-    /// record or an enumeration.
+    /// Adds a column for the field of this name, as type `T`: a number, a fixed array of numbers, a `#[repr(C)]` record
+    /// or an enumeration.
     ///
     /// # Errors
     /// [`Code::Declaration`] if no field can have this name; [`Code::BadRecord`] if there are rows already.
@@ -120,8 +120,8 @@ impl Columns {
     /// Adds a row for each message of a batch.
     ///
     /// # Errors
-    /// As [`Decoder::decode_many`](crate::Decoder::decode_many), also if a field does not come at all. There are as many
-    /// rows then as before.
+    /// As [`Decoder::decode_many`](crate::Decoder::decode_many); also if the sender lacks a field. The number of rows
+    /// then stays the same.
     pub fn append(&mut self, batch: &Batch<'_>) -> Result<()> {
         let verifier = Verifier::new(batch.format());
         let bodies = batch.verify(&verifier)?;
@@ -136,12 +136,12 @@ impl Columns {
         Ok(())
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Forgets all rows, and keeps the memory.
+    /// Removes all rows, and keeps the memory.
     pub fn clear(&mut self) {
         self.columns.iter_mut().for_each(|column| column.truncate(0));
         self.rows = 0;
@@ -149,7 +149,7 @@ impl Columns {
 }
 
 impl Stored {
-    /// Adds a value of each body to the `before` that are there, which makes `after`.
+    /// Adds a value of each body to the first `before` values, which makes `after` in all.
     fn append(&mut self, bodies: isoform_core::Bodies<'_>, before: usize, after: usize) -> Result<()> {
         let conversion = self.conversions.find(bodies.format(), &self.receiver)?;
         let size = self.receiver.format.size();
@@ -168,7 +168,7 @@ impl<T: for<'a> Native<'a> + 'static> Index<Column<T>> for Columns {
     /// The values of a column.
     ///
     /// # Panics
-    /// If it is a column of other `Columns`, and has another type here.
+    /// If the column belongs to other `Columns` and has another type here.
     fn index(&self, column: Column<T>) -> &[T] {
         let stored = &self.columns[column.index];
         assert!(stored.element == TypeId::of::<T>(), "the column {:?} has another type", stored.name);

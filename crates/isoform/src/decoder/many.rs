@@ -1,4 +1,4 @@
-//! From many messages to many records at once.
+//! Decodes many messages at once.
 
 use super::Decoder;
 #[cfg(doc)]
@@ -9,11 +9,11 @@ use crate::{Record, Result};
 use std::slice;
 
 impl<T: Record> Decoder<T> {
-    /// The records of a batch, one after the other in the decoder's own memory, until the next is decoded. They must be
-    /// ones without pointers; messages of others are decoded one after the other, as [`Batch::messages`] gives them.
+    /// Decodes the records of a batch into contiguous memory of the decoder. They are valid until the next call. The
+    /// records must not contain pointers; decode others one by one, with [`Batch::messages`].
     ///
-    /// The format is looked up once, and records are converted several at a time, so that small ones cost little more
-    /// than their bytes do.
+    /// The decoder looks the format up once and converts several records at a time. So small records cost little more
+    /// than their bytes.
     ///
     /// ```
     /// use isoform::{Decoder, Encoder, Record, stream::Reader};
@@ -41,7 +41,7 @@ impl<T: Record> Decoder<T> {
     ///
     /// # Errors
     /// As [`decode`](Decoder::decode), with the number of the message in front of the path: `[17].depth`;
-    /// [`Code::Size`] if there is no memory for so many records.
+    /// [`Code::Size`] if there is no memory for that many records.
     pub fn decode_many<'m>(&'m mut self, batch: &Batch<'_>) -> Result<&'m [T]>
     where
         T: Flat + for<'a> Record<Native<'a> = T>,

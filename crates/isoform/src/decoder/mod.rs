@@ -1,10 +1,11 @@
-//! From messages to records.
+//! Decodes messages into records.
 //!
-//! What must be done is done in [`crate::memory`]; here the memory of records that came is given out as what the types say
-//! that it is. `columns` makes arrays of single fields, `many` of records.
+//! [`crate::memory`] does the work. This module returns the memory of received records as values of their types.
+//! `columns` decodes single fields into arrays, and `many` batches of records.
 //!
-//! Proofs refer to this: (1) `memory` makes records of the format of `T::Native`, as [`native_format`] reads it off the type,
-//! and so of its size and alignment; they are values of it, by Native's promise (2), for as long as their bytes are borrowed.
+//! Proofs refer to this: (1) `memory` makes records of the format of `T::Native`, which [`native_format`] derives from
+//! the type, and so of its size and alignment. By promise (2) of Native, they are values of that type, as long as their
+//! bytes are borrowed.
 
 mod columns;
 mod many;
@@ -21,12 +22,12 @@ use isoform_core::interp;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Makes records of messages, whatever layout their sender has.
+/// Decodes messages into records, whatever the layout of their sender.
 ///
-/// How a wire format becomes this record is worked out when its first message comes, and kept. What can be left as it is,
-/// is: where layouts agree, or the sender has only added fields, a record without pointers is
-/// [borrowed](Decoder::decode) from the message, and one with pointers can be used [in place](Decoder::decode_in_place).
-/// [`copied`](Decoder::copied) tells.
+/// When the first message of a format arrives, the decoder makes a plan for its conversion, and keeps it. It converts
+/// only what differs. If the layouts agree, or the sender only added fields, a record without pointers is
+/// [borrowed](Decoder::decode) from the message, and a record with pointers can be used [in
+/// place](Decoder::decode_in_place). [`copied`](Decoder::copied) counts the bytes that were copied or converted.
 ///
 /// ```
 /// use isoform::core::ByteOrder;
@@ -55,12 +56,13 @@ pub struct Decoder<T> {
 }
 
 impl<T: Record> Decoder<T> {
-    /// A decoder for records of this type.
+    /// Creates a decoder for records of this type.
     pub fn new() -> Decoder<T> {
         Decoder { memory: memory::Decoder::of(native_format::<T>(), T::rules()), record: PhantomData }
     }
 
-    /// The same, with what is done with numbers that do not fit their field, instead of refusing the message.
+    /// The same, with another treatment of numbers that do not fit their field. Without it, such a number is an error
+    /// for the message.
     ///
     /// ```
     /// # use isoform::{Decoder, Faults, FieldList, message::Header, Incoming, Machine, Record};
@@ -82,7 +84,7 @@ impl<T: Record> Decoder<T> {
         self
     }
 
-    /// The same, with what converts messages.
+    /// The same, with the given engine.
     ///
     /// ```
     /// # use isoform::{Decoder, Engine, Record};
@@ -97,25 +99,25 @@ impl<T: Record> Decoder<T> {
         self
     }
 
-    /// The format into which messages are converted.
+    /// The format to which it converts messages.
     pub fn format(&self) -> &Format {
         self.memory.format()
     }
 
-    /// How many bytes have been copied or converted so far. Records that are used where they were received add nothing.
+    /// The number of bytes copied or converted so far. Records that are used where they were received do not count.
     pub fn copied(&self) -> u64 {
         self.memory.copied()
     }
 
-    /// The record of a message: borrowed from it if it has no pointers and its layout and address allow, else
-    /// made in the decoder's own memory, until the next one.
+    /// Decodes a message. If the record has no pointers and the layout and the address allow it, it is borrowed from
+    /// the message. Otherwise it is in the decoder's memory, until the next call.
     ///
-    /// For a record that owns `String`s and `Vec`s this is its [native form](Record::Native), which borrows them;
-    /// [`decode_owned`](Decoder::decode_owned) makes the record itself.
+    /// For a record that owns `String`s and `Vec`s, this returns its [native form](Record::Native), which borrows them;
+    /// [`decode_owned`](Decoder::decode_owned) returns the record itself.
     ///
     /// # Errors
-    /// What [verification](isoform_core::Verifier::verify) finds; what the [plan](isoform_core::Plan::new) finds for all
-    /// messages of the format; and what [conversion](interp::run) finds in this one.
+    /// The errors of [verification](isoform_core::Verifier::verify); of the [plan](isoform_core::Plan::new), for all
+    /// messages of the format; and of the [conversion](interp::run) of this record.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m T::Native<'m>> {
         let record = self.memory.decode_to(message, align_of::<T::Native<'m>>())?;
@@ -123,12 +125,12 @@ impl<T: Record> Decoder<T> {
         Ok(unsafe { &*record.cast() })
     }
 
-    /// The record of a body that may be changed: where layouts agree, the offsets in its slots are replaced by
-    /// addresses, and it is used as it is, with all that it points at. Else it is converted, as
-    /// [`decode`](Decoder::decode) does.
+    /// Decodes a body that may be changed. If the layouts agree, addresses replace the offsets in its slots, and the
+    /// record is used in the body, with everything that it points at. Otherwise it is converted as by
+    /// [`decode`](Decoder::decode).
     ///
-    /// The body must begin at a multiple of 16 for that, as those do that a [`Reader`](crate::stream::Reader) has read to
-    /// the beginning of an aligned buffer.
+    /// For that, the body must begin at a multiple of 16, as bodies do that a [`Reader`](crate::stream::Reader) has
+    /// read to the start of an aligned buffer.
     ///
     /// ```
     /// use isoform::{Decoder, Encoder, Record, Slice};
@@ -148,14 +150,14 @@ impl<T: Record> Decoder<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Decoder::decode). The body has not been changed then.
+    /// As [`decode`](Decoder::decode). The body is then unchanged.
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m T::Native<'m>> {
         let record = self.memory.decode_in_place(format, body)?;
         // SAFETY: (1)
         Ok(unsafe { &*record.as_ptr().cast() })
     }
 
-    /// Decodes into a record that is there already, directly if its format allows. It must be one without pointers.
+    /// Decodes into an existing record, directly if its format allows that. The record must not contain pointers.
     ///
     /// ```
     /// use isoform::{Decoder, Encoder, Incoming, Record, Registry};
@@ -175,7 +177,7 @@ impl<T: Record> Decoder<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Decoder::decode). What fields the record then holds, of the message or its own, is not specified.
+    /// As [`decode`](Decoder::decode). The record is then a mix of old and new fields.
     pub fn decode_into(&mut self, message: &Incoming<'_>, record: &mut T) -> Result<()>
     where
         T: Flat + for<'a> Record<Native<'a> = T>,
@@ -184,7 +186,7 @@ impl<T: Record> Decoder<T> {
         unsafe { self.memory.decode_flat_into(message, (&raw mut *record).cast()) }
     }
 
-    /// The record of a message, owning all that it holds.
+    /// Decodes a message into a record that owns all of its parts.
     ///
     /// ```
     /// use isoform::{Decoder, Encoder, Incoming, Record, Registry};
@@ -204,7 +206,7 @@ impl<T: Record> Decoder<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Decoder::decode); [`Code::Utf8`](crate::Code::Utf8) at a `String` that is not UTF-8.
+    /// As [`decode`](Decoder::decode); [`Code::Utf8`](crate::Code::Utf8) if the bytes for a `String` are not UTF-8.
     pub fn decode_owned(&mut self, message: &Incoming<'_>) -> Result<T>
     where
         T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,

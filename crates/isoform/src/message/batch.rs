@@ -1,15 +1,16 @@
-//! Messages with one header, which can be decoded at once.
+//! Consecutive messages with equal headers, which can be decoded at once.
 
 use super::Incoming;
 use crate::Registry;
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Bodies, Format, Result, Token, Verifier};
 
-/// Messages that follow one another as in a stream, and all have the same header: they are of one format, and equally
-/// long. A burst of records without pointers is one batch.
+/// Messages that follow one another in a stream and have equal headers: they have the same format and length. A burst
+/// of records without pointers is one batch.
 ///
-/// [`Decoder::decode_many`](crate::Decoder::decode_many) makes records of them, and [`Columns`](crate::Columns) arrays of
-/// single fields; `messages` gives one after the other. A [`Reader`](crate::stream::Reader::next_batch) lends batches, too.
+/// [`Decoder::decode_many`](crate::Decoder::decode_many) decodes them into records, and [`Columns`](crate::Columns)
+/// into arrays of single fields. `messages` returns them one by one. A [`Reader`](crate::stream::Reader::next_batch)
+/// returns batches too.
 ///
 /// ```
 /// use isoform::{Batch, Decoder, Encoder, Record, Registry};
@@ -43,16 +44,16 @@ use isoform_core::{Bodies, Format, Result, Token, Verifier};
 pub struct Batch<'a> {
     header: Header,
     format: &'a Format,
-    /// From the first body to the end of the last.
+    /// From the start of the first body to the end of the last.
     bytes: &'a [u8],
 }
 
 impl<'a> Batch<'a> {
-    /// The messages of one header that `bytes` begin with, and what follows them. The first must be whole, and one of a
-    /// format that `registry` knows or finds; what is wrong behind the batch is found when that is parsed.
+    /// Splits the messages with equal headers off the start of `bytes`, and returns the rest. The first message must be
+    /// complete, and `registry` must know or find its format. Errors after the batch appear when the rest is parsed.
     ///
     /// # Errors
-    /// As [`Incoming::parse`], of the first message.
+    /// As [`Incoming::parse`], for the first message.
     pub fn parse<'b: 'a>(bytes: &'b [u8], registry: &'a mut Registry) -> Result<(Batch<'a>, &'b [u8])> {
         let first = Incoming::parse(bytes, registry)?;
         let batch = Batch::beginning(first.header(), first.format(), &bytes[HEADER..]);
@@ -60,23 +61,23 @@ impl<'a> Batch<'a> {
         Ok((batch, bytes.get(end..).unwrap_or(&[])))
     }
 
-    /// The messages of a stream, all of one header, from the first to the end of the last.
+    /// The messages of a stream, all with this header, up to the end of the last.
     pub(crate) fn of_stream(header: Header, format: &'a Format, stream: &'a [u8]) -> Batch<'a> {
         Batch { header, format, bytes: &stream[HEADER..] }
     }
 
-    /// The messages whose first body begins where `bytes` do, and whose last ends there.
+    /// The messages whose first body begins at the start of `bytes` and whose last ends at its end.
     #[inline]
     pub(crate) fn new(header: Header, format: &'a Format, bytes: &'a [u8]) -> Batch<'a> {
         Batch { header, format, bytes }
     }
 
-    /// The batch of a message with this header and format, whose body is there and begins where `bytes` do.
+    /// A batch that begins with a message of this header and format. Its body is complete and at the start of `bytes`.
     #[inline]
     pub(crate) fn beginning(header: Header, format: &'a Format, bytes: &'a [u8]) -> Batch<'a> {
         let (length, stride) = (header.length as usize, stride(header));
         let same = header.to_bytes();
-        // Where the body of the next message would begin.
+        // The place where the body of the next message would begin.
         let mut next = stride;
         while let Some(message) = bytes.get(next - HEADER..next + length)
             && message.first_chunk() == Some(&same)
@@ -86,7 +87,7 @@ impl<'a> Batch<'a> {
         Batch { header, format, bytes: &bytes[..next - stride + length] }
     }
 
-    /// The format of all of them.
+    /// The format of the messages.
     pub fn format(&self) -> &'a Format {
         self.format
     }
@@ -96,23 +97,23 @@ impl<'a> Batch<'a> {
         self.header.token
     }
 
-    /// How many messages there are: at least one.
+    /// The number of messages, which is at least 1.
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     #[inline]
     pub fn len(&self) -> usize {
         (self.bytes.len() - self.header.length as usize) / stride(self.header) + 1
     }
 
-    /// The messages, one after the other.
+    /// The messages, one by one.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Incoming<'a>> + use<'a> {
         let (Batch { header, format, bytes }, length) = (*self, self.header.length as usize);
         bytes.chunks(stride(header)).map(move |body| Incoming::new(header, format, &body[..length]))
     }
 
-    /// The first `count` messages and the others; `None` where there are none.
+    /// Splits the batch after `count` messages. A part without messages is `None`.
     ///
-    /// Memory for all records of a batch is asked for at once. Who wants less - a record may be much larger than what a
-    /// stranger sends for it - decodes parts.
+    /// Decoding a batch allocates memory for all of its records at once, and a record may be much larger than its
+    /// message. To limit the memory, decode parts.
     pub fn split_at(&self, count: usize) -> (Option<Batch<'a>>, Option<Batch<'a>>) {
         let (len, stride) = (self.len(), stride(self.header));
         let part = |from: usize, to: usize| {
@@ -122,17 +123,17 @@ impl<'a> Batch<'a> {
         (part(0, count.min(len)), part(count.min(len), len))
     }
 
-    /// Bytes from the first body to the end of the last.
+    /// The bytes from the first body to the end of the last.
     pub(crate) fn extent(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The first header, and what is behind it.
+    /// The first header, and the bytes after it.
     pub(crate) fn pieces(&self) -> (Header, &'a [u8]) {
         (self.header, self.bytes)
     }
 
-    /// Checks all bodies.
+    /// Verifies all bodies.
     #[inline]
     pub(crate) fn verify<'v>(&self, verifier: &'v Verifier) -> Result<Bodies<'v>>
     where
@@ -142,7 +143,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// From one message to the next.
+/// The distance from one message to the next.
 #[inline]
 fn stride(header: Header) -> usize {
     (HEADER + header.length as usize).next_multiple_of(ALIGNMENT)

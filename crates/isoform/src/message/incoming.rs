@@ -1,11 +1,11 @@
-//! A message that came: its header, its format, and its body as it is.
+//! A received message: its header, its format and its body.
 
 use crate::Registry;
 use isoform_core::message::{Header, Split, split};
 use isoform_core::{Body, Code, Error, Format, Result, Token, View};
 
-/// A message that came, whose body has not been checked yet. A [`Reader`](crate::stream::Reader) lends them; one that
-/// came in some other way is [parsed](Incoming::parse).
+/// A received message whose body is not verified yet. A [`Reader`](crate::stream::Reader) returns them;
+/// [`parse`](Incoming::parse) creates one from bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
     header: Header,
@@ -14,18 +14,18 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// A message of this header and body. The format is that of the header's token.
+    /// A message with this header and body. The format is that of the header's token.
     #[inline]
     pub fn new(header: Header, format: &'a Format, body: &'a [u8]) -> Incoming<'a> {
         Incoming { header, format, body }
     }
 
-    /// The message that `bytes` begin with, whose format `registry` knows or finds.
+    /// Parses the message at the start of `bytes`. `registry` must know or find its format.
     ///
     /// # Errors
-    /// [`Code::NotAMessage`], [`Code::Version`], [`Code::Flags`] or [`Code::Cut`] if there is no whole message;
-    /// [`Code::MessageSize`] if it is beyond the registry's limit; [`Error::unknown_format`] and the registry's other
-    /// errors. A description is no record: [`Code::WrongType`].
+    /// [`Code::NotAMessage`], [`Code::Version`], [`Code::Flags`] or [`Code::Cut`] if there is no complete message;
+    /// [`Code::MessageSize`] if it exceeds the registry's limit; [`Error::unknown_format`] and the other errors of the
+    /// registry; [`Code::WrongType`] for a description, which is not a record.
     #[inline(always)]
     pub fn parse(bytes: &'a [u8], registry: &'a mut Registry) -> Result<Incoming<'a>> {
         let Split::Whole { header, body, .. } = split(bytes)? else { return Err(no_record(bytes)) };
@@ -36,7 +36,7 @@ impl<'a> Incoming<'a> {
         Ok(Incoming { header, format: registry.lookup(header.token)?, body })
     }
 
-    /// What stood before the body.
+    /// The header.
     #[inline]
     pub fn header(&self) -> Header {
         self.header
@@ -54,13 +54,13 @@ impl<'a> Incoming<'a> {
         self.format
     }
 
-    /// The bytes that came.
+    /// The bytes of the body.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
 
-    /// Checks the body against its format.
+    /// Verifies the body against its format.
     ///
     /// # Errors
     /// As [`Format::verify`].
@@ -68,7 +68,7 @@ impl<'a> Incoming<'a> {
         self.format.verify(self.body)
     }
 
-    /// Checks the body, and gives access to its fields by name or path, without converting it.
+    /// Verifies the body, and returns access to its fields by name or path, without converting it.
     ///
     /// ```
     /// use isoform::{Encoder, Incoming, Record, Registry};

@@ -1,4 +1,5 @@
-//! Messages: [`Message`] is one to be sent, as an encoder makes it, [`Shared`] its body, owned; [`Incoming`] is one that came, and a [`Batch`] many.
+//! Messages. An encoder creates a [`Message`]; [`Shared`] owns the body of one. [`Incoming`] is a received message, and
+//! a [`Batch`] many of them.
 
 mod batch;
 mod incoming;

@@ -1,4 +1,4 @@
-//! A message to be sent: a header and a body in several buffers.
+//! A message to send: a header and a body in several buffers.
 
 use super::{ALIGNMENT, HEADER, Shared};
 use crate::Aligned;
@@ -7,7 +7,7 @@ use isoform_core::{Code, Error, Format, Result, Token};
 use std::fmt;
 use std::io::{IoSlice, Write};
 
-/// A message to be sent: a vector of buffers, of which most point into the record that was encoded.
+/// A message to send: a list of buffers, most of which point into the encoded record.
 ///
 /// ```
 /// use isoform::{Encoder, Record};
@@ -47,23 +47,23 @@ impl<'a> Message<'a> {
         self.format.token()
     }
 
-    /// Its buffers, one after another: the header, then the body. They may be sent by any transport.
+    /// Its buffers in order: the header, then the body. Any transport may send them.
     pub fn segments(&self) -> &'a [IoSlice<'a>] {
         self.segments
     }
 
-    /// The buffers of its body alone.
+    /// The buffers of its body.
     pub fn body(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let first = self.segments.first().map(|first| &first[HEADER..]);
         first.into_iter().chain(self.segments[1..].iter().map(|segment| &**segment)).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Bytes of the body alone.
+    /// The number of bytes of its body.
     pub fn body_len(&self) -> usize {
         self.body_length
     }
 
-    /// A copy of its body, to be kept or sent to many.
+    /// Copies its body, to keep it or to send it many times.
     ///
     /// # Errors
     /// [`Code::Size`] if there is no memory for it.
@@ -74,21 +74,21 @@ impl<'a> Message<'a> {
         Shared::of_body(self.format, body)
     }
 
-    /// Bytes of header and body, without padding.
+    /// The number of bytes of header and body, without padding.
     #[allow(clippy::len_without_is_empty, reason = "there is always a header")]
     pub fn len(&self) -> usize {
         HEADER + self.body_length
     }
 
-    /// Its bytes in one piece, without padding.
+    /// Copies its bytes into one piece, without padding.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
         self.segments.iter().for_each(|segment| bytes.extend_from_slice(segment));
         bytes
     }
 
-    /// Writes it as a part of a stream: padded with zeros to a multiple of 16 bytes. The format's description is not
-    /// written; a [`Writer`](crate::stream::Writer) takes care of that.
+    /// Writes it as a part of a stream, padded with zeros to a multiple of 16 bytes. This does not write the
+    /// description of the format; a [`Writer`](crate::stream::Writer) does that.
     ///
     /// # Errors
     /// [`Code::Io`].

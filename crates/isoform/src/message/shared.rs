@@ -1,4 +1,4 @@
-//! A body that many can hold at once.
+//! A body with shared ownership.
 
 use super::Incoming;
 use crate::native::owned_body::OwnedBody;
@@ -9,11 +9,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The body of a message, which is sent to many, later, or from another thread: it owns its bytes, and a clone is one more
-/// who holds them.
+/// The body of a message with shared ownership, which can be sent later, many times, and from other threads. A clone
+/// shares the bytes.
 ///
-/// An encoder makes one [of a record](crate::Encoder::encode_shared) in an `Arc`. Small parts are copied then; large ones
-/// stay in the record, which lives as long as they are wanted. A [message](super::Message::to_shared) can be copied to one.
+/// An encoder creates one [from a record](crate::Encoder::encode_shared) in an `Arc`. It copies small parts. Large ones
+/// stay in the record, which lives as long as they are needed. [`Message::to_shared`](super::Message::to_shared) copies
+/// a message.
 ///
 /// ```
 /// use isoform::{Encoder, Record, Shared};
@@ -50,8 +51,8 @@ impl Shared {
         Shared(Arc::new(Inner { format, body }))
     }
 
-    /// A body that is there already, as `spec/message.md` says it must be: one that came from elsewhere and is passed on,
-    /// or that a tool made. What it holds is not checked here, but by whoever reads it.
+    /// Takes an existing body, which must follow `spec/message.md`: one that was received, or that a tool created. This
+    /// does not verify the body; its readers do.
     ///
     /// ```
     /// use isoform::{Aligned, Decoder, FieldList, Machine, Record, Shared};
@@ -86,19 +87,19 @@ impl Shared {
         self.0.format.token()
     }
 
-    /// Bytes of the body.
+    /// The number of bytes of the body.
     #[allow(clippy::len_without_is_empty, reason = "a record has bytes")]
     #[inline]
     pub fn len(&self) -> usize {
         self.0.body.len()
     }
 
-    /// The bytes of the body, in the pieces that they lie in.
+    /// The bytes of the body, as contiguous pieces.
     pub fn body(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.pieces(0..self.len())
     }
 
-    /// The bytes of a part of the body. It is found at once, so that a large body may be asked for in many parts.
+    /// The bytes of a part of the body. Finding a part takes constant time, so a large body may be read in many parts.
     ///
     /// ```
     /// # use isoform::{Encoder, Record};
@@ -122,27 +123,27 @@ impl Shared {
         self.0.body.pieces(range)
     }
 
-    /// The whole body, if it lies in one piece: that of a small record does, and one that was there already.
+    /// The whole body, if it is contiguous: the body of a small record, and a body from [`of_body`](Shared::of_body).
     #[inline]
     pub fn contiguous(&self) -> Option<&[u8]> {
         self.0.body.contiguous()
     }
 
-    /// The body as a message that came, for a receiver in this process; if it lies in [one piece](Shared::contiguous).
+    /// The body as a received message, for a receiver in this process, if it is [contiguous](Shared::contiguous).
     #[inline]
     pub fn incoming(&self) -> Option<Incoming<'_>> {
         let body = self.contiguous()?;
         Some(Incoming::new(Header::new(self.token(), body.len() as u64), self.format(), body))
     }
 
-    /// The record that it was made of, if that was one of this type.
+    /// The record from which it was encoded, if that has this type.
     #[inline]
     pub fn record<R: Any>(&self) -> Option<&R> {
         self.0.body.owner()?.downcast_ref()
     }
 }
 
-/// Checks that a body of so many bytes can begin with a record of a format.
+/// Checks that a body of this length can begin with a record of the format.
 pub(crate) fn admit_body(format: &Format, length: usize) -> Result<()> {
     if length >= format.size() {
         return Ok(());

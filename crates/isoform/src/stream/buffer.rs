@@ -1,29 +1,29 @@
-//! The reader's buffer: what has arrived and was not consumed, aligned, and growing only with what arrives.
+//! The reader's buffer: bytes that have arrived and were not consumed. It is aligned, and grows only with what arrives.
 
 use isoform_core::message::ALIGNMENT;
 use std::io::{ErrorKind, Read, Result};
 use std::ops::Range;
 
-/// The buffer's first byte is at an address that is a multiple of this.
+/// The address of the buffer's first byte is a multiple of this.
 const START: usize = 64;
-/// Room at first; larger messages make it grow.
+/// The initial size. Larger messages make the buffer grow.
 const ROOM: usize = 64 << 10;
 
-/// Bytes of a stream. The distance of every byte from the (aligned) start of the buffer is that from the start of the
-/// stream, modulo 16: as messages are padded to 16, headers and bodies are aligned to 16 in memory.
+/// Bytes of a stream. Modulo 16, each byte has the same distance from the aligned start of the buffer as from the start
+/// of the stream. Since messages are padded to 16, headers and bodies are aligned to 16 in memory.
 #[derive(Default)]
 pub(super) struct Buffer {
-    /// Over-allocated by what it takes to find an aligned start within.
+    /// Larger than needed, so that an aligned start exists within it.
     storage: Vec<u8>,
     start: usize,
-    /// Bytes after `start` that have arrived and were not consumed.
+    /// The number of bytes after `start` that have arrived and were not consumed.
     filled: Range<usize>,
-    /// Where the first of them is in the stream.
+    /// The position of the first of them in the stream.
     position: u64,
 }
 
 impl Buffer {
-    /// What has arrived and was not consumed.
+    /// The bytes that have arrived and were not consumed.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.storage[self.start..][self.filled.clone()]
@@ -34,13 +34,13 @@ impl Buffer {
         self.filled.len()
     }
 
-    /// Bytes of the stream that were consumed.
+    /// The number of consumed bytes of the stream.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Consumes so many bytes, or as many as there are. They stay in place until the next `fill`.
+    /// Consumes this many bytes, or as many as there are. They stay in place until the next `fill`.
     #[inline]
     pub(super) fn consume(&mut self, length: usize) -> &[u8] {
         let from = self.filled.start;
@@ -50,16 +50,16 @@ impl Buffer {
         &self.storage[self.start..][from..from + length]
     }
 
-    /// Counts bytes of the stream that went past this (empty) buffer.
+    /// Counts bytes of the stream that bypassed this empty buffer.
     pub(super) fn went_past(&mut self, length: u64) {
         debug_assert!(self.filled.is_empty());
         self.position += length;
     }
 
-    /// Reads more, once, so that `wanted` bytes in a row may come to be here. Returns how many came; 0 at the end.
+    /// Reads once more, with room for `wanted` contiguous bytes. Returns the number of bytes read, or 0 at the end.
     ///
-    /// The memory at most doubles, and only when it is full of what has arrived: a message that merely claims to be
-    /// huge costs nothing.
+    /// The memory at most doubles, and only when it is full of received bytes. So a message that only claims to be huge
+    /// costs nothing.
     pub(super) fn fill(&mut self, inner: &mut impl Read, wanted: usize) -> Result<usize> {
         self.make_room(wanted);
         let room = &mut self.storage[self.start..][self.filled.end..];
@@ -87,7 +87,7 @@ impl Buffer {
     }
 }
 
-/// Reads again when a signal came in between.
+/// Repeats a read that a signal interrupted.
 pub(super) fn retry(mut read: impl FnMut() -> Result<usize>) -> Result<usize> {
     loop {
         match read() {

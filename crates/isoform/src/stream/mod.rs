@@ -1,9 +1,8 @@
-//! Streams: messages one after another, through files, pipes and sockets (`spec/message.md`, "Stream").
+//! Streams: sequences of messages, through files, pipes and sockets (`spec/message.md`, "Streams").
 //!
-//! A description is a message of its own kind, sent before the first message of its format. So a stream explains
-//! itself, and two streams one after another are a stream. [`Writer`] writes one; [`Reader`] reads one, also while it
-//! is being written. Turning a record into a message is the encoder's work, and reading one that came the decoder's
-//! or a view's.
+//! A stream contains the description of each format before the first message of that format. So a reader needs no other
+//! source of formats, and two streams appended to each other are a stream. [`Writer`] writes a stream. [`Reader`] reads
+//! one, also while it is being written. Encoders turn records into messages; decoders and views read received messages.
 //!
 //! ```
 //! use isoform::stream::{Reader, Writer};
@@ -41,7 +40,7 @@ pub(crate) use writer::write_pieces;
 
 use isoform_core::{Code, Error};
 
-/// A failure of the operating system to read or write.
+/// An error of the operating system when reading or writing.
 fn io_error(error: &std::io::Error) -> Error {
     Error::new(Code::Io).came(error)
 }

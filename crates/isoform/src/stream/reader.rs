@@ -1,4 +1,4 @@
-//! Reading a stream.
+//! Reads a stream.
 
 use super::buffer::{Buffer, retry};
 use super::io_error;
@@ -11,20 +11,21 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 /// Reads messages, and learns formats from the descriptions between them.
 ///
-/// It may be asked at any time, also while the stream is being written: `Ok(None)` and [`Code::Cut`] both mean that
-/// no more has come, the one between two messages and the other within one, and asking again goes on from there.
-/// (So does an input that would block: [`ended`](Reader::ended) tells the difference.)
+/// A stream can be read while it is being written. `Ok(None)` and [`Code::Cut`] both mean that no more bytes have
+/// arrived, the first after a message and the second within one. The next call continues from there. An input that
+/// would block returns the same; [`ended`](Reader::ended) tells the difference.
 ///
-/// After an error about a single message - an unknown format, a malformed description, a message beyond the limit -
-/// the next call goes on behind that message. After an error about the stream itself (it is no stream, or of another
-/// version) every call fails.
+/// After an error about a single message, such as an unknown format, a malformed description, or a message beyond the
+/// limit, the next call continues after that message. After an error about the stream itself, such as an unknown
+/// version, every call fails.
 ///
-/// Bodies are aligned to 16 bytes in memory. The memory grows with what arrives, not with what a header claims.
+/// Bodies are aligned to 16 bytes in memory. The memory grows with the bytes that arrive, not with the length that a
+/// header claims.
 pub struct Reader<R> {
     inner: R,
     buffer: Buffer,
     registry: Registry,
-    /// Those of the registry.
+    /// The limits of the registry.
     limits: Limits,
     state: State,
     ended: bool,
@@ -32,30 +33,30 @@ pub struct Reader<R> {
 
 #[derive(Clone, Copy)]
 enum State {
-    /// A header comes next, after padding.
+    /// The next bytes are padding, and then a header.
     Between,
-    /// The body of a message comes next, of which `done` bytes are consumed.
+    /// The next bytes are the body of a message, of which `done` bytes are consumed.
     Body { admission: Admission, header: Header, done: u64 },
 }
 
-/// What is decided about a message from its header.
+/// The decision about a message, from its header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Admission {
     Description,
-    /// Of this format in the registry.
+    /// A record of this format in the registry.
     Record(Located),
-    /// Reported as an error; to be passed over.
+    /// An error was reported; the body is to be skipped.
     Refused,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads a stream from `inner`, from where it is, with a registry of its own. It reads ahead: no
-    /// [`BufReader`](std::io::BufReader) is needed.
+    /// Reads a stream from the current position of `inner`, with a registry of its own. The reader reads ahead, so it
+    /// needs no [`BufReader`](std::io::BufReader).
     pub fn new(inner: R) -> Reader<R> {
         Reader::with_registry(inner, Registry::new())
     }
 
-    /// The same, with limits for what the stream may ask of this receiver.
+    /// The same, with limits for the stream.
     ///
     /// ```
     /// use isoform::{Limits, stream::Reader};
@@ -66,21 +67,23 @@ impl<R: Read> Reader<R> {
         Reader::with_registry(inner, Registry::within(limits))
     }
 
-    /// Reads a stream whose messages may also be of formats that `registry` knows or finds. What the stream describes
-    /// becomes known there: share a registry only among streams that may crowd out each other's formats. The limits of
-    /// the registry are those of the stream.
+    /// Reads a stream whose formats `registry` may already know or find. The registry learns the formats that the
+    /// stream describes, and may forget others for them. So share a registry only among streams that trust each other.
+    /// The limits of the registry apply to the stream.
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
         let limits = *registry.limits();
         Reader { inner, buffer, registry, limits, state, ended: false }
     }
 
-    /// The next message, or `None` if no more has come.
+    /// The next message, or `None` if no more have arrived.
     ///
     /// # Errors
-    /// [`Code::Cut`] if a message has come in part; [`Error::unknown_format`], [`Code::MessageSize`], or what is wrong
-    /// with a description, after which one may go on with the next message; [`Code::NotAMessage`], [`Code::Version`],
-    /// [`Code::Flags`], after which one cannot; [`Code::Io`].
+    /// - [`Code::Cut`] if a part of a message has arrived.
+    /// - [`Error::unknown_format`], [`Code::MessageSize`], or the errors of a description. The next call continues with
+    ///   the next message.
+    /// - [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`]. The reader cannot continue.
+    /// - [`Code::Io`].
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
@@ -90,7 +93,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(Incoming::new(header, self.registry.at(located), body)))
     }
 
-    /// The next message, together with those behind it that have the same header, as far as they have been read ahead.
+    /// The next message, together with the messages after it that have an equal header and have been read ahead.
     ///
     /// # Errors
     /// As [`Reader::next`].
@@ -102,8 +105,8 @@ impl<R: Read> Reader<R> {
         Ok(Some(Batch::new(header, format, &self.buffer.consume(before + length)[before..])))
     }
 
-    /// Waits for the whole next message to be in the buffer: where its format is, its header, the length of its body,
-    /// and how many bytes are before that.
+    /// Waits until the whole next message is in the buffer. Returns the place of its format, its header, the length of
+    /// its body, and the number of bytes before the body.
     #[inline]
     fn whole(&mut self) -> Result<Option<(Located, Header, usize, usize)>> {
         if let Some(found) = self.at_hand() {
@@ -113,7 +116,7 @@ impl<R: Read> Reader<R> {
         Ok(Some((located, header, self.body(header)?, 0)))
     }
 
-    /// The short way to a message that is wholly in the buffer and of a recent format.
+    /// The fast path, for a message that is completely in the buffer and has a recent format.
     #[inline]
     fn at_hand(&mut self) -> Option<(Located, Header, usize, usize)> {
         let State::Between = self.state else { return None };
@@ -126,8 +129,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The header and format of the next message, before its body has come; `None` if no more has come. What follows
-    /// may be [`next`](Reader::next), [`skip`](Reader::skip) or [`read_into`](Reader::read_into).
+    /// The header and format of the next message, before its body has arrived, or `None` if no more have arrived.
+    /// [`next`](Reader::next), [`skip`](Reader::skip) or [`read_into`](Reader::read_into) then take that message.
     ///
     /// # Errors
     /// As [`Reader::next`].
@@ -135,12 +138,11 @@ impl<R: Read> Reader<R> {
         Ok(self.record()?.map(|(header, located)| (header, self.registry.at(located).clone())))
     }
 
-    /// Passes over the next message - the one that was peeked at, or that the latest error is about - without keeping
-    /// it. `false` if no more has come.
+    /// Skips the next message, or the message that the last error was about. Returns `false` if no more have arrived.
     ///
     /// # Errors
-    /// [`Code::Cut`] if part of it has yet to come: calling anything again goes on with passing over it. Else as
-    /// [`Reader::next`].
+    /// [`Code::Cut`] if a part of it has not arrived yet; the next call of any method continues to skip it. Otherwise
+    /// as [`Reader::next`].
     pub fn skip(&mut self) -> Result<bool> {
         if !self.at_message()? {
             return Ok(false);
@@ -149,11 +151,11 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Reads the body of the next message to the beginning of `destination`, without another copy where it is large.
+    /// Reads the body of the next message to the start of `destination`. A large body is not copied again.
     ///
     /// # Errors
-    /// [`Code::MessageSize`] if it has no room there: the message stays the next. [`Code::Cut`] if part of it has yet
-    /// to come: calling again with the same destination goes on. Else as [`Reader::next`].
+    /// [`Code::MessageSize`] if `destination` is too small; the message remains the next one. [`Code::Cut`] if a part
+    /// of it has not arrived yet; the next call with the same destination continues. Otherwise as [`Reader::next`].
     pub fn read_into(&mut self, destination: &mut [u8]) -> Result<Option<(Header, Format)>> {
         let Some((header, format)) = self.begun()? else { return Ok(None) };
         let room = destination.len();
@@ -184,8 +186,8 @@ impl<R: Read> Reader<R> {
         Ok(Some((header, format)))
     }
 
-    /// Whether a whole message (or description) has been read ahead. If not, asking for the next one reads the input,
-    /// which may wait: the time to pass on what was made of the messages before.
+    /// Whether a whole message or description has been read ahead. If not, the next call reads the input, which may
+    /// wait. So this is the time to send results on.
     pub fn is_ready(&self) -> bool {
         match self.state {
             State::Between => {
@@ -199,7 +201,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Whether `error`, the latest of this reader, is about a single message, so that the next call goes on behind it.
+    /// Whether `error`, the last one of this reader, is about a single message, so that the next call continues after
+    /// that message.
     ///
     /// ```
     /// # use isoform::stream::Reader;
@@ -218,33 +221,33 @@ impl<R: Read> Reader<R> {
         self.is_refused() && !matches!(error.code(), Code::Cut | Code::Io)
     }
 
-    /// The formats that are known to this stream.
+    /// The formats that this stream knows.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// How many bytes of the stream have been taken: where the next message begins, once a message has been read.
+    /// The number of bytes taken from the stream. After a message was read, this is the position of the next one.
     pub fn position(&self) -> u64 {
         self.buffer.position()
     }
 
-    /// Whether the last that the input said was that it had come to its end. A file may still grow.
+    /// Whether the last read returned the end of the input. A file may still grow.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What is read from. It is further on than the messages: the reader reads ahead.
+    /// The input. Its position is after the last message, since the reader reads ahead.
     pub fn inner(&self) -> &R {
         &self.inner
     }
 
-    /// Gives back what is read from, and what was read ahead of it.
+    /// Returns the input, and the bytes that were read ahead.
     pub fn into_inner(self) -> (R, Vec<u8>) {
         let ahead = self.buffer.bytes().to_vec();
         (self.inner, ahead)
     }
 
-    /// The header of the next record that can be read, and where its format is.
+    /// The header of the next readable record, and the place of its format.
     fn record(&mut self) -> Result<Option<(Header, Located)>> {
         loop {
             match self.state {
@@ -261,7 +264,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Whether there is a message to pass over. Its format need not be known.
+    /// Whether there is a message to skip. Its format may be unknown.
     fn at_message(&mut self) -> Result<bool> {
         if self.is_refused() {
             return Ok(true);
@@ -276,7 +279,7 @@ impl<R: Read> Reader<R> {
         matches!(self.state, State::Body { admission: Admission::Refused, .. })
     }
 
-    /// As `record`, but going on with a body that was read in part.
+    /// As `record`, but continues with a body that was read in part.
     fn begun(&mut self) -> Result<Option<(Header, Format)>> {
         match self.state {
             State::Body { admission: Admission::Record(located), header, .. } => {
@@ -286,7 +289,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next header, if a message has begun to come.
+    /// The next header, if a message has begun to arrive.
     #[inline]
     fn header(&mut self) -> Result<Option<Header>> {
         loop {
@@ -310,13 +313,13 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// How many bytes of padding come next.
+    /// The number of bytes of padding that come next.
     #[inline]
     fn padding(&self) -> usize {
         (self.buffer.position().wrapping_neg() % ALIGNMENT as u64) as usize
     }
 
-    /// Decides what to do with a message, from its header.
+    /// Decides from its header how to treat a message.
     fn admit(&mut self, header: Header) -> Result<()> {
         self.state = State::Body { admission: Admission::Refused, header, done: 0 };
         self.limits.admit(&header)?;
@@ -336,7 +339,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Waits for the whole body to be in the buffer, and returns its length.
+    /// Waits until the whole body is in the buffer, and returns its length.
     #[inline]
     fn body(&mut self, header: Header) -> Result<usize> {
         let length = usize::try_from(header.length).map_err(|_| Error::new(Code::Size).came(header.length))?;
@@ -348,7 +351,7 @@ impl<R: Read> Reader<R> {
         Ok(length)
     }
 
-    /// Drops what is left of a body.
+    /// Skips the rest of a body.
     fn pass_over(&mut self) -> Result<()> {
         while let State::Body { header, done, .. } = self.state {
             if done == header.length {
@@ -389,8 +392,8 @@ impl<R> fmt::Debug for Reader<R> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// As [`Reader::skip`], but a body that has not been read ahead is passed over by seeking. Where the input cannot
-    /// seek, it is read and dropped.
+    /// As [`Reader::skip`], but seeks over a body that has not been read ahead. If the input cannot seek, the body is
+    /// read and dropped.
     ///
     /// # Errors
     /// As [`Reader::skip`].
@@ -413,7 +416,8 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-/// Goes on by at most so many bytes, and not beyond the end: what is missing there must show. Returns by how many.
+/// Seeks forward by at most this many bytes, but not beyond the end, so that missing bytes are noticed. Returns the
+/// distance.
 fn seek_forward(inner: &mut impl Seek, by: u64) -> std::io::Result<u64> {
     let from = inner.stream_position()?;
     let end = inner.seek(SeekFrom::End(0))?;
@@ -422,7 +426,7 @@ fn seek_forward(inner: &mut impl Seek, by: u64) -> std::io::Result<u64> {
     Ok(to - from)
 }
 
-/// What a read has brought; nothing if the input has no more just now.
+/// The result of a read, or nothing if the input has no more bytes at the moment.
 fn receive(came: std::io::Result<usize>, ended: &mut bool) -> Result<usize> {
     *ended = matches!(came, Ok(0));
     match came {

@@ -1,4 +1,4 @@
-//! Writing a stream.
+//! Writes a stream.
 
 use super::io_error;
 use crate::message::{Batch, Message, admit_body};
@@ -8,33 +8,33 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::{ErrorKind, IoSlice, Write};
 
-/// Fewer pieces than this are written without an allocation.
+/// A message with fewer pieces than this is written without an allocation.
 const FEW: usize = 8;
 
-/// Writes messages, each format's description before its first message.
+/// Writes messages, with the description of each format before its first message.
 ///
-/// A message goes to `W` in one call, without being copied together: give a file or a socket as it is, and a
-/// [`BufWriter`](std::io::BufWriter) only if there are many small messages.
+/// A message goes to `W` in one call, without a copy. So pass a file or a socket as it is. Use a
+/// [`BufWriter`](std::io::BufWriter) only for many small messages.
 pub struct Writer<W> {
     inner: W,
-    /// Formats that a reader may be taken to know. When they are more than it must keep, all are described anew
+    /// The formats that a reader must still know. When a reader may forget some of them, all are described again
     /// (`spec/message.md`, "Streams").
     described: HashSet<Token>,
-    /// What their descriptions have together.
+    /// The bytes of their descriptions together.
     bytes: usize,
-    /// One of them: the latest that was asked for.
+    /// The one that was used last.
     latest: Option<Token>,
-    /// A message was written in part: what would follow could not be read.
+    /// Whether a message was written only in part. Nobody could read what follows.
     broken: bool,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes a stream to `inner`, from where it is.
+    /// Writes a stream to `inner`, from its current position.
     pub fn new(inner: W) -> Writer<W> {
         Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false }
     }
 
-    /// Writes a message, as an [`Encoder`](crate::Encoder) makes it of a record.
+    /// Writes a message from an [`Encoder`](crate::Encoder).
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -43,8 +43,8 @@ impl<W: Write> Writer<W> {
         self.write_message(message.format(), segments, message.body_len())
     }
 
-    /// Writes a message whose body is there already, as `spec/message.md` says it must be: one that came from elsewhere
-    /// and is passed on, or that a tool made. What it holds is not checked here, but by whoever reads it.
+    /// Writes a message with an existing body, which must follow `spec/message.md`: one that was received, or that a
+    /// tool created. This does not verify the body; its readers do.
     ///
     /// # Errors
     /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::Io`].
@@ -54,7 +54,7 @@ impl<W: Write> Writer<W> {
         self.write_message(format, [&header[..], body].into_iter(), body.len())
     }
 
-    /// Writes the messages of a batch: in one call, as they lie.
+    /// Writes the messages of a batch, in one call and without a copy.
     ///
     /// ```
     /// use isoform::stream::{Reader, Writer};
@@ -84,8 +84,8 @@ impl<W: Write> Writer<W> {
         self.write_message(batch.format(), [&header.to_bytes()[..], bytes].into_iter(), HEADER + bytes.len())
     }
 
-    /// Writes the description of a format if it was not written before, so that a reader knows the format before
-    /// there is a message of it.
+    /// Writes the description of a format, unless the stream has it already. A reader then knows the format before its
+    /// first message.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -98,7 +98,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Lets `W` pass on what it has buffered.
+    /// Flushes `W`.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -106,17 +106,17 @@ impl<W: Write> Writer<W> {
         self.inner.flush().map_err(|error| io_error(&error))
     }
 
-    /// What is written to.
+    /// The output.
     pub fn inner(&self) -> &W {
         &self.inner
     }
 
-    /// What is written to. Only whole messages may be written past the writer.
+    /// The output. Write only complete messages to it directly.
     pub fn inner_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// Ends the stream, and gives back what was written to.
+    /// Ends the stream, and returns the output.
     pub fn into_inner(self) -> W {
         self.inner
     }
@@ -132,7 +132,7 @@ impl<W: Write> Writer<W> {
         true
     }
 
-    /// Notes that a format has been described.
+    /// Remembers that a format has been described.
     fn described(&mut self, format: &Format) {
         let (limits, length) = (Limits::default(), format.description().as_bytes().len());
         if self.described.len() >= limits.formats || self.bytes + length > limits.registry {
@@ -144,7 +144,7 @@ impl<W: Write> Writer<W> {
         self.described.insert(format.token());
     }
 
-    /// Writes header and body, and before them the description if it is new: in one call, if there are few pieces.
+    /// Writes header and body, and the description before them if it is new, in one call if there are few pieces.
     fn write_message<'s>(
         &mut self,
         format: &'s Format,
@@ -174,8 +174,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes pieces one after another, in one call if the system takes so many. If that fails, `partly` says whether some
-/// bytes were written.
+/// Writes pieces in order, in one call if the system accepts that many. On failure, `partly` tells whether some bytes
+/// were written.
 pub(crate) fn write_pieces<'s>(
     writer: &mut impl Write,
     pieces: impl Iterator<Item = &'s [u8]>,
@@ -211,13 +211,13 @@ impl<W> fmt::Debug for Writer<W> {
     }
 }
 
-/// A format's description as a message: header, body and padding.
+/// The description of a format as a message: header, body and padding.
 fn description(format: &Format) -> ([u8; HEADER], &[u8], &'static [u8]) {
     let body = format.description().as_bytes();
     (Header::new(Token::ZERO, body.len() as u64).to_bytes(), body, padding(body.len()))
 }
 
-/// The zeros behind a body of this length.
+/// The zeros after a body of this length.
 fn padding(length: usize) -> &'static [u8] {
     &[0; ALIGNMENT][..length.wrapping_neg() % ALIGNMENT]
 }
