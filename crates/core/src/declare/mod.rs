@@ -10,11 +10,13 @@
 //! made, its description and its token, is in [`format`](crate::format), which knows nothing of all this.
 
 mod cursor;
+mod declaration;
 mod field_list;
 mod layout;
 mod shape;
 mod shape_text;
 mod table;
+mod type_text;
 mod types;
 mod words;
 

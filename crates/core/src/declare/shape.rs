@@ -1,13 +1,16 @@
 //! Records declared without a layout, as a C header declares them, and laid out by the rules of any [`Layout`].
 //!
-//! The declarations and the laying out are here; their text - `record Point`, a line for each field - is in
-//! [`shape_text`](super::shape_text), the words for types in [`types`](super::types).
+//! One record of a shape, and how a layout places its fields, is in [`declaration`](super::declaration). The text of
+//! shapes - `record Point`, a line for each field - is in [`shape_text`](super::shape_text), that of types in
+//! [`type_text`](super::type_text).
 
 use super::Layout;
-use super::types::{Kind, Type, Width};
+use super::declaration::{Declaration, DeclaredField, two_of};
+use super::types::{Kind, Width};
 use crate::error::{Code, Error, Result};
-use crate::format::{Element, Field, FloatKind, Format, MAX_RECORD, Structure};
+use crate::format::{FloatKind, Format, Structure};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// A record's name and fields without sizes and offsets: what a C header says of a struct. [`Shape::on`] lays it out as
@@ -45,24 +48,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// The records, each after those that it nests. The last one is what is laid out.
-    pub(super) records: Vec<Declaration>,
+    records: Vec<Declaration>,
     fault: Option<Error>,
-}
-
-/// One record of a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Declaration {
-    pub(super) name: Box<str>,
-    pub(super) packed: bool,
-    pub(super) fields: Vec<DeclaredField>,
-}
-
-/// One field of a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct DeclaredField {
-    pub(super) name: Box<str>,
-    pub(super) words: Type,
-    pub(super) unit: Option<Box<str>>,
 }
 
 impl Shape {
@@ -202,6 +189,13 @@ impl Shape {
     }
 }
 
+impl fmt::Display for Shape {
+    /// The text of the shape, as [`Shape::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.records.iter().try_for_each(|record| write!(f, "{record}"))
+    }
+}
+
 impl Format {
     /// The format of the same record on another machine: integers and floats keep their sizes, while pointers, places
     /// and gaps follow the layout, and `long double` - of whichever kind - is what it is there.
@@ -220,76 +214,4 @@ impl Format {
     pub fn on(&self, layout: &Layout) -> Result<Format> {
         Shape::of(self).with_native_long_double().on(layout)
     }
-}
-
-impl Declaration {
-    /// What a structure was declared as, with all its sizes.
-    fn of(structure: &Structure) -> Declaration {
-        let declare = |field: &Field| DeclaredField {
-            name: field.name.clone(),
-            words: Type::of(field, structure),
-            unit: field.unit.clone(),
-        };
-        let fields = structure.fields().iter().map(declare).collect();
-        Declaration { name: structure.name().into(), packed: false, fields }
-    }
-
-    fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Structure> {
-        let indices: HashMap<&str, usize> =
-            self.fields.iter().enumerate().map(|(i, field)| (&*field.name, i)).collect();
-        let mut fields = Vec::with_capacity(self.fields.len());
-        let (mut end, mut align) = (0usize, 1);
-        for declared in &self.fields {
-            let place = |error: Error| error.at(format!("{}.{}", self.name, declared.name));
-            let element = declared.words.kind.on(layout, known).map_err(place)?;
-            let natural = match declared.words.is_indirect() {
-                _ if self.packed => 1,
-                true => layout.pointer.into(),
-                false => layout.align_of(&element),
-            };
-            let offset = end.next_multiple_of(natural);
-            let index_of = |name: &str| indices.get(name).copied();
-            let field = declared
-                .words
-                .field(&declared.name, element, offset, declared.unit.clone(), index_of)
-                .map_err(place)?;
-            let past = field.extent(layout.pointer).and_then(|extent| offset.checked_add(extent));
-            let too_large = || Error::new(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes"));
-            end = past.filter(|&past| past < MAX_RECORD).ok_or_else(too_large).map_err(place)?;
-            align = align.max(natural);
-            fields.push(field);
-        }
-        Structure::new(self.name.clone(), layout.machine(), end.next_multiple_of(align), align, fields)
-    }
-}
-
-impl Kind {
-    /// What it is in the memory of a machine.
-    fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Element> {
-        let bytes = |width| match width {
-            Width::Bytes(size) => size,
-            Width::Long => layout.long,
-            Width::Pointer => layout.pointer,
-            Width::Open => self.usual_size(layout),
-        };
-        self.clone().settled(layout).element(|width| Ok(bytes(width)), |name| known.get(name).cloned())
-    }
-
-    /// The size of a number whose words leave it open.
-    fn usual_size(&self, layout: &Layout) -> u8 {
-        match self {
-            Kind::Boolean { .. } => 1,
-            Kind::Float { kind, .. } | Kind::Complex { kind, .. } => match kind {
-                FloatKind::Ieee => 4,
-                FloatKind::Brain => 2,
-                FloatKind::X87 if layout.long_double.kind == FloatKind::X87 => layout.long_double.size,
-                FloatKind::X87 | FloatKind::Double2 => 16,
-            },
-            _ => 4,
-        }
-    }
-}
-
-pub(super) fn two_of(name: &str) -> Error {
-    Error::new(Code::Declaration).at(name).came("two different records of this name")
 }

@@ -13,7 +13,7 @@
 //! Names that could be read as something else - a field named `record`, say - are written in double quotes.
 
 use super::cursor::{Cursor, Quoted};
-use super::shape::{Declaration, DeclaredField, Shape, two_of};
+use super::declaration::{Declaration, DeclaredField, two_of};
 use super::types::{Kind, Type, unknown_structure};
 use crate::error::{Code, Error, Result};
 use std::collections::HashSet;
@@ -122,23 +122,21 @@ fn at_end(cursor: &mut Cursor) -> bool {
 /// may be of any length.
 const WIDEST: usize = 40;
 
-impl fmt::Display for Shape {
-    /// The text of the shape, as [`Shape::parse`] reads it.
+impl fmt::Display for Declaration {
+    /// The text of the record, as [`parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for record in &self.records {
-            let packed = if record.packed { "packed " } else { "" };
-            writeln!(f, "{packed}record {}", Quoted { name: &record.name, reserved: false })?;
-            let reserved = |name: &str| matches!(name, "record" | "packed");
-            let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
-            let names: Vec<String> = record.fields.iter().map(|field| name(&field.name)).collect();
-            let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
-            for (name, field) in names.iter().zip(&record.fields) {
-                write!(f, "  {name:width$}  {}", field.words)?;
-                if let Some(unit) = &field.unit {
-                    write!(f, "  unit={}", Quoted { name: unit, reserved: true })?;
-                }
-                writeln!(f)?;
+        let packed = if self.packed { "packed " } else { "" };
+        writeln!(f, "{packed}record {}", Quoted { name: &self.name, reserved: false })?;
+        let reserved = |name: &str| matches!(name, "record" | "packed");
+        let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
+        let names: Vec<String> = self.fields.iter().map(|field| name(&field.name)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
+        for (name, field) in names.iter().zip(&self.fields) {
+            write!(f, "  {name:width$}  {}", field.words)?;
+            if let Some(unit) = &field.unit {
+                write!(f, "  unit={}", Quoted { name: unit, reserved: true })?;
             }
+            writeln!(f)?;
         }
         Ok(())
     }

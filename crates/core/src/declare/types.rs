@@ -1,25 +1,10 @@
-//! The text of a field's type: one parser and one printer, for field lists, shapes, tools and tests.
+//! A field's type before it is laid out: what words say, and what they leave open.
 //!
-//! ```text
-//! type      = element [ "(" bytes ")" ] { "[" dimension "]" } [ "*" ]
-//! element   = the papers' words: integer, unsigned integer, float, bfloat, x87, double-double, complex float, char,
-//!             boolean, enumeration{red=0,green=1}, unsigned enumeration{..}, string
-//!           | C's: int, unsigned long, double, long double, bool, size_t, char*, uint32_t ..
-//!           | of a fixed size: i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
-//!           | the name of a structure
-//! dimension = a number | the name of an integer field
-//! ```
-//!
-//! An array with a dimension that is a field is always behind a pointer; a final `*` puts anything else behind one. What
-//! words such as `integer` or `long` leave open - their size - a field list has in a column of its own, and a shape
-//! takes from the layout. A name that could be read as something else is written in double quotes.
+//! Its text is in [`type_text`](super::type_text).
 
 use super::Layout;
-use super::cursor::Cursor;
-use super::words::{is_number, known_kind};
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Structure};
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// A field's type as it is written.
@@ -160,61 +145,11 @@ impl Type {
         let dims = self.dims.iter().map(dimension).collect::<Result<_>>()?;
         Ok(Field { name: name.into(), element, dims, indirect: self.is_indirect(), offset, unit })
     }
-
-    pub(super) fn read(cursor: &mut Cursor) -> Result<Type> {
-        let kind = Kind::read(cursor)?;
-        let mut dims = Vec::new();
-        cursor.skip_space();
-        while cursor.take('[') {
-            dims.push(Length::read(cursor)?);
-            cursor.expect(']')?;
-            cursor.skip_space();
-        }
-        let mut result = Type { kind, dims: dims.into(), pointer: false };
-        if cursor.rest().starts_with('*') && result.is_indirect() {
-            return Err(cursor.fault("no `*`, since an array whose length is a field is behind a pointer already"));
-        }
-        result.pointer = cursor.take('*');
-        Ok(result)
-    }
-}
-
-impl FromStr for Type {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Type> {
-        let mut cursor = Cursor::new(text);
-        let result = Type::read(&mut cursor)?;
-        cursor.skip_space();
-        match cursor.rest() {
-            "" => Ok(result),
-            _ if result.pointer => Err(cursor.fault("the end after `*`")),
-            _ => Err(cursor.fault("`[`, `*` or the end")),
-        }
-    }
 }
 
 pub(super) fn unknown_structure(name: &str) -> Error {
     let error = Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
     error.came(format_args!("`{name}`"))
-}
-
-impl Length {
-    fn read(cursor: &mut Cursor) -> Result<Length> {
-        cursor.skip_space();
-        let start = cursor.at();
-        if let Some(name) = cursor.quoted()? {
-            return Ok(Length::Field(name.into()));
-        }
-        match cursor.word() {
-            "" => Err(cursor.fault("a number or the name of an integer field")),
-            word if is_number(word) => match word.parse() {
-                Ok(n) => Ok(Length::Fixed(n)),
-                Err(_) => Err(cursor.fault_at(start, "a dimension that can be addressed")),
-            },
-            word => Ok(Length::Field(word.into())),
-        }
-    }
 }
 
 impl Kind {
@@ -269,7 +204,7 @@ impl Kind {
         }
     }
 
-    fn with_width(mut self, new: Width) -> Kind {
+    pub(super) fn with_width(mut self, new: Width) -> Kind {
         match &mut self {
             Kind::Integer { width, .. }
             | Kind::Float { width, .. }
@@ -305,100 +240,5 @@ impl Kind {
             Kind::String => Element::String,
             Kind::Structure(name) => Element::Structure(nested(name).ok_or_else(|| unknown_structure(name))?),
         })
-    }
-
-    fn read(cursor: &mut Cursor) -> Result<Kind> {
-        cursor.skip_space();
-        if let Some(name) = cursor.quoted()? {
-            return Ok(Kind::Structure(name.into()));
-        }
-        let start = cursor.at();
-        let words = read_words(cursor);
-        if words == ["struct"] {
-            return Ok(Kind::Structure(cursor.name("the name of a structure")?));
-        }
-        let kind = match (known_kind(&words.join(" ")), &*words) {
-            (_, []) => return Err(cursor.fault("a type")),
-            (Some(kind), _) => kind,
-            (None, ["struct", name] | [name]) => return Ok(Kind::Structure((*name).into())),
-            (None, _) => return Err(cursor.fault_between(start, cursor.at(), "a type")),
-        };
-        kind.read_size(cursor)?.read_symbols(cursor)
-    }
-
-    /// Reads a size in parentheses, if there is one.
-    fn read_size(self, cursor: &mut Cursor) -> Result<Kind> {
-        cursor.skip_space();
-        let open = cursor.at();
-        if self == Kind::Char && cursor.take('*') {
-            return Ok(Kind::String);
-        }
-        if !cursor.take('(') {
-            return Ok(self);
-        }
-        if self != Kind::Char && self.width() != Some(Width::Open) {
-            return Err(cursor.fault_at(open, "no size, since this type has one already"));
-        }
-        cursor.skip_space();
-        let start = cursor.at();
-        let size = Some(cursor.word()).filter(|word| is_number(word)).and_then(|word| word.parse().ok());
-        let size = size.filter(|&size: &u8| size > 0 && (self != Kind::Char || size == 1));
-        let size = size.ok_or_else(|| cursor.fault_at(start, "a size in bytes that this type can have"))?;
-        cursor.expect(')')?;
-        Ok(self.with_width(Width::Bytes(size)))
-    }
-
-    /// Reads the symbols, if it is an enumeration. One without a number has that of the one before, plus 1.
-    fn read_symbols(mut self, cursor: &mut Cursor) -> Result<Kind> {
-        let Kind::Enumeration { symbols, .. } = &mut self else { return Ok(self) };
-        cursor.expect('{')?;
-        let mut list = Vec::new();
-        let mut next = Some(0i128);
-        loop {
-            cursor.skip_space();
-            let start = cursor.at();
-            let name = cursor.until(|c| c.is_whitespace() || matches!(c, '=' | ',' | '}'));
-            if name.is_empty() {
-                return Err(cursor.fault("a symbol"));
-            }
-            cursor.skip_space();
-            if cursor.take('=') {
-                cursor.skip_space();
-                let start = cursor.at();
-                let number = cursor.until(|c| c.is_whitespace() || matches!(c, ',' | '}'));
-                let digits = number.strip_prefix('-').unwrap_or(number);
-                let value = Some(number).filter(|_| is_number(digits)).and_then(|number| number.parse().ok());
-                next = Some(value.ok_or_else(|| cursor.fault_at(start, "a number"))?);
-            }
-            let value = next.ok_or_else(|| cursor.fault_at(start, "a number that is not too large"))?;
-            next = value.checked_add(1);
-            list.push((name.into(), value));
-            cursor.skip_space();
-            if !cursor.take(',') {
-                break;
-            }
-        }
-        if !cursor.take('}') {
-            return Err(cursor.fault("`,` or `}`"));
-        }
-        *symbols = list.into();
-        Ok(self)
-    }
-}
-
-/// Words up to the first that is followed by `=`, which is what begins after a type in a shape.
-fn read_words<'a>(cursor: &mut Cursor<'a>) -> Vec<&'a str> {
-    let mut words = Vec::new();
-    loop {
-        cursor.skip_space();
-        let start = cursor.at();
-        match cursor.word() {
-            "" => return words,
-            _ if cursor.rest().trim_start().starts_with('=') => {
-                cursor.go_back(start);
-                return words;
-            }
-            word => words.push(word),
-        }
     }
 }

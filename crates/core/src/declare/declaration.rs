@@ -1,0 +1,97 @@
+//! One record of a shape: its fields without sizes and offsets, and how a layout places them.
+
+use super::Layout;
+use super::types::{Kind, Type, Width};
+use crate::error::{Code, Error, Result};
+use crate::format::{Element, Field, FloatKind, MAX_RECORD, Structure};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One record of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Declaration {
+    pub(super) name: Box<str>,
+    pub(super) packed: bool,
+    pub(super) fields: Vec<DeclaredField>,
+}
+
+/// One field of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DeclaredField {
+    pub(super) name: Box<str>,
+    pub(super) words: Type,
+    pub(super) unit: Option<Box<str>>,
+}
+
+impl Declaration {
+    /// What a structure was declared as, with all its sizes.
+    pub(super) fn of(structure: &Structure) -> Declaration {
+        let declare = |field: &Field| DeclaredField {
+            name: field.name.clone(),
+            words: Type::of(field, structure),
+            unit: field.unit.clone(),
+        };
+        let fields = structure.fields().iter().map(declare).collect();
+        Declaration { name: structure.name().into(), packed: false, fields }
+    }
+
+    /// The structure that the C compiler of a machine makes of it. Types may name the known ones.
+    pub(super) fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Structure> {
+        let indices: HashMap<&str, usize> =
+            self.fields.iter().enumerate().map(|(i, field)| (&*field.name, i)).collect();
+        let mut fields = Vec::with_capacity(self.fields.len());
+        let (mut end, mut align) = (0usize, 1);
+        for declared in &self.fields {
+            let place = |error: Error| error.at(format!("{}.{}", self.name, declared.name));
+            let element = declared.words.kind.on(layout, known).map_err(place)?;
+            let natural = match declared.words.is_indirect() {
+                _ if self.packed => 1,
+                true => layout.pointer.into(),
+                false => layout.align_of(&element),
+            };
+            let offset = end.next_multiple_of(natural);
+            let index_of = |name: &str| indices.get(name).copied();
+            let field = declared
+                .words
+                .field(&declared.name, element, offset, declared.unit.clone(), index_of)
+                .map_err(place)?;
+            let past = field.extent(layout.pointer).and_then(|extent| offset.checked_add(extent));
+            let too_large = || Error::new(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes"));
+            end = past.filter(|&past| past < MAX_RECORD).ok_or_else(too_large).map_err(place)?;
+            align = align.max(natural);
+            fields.push(field);
+        }
+        Structure::new(self.name.clone(), layout.machine(), end.next_multiple_of(align), align, fields)
+    }
+}
+
+impl Kind {
+    /// What it is in the memory of a machine.
+    fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Element> {
+        let bytes = |width| match width {
+            Width::Bytes(size) => size,
+            Width::Long => layout.long,
+            Width::Pointer => layout.pointer,
+            Width::Open => self.usual_size(layout),
+        };
+        self.clone().settled(layout).element(|width| Ok(bytes(width)), |name| known.get(name).cloned())
+    }
+
+    /// The size of a number whose words leave it open.
+    fn usual_size(&self, layout: &Layout) -> u8 {
+        match self {
+            Kind::Boolean { .. } => 1,
+            Kind::Float { kind, .. } | Kind::Complex { kind, .. } => match kind {
+                FloatKind::Ieee => 4,
+                FloatKind::Brain => 2,
+                FloatKind::X87 if layout.long_double.kind == FloatKind::X87 => layout.long_double.size,
+                FloatKind::X87 | FloatKind::Double2 => 16,
+            },
+            _ => 4,
+        }
+    }
+}
+
+pub(super) fn two_of(name: &str) -> Error {
+    Error::new(Code::Declaration).at(name).came("two different records of this name")
+}
