@@ -4,7 +4,7 @@
 //! One type serves every operation, because one table serves every language: C codes, Python exceptions and exit statuses
 //! follow from [`Code`].
 
-use crate::format::Token;
+use crate::token::Token;
 use std::fmt;
 
 /// The result of an operation on records.

@@ -29,6 +29,7 @@ pub mod plan;
 pub mod registry;
 pub mod scalar;
 pub mod text;
+mod token;
 pub mod value;
 pub mod verify;
 pub mod view;

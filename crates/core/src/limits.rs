@@ -1,9 +1,20 @@
 //! What a receiver puts up with, whoever sends. All of it stands in `docs/book/reference/limits.md`.
 
 use crate::error::{Code, Error, Result};
-use crate::format::{Format, MAX_DEPTH, MAX_DESCRIPTION, MAX_FIELDS};
-use crate::message::Header;
 use std::fmt::Display;
+
+/// Nested structures go at most this deep.
+pub const MAX_DEPTH: usize = 32;
+/// A format has at most this many fields, counting those of nested structures each time they are nested.
+pub const MAX_FIELDS: usize = 4096;
+/// A description has at most this many bytes.
+pub const MAX_DESCRIPTION: usize = 64 << 10;
+/// An array has at most this many dimensions.
+pub const MAX_RANK: usize = 8;
+/// A structure is aligned to at most this many bytes.
+pub const MAX_ALIGN: usize = 1 << 16;
+/// A record's fixed part is smaller than this many bytes.
+pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX as usize };
 
 /// What a receiver puts up with, whoever sends. What is beyond a limit is refused with an error that names it, or, where
 /// formats are kept, forgotten.
@@ -53,33 +64,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a format that is too deep or has too many fields.
-    ///
-    /// # Errors
-    /// [`Code::Depth`], [`Code::Fields`].
-    pub fn admit_format(&self, format: &Format) -> Result<()> {
-        let structure = format.structure();
-        let (depth, fields) = (structure.depth(), structure.total_fields());
-        if depth > self.depth {
-            return Err(too_deep(self.depth, depth).at(format.name()));
-        }
-        if fields > self.fields {
-            return Err(too_many_fields(self.fields, fields).at(format.name()));
-        }
-        Ok(())
-    }
-
-    /// Refuses a message by its header, before its body has come.
-    ///
-    /// # Errors
-    /// [`Code::DescriptionSize`], [`Code::MessageSize`].
-    pub fn admit(&self, header: &Header) -> Result<()> {
-        match header.is_description() {
-            true => self.admit_description(header.length),
-            false => self.admit_message(header.length),
-        }
-    }
-
     /// Refuses a description of so many bytes, if they are too many.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
 //! The one way in for descriptions from outside: measured first, hashed once, and only then parsed.
 
-use super::{Description, Format, Token, description};
+use super::description::{self, Description};
+use super::handle::Format;
 use crate::error::{Code, Error, Result};
-use crate::limits::Limits;
+use crate::limits::{Limits, too_deep, too_many_fields};
+use crate::token::Token;
 
 /// Description bytes within a receiver's limit, with their token. What they say has not been looked at yet.
 #[derive(Clone, Copy)]
@@ -41,5 +43,42 @@ impl<'a> Admitted<'a> {
         let format = Format::described(root, description, self.token);
         self.limits.admit_format(&format)?;
         Ok(format)
+    }
+}
+
+impl Format {
+    /// The format that these description bytes stand for.
+    ///
+    /// # Errors
+    /// [`Code::Description`] and [`Code::NotCanonical`] for bytes that no writer makes, a limit's code for what is too
+    /// large, [`Code::Declaration`] for fields that contradict each other.
+    pub fn parse(description: &[u8]) -> Result<Format> {
+        Format::parse_within(description, &Limits::default())
+    }
+
+    /// The same within limits that are narrower than the specification's.
+    ///
+    /// # Errors
+    /// As [`Format::parse`].
+    pub fn parse_within(description: &[u8], limits: &Limits) -> Result<Format> {
+        Admitted::new(description, limits)?.parse()
+    }
+}
+
+impl Limits {
+    /// Refuses a format that is too deep or has too many fields.
+    ///
+    /// # Errors
+    /// [`Code::Depth`], [`Code::Fields`].
+    pub fn admit_format(&self, format: &Format) -> Result<()> {
+        let structure = format.structure();
+        let (depth, fields) = (structure.depth(), structure.total_fields());
+        if depth > self.depth {
+            return Err(too_deep(self.depth, depth).at(format.name()));
+        }
+        if fields > self.fields {
+            return Err(too_many_fields(self.fields, fields).at(format.name()));
+        }
+        Ok(())
     }
 }

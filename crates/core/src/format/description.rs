@@ -4,10 +4,11 @@
 //! needed; fields say the gap before them instead of an offset, so that overlapping fields cannot be written at all.
 
 use super::element::{Element, Enumeration};
+use super::machine::Machine;
 use super::structure::{Dimension, Field, Structure, check_name};
-use super::{ByteOrder, FloatKind, MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, Machine};
 use crate::error::{Code, Error, Result};
-use crate::limits::too_long_a_description;
+use crate::limits::{MAX_DESCRIPTION, MAX_RANK, MAX_RECORD, too_long_a_description};
+use isoform_kernels::{ByteOrder, FloatKind};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

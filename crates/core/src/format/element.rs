@@ -1,8 +1,11 @@
 //! What one element of a field is: a number of some kind, a string, or a nested structure.
+//!
+//! An element can be a structure, whose fields have elements: so this file and [`structure`](super::structure) use each
+//! other.
 
-use super::FloatKind;
 use super::structure::Structure;
 use crate::error::{Code, Error, Result};
+use isoform_kernels::FloatKind;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Fields in their places. [`Structure::new`] is the one checker that every format passes, however it was declared.
 
 use super::element::Element;
-use super::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, Machine};
+use super::machine::Machine;
 use crate::error::{Code, Error, Result};
-use crate::limits::{too_deep, too_many_fields};
+use crate::limits::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, too_deep, too_many_fields};
 use std::collections::HashSet;
 use std::fmt;
 

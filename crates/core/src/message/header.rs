@@ -2,7 +2,8 @@
 
 use super::HEADER;
 use crate::error::{Code, Error, Result};
-use crate::format::Token;
+use crate::limits::Limits;
+use crate::token::Token;
 
 const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'O'];
 const VERSION: u8 = 1;
@@ -87,5 +88,18 @@ impl Header {
     #[inline]
     pub fn is_description(&self) -> bool {
         self.token == Token::ZERO
+    }
+}
+
+impl Limits {
+    /// Refuses a message by its header, before its body has come.
+    ///
+    /// # Errors
+    /// [`Code::DescriptionSize`], [`Code::MessageSize`].
+    pub fn admit(&self, header: &Header) -> Result<()> {
+        match header.is_description() {
+            true => self.admit_description(header.length),
+            false => self.admit_message(header.length),
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::table::length;
 use super::*;
-use crate::format::{MAX_DESCRIPTION, hashes};
+use crate::format::MAX_DESCRIPTION;
+use crate::token::hashes;
 use crate::{Code, Element, Field, Limits, Machine, Structure};
 
 fn format(name: &str) -> Format {

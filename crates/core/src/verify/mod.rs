@@ -1,17 +1,15 @@
 //! The check that every body passes once, before anything else touches it (`spec/message.md`, "Verification").
 //!
-//! What there is to check is worked out once per wire format, and kept with it. `checks` lists what of that format can
+//! What there is to check is worked out once per wire format, and kept with it. `format::checks` lists what of that format can
 //! be wrong at all - slots, booleans, enumerations - and `walk` goes through a body by that list, in the order in which
 //! its blocks must lie. A body that passes has exactly one owner for each of its bytes, so whoever reads it needs no
 //! further care: plans, views, and use in place.
 
-mod checks;
 mod many;
 mod walk;
 
 use crate::error::{Code, Error, Result};
 use crate::format::Format;
-pub(crate) use checks::Checks;
 pub use many::Bodies;
 
 /// Checks bodies of one format.

@@ -3,9 +3,8 @@
 //! The cursor is where the last block ended. A slot holds null, or exactly the cursor rounded up to its block's
 //! alignment; so no bytes are owned twice, none are skipped, and time is linear in what is there.
 
-use super::checks::{Check, Checked, Checks, Dim, Elements, Length, Place, integer};
 use crate::error::{Code, Error, Result};
-use crate::format::Machine;
+use crate::format::{Check, Checked, Checks, Dim, Elements, Length, Location, Machine, integer};
 
 /// Checks all of `bytes`, whose record has `size` bytes that are there; returns the end of the last block.
 pub(super) fn walk(checks: &Checks, bytes: &[u8], size: usize) -> Result<usize> {
@@ -46,15 +45,15 @@ impl Walk<'_> {
     #[inline(always)]
     fn field(&self, check: &Check, record: &[u8], cursor: usize) -> Result<usize> {
         match (&check.place, &check.elements) {
-            (Place::Here(1), Elements::Strings) => {
+            (Location::Here(1), Elements::Strings) => {
                 let string = self.string(&record[check.offset..], cursor);
                 string.map_err(|error| error.within(&self.index(check, record, 0)))
             }
-            (Place::Here(count), _) => {
+            (Location::Here(count), _) => {
                 let elements = &record[check.offset..check.offset + count * check.stride];
                 self.elements(check, record, elements, cursor)
             }
-            (Place::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
+            (Location::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
                 Some(count) => self.block(check, record, cursor, *align, count, !lengths.is_empty()),
                 None => Err(Error::new(Code::ArrayLength).expected("no negative dimension")),
             },

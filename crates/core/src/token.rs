@@ -1,4 +1,7 @@
 //! The name of a format on the wire: a hash of its description, so that nobody has to be asked for one.
+//!
+//! An error can name a token, and the text of a token can be an error: so this file and [`error`](crate::error) use each
+//! other.
 
 use crate::error::{Code, Error, Result};
 use std::fmt;

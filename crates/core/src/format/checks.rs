@@ -4,15 +4,17 @@
 //! the structure that holds them. Others are listed once, in however many places they are nested, so that a list takes
 //! no more than some times what its description does.
 
-use crate::format::{Dimension, Element, Enumeration, Field, Format, Machine, Structure};
+use super::element::{Element, Enumeration};
+use super::machine::Machine;
+use super::structure::{Dimension, Field, Structure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// All checks of one format.
 #[derive(Debug)]
 pub(crate) struct Checks {
-    pub(super) machine: Machine,
-    pub(super) record: Arc<Checked>,
+    pub(crate) machine: Machine,
+    pub(crate) record: Arc<Checked>,
 }
 
 /// Nested structures with up to so many checks are merged.
@@ -20,20 +22,20 @@ const FEW: usize = 4;
 
 /// A structure, and what to check of it.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(crate) struct Checked {
     structure: Arc<Structure>,
-    pub(super) fields: Box<[Check]>,
+    pub(crate) fields: Box<[Check]>,
 }
 
 /// What to check of one field.
 #[derive(Debug)]
-pub(super) struct Check {
+pub(crate) struct Check {
     /// Bytes from the start of the structure.
-    pub(super) offset: usize,
-    pub(super) place: Place,
-    pub(super) elements: Elements,
+    pub(crate) offset: usize,
+    pub(crate) place: Location,
+    pub(crate) elements: Elements,
     /// Bytes from one element to the next.
-    pub(super) stride: usize,
+    pub(crate) stride: usize,
     /// The structure that has the field, and its index there.
     holder: Arc<Structure>,
     index: usize,
@@ -43,10 +45,10 @@ impl Check {
     /// The same check of a structure that begins so many bytes later.
     fn moved(&self, by: usize) -> Check {
         let place = match &self.place {
-            Place::Here(count) => Place::Here(*count),
-            Place::Block { align, fixed, lengths } => {
+            Location::Here(count) => Location::Here(*count),
+            Location::Block { align, fixed, lengths } => {
                 let lengths = lengths.iter().map(|length| Length { offset: length.offset + by, ..*length });
-                Place::Block { align: *align, fixed: *fixed, lengths: lengths.collect() }
+                Location::Block { align: *align, fixed: *fixed, lengths: lengths.collect() }
             }
         };
         let (elements, holder) = (self.elements.clone(), self.holder.clone());
@@ -58,7 +60,7 @@ impl Check {
     }
 
     /// All dimensions of the field, for messages about a single element.
-    pub(super) fn dims(&self) -> impl DoubleEndedIterator<Item = Dim> {
+    pub(crate) fn dims(&self) -> impl DoubleEndedIterator<Item = Dim> {
         let base = self.offset - self.field().offset;
         self.field().dims.iter().map(move |dim| dimension(*dim, &self.holder, base))
     }
@@ -66,7 +68,7 @@ impl Check {
 
 /// Where the elements of a field are.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(crate) enum Location {
     /// In the structure, so many.
     Here(usize),
     /// In a block that starts at a multiple of `align`, or nowhere.
@@ -81,21 +83,21 @@ pub(super) enum Place {
 
 /// An integer field that holds a dimension.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Length {
-    pub(super) offset: usize,
-    pub(super) size: u8,
-    pub(super) signed: bool,
+pub(crate) struct Length {
+    pub(crate) offset: usize,
+    pub(crate) size: u8,
+    pub(crate) signed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Dim {
+pub(crate) enum Dim {
     Fixed(usize),
     Dynamic(Length),
 }
 
 /// What can be wrong with elements that lie side by side.
 #[derive(Clone, Debug)]
-pub(super) enum Elements {
+pub(crate) enum Elements {
     /// Numbers and text: nothing.
     Anything,
     Strings,
@@ -106,7 +108,7 @@ pub(super) enum Elements {
 
 /// The numbers of an enumeration that have symbols.
 #[derive(Clone, Debug)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     signed: bool,
     lowest: u64,
     runs: Runs,
@@ -140,13 +142,13 @@ impl Numbers {
     }
 
     /// The number in these bytes.
-    pub(super) fn number(&self, machine: Machine, bytes: &[u8]) -> i128 {
+    pub(crate) fn number(&self, machine: Machine, bytes: &[u8]) -> i128 {
         let number = integer(machine, bytes, self.signed);
         if self.signed { (number as i64).into() } else { number.into() }
     }
 
     /// Whether the number in these bytes has a symbol.
-    pub(super) fn contain(&self, machine: Machine, bytes: &[u8]) -> bool {
+    pub(crate) fn contain(&self, machine: Machine, bytes: &[u8]) -> bool {
         let number = integer(machine, bytes, self.signed).wrapping_sub(self.lowest);
         match &self.runs {
             Runs::One(last) => number <= *last,
@@ -160,20 +162,19 @@ impl Numbers {
 
 /// An integer of up to 8 bytes, its sign extended to 64 bits if it has one.
 #[inline]
-pub(super) fn integer(machine: Machine, bytes: &[u8], signed: bool) -> u64 {
+pub(crate) fn integer(machine: Machine, bytes: &[u8], signed: bool) -> u64 {
     let value = machine.read(bytes);
     let unused = 64 - 8 * bytes.len() as u32;
     if signed { ((value << unused) as i64 >> unused) as u64 } else { value }
 }
 
 impl Checks {
-    pub(crate) fn of(format: &Format) -> Checks {
-        let record = Collector::default().structure(format.structure());
-        Checks { machine: format.machine(), record }
+    pub(super) fn of(root: &Arc<Structure>) -> Checks {
+        Checks { machine: root.machine(), record: Collector::default().structure(root) }
     }
 
     /// Whether any bytes of the right length are a body.
-    pub(super) fn are_none(&self) -> bool {
+    pub(crate) fn are_none(&self) -> bool {
         self.record.fields.is_empty()
     }
 }
@@ -182,7 +183,7 @@ impl Checked {
     /// The name of the field that is checked, after those of the structures merged away. Found only when it is asked for:
     /// kept, the names of fields deep within others could take a thousand times what their description does.
     #[cold]
-    pub(super) fn path(&self, check: &Check) -> String {
+    pub(crate) fn path(&self, check: &Check) -> String {
         let (mut structure, mut path, mut offset) = (&*self.structure, String::new(), check.offset);
         loop {
             let at = structure.fields().partition_point(|field| field.offset <= offset);
@@ -246,8 +247,8 @@ fn check(holder: &Arc<Structure>, index: usize, elements: Elements) -> Check {
     let field = &holder.fields()[index];
     let dims = || field.dims.iter().map(|dim| dimension(*dim, holder, 0));
     let place = match field.fixed_count() {
-        Some(count) if !field.indirect => Place::Here(count),
-        _ => Place::Block {
+        Some(count) if !field.indirect => Location::Here(count),
+        _ => Location::Block {
             align: field.element.block_alignment(),
             fixed: dims().fold(1, |product, dim| match dim {
                 Dim::Fixed(n) => product * n as u64,
