@@ -1,4 +1,4 @@
-//! How messages of one wire format become records, worked out once and kept.
+//! The conversions of wire formats into records, each made once and cached.
 
 use super::Engine;
 use super::engine::Converter;
@@ -7,16 +7,16 @@ use crate::{Error, Faults, Format, Result, Rules};
 use isoform_core::registry::Recent;
 use isoform_core::{Plan, Verifier};
 
-/// So many wire formats a decoder remembers; those whose last message is longest ago are forgotten first.
+/// A decoder remembers this many wire formats. It forgets the least recently used ones first.
 const REMEMBERED: usize = 64;
 
 /// The receiver's side of every conversion.
 pub(crate) struct Receiver {
     pub(crate) format: Format,
     pub(super) outline: Outline,
-    /// What records are aligned to.
+    /// The alignment of records.
     pub(super) align: usize,
-    /// Whether the record holds no slots.
+    /// Whether the record has no slots.
     pub(super) flat: bool,
     rules: Rules,
     pub(crate) faults: Faults,
@@ -31,25 +31,25 @@ impl Receiver {
     }
 }
 
-/// How messages of one wire format become records.
+/// The conversion of messages of one wire format into records.
 pub(crate) struct Conversion {
     pub(super) verifier: Verifier,
     pub(crate) converter: Converter,
-    /// Whether a verified body of the wire format is a native record already, but for addresses.
+    /// Whether a verified body of the wire format already is a native record, except for addresses.
     pub(super) direct: bool,
 }
 
 impl Conversion {
     fn new(wire: &Format, receiver: &Receiver) -> Result<Conversion> {
         let plan = Plan::new(wire, &receiver.format, &receiver.rules, receiver.faults)?;
-        // Blocks of the same format are aligned as they must be; those of another one at least to 8.
+        // Blocks of the same format have the right alignment; those of another format are aligned to at least 8.
         let same = wire.description().as_bytes() == receiver.format.description().as_bytes();
         let direct = plan.is_direct() && (same || receiver.outline.block_align() <= 8);
         Ok(Conversion { verifier: Verifier::new(wire), converter: Converter::new(plan, receiver.engine), direct })
     }
 }
 
-/// Conversions by wire token, the failure to make one included: what cannot be converted is not planned again.
+/// Conversions by wire token. Failures are kept too, so that an impossible pair is planned only once.
 #[derive(Default)]
 pub(crate) struct Conversions {
     recent: Recent<Entry>,
@@ -58,7 +58,7 @@ pub(crate) struct Conversions {
 }
 
 struct Entry {
-    /// When the last message came.
+    /// The time of its last message.
     used: u64,
     conversion: Result<Conversion>,
 }

@@ -1,10 +1,11 @@
-//! From messages to records in memory.
+//! Decodes messages into records in memory.
 //!
 //! Proofs refer to these:
-//! 1. A body that the verifier of a direct conversion has passed begins with a record of `native.format`, but for the
-//!    addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)); and its blocks are aligned as that format asks.
-//! 2. What an engine makes is a body of `native.format`, which is a verified one in all respects. Bytes that it leaves
-//!    as they were are those of gaps, or of a format whose every value is valid; they are initialised.
+//! 1. A body that the verifier of a direct conversion has accepted begins with a record of `native.format`, except for
+//!    the addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)). Its blocks have the alignment
+//!    that this format requires.
+//! 2. The output of an engine is a body of `native.format` that would pass verification. The bytes that an engine does
+//!    not write are gaps, or belong to a format for which every value is valid; they are initialised.
 
 use super::conversion::{Conversions, Receiver};
 use super::encoder::refuse_pointers;
@@ -16,11 +17,11 @@ use crate::{Aligned, Code, Error, Faults, Format, Incoming, Result, Rules};
 use isoform_core::interp::Output;
 use std::{fmt, ptr, slice};
 
-/// Makes records in memory of messages, as [`isoform::Decoder`](crate::Decoder) does for Rust: whatever layout their sender
-/// has, and without copying what is right already.
+/// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of
+/// any layout, and without copying data that needs no conversion.
 ///
-/// Records are given out as their bytes. Pointers in them are addresses of what lies behind the record, in the message or in
-/// the decoder's own memory, and are good for as long as the bytes are borrowed.
+/// It returns records as bytes. Pointers in them are addresses of memory in the message or in the decoder. They are
+/// valid as long as the bytes are borrowed.
 pub struct Decoder {
     receiver: Receiver,
     conversions: Conversions,
@@ -28,30 +29,30 @@ pub struct Decoder {
     copied: u64,
 }
 
-/// What becomes of a body.
+/// The result of decoding a body.
 enum Found {
-    /// It is the record.
+    /// The body itself is the record.
     InPlace,
     /// The record is in the decoder's buffer.
     InBuffer,
 }
 
 impl Decoder {
-    /// A decoder for records of this format, with what is said of its fields beyond that.
+    /// Creates a decoder for records of this format, with the receiver's rules.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if the format has pointers, and they are not those of this machine, or point at what is aligned to
-    /// more than 16 bytes; or if records are aligned to more than 64.
+    /// [`Code::WrongType`] if the format has pointers of another machine, or pointers to values with an alignment above
+    /// 16, or if records have an alignment above 64.
     pub fn new(format: &Format, rules: Rules) -> Result<Decoder> {
         admit(format)?;
         admit_alignment(format)?;
         Ok(Decoder::of(format.clone(), rules))
     }
 
-    /// A decoder for a format that is known to be one of this process's memory.
+    /// Creates a decoder for a format that is known to be one of this process's memory.
     pub(crate) fn of(format: Format, rules: Rules) -> Decoder {
         let receiver = Receiver::new(format, rules);
-        // Where every value is valid, those of an earlier record do no harm: they are overwritten, or gaps.
+        // If every value is valid, old bytes do no harm: they are overwritten, or they are gaps.
         let buffer = Buffer::new(receiver.format.structure().needs_check());
         Decoder { receiver, conversions: Conversions::default(), buffer, copied: 0 }
     }
@@ -70,22 +71,22 @@ impl Decoder {
         self
     }
 
-    /// The format into which messages are converted.
+    /// The format to which it converts messages.
     pub fn format(&self) -> &Format {
         &self.receiver.format
     }
 
-    /// How many bytes have been copied or converted so far. Records that are used where they were received add nothing.
+    /// The number of bytes copied or converted so far. Records that are used where they were received do not count.
     pub fn copied(&self) -> u64 {
         self.copied
     }
 
-    /// The record of a message, aligned as its format asks: in the message if it has no pointers and its layout and address
-    /// allow, else in the decoder's own memory, until the next one.
+    /// Decodes a message. The record has the alignment of its format. If it has no pointers and the layout and the
+    /// address allow it, it is in the message. Otherwise it is in the decoder's memory, until the next call.
     ///
     /// # Errors
-    /// What [verification](isoform_core::Verifier::verify) finds; what the [plan](isoform_core::Plan::new) finds for all
-    /// messages of the format; and what [conversion](isoform_core::interp::run) finds in this one.
+    /// The errors of [verification](isoform_core::Verifier::verify); of the [plan](isoform_core::Plan::new), for all
+    /// messages of the format; and of the [conversion](isoform_core::interp::run) of this record.
     #[inline]
     pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<&'m [u8]> {
         let record = self.decode_to(message, self.receiver.align)?;
@@ -93,8 +94,8 @@ impl Decoder {
         Ok(unsafe { slice::from_raw_parts(record, self.receiver.format.size()) })
     }
 
-    /// As `decode`, where the alignment is known to the caller: at best when it is compiled, so that this costs as little as if
-    /// it were written for one type.
+    /// As `decode`, for a caller that knows the alignment, ideally at compile time. It then costs as little as code for
+    /// one type.
     #[inline(always)]
     pub(crate) fn decode_to<'m>(&'m mut self, message: &Incoming<'m>, align: usize) -> Result<*const u8> {
         let body = message.body();
@@ -106,12 +107,12 @@ impl Decoder {
         }
     }
 
-    /// The record of a body that may be changed: where layouts agree, the offsets in its slots are replaced by
-    /// addresses, and it is used as it is, with all that it points at. Else it is converted, as
-    /// [`decode`](Decoder::decode) does. The body must begin at a multiple of 16 for that.
+    /// Decodes a body that may be changed. If the layouts agree, addresses replace the offsets in its slots, and the
+    /// record is used in the body, with everything that it points at. Otherwise it is converted as by
+    /// [`decode`](Decoder::decode). For use in place, the body must begin at a multiple of 16.
     ///
     /// # Errors
-    /// As [`decode`](Decoder::decode). The body has not been changed then.
+    /// As [`decode`](Decoder::decode). The body is then unchanged.
     #[inline(always)]
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m [u8]> {
         let aligned = is_aligned(body, self.receiver.align.max(16));
@@ -122,9 +123,9 @@ impl Decoder {
         }
     }
 
-    /// Puts the record of a message where the caller wants it, directly if its format allows. What it points at is put into
-    /// `blocks`, from where no byte may be moved while the record is used: that is all the memory there is to it, whoever it
-    /// belongs to. A record without pointers leaves `blocks` as it is.
+    /// Decodes a message into memory of the caller, directly if its format allows that. Everything that the record
+    /// points at goes to `blocks`; do not move these bytes while the record is used. A record without pointers does not
+    /// change `blocks`.
     ///
     /// ```
     /// use isoform::{Aligned, Encoder, FieldList, Incoming, Machine, Record, Registry, Rules, Str, memory};
@@ -147,11 +148,11 @@ impl Decoder {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Decoder::decode). What fields the record then holds, of the message or its own, is not specified.
+    /// As [`decode`](Decoder::decode). The record is then a mix of old and new fields.
     ///
     /// # Safety
-    /// `record` points at as many writable bytes as the format's size says, initialised but for gaps. They are not read as a
-    /// record, and need not be aligned.
+    /// `record` points at as many writable bytes as the format's size says, initialised except in gaps. They are not
+    /// read as a record, and need not be aligned.
     pub unsafe fn decode_into(&mut self, message: &Incoming<'_>, record: *mut u8, blocks: &mut Aligned) -> Result<()> {
         if self.receiver.flat {
             // SAFETY: promised.
@@ -165,7 +166,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// As `decode_into`, of a record without pointers.
+    /// As `decode_into`, for a record without pointers.
     ///
     /// # Safety
     /// As `decode_into`.
@@ -180,7 +181,7 @@ impl Decoder {
             return Ok(());
         }
         if self.receiver.format.structure().needs_check() {
-            // Half a conversion could leave bytes that are no value.
+            // A conversion that fails halfway could leave bytes that are not a valid value.
             self.buffer.clear();
             conversion.converter.run(body, &mut self.buffer)?;
             // SAFETY: by (2) the buffer holds a record.
@@ -196,12 +197,12 @@ impl Decoder {
         conversion.converter.run_fixed(body, memory)
     }
 
-    /// The records of a batch, one after the other in the decoder's own memory, until the next is decoded. They must be
-    /// ones without pointers.
+    /// Decodes the records of a batch into contiguous memory of the decoder, valid until the next call. The records
+    /// must not contain pointers.
     ///
     /// # Errors
     /// As [`decode`](Decoder::decode), with the number of the message in front of the path: `[17].depth`;
-    /// [`Code::WrongType`] if the format has pointers; [`Code::Size`] if there is no memory for so many records.
+    /// [`Code::WrongType`] if the format has pointers; [`Code::Size`] if there is no memory for that many records.
     pub fn decode_many<'m>(&'m mut self, batch: &Batch<'_>) -> Result<&'m [u8]> {
         let length = self.extent(batch)?;
         let conversion = self.conversions.find(batch.format(), &self.receiver)?;
@@ -213,10 +214,10 @@ impl Decoder {
         Ok(self.buffer.bytes())
     }
 
-    /// Puts the records of a batch one after another where the caller wants them.
+    /// Decodes the records of a batch into contiguous memory of the caller.
     ///
     /// # Errors
-    /// As [`decode_many`](Decoder::decode_many). What the records then hold is not specified.
+    /// As [`decode_many`](Decoder::decode_many). The contents of the records are then unspecified.
     ///
     /// # Safety
     /// `records` points at as many writable and initialised bytes as the format's size says, for each message of the batch.
@@ -234,14 +235,14 @@ impl Decoder {
         Ok(())
     }
 
-    /// How many bytes the records of a batch have.
+    /// The number of bytes of the records of a batch.
     fn extent(&self, batch: &Batch<'_>) -> Result<usize> {
         refuse_pointers(&self.receiver.format)?;
         let (size, count) = (self.receiver.format.size(), batch.len());
         size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))
     }
 
-    /// Verifies a body, and makes a record of it in the buffer unless it is one that is `usable` where it is.
+    /// Verifies a body, and makes its record in the buffer unless the body itself is `usable` as the record.
     #[inline(always)]
     fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
         let conversion = self.conversions.find(format, &self.receiver)?;

@@ -1,7 +1,7 @@
-//! From records in memory to messages.
+//! Encodes records in memory as messages.
 //!
-//! How it is done is `native::gather`'s affair. Here is what a Rust type would have promised beforehand, and the memory of
-//! a program in another language has not: that booleans are 0 or 1, and that enumerations have a symbol.
+//! `native::gather` does the work. This module checks what a Rust type would promise and memory of another language
+//! does not: that booleans are 0 or 1, and that enumerations have a symbol.
 
 use super::admit;
 use crate::message::{Batch, Message, Shared};
@@ -12,28 +12,28 @@ use crate::{Aligned, Code, Error, Format, Result};
 use isoform_core::{Element, Structure, Verifier};
 use std::fmt;
 
-/// Makes messages of records in memory, as [`isoform::Encoder`](crate::Encoder) does of Rust's: without converting them, gaps
-/// as zeros, what is large by reference.
+/// Encodes records in memory as messages, as [`isoform::Encoder`](crate::Encoder) does for Rust types: without
+/// conversion, with gaps as zeros, and with large parts by reference.
 pub struct Encoder {
     gather: Gather,
-    /// What checks records, if something in them can be wrong.
+    /// Checks records, if they can contain an invalid value.
     check: Option<Check>,
     /// The messages of a batch.
     batch: Aligned,
 }
 
 impl Encoder {
-    /// An encoder for records of this format.
+    /// Creates an encoder for records of this format.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if the format has pointers, and they are not those of this machine.
+    /// [`Code::WrongType`] if the format has pointers of another machine.
     pub fn new(format: &Format) -> Result<Encoder> {
         admit(format)?;
         let check = can_be_wrong(format.structure()).then(|| Check::new(format));
         Ok(Encoder { check, ..Encoder::of(format) })
     }
 
-    /// An encoder for a format whose records are values of a Rust type: nothing in them can be wrong but their pointers.
+    /// Creates an encoder for a format whose records are values of a Rust type. Only their pointers can be invalid.
     pub(crate) fn of(format: &Format) -> Encoder {
         Encoder { gather: Gather::new(format), check: None, batch: Aligned::new() }
     }
@@ -43,12 +43,12 @@ impl Encoder {
         self.gather.format()
     }
 
-    /// The message of a record.
+    /// Encodes a record.
     ///
     /// # Errors
-    /// [`Code::BadRecord`] at a field that breaks its declaration: a length that is negative, or stands beside a null pointer; a
-    /// boolean that is neither 0 nor 1; an enumeration's number without a symbol. [`Code::Size`] if the message is too large to
-    /// address.
+    /// [`Code::BadRecord`] if a field does not follow its declaration: a length is negative, or above 0 for a null
+    /// pointer; a boolean is neither 0 nor 1; the number of an enumeration has no symbol. [`Code::Size`] if the message
+    /// is too large to address.
     ///
     /// # Safety
     /// `record` points at a record of the format: as many bytes as its size says, of which those of fields are initialised.
@@ -63,7 +63,7 @@ impl Encoder {
         Ok(message)
     }
 
-    /// As `encode`, of a record that is a value of a Rust type. `clean` says that its gaps are zeros.
+    /// As `encode`, for a record that is a value of a Rust type. `clean` states that its gaps are zeros.
     ///
     /// # Safety
     /// As (1) of `native::gather` says, for as long as the message lives; if `clean`, bytes of all gaps are zeros, also in
@@ -90,8 +90,8 @@ impl Encoder {
         Ok(Shared::new(self.gather.format().clone(), body))
     }
 
-    /// The messages of `count` records that lie one after another, as they would in a stream. They must be ones without
-    /// pointers, and are copied.
+    /// Encodes `count` consecutive records as the messages of a stream. The records must not contain pointers, and are
+    /// copied.
     ///
     /// ```
     /// use isoform::{FieldList, Machine, Rules, memory};
@@ -106,11 +106,11 @@ impl Encoder {
     /// # Ok::<(), isoform::Error>(())
     /// ```
     ///
-    /// `None` if there are none.
+    /// Returns `None` if there are none.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if they have pointers; [`Code::BadRecord`], with the number of the record in front of the path;
-    /// [`Code::Size`] if there is no memory for the messages.
+    /// [`Code::WrongType`] if the records have pointers; [`Code::BadRecord`], with the number of the record in front of
+    /// the path; [`Code::Size`] if there is no memory for the messages.
     ///
     /// # Safety
     /// `records` points at so many records of the format, whose fields are initialised.
@@ -129,10 +129,10 @@ impl Encoder {
     }
 }
 
-/// Finds what can be wrong with records besides their pointers.
+/// Finds invalid values in records, except invalid pointers.
 struct Check {
     verifier: Verifier,
-    /// A body that does not lie in one piece.
+    /// A body that is not contiguous.
     body: Aligned,
 }
 
@@ -154,7 +154,7 @@ impl Check {
     }
 }
 
-/// Whether records can hold a boolean or an enumeration that is none.
+/// Whether records can contain an invalid boolean or enumeration.
 fn can_be_wrong(structure: &Structure) -> bool {
     structure.fields().iter().any(|field| match &field.element {
         Element::Boolean { .. } | Element::Enumeration(_) => true,
@@ -163,7 +163,7 @@ fn can_be_wrong(structure: &Structure) -> bool {
     })
 }
 
-/// What a receiver would call bad input is here the caller's own.
+/// Turns an error that a receiver would report as bad input into one of the caller.
 #[cold]
 fn bad_record(error: Error) -> Error {
     let expected = match error.expectation() {

@@ -1,31 +1,31 @@
-//! What runs a plan: the interpreter at once, and generated code as soon as there is some.
+//! Runs plans: with the interpreter at once, and with generated code as soon as it exists.
 //!
-//! Code takes longer to generate than hundreds of records take to be interpreted. So it is generated once a pair of formats
-//! has proven frequent, by a thread of its own that all decoders share, and used from whatever record comes next. If none
-//! can be generated, nothing happens.
+//! Generating code takes longer than interpreting hundreds of records. So a pair of formats must first prove frequent.
+//! A thread that all decoders share then generates the code, and the next record uses it. If no code can be generated,
+//! the interpreter continues.
 
 use crate::Result;
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Plan};
 use std::sync::Arc;
 
-/// What converts records whose layout is not the receiver's.
+/// The engine that converts records whose layout differs from the receiver's.
 ///
-/// All make the same of every record, errors included. Code is generated only if the crate has been built with its feature
-/// `generate`, and on machines that there is a generator for; elsewhere the interpreter does everything.
+/// All engines return the same records and errors. Code is generated only with the crate's feature `generate`, on
+/// machines with a generator. Elsewhere the interpreter converts all records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, and generated code once many records of a format have come. Batches are left to the interpreter,
-    /// which converts records several at a time, unless there is code that does so, too.
+    /// The interpreter, and generated code once many records of a format have arrived. For batches, the interpreter is
+    /// used unless the code handles several records at a time, as the interpreter does.
     #[default]
     Auto,
-    /// The interpreter alone.
+    /// Only the interpreter.
     Interpreter,
-    /// Generated code from the first record of a format on, which has to wait until it is there.
+    /// Generated code from the first record of a format on. The decoder waits until the code exists.
     Generated,
 }
 
-/// A plan, with what runs it.
+/// A plan and its engine.
 pub(crate) struct Converter {
     plan: Arc<Plan>,
     #[cfg(feature = "generate")]

@@ -1,9 +1,9 @@
-//! Records whose format is known only when the program runs: structs of C, rows of a table in Python, whatever a binding is
-//! for another language.
+//! Records whose format is known only at run time, for bindings of other languages: structs of C, rows of a table in
+//! Python.
 //!
-//! [`isoform::Encoder`](crate::Encoder) and [`isoform::Decoder`](crate::Decoder) know by a Rust type that memory is what a
-//! format says. Here there is memory and a [`Format`], and whoever calls promises that they belong together. What is done
-//! with them is the same, and done here: the typed ones give out what these make as what their type says that it is.
+//! [`isoform::Encoder`](crate::Encoder) and [`isoform::Decoder`](crate::Decoder) know from a Rust type that memory has
+//! a certain format. Here, a program passes memory and a [`Format`], and promises that they match. The work is the same
+//! and is done here. The typed ones add the type.
 //!
 //! ```
 //! use isoform::{Aligned, FieldList, Incoming, Machine, Registry, Rules, memory};
@@ -27,8 +27,8 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 //!
-//! `encoder` and `decoder` are the two ends; `conversion` remembers for each wire format what must be done, and `engine`
-//! does it.
+//! `encoder` and `decoder` are the two ends. `conversion` caches the conversion of each wire format, and `engine` runs
+//! it.
 
 mod conversion;
 mod decoder;
@@ -44,8 +44,8 @@ use crate::native::MAX_ALIGN;
 use crate::{Code, Error, Format, Machine, Result};
 use isoform_core::{Element, Structure};
 
-/// Checks that records of a format can lie in this process's memory: those without pointers always do, whatever machine
-/// they are of.
+/// Checks that records of a format can be in this process's memory. Records without pointers always can, whatever their
+/// machine.
 fn admit(format: &Format) -> Result<()> {
     let (here, machine) = (Machine::NATIVE, format.machine());
     if machine == here || !format.structure().has_slots() {
@@ -55,7 +55,7 @@ fn admit(format: &Format) -> Result<()> {
     Err(error.expected(format_args!("pointers of this machine ({here:?})")).came(format_args!("those of {machine:?}")))
 }
 
-/// Checks that records, and what they point at, can be put where their alignment wants them.
+/// Checks that records, and the memory that they point at, can be aligned as they require.
 fn admit_alignment(format: &Format) -> Result<()> {
     aligned(format.structure().align(), MAX_ALIGN).map_err(|error| error.at(format.name()))?;
     admit_blocks(format.structure())

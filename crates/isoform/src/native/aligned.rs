@@ -1,4 +1,4 @@
-//! Growing memory that is aligned for every record, so that a body can be used where it was put.
+//! Growing memory with the largest alignment of all records, so that a body can be used where it was received.
 //!
 //! Invariant of [`Aligned`]: (1) `length <= initialised`, the first `initialised` bytes of `lines` are initialised, and
 //! they are within its elements, which are as many as its allocation has room for.
@@ -10,12 +10,12 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
-/// Bytes that begin at an address that is a multiple of 64, as no alignment of a record is larger. A body that lies in
-/// them at a multiple of 16, as in a stream, can be used in place.
+/// Bytes that begin at an address that is a multiple of 64, which is the largest alignment of a record. A body in them
+/// at a multiple of 16, as in a stream, can be used in place.
 ///
-/// Otherwise it is much like a `Vec<u8>`: it grows by doubling, keeps its memory when it is cleared, and panics where there
-/// is no memory, unless [`try_reserve`](Aligned::try_reserve) has asked for it before. But [`resize`](Aligned::resize) does
-/// not clear bytes that were in use before.
+/// Otherwise it resembles a `Vec<u8>`. It grows by doubling, keeps its memory when it is cleared, and panics if there
+/// is no memory, unless [`try_reserve`](Aligned::try_reserve) has reserved it. But [`resize`](Aligned::resize) does not
+/// clear bytes that were in use before.
 ///
 /// ```
 /// use isoform::{Aligned, Decoder, Encoder, message::Header, Incoming, Record};
@@ -53,21 +53,21 @@ pub(super) struct Line([MaybeUninit<u8>; MAX_ALIGN]);
 const _: () = assert!(size_of::<Line>() == MAX_ALIGN && align_of::<Line>() == MAX_ALIGN);
 
 impl Aligned {
-    /// No bytes, and no memory yet.
+    /// Creates an empty one without memory.
     pub const fn new() -> Aligned {
         Aligned { lines: Vec::new(), length: 0, initialised: 0 }
     }
 
-    /// How many bytes it can hold before it asks for more memory.
+    /// The number of bytes that fit without new memory.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.lines.len() * MAX_ALIGN
     }
 
-    /// Asks for memory for so many more bytes, if there is not enough: as much again, at least.
+    /// Reserves memory for this many more bytes, if there is not enough: at least as much again as before.
     ///
     /// # Errors
-    /// [`Code::Size`] if there is no memory for them. The bytes stay as they are.
+    /// [`Code::Size`] if there is no memory. The bytes are then unchanged.
     #[inline]
     pub fn try_reserve(&mut self, more: usize) -> Result<()> {
         if more <= self.capacity() - self.length { Ok(()) } else { self.grow(more) }
@@ -76,7 +76,7 @@ impl Aligned {
     /// Adds bytes.
     ///
     /// # Panics
-    /// If there is no memory for them.
+    /// If there is no memory.
     #[inline]
     pub fn extend_from_slice(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
@@ -87,7 +87,7 @@ impl Aligned {
         }
     }
 
-    /// Makes it so many bytes long. New bytes are what they were when they were last in use, else zeros.
+    /// Sets the number of bytes. New bytes have the value that they had when they were last in use, or zero.
     ///
     /// ```
     /// # use isoform::Aligned;
@@ -99,7 +99,7 @@ impl Aligned {
     /// ```
     ///
     /// # Panics
-    /// If there is no memory for them.
+    /// If there is no memory.
     #[inline]
     pub fn resize(&mut self, length: usize) {
         self.reserve(length.saturating_sub(self.length));
@@ -112,35 +112,35 @@ impl Aligned {
         self.length = length; // (1)
     }
 
-    /// Forgets all but the first bytes, and keeps the memory.
+    /// Removes all but the first bytes, and keeps the memory.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 
-    /// Forgets all bytes, and keeps the memory.
+    /// Removes all bytes, and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// Where its bytes begin.
+    /// The address of its first byte.
     #[inline]
     pub(super) fn start(&mut self) -> *mut u8 {
         self.lines.as_mut_ptr().cast()
     }
 
-    /// Where its bytes end, and those that are reserved begin.
+    /// The address after its last byte, where the reserved bytes begin.
     #[inline]
     pub(super) fn end(&mut self) -> *mut u8 {
         // SAFETY: by (1) this is within its memory, or at its end.
         unsafe { self.start().add(self.length) }
     }
 
-    /// Takes up bytes that were written behind the end.
+    /// Adds bytes that were written after the end.
     ///
     /// # Safety
-    /// So many were reserved, and have been initialised.
+    /// That many bytes were reserved, and are initialised.
     #[inline]
     pub(super) unsafe fn advance(&mut self, written: usize) {
         self.length += written;

@@ -1,4 +1,4 @@
-//! Arrays of any length in native records: a pointer followed by its lengths, made safe.
+//! Arrays of any length in native records: a safe form of a pointer followed by its lengths.
 //!
 //! Invariant of [`Array`]: (1) if there are `dims` and none of them is 0, their product does not overflow, and `address` is the exposed and
 //! aligned address of so many initialised elements, which do not change for `'a`.
@@ -11,11 +11,11 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::ptr::with_exposed_provenance;
 
-/// An array in a record, of `N` dimensions that may be different in every record. In memory it is a pointer to the
-/// elements, row by row, followed by its lengths: in C `T *data; size_t n0, n1;`.
+/// An array in a record with `N` dimensions, which may differ in each record. In memory it is a pointer to the
+/// elements, in row-major order, followed by the lengths: `T *data; size_t n0, n1;` in C.
 ///
-/// In the format it is the pointer field itself and a field for each length, called `points_len` for a [`Slice`] named
-/// `points`, `points_dim0` and so on if there are more dimensions, or as the attribute `len` says.
+/// In the format it is the pointer field and one field for each length. For a [`Slice`] named `points`, the length is
+/// `points_len`; with more dimensions, the lengths are `points_dim0` and so on. The attribute `len` sets other names.
 ///
 /// ```
 /// use isoform::Array;
@@ -45,7 +45,7 @@ pub struct Array<'a, T, const N: usize> {
 pub type Slice<'a, T> = Array<'a, T, 1>;
 
 impl<'a, T, const N: usize> Array<'a, T, N> {
-    /// Borrows elements, row by row, as an array of these dimensions.
+    /// Borrows elements, in row-major order, as an array of these dimensions.
     ///
     /// # Errors
     /// [`Code::Shape`] if their number is not the product of the dimensions.
@@ -57,13 +57,13 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
         Ok(Array { address: address(elements), dims, elements: PhantomData }) // (1)
     }
 
-    /// The dimensions, the slowest-varying first.
+    /// The dimensions, with the slowest-varying first.
     #[inline]
     pub fn dims(&self) -> [usize; N] {
         self.dims
     }
 
-    /// The elements, row by row.
+    /// The elements, in row-major order.
     #[inline]
     pub fn as_slice(&self) -> &'a [T] {
         match count(&self.dims) {
@@ -73,7 +73,7 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
         }
     }
 
-    /// The element at one index for each dimension.
+    /// The element at these indices, one for each dimension.
     #[inline]
     pub fn at(&self, indices: [usize; N]) -> Option<&'a T> {
         let inside = indices.iter().zip(&self.dims).all(|(index, dim)| index < dim);
@@ -82,7 +82,7 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
     }
 }
 
-/// The number of elements; none without dimensions; `None` if it overflows.
+/// The number of elements: 0 without dimensions, and `None` if it overflows.
 #[inline]
 fn count(dims: &[usize]) -> Option<usize> {
     if dims.is_empty() || dims.contains(&0) {
@@ -91,7 +91,7 @@ fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))
 }
 
-/// The address of elements, exposed; 0 if there are none.
+/// The exposed address of elements, or 0 if there are none.
 #[inline]
 fn address<T>(elements: &[T]) -> usize {
     if elements.is_empty() { 0 } else { elements.as_ptr().expose_provenance() }

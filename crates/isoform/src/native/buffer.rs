@@ -1,4 +1,4 @@
-//! Memory into which records are decoded: kept from one to the next, and cleared in between where that matters.
+//! The memory of a decoder for records. It is reused, and cleared between records if necessary.
 
 use super::aligned::Aligned;
 use isoform_core::Result;
@@ -7,7 +7,7 @@ use isoform_core::interp::Output;
 /// The memory of a decoder.
 pub(crate) struct Buffer {
     memory: Aligned,
-    /// Whether new bytes must be zeros, and not those of an earlier record.
+    /// Whether new bytes must be zeros instead of bytes of an earlier record.
     clean: bool,
 }
 
@@ -21,7 +21,7 @@ impl Buffer {
         self.memory.clear();
     }
 
-    /// Takes these bytes instead of its own.
+    /// Takes over these bytes.
     pub(crate) fn copy(&mut self, bytes: &[u8]) -> Result<()> {
         self.memory.clear();
         self.memory.try_reserve(bytes.len())?;
@@ -29,7 +29,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Exchanges its memory with another.
+    /// Exchanges its memory with another buffer.
     pub(crate) fn exchange(&mut self, memory: &mut Aligned) {
         std::mem::swap(&mut self.memory, memory);
     }
@@ -39,12 +39,12 @@ impl Buffer {
         self.memory.truncate(length);
     }
 
-    /// Where its bytes begin.
+    /// The address of its first byte.
     pub(crate) fn start(&self) -> *const u8 {
         self.memory.as_ptr()
     }
 
-    /// The same, and how many there are.
+    /// The address of its first byte, and the number of bytes.
     pub(crate) fn as_mut(&mut self) -> (*mut u8, usize) {
         (self.memory.start(), self.memory.len())
     }

@@ -1,10 +1,10 @@
-//! Puts the format of a Rust struct together from the list of fields that the derive writes.
+//! Builds the format of a Rust struct from the list of fields that the derive writes.
 
 use super::{Native, Part};
 use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, Format, Machine, Rules, Structure};
 use std::sync::Arc;
 
-/// What the derive says of a struct: its name in the format, and its fields.
+/// The derive's description of a struct: its name in the format, and its fields.
 pub trait Declared<'a> {
     /// The name of the structure.
     const NAME: &'static str;
@@ -12,14 +12,14 @@ pub trait Declared<'a> {
     const PARTS: &'static [Placed];
 }
 
-/// A field of a struct: where it lies, what it is, and what its attributes say.
+/// A field of a struct: its place, its type, and its attributes.
 #[derive(Clone, Copy)]
 pub struct Placed {
     pub(super) name: &'static str,
     /// Bytes from the start of the struct.
     pub(super) offset: usize,
     unit: Option<&'static str>,
-    /// Names for the lengths of an array, instead of `name_len`, or `name_dim0` and so on.
+    /// The names of the lengths of an array, in place of `name_len`, or `name_dim0` and so on.
     lengths: &'static [&'static str],
     depth: usize,
     declare: fn(&Placed, &mut Fields),
@@ -27,8 +27,8 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// A field of the type `P` in `S`. That it has just this type is proved by `_field`: another macro may have changed
-    /// the struct since the derive read it.
+    /// A field of type `P` in `S`. `_field` proves that it has exactly this type, since another macro may have changed
+    /// the struct after the derive read it.
     pub const fn of<'a, S: ?Sized, P: Part<'a>>(
         name: &'static str,
         offset: usize,
@@ -60,10 +60,10 @@ pub const fn deeper(parts: &[Placed]) -> usize {
     deepest + 1
 }
 
-/// The structure that a struct is.
+/// The structure of a struct.
 ///
 /// # Panics
-/// If its fields contradict each other in a way that the derive cannot see, such as two of one name.
+/// If its fields contradict each other in a way that the derive cannot detect, such as two fields of one name.
 pub fn structure<'a, T: Declared<'a>>() -> Element {
     let mut fields = Fields::default();
     T::PARTS.iter().for_each(|part| (part.declare)(part, &mut fields));
@@ -73,7 +73,7 @@ pub fn structure<'a, T: Declared<'a>>() -> Element {
     }
 }
 
-/// Adds what the declarations of nested records say.
+/// Adds the rules of nested records.
 pub fn nested_rules<'a, T: Declared<'a>>(rules: Rules) -> Rules {
     T::PARTS.iter().fold(rules, |rules, part| (part.rules)(rules))
 }
@@ -81,7 +81,7 @@ pub fn nested_rules<'a, T: Declared<'a>>(rules: Rules) -> Rules {
 /// The format of a struct.
 ///
 /// # Panics
-/// If its declaration contradicts itself in a way that the derive cannot see, or it is no struct.
+/// If its declaration contradicts itself in a way that the derive cannot detect, or it is not a struct.
 pub fn format<'a, N: Native<'a>>() -> Format {
     let format = match N::element() {
         Element::Structure(structure) => Format::new(structure),
@@ -90,10 +90,10 @@ pub fn format<'a, N: Native<'a>>() -> Format {
     format.unwrap_or_else(|error| panic!("a record cannot be declared: {error}"))
 }
 
-/// The element that is an enumeration with these symbols.
+/// The element for an enumeration with these symbols.
 ///
 /// # Panics
-/// If they contradict each other in a way that the derive cannot see.
+/// If they contradict each other in a way that the derive cannot detect.
 pub fn enumeration(name: &str, signed: bool, size: usize, symbols: &[(&str, i128)]) -> Element {
     match Enumeration::new(signed, size as u8, symbols.iter().copied()) {
         Ok(enumeration) => Element::Enumeration(Arc::new(enumeration)),

@@ -1,9 +1,9 @@
-//! Gaps are cleared: what lies between the fields of a record never leaves the process.
+//! Clears gaps, so that the bytes between the fields of a record never leave the process.
 
 use super::outline::Gap;
 use std::iter;
 
-/// Zeroes the gaps of `count` records or elements, `stride` bytes from one to the next.
+/// Zeroes the gaps of `count` records or elements that are `stride` bytes apart.
 ///
 /// # Safety
 /// They lie within writable memory at `base`.
@@ -30,7 +30,7 @@ unsafe fn zero_each(first: *mut u8, count: usize, stride: usize, len: usize) {
     unsafe { zero((0..count).map(|i| first.add(i * stride)), len) }
 }
 
-/// Zeroes `len` bytes at each place: few, as gaps are, so that each takes a store or two.
+/// Zeroes `len` bytes at each place. Gaps are short, so each takes one or two stores.
 ///
 /// # Safety
 /// They are writable.

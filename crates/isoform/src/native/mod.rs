@@ -1,14 +1,14 @@
-//! Native memory: which Rust types a record can consist of, and the few places where its bytes are touched as such.
+//! Native memory: the Rust types that a record can consist of, and the few places that access its bytes.
 //!
-//! [`Native`] and [`Part`] say of a type how its memory is laid out; the derive implements `Native` for structs and
-//! enumerations, and `declare` puts their formats together. [`Str`], [`Array`] and [`Ref`] are the borrowed parts of
-//! records: safe pointers whose slots in memory are plain addresses. [`Strided`] arrays become some when they are sent.
+//! [`Native`] and [`Part`] state how the memory of a type is laid out. The derive implements `Native` for structs and
+//! enumerations, and `declare` builds their formats. [`Str`], [`Array`] and [`Ref`] are the borrowed parts of records:
+//! safe pointers whose slots in memory are plain addresses. [`Strided`] arrays become such arrays when they are sent.
 //!
-//! The rest works on memory by its format alone, whatever language it came from: `outline` finds a format's gaps and
-//! slots, `gather` collects a record and what it points at into the buffers of a message in the `way` that costs least,
-//! `owned_body` owns what such buffers refer to, `gaps` clears gaps, `relocate` turns the offsets of a body into addresses;
-//! `aligned`, `buffer` and `scratch` are memory. What is `unsafe` in this crate is here, and each file states what its
-//! proofs rest on.
+//! The other modules work on memory by its format alone, whatever language it came from. `outline` finds the gaps and
+//! slots of a format. `gather` collects a record and everything that it points at into the buffers of a message, in the
+//! `way` that costs least. `owned_body` owns the memory of such buffers, `gaps` clears gaps, and `relocate` turns the
+//! offsets of a body into addresses. `aligned`, `buffer` and `scratch` are memory. The `unsafe` code of this crate is
+//! here, and each file states the basis of its proofs.
 
 pub(crate) mod aligned;
 mod array;

@@ -1,4 +1,4 @@
-//! Numbers: Rust's own, and those that it has no type for.
+//! Numbers: those of Rust, and those for which Rust has no type.
 
 use super::{Flat, Native};
 use isoform_core::{Element, FloatKind};
@@ -50,7 +50,7 @@ native! {
     F128: float(FloatKind::Ieee, 16);
 }
 
-/// One byte of text, C's `char`; a `u8` is a number. An array of them holds a short text, and is filled up with zeros:
+/// One byte of text, C's `char`. (A `u8` is a number.) An array of them is a short text, padded with zeros:
 ///
 /// ```
 /// use isoform::{Char, Record};
@@ -66,7 +66,7 @@ native! {
 #[repr(transparent)]
 pub struct Char(pub u8);
 
-/// An IEEE binary16, by its bits.
+/// An IEEE binary16, as its bits.
 ///
 /// ```
 /// use isoform::F16;
@@ -77,7 +77,7 @@ pub struct Char(pub u8);
 #[repr(transparent)]
 pub struct F16(pub u16);
 
-/// A bfloat16, the upper half of an IEEE binary32, by its bits.
+/// A bfloat16, the upper half of an IEEE binary32, as its bits.
 ///
 /// ```
 /// use isoform::Bf16;
@@ -87,14 +87,14 @@ pub struct F16(pub u16);
 #[repr(transparent)]
 pub struct Bf16(pub u16);
 
-/// An IEEE binary128, by its bits: C's `long double` on 64-bit ARM, RISC-V, s390x and SPARC.
+/// An IEEE binary128, as its bits: C's `long double` on 64-bit ARM, RISC-V, s390x and SPARC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-// On 32-bit PowerPC, floats of 16 bytes are aligned to as many, but integers to 8.
+// On 32-bit PowerPC, floats of 16 bytes are aligned to 16, but integers of 16 bytes to 8.
 #[cfg_attr(target_arch = "powerpc", repr(C, align(16)))]
 #[cfg_attr(not(target_arch = "powerpc"), repr(transparent))]
 pub struct F128(pub u128);
 
-/// A complex number, as C's `double complex` and Fortran's `COMPLEX` have it.
+/// A complex number, like C's `double complex` and Fortran's `COMPLEX`.
 ///
 /// ```
 /// use isoform::{Complex, Record};
@@ -115,11 +115,11 @@ pub struct Complex<T> {
     pub im: T,
 }
 
-/// What a [`Complex`] number consists of: `f32`, `f64`, [`F16`], [`Bf16`], [`F128`].
+/// The types of the parts of a [`Complex`] number: `f32`, `f64`, [`F16`], [`Bf16`], [`F128`].
 pub trait Real: Flat + sealed::Sealed {}
 
 mod sealed {
-    /// Not for other crates to implement: the elements of a `Real` are floats.
+    /// Only this crate can implement it: the parts of a `Real` are floats.
     pub trait Sealed {}
 }
 
@@ -148,7 +148,7 @@ unsafe impl<'a, T: Real> Native<'a> for Complex<T> {
 impl<T: Real> Flat for Complex<T> {}
 
 impl Char {
-    /// The bytes of a text, cut off or filled up with zeros.
+    /// The bytes of a text, cut or padded with zeros.
     pub const fn text<const N: usize>(text: &str) -> [Char; N] {
         let mut chars = [Char(0); N];
         let mut i = 0;
@@ -161,7 +161,7 @@ impl Char {
 }
 
 impl F16 {
-    /// The nearest `f16`, ties to even; infinite if it is too large.
+    /// The nearest `f16`, ties to even, or an infinity if the number is too large.
     pub fn from_f32(value: f32) -> F16 {
         let bits = value.to_bits();
         let (sign, magnitude) = ((bits >> 16) as u16 & 0x8000, bits & 0x7fff_ffff);
@@ -189,7 +189,7 @@ impl F16 {
 }
 
 impl Bf16 {
-    /// The nearest `bf16`, ties to even; infinite if it is too large.
+    /// The nearest `bf16`, ties to even, or an infinity if the number is too large.
     pub fn from_f32(value: f32) -> Bf16 {
         let bits = value.to_bits();
         if value.is_nan() {

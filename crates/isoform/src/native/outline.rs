@@ -1,4 +1,4 @@
-//! What of a format matters to whoever handles its records as memory: where gaps and slots are. Worked out once.
+//! The gaps and slots of a format, computed once, for code that handles its records as memory.
 
 use isoform_core::{ByteOrder, Dimension, Element, Field, FloatKind, Structure};
 use isoform_kernels::Mask;
@@ -18,7 +18,7 @@ pub(crate) struct Outline {
 pub(super) struct Gaps {
     /// Each of them, by ascending offset.
     pub(super) list: Arc<[Gap]>,
-    /// What copies all but them, where there is such a thing.
+    /// The mask that copies everything but the gaps, if there is one.
     pub(super) mask: Option<Arc<Mask>>,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Gap {
     Each { offset: usize, count: usize, stride: usize, gaps: Arc<[Gap]> },
 }
 
-/// A field that holds slots.
+/// A field with slots.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) name: Box<str>,
@@ -41,39 +41,39 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) enum SlotKind {
-    /// So many pointers to strings, one after another.
+    /// This many consecutive pointers to strings.
     Strings { count: usize },
-    /// So many structures in place, which hold slots.
+    /// This many structures in place, which have slots.
     Structures { count: usize, outline: Arc<Outline> },
     /// One pointer to elements.
     Pointer(Block),
 }
 
-/// What a pointer points at.
+/// The target of a pointer.
 #[derive(Debug)]
 pub(super) struct Block {
     /// The product of the fixed dimensions.
     pub(super) fixed: usize,
-    /// The fields that hold the other dimensions; none if the pointer may be null whatever they say.
+    /// The fields with the other dimensions; none if the pointer may be null whatever their values.
     pub(super) lengths: Box<[Length]>,
     /// Bytes of an element.
     pub(super) stride: usize,
-    /// What the offset of the block in a body is a multiple of.
+    /// The offset of the block in a body is a multiple of this.
     pub(super) align: usize,
     pub(super) elements: Elements,
 }
 
 #[derive(Debug)]
 pub(super) enum Elements {
-    /// Without slots. They may have gaps.
+    /// Elements without slots. They may have gaps.
     Leaves(Gaps),
     /// Pointers to strings.
     Strings,
-    /// Structures that hold slots.
+    /// Structures with slots.
     Structures(Arc<Outline>),
 }
 
-/// A field that holds a dimension.
+/// A field with a dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
     pub(super) offset: usize,
@@ -115,7 +115,7 @@ impl Outline {
         Outline { size: structure.size(), gaps: Gaps::of(structure.size(), gaps.into()), slots: slots.into() }
     }
 
-    /// What every block is aligned to at most.
+    /// The largest alignment of a block.
     pub(crate) fn block_align(&self) -> usize {
         let of = |slot: &Slot| match &slot.kind {
             SlotKind::Strings { .. } => 1,
@@ -128,7 +128,7 @@ impl Outline {
         self.slots.iter().map(of).max().unwrap_or(1)
     }
 
-    /// The runs of bytes between gaps, if they can be listed shortly.
+    /// The runs of bytes between gaps, if the list is short.
     pub(super) fn runs(&self) -> Option<Vec<(usize, usize)>> {
         let mut runs = Vec::new();
         let mut begin = 0;
@@ -157,11 +157,11 @@ impl Gaps {
     }
 }
 
-/// So many gaps are told apart for a mask.
+/// A mask distinguishes at most this many gaps.
 const PLACES: usize = 1 << 13;
 
 impl Gap {
-    /// Adds where it is, counted from `base`, unless there are too many places.
+    /// Adds the gap at its place relative to `base`, unless there are too many places.
     fn places(&self, base: usize, all: &mut Vec<Range<usize>>) -> bool {
         match self {
             Gap::Bytes { offset, len } => {
@@ -214,7 +214,8 @@ fn element_gaps(element: &Element, order: ByteOrder) -> Arc<[Gap]> {
     }
 }
 
-/// An x87 number has 10 bytes, the first of its slot or, if it is big-endian, the last; the rest of the slot is a gap.
+/// An x87 number has 10 bytes: the first of its slot, or the last on a big-endian machine. The rest of the slot is a
+/// gap.
 fn x87_gaps(size: usize, count: usize, order: ByteOrder) -> Arc<[Gap]> {
     let first = if order == ByteOrder::Big { 0 } else { 10 };
     let mut gaps = Vec::new();

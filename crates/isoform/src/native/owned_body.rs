@@ -1,7 +1,7 @@
-//! The body of a record together with the owners of all memory that it lies in.
+//! The body of a record, together with the owners of all of its memory.
 //!
-//! `gather` leaves parts of a body where they are. An [`OwnedBody`] owns the memory of those parts: nobody can change or
-//! free it before the last user of the body is done. Programs see it as `message::Shared`.
+//! `gather` leaves parts of a body where they are. An [`OwnedBody`] owns the memory of those parts, so that it neither
+//! changes nor is freed before the last user of the body is done. Programs use it as `message::Shared`.
 //!
 //! Invariant of [`OwnedBody`]: (1) the bytes of its parts are initialised, and are constants, or lie in memory of `copied`, of
 //! `lowered`, or of what can be reached through a shared reference to `record`. None of the three is changed or given away
@@ -15,7 +15,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The record that parts of a body lie in.
+/// The record that contains parts of the body.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
 /// A body in parts, and their owners.
@@ -33,7 +33,7 @@ pub(crate) struct OwnedBody {
 struct Part {
     /// Where in the body it ends.
     end: usize,
-    /// Not a reference, which would have to be good while the whole is dropped.
+    /// Not a reference, since a reference would have to be valid while the whole is dropped.
     bytes: *const [u8],
 }
 
@@ -51,14 +51,15 @@ impl Part {
 }
 
 impl OwnedBody {
-    /// A body that is there already.
+    /// Takes over an existing body.
     pub(crate) fn body(copied: Aligned) -> OwnedBody {
         let first = Part { end: copied.len(), bytes: &raw const copied[..] }; // (1)
         OwnedBody { first, more: Vec::new(), copied, lowered: Lowered::default(), record: None }
     }
 
-    /// The body of a record whose native form is at `native`. The scratch is what this was lowered to, if it was. It is
-    /// left to the encoder if no part lies there, which is so unless there were long strings.
+    /// The body of a record whose native form is at `native`. `scratch` is the memory to which the record was lowered,
+    /// if it was. It stays with the encoder if no part of the body is in it, which is the case unless there were long
+    /// strings.
     ///
     /// # Errors
     /// As [`Gather::gather`].
@@ -88,7 +89,7 @@ impl OwnedBody {
         Ok(OwnedBody { first, more, copied, lowered, record: Some(record) })
     }
 
-    /// The record that it is the body of, if there is one.
+    /// The record of this body, if there is one.
     pub(crate) fn owner(&self) -> Option<&Owner> {
         self.record.as_ref()
     }
@@ -99,16 +100,16 @@ impl OwnedBody {
         self.more.last().unwrap_or(&self.first).end
     }
 
-    /// All bytes, if they lie in one piece.
+    /// All bytes, if they are contiguous.
     #[inline]
     pub(crate) fn contiguous(&self) -> Option<&[u8]> {
         self.more.is_empty().then(|| self.first.bytes())
     }
 
-    /// The bytes of a range, in as many pieces as they lie in.
+    /// The bytes of a range, as contiguous pieces.
     ///
     /// # Panics
-    /// If it is not within the body.
+    /// If the range is not within the body.
     #[inline]
     pub(crate) fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> + Clone {
         assert!(range.start <= range.end && range.end <= self.len(), "{range:?} of a body of {} bytes", self.len());

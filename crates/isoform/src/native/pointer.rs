@@ -1,4 +1,4 @@
-//! Pointers to one value in native records, made safe.
+//! Pointers to one value in native records, in a safe form.
 //!
 //! Invariant of [`Ref`]: (1) the address is 0, or the exposed and aligned address of an initialised value that does not
 //! change for `'a`.
@@ -9,7 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::with_exposed_provenance;
 
-/// A pointer in a record to one value, or to a fixed array of them, or null. In memory it is C's `const T *`.
+/// A pointer in a record to one value, or to a fixed array, or null. In memory it is C's `const T *`.
 ///
 /// ```
 /// use isoform::Ref;
@@ -24,7 +24,7 @@ pub struct Ref<'a, T> {
 }
 
 impl<'a, T> Ref<'a, T> {
-    /// No value.
+    /// A null pointer.
     pub const NULL: Ref<'a, T> = Ref { address: 0, value: PhantomData };
 
     /// Borrows a value.

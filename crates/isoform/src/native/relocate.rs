@@ -1,4 +1,4 @@
-//! From a body to a record in memory: offsets in slots become addresses, where they are.
+//! Turns a body into a record in memory, in place: addresses replace the offsets in slots.
 //!
 //! Proofs refer to these:
 //! 1. `base` points at `length` writable, initialised bytes, which are a body of the outline's format: verified against
@@ -13,7 +13,7 @@ use isoform_core::{Code, Error, Result};
 
 const POINTER: usize = size_of::<usize>();
 
-/// Turns the offsets in a body into addresses of what they stand for. A failure is a defect elsewhere.
+/// Replaces the offsets in a body with the addresses of their blocks. A failure is a defect elsewhere.
 ///
 /// # Safety
 /// (1)
@@ -26,7 +26,7 @@ pub(crate) unsafe fn relocate(outline: &Outline, base: *mut u8, length: usize) -
     unsafe { relocate_slots(outline, base, length) }
 }
 
-/// The same, where there are some.
+/// The same, for a format with slots.
 ///
 /// # Safety
 /// (1)
@@ -45,7 +45,7 @@ pub(crate) unsafe fn clear_gaps(outline: &Outline, record: *mut u8) {
     unsafe { clear(record, 1, 0, &outline.gaps.list) }
 }
 
-/// A body on its way to a record.
+/// A body that is being turned into a record.
 struct Relocation {
     base: *mut u8,
     length: usize,
@@ -110,7 +110,7 @@ impl Relocation {
         }
     }
 
-    /// Fills one slot, and returns the offset that was in it if it is not null.
+    /// Fills one slot, and returns its offset if it is not null.
     ///
     /// # Safety
     /// (1) for a slot at the offset `at`, whose block has at least `length` bytes.
@@ -123,8 +123,8 @@ impl Relocation {
         if offset == 0 {
             return Ok(None);
         }
-        // Known by (1); checked all the same, so that a defect in a conversion shows here and not as a wild pointer, as is
-        // done for null above.
+        // (1) implies this. It is checked all the same, so that a defect in a conversion appears here and not as a wild
+        // pointer, as for null above.
         if offset > self.length || length > self.length - offset {
             return Err(defect(format_args!("a block at {offset} of {}", self.length)));
         }

@@ -1,8 +1,8 @@
-//! Memory for the native forms of records that own their parts, and for what is gathered: used from the front, given up
-//! all at once, kept.
+//! Memory for the native forms of records that own their parts, and for gathered arrays. It is used from the front,
+//! released all at once, and reused.
 //!
-//! Invariants: (1) `next..end` are unused bytes of the last chunk; (2) a chunk's memory does not move or go before
-//! [`Scratch::clear`], which nobody who borrows from it can call.
+//! Invariants: (1) `next..end` are unused bytes of the last chunk; (2) a chunk's memory neither moves nor is freed
+//! before [`Scratch::clear`], which cannot be called while memory is borrowed.
 
 use super::aligned::Line;
 use super::{MAX_ALIGN, Native, Str};
@@ -11,14 +11,14 @@ use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
-/// An encoder's memory for parts of one record: where strided arrays are [gathered](Scratch::gather) to.
+/// An encoder's memory for parts of one record: the place to which strided arrays are [gathered](Scratch::gather).
 pub struct Scratch {
     chunks: RefCell<Vec<Vec<Line>>>,
     next: Cell<*mut u8>,
     left: Cell<usize>,
 }
 
-/// Memory of a scratch that is not one any more. It does not move or go before this is dropped (2).
+/// The memory of a former scratch. It neither moves nor is freed before this is dropped (2).
 #[derive(Default)]
 pub(super) struct Lowered(#[expect(dead_code, reason = "memory for others")] Vec<Vec<Line>>);
 
@@ -34,7 +34,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Gives up all that is in use. If one chunk was not enough, the next record will find one that is.
+    /// Releases all memory in use. If one chunk was not enough, the next record gets one that is.
     pub(crate) fn clear(&mut self) {
         let chunks = self.chunks.get_mut();
         if chunks.len() > 1 {
@@ -53,12 +53,12 @@ impl Scratch {
         self.chunks.borrow().iter().any(|chunk| bytes(chunk).contains(&place.addr()))
     }
 
-    /// Gives its memory away, with all that is there.
+    /// Moves its memory out, with its contents.
     pub(super) fn give_up(&mut self) -> Lowered {
         Lowered(std::mem::take(self).chunks.into_inner())
     }
 
-    /// A place for a value.
+    /// Stores a value.
     pub fn put<'a, T: Native<'a>>(&'a self, value: T) -> Result<&'a T> {
         let place = self.room::<T>(1)?;
         // SAFETY: the room is new, aligned, and stays for 'a (2).
@@ -68,7 +68,7 @@ impl Scratch {
         }
     }
 
-    /// A place for as many values as an iterator yields.
+    /// Stores the values of an iterator, contiguously.
     pub(crate) fn collect<'a, T: Native<'a>>(
         &'a self,
         values: impl ExactSizeIterator<Item = Result<T>>,
@@ -127,7 +127,7 @@ impl Scratch {
         Ok(place.cast())
     }
 
-    /// A new chunk with room for so many bytes at its beginning.
+    /// A new chunk that begins with room for this many bytes.
     #[cold]
     fn chunk(&self, size: usize) -> Result<()> {
         let mut chunks = self.chunks.borrow_mut();

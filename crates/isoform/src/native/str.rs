@@ -1,4 +1,4 @@
-//! Strings in native records: C's `char *`, made safe.
+//! Strings in native records: C's `char *`, in a safe form.
 //!
 //! Invariant of [`Str::address`]: (1) it is 0, or the exposed address of bytes that end with a NUL, are initialised, and do
 //! not change for `'a`.
@@ -27,7 +27,7 @@ pub struct Str<'a> {
 }
 
 impl<'a> Str<'a> {
-    /// No string, which is not the same as an empty one.
+    /// The null string, which differs from the empty one.
     pub const NULL: Str<'static> = Str { address: 0, bytes: PhantomData };
 
     /// Borrows a string.
@@ -36,13 +36,13 @@ impl<'a> Str<'a> {
         Str { address: text.as_ptr().expose_provenance(), bytes: PhantomData } // (1)
     }
 
-    /// Whether there is no string.
+    /// Whether it is null.
     #[inline]
     pub fn is_null(self) -> bool {
         self.address == 0
     }
 
-    /// The string with its NUL, if there is one.
+    /// The string with its NUL, unless it is null.
     #[inline]
     pub fn to_c_str(self) -> Option<&'a CStr> {
         // SAFETY: the address is not 0, so by (1) there are bytes up to a NUL, which stay for 'a.
@@ -102,7 +102,7 @@ impl fmt::Debug for Str<'_> {
 }
 
 impl PartialEq for Str<'_> {
-    /// Whether both are null, or hold the same bytes.
+    /// Whether both are null, or have the same bytes.
     fn eq(&self, other: &Self) -> bool {
         self.to_c_str() == other.to_c_str()
     }

@@ -1,7 +1,7 @@
-//! Arrays whose elements do not lie side by side: a column of a matrix, every second sample, a field of each record.
+//! Arrays whose elements are not contiguous: a column of a matrix, every second sample, a field of each record.
 //!
-//! A record's arrays are contiguous, on the wire as in memory. What lies otherwise is gathered into an encoder's scratch
-//! when it is sent, so that nobody has to copy it before.
+//! The arrays of a record are contiguous, on the wire as in memory. Other arrays are gathered into an encoder's scratch
+//! when they are sent, so that the program need not copy them first.
 //!
 //! Invariant of [`Strided`]: (1) if none of `dims` is 0, their product and the bytes of so many elements are at most
 //! `isize::MAX`; and for indices that are less than them, `base` plus the sum of each index times its stride is within one
@@ -15,8 +15,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// An array of `N` dimensions whose elements lie at a distance from one another that is fixed for each dimension: what
-/// NumPy calls a view. In a record it becomes an [`Array`], by [`Encoder::encode_with`](crate::Encoder::encode_with).
+/// An array of `N` dimensions with a fixed distance between elements in each dimension, which NumPy calls a view. In a
+/// record it becomes an [`Array`], with [`Encoder::encode_with`](crate::Encoder::encode_with).
 ///
 /// ```
 /// use isoform::{Encoder, Record, Slice, Strided};
@@ -45,11 +45,12 @@ pub struct Strided<'a, T, const N: usize> {
 }
 
 impl<'a, T, const N: usize> Strided<'a, T, N> {
-    /// The elements that begin at the index `start`, so many in each dimension, the slowest-varying first. To the next
-    /// one in a dimension it is as many elements as `strides` says, which may be negative or 0.
+    /// An array of `dims` elements in each dimension, with the slowest-varying first, from the index `start` of
+    /// `elements` on. `strides` are the distances from one element to the next in each dimension. They may be negative
+    /// or 0.
     ///
     /// # Errors
-    /// [`Code::Shape`] if one of them is not among `elements`, or they are more than memory could hold.
+    /// [`Code::Shape`] if an element is not in `elements`, or the array is larger than memory.
     pub fn new(elements: &'a [T], start: usize, dims: [usize; N], strides: [isize; N]) -> Result<Strided<'a, T, N>> {
         const { assert!(N > 0 && N <= MAX_RANK, "an array has 1 to 8 dimensions") }
         let empty = dims.contains(&0);
@@ -67,7 +68,8 @@ impl<'a, T, const N: usize> Strided<'a, T, N> {
         Ok(Strided { base, dims, strides: strides.map(|stride| stride.wrapping_mul(size)), elements: PhantomData })
     }
 
-    /// The same of memory, as NumPy and others describe it: `base` points at the first element, and strides are in bytes.
+    /// The same for memory, as NumPy and others describe it: `base` points at the first element, and strides are in
+    /// bytes.
     ///
     /// # Safety
     /// If no dimension is 0, their product and the bytes of so many elements are at most `isize::MAX`; for all indices, an
@@ -77,14 +79,14 @@ impl<'a, T, const N: usize> Strided<'a, T, N> {
         Strided { base: base.cast(), dims, strides, elements: PhantomData } // (1)
     }
 
-    /// The dimensions, the slowest-varying first.
+    /// The dimensions, with the slowest-varying first.
     pub fn dims(&self) -> [usize; N] {
         self.dims
     }
 }
 
 impl Scratch {
-    /// The elements of a strided array, one after the other.
+    /// Copies the elements of a strided array into contiguous memory.
     ///
     /// # Errors
     /// [`Code::Size`] if there is no memory for them.
@@ -97,14 +99,14 @@ impl Scratch {
         Array::new(unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), count) }, array.dims)
     }
 
-    /// The same where the type of the elements is known only when the program runs: copies of all elements of `size`
-    /// bytes, one after the other, from a multiple of 64 on. There are none if a dimension is 0.
+    /// The same for elements whose type is known only at run time: copies all elements of `size` bytes to contiguous
+    /// memory that begins at a multiple of 64. If a dimension is 0, there are none.
     ///
     /// # Errors
     /// [`Code::Size`] if there is no memory for them.
     ///
     /// # Panics
-    /// If there are not as many strides as dimensions, or not 1 to 8.
+    /// If there are not as many strides as dimensions, or not 1 to 8 of them.
     ///
     /// # Safety
     /// As [`Strided::from_raw`], of elements of `size` bytes, which may have gaps.
@@ -130,7 +132,7 @@ impl Scratch {
     }
 }
 
-/// Copies the elements of these dimensions to `to`, and moves it behind them.
+/// Copies the elements of these dimensions to `to`, and moves `to` behind them.
 ///
 /// # Safety
 /// As [`Strided::from_raw`], and `to` has room for all of them.
@@ -150,7 +152,7 @@ unsafe fn axes(from: *const u8, size: usize, dims: &[usize], strides: &[isize], 
     }
 }
 
-/// Copies elements at one distance.
+/// Copies elements with one distance between them.
 ///
 /// # Safety
 /// As `axes`.

@@ -1,23 +1,25 @@
-//! How records of a format are sent, by what it costs: from where they lie, in runs between their gaps, or copied.
+//! The way in which records of a format are sent, chosen by cost: by reference, in runs between their gaps, or as a
+//! copy.
 //!
-//! `gather` goes the way. What it asks of the runs is what `outline` says of them: they are the bytes of fields.
+//! `gather` sends them. The runs are bytes of fields, as `outline` found them.
 
 use super::outline::{Gap, Outline};
 
-/// From so many bytes on, a block is sent from where it lies. A smaller one is copied together with its neighbours: an
-/// entry more in a vector of buffers costs a system call about as much as copying this. (Random records of tests are small.)
+/// A block of at least this many bytes is sent by reference. A smaller one is copied together with its neighbours: for
+/// a system call, an additional entry in a vector of buffers costs about as much as copying that many bytes. (The
+/// random records of tests are small.)
 pub(super) const BY_REFERENCE: usize = if cfg!(test) { 5 } else { 1024 };
-/// What stands for gaps between runs that are sent from where they lie.
+/// The bytes for gaps between runs that are sent by reference.
 pub(super) static ZEROS: [u8; 256] = [0; 256];
 
-/// How records of a format are sent. Decided once.
+/// The way in which records of a format are sent, decided once.
 #[derive(Debug, PartialEq)]
 pub(super) enum Way {
-    /// Without slots and gaps: from where they lie.
+    /// Without slots and gaps: by reference.
     Whole,
-    /// With few gaps: the runs between them from where they lie, and zeros in between.
+    /// With few gaps: the runs between them by reference, with zeros in between.
     Runs(Box<[Run]>),
-    /// Copied, gaps cleared.
+    /// As a copy with cleared gaps.
     Copied,
     /// With slots.
     Walked,
@@ -26,14 +28,14 @@ pub(super) enum Way {
 /// A part of a record that is sent in runs.
 #[derive(Debug, PartialEq)]
 pub(super) enum Run {
-    /// A gap of so many bytes.
+    /// A gap of this many bytes.
     Zeros(usize),
-    /// Fields at this offset, of so many bytes.
+    /// This many bytes of fields at this offset.
     Fields(usize, usize),
 }
 
 impl Way {
-    /// The way of the records of an outline.
+    /// The way for the records of an outline.
     pub(super) fn of(outline: &Outline) -> Way {
         if !outline.slots.is_empty() {
             return Way::Walked;
@@ -55,7 +57,7 @@ impl Way {
     }
 }
 
-/// The whole of a record of `size` bytes, of which these runs are fields.
+/// The whole record of `size` bytes, in which these runs are fields.
 fn parts(runs: &[(usize, usize)], size: usize) -> Box<[Run]> {
     let mut parts = Vec::new();
     let mut end = 0;
