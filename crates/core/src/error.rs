@@ -172,6 +172,9 @@ impl fmt::Display for Code {
 
 /// A failure: its [`Code`], the path of the field at fault, what was expected, and what was found.
 ///
+/// The texts are for people, and may change. A program matches on [`code`](Error::code), [`class`](Error::class),
+/// [`token`](Error::token) and [`position`](Error::position).
+///
 /// ```
 /// use isoform_core::{Class, Code, Error};
 /// let error = Error::new(Code::Overflow).at("grid[3].rho").expected("integer of 2 bytes").came(70000);
@@ -188,13 +191,24 @@ struct Detail {
     expected: String,
     came: String,
     token: Option<Token>,
+    position: Option<Position>,
+}
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// Bytes from the beginning of the line to the end of what was read.
+    pub column: usize,
 }
 
 impl Error {
     /// A failure of which only the code is known.
     #[cold]
     pub fn new(code: Code) -> Self {
-        Error(Box::new(Detail { code, path: String::new(), expected: String::new(), came: String::new(), token: None }))
+        let (path, expected, came) = Default::default();
+        Error(Box::new(Detail { code, path, expected, came, token: None, position: None }))
     }
 
     /// The failure that the format of `token` is unknown.
@@ -231,6 +245,12 @@ impl Error {
         self
     }
 
+    /// The same failure, at this place in the text that was read.
+    pub fn positioned(mut self, position: Position) -> Self {
+        self.0.position = Some(position);
+        self
+    }
+
     /// The kind of the failure.
     pub fn code(&self) -> Code {
         self.0.code
@@ -260,6 +280,12 @@ impl Error {
     pub fn token(&self) -> Option<Token> {
         self.0.token
     }
+
+    /// The place where a text is malformed, for text that is not JSON. For JSON that does not fit its format, the
+    /// [path](Error::path) names the field.
+    pub fn position(&self) -> Option<Position> {
+        self.0.position
+    }
 }
 
 /// Input may be of any length. Its text in an error is bounded, and no more of it is formatted.
@@ -284,16 +310,20 @@ impl fmt::Write for Brief {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Detail { code, path, expected, came, .. } = &*self.0;
+        let Detail { code, path, expected, came, position, .. } = &*self.0;
         write!(f, "{code}")?;
         if !path.is_empty() {
             write!(f, " at {path}")?;
         }
         match (expected.is_empty(), came.is_empty()) {
-            (true, true) => Ok(()),
-            (false, true) => write!(f, ": expected {expected}"),
-            (true, false) => write!(f, ": {came}"),
-            (false, false) => write!(f, ": expected {expected}, came {came}"),
+            (true, true) => {}
+            (false, true) => write!(f, ": expected {expected}")?,
+            (true, false) => write!(f, ": {came}")?,
+            (false, false) => write!(f, ": expected {expected}, came {came}")?,
+        }
+        match position {
+            Some(Position { line, column }) => write!(f, " at line {line} column {column}"),
+            None => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! JSON of one record with everything in it, and what is said about JSON that does not fit.
 
+use isoform_core::error::Position;
 use isoform_core::text::json;
 use isoform_core::{Code, Error, Format, Layout, Shape, Verifier, View, value};
 
@@ -113,4 +114,15 @@ fn what_does_not_fit_is_named() {
     }
     let error = through(&"[".repeat(100_000)).unwrap_err();
     assert_eq!(error.code(), Code::Text);
+}
+
+#[test]
+fn malformed_text_has_a_position_and_what_does_not_fit_a_path() {
+    let malformed = through("{\n \"small\": ?}").unwrap_err();
+    let position = Position { line: 2, column: 11 };
+    assert_eq!((malformed.code(), malformed.position(), malformed.path()), (Code::Text, Some(position), ""));
+    assert_eq!(malformed.to_string(), "malformed text: expected JSON, came expected value at line 2 column 11");
+    assert_eq!(malformed.actual(), "expected value");
+    let unfit = through("{\"small\": \"one\"}").unwrap_err();
+    assert_eq!((unfit.code(), unfit.position(), unfit.path()), (Code::Text, None, "small"));
 }

@@ -43,7 +43,7 @@ impl PyRegistry {
 
     /// The format of a token, if it is known.
     fn known(&self, token: &str) -> Option<PyFormat> {
-        self.0.formats().into_iter().find(|format| format.token().to_string() == token).map(PyFormat)
+        self.0.known(token.parse().ok()?).map(PyFormat)
     }
 
     /// All that are known, by name.

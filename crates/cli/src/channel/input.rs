@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::open::{Records, open_records};
 use crate::output::Output;
+use isoform::core::error::Position;
 use isoform::core::value;
 use isoform::stream::Reader;
 use isoform::text::json;
@@ -99,16 +100,18 @@ fn record(format: &Format, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
     let parsed = || {
-        json::parse(format, line)
-            .map_err(|error| if error.expectation() == "JSON" { no_json(format, line, error) } else { error })
+        json::parse(format, line).map_err(|error| match error.position() {
+            Some(Position { column, .. }) => no_json(format, line, column, &error),
+            None => error,
+        })
     };
     (!line.is_empty()).then(|| parsed().and_then(|record| value::body(format, &record)))
 }
 
-/// The same error, with what JSON was expected and what came.
-fn no_json(format: &Format, line: &str, error: Error) -> Error {
+/// The same error, with what JSON was expected, and what came instead in a line.
+fn no_json(format: &Format, line: &str, column: usize, error: &Error) -> Error {
     let names: Vec<String> = format.structure().fields().iter().map(|field| format!("{:?}:..", field.name)).collect();
     let start: String = line.chars().take(START).collect();
-    let came = format!("{start:?}: {}", error.actual().replace("line 1 column", "column"));
-    error.expected(format_args!("JSON such as {{{}}}", names.join(","))).came(came)
+    let came = format!("{start:?}: {} at column {column}", error.actual());
+    Error::new(error.code()).expected(format_args!("JSON such as {{{}}}", names.join(","))).came(came)
 }

@@ -1,6 +1,6 @@
 //! Values from JSON, field by field as the format has them.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Position, Result};
 use crate::format::{Element, Field, FloatKind, Format, Structure};
 use crate::scalar::{Real, Rounding};
 use crate::text::base64;
@@ -16,7 +16,16 @@ pub(super) fn value(field: &Field, text: &str) -> Result<Value> {
 }
 
 fn json(text: &str) -> Result<Json> {
-    serde_json::from_str(text).map_err(|error| Error::new(Code::Text).expected("JSON").came(error))
+    serde_json::from_str(text).map_err(|error| malformed(&error))
+}
+
+#[cold]
+fn malformed(error: &serde_json::Error) -> Error {
+    let position = Position { line: error.line(), column: error.column() };
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", position.line, position.column);
+    let came = text.strip_suffix(&place).unwrap_or(&text);
+    Error::new(Code::Text).expected("JSON").came(came).positioned(position)
 }
 
 fn structure(structure: &Structure, json: &Json) -> Result<Value> {
