@@ -6,6 +6,7 @@ is sent as it is, and whoever receives it converts only what differs from a type
 
 from __future__ import annotations
 
+from . import _face as _face
 from . import errors
 from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer
 from .channel import create, node, open

@@ -1,6 +1,6 @@
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from os import PathLike
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import IO, Any, final
 
 import numpy as np
@@ -392,6 +392,7 @@ class Sink:
     ) -> None: ...
 
 def codes() -> list[tuple[int, str, str]]: ...
+def _stand_behind(face: ModuleType) -> None: ...
 
 __all__ = [
     "Batch",
@@ -409,5 +410,6 @@ __all__ = [
     "Source",
     "Structure",
     "Writer",
+    "_stand_behind",
     "codes",
 ]

@@ -1,6 +1,7 @@
 //! A channel that this process is a member of.
 
 use crate::event::{Members, members};
+use crate::face::face;
 use crate::format::PyFormat;
 use crate::sink::PySink;
 use crate::source::PySource;
@@ -23,8 +24,8 @@ impl PyChannel {
         if let Ok(channel) = channel.cast::<PyChannel>() {
             return Ok(channel.clone());
         }
-        let opened = channel.py().import("isoform.channel")?.call_method1("open", (channel,))?;
-        Ok(opened.cast_into::<PyChannel>()?)
+        let py = channel.py();
+        Ok(face(py)?.open.bind(py).call1((channel,))?.cast_into::<PyChannel>()?)
     }
 
     pub(crate) fn inner(&self) -> &Channel {

@@ -3,12 +3,13 @@
 use crate::arrow;
 use crate::decoder::choice;
 use crate::error::{raise, wrong_type};
+use crate::face::face;
 use crate::format::PyFormat;
+use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
-use crate::rules;
 use crate::stream::PyReader;
+use isoform::Incoming;
 use isoform::core::Field;
-use isoform::{Incoming, Rules};
 use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -56,10 +57,9 @@ impl PyColumns {
         fields: Option<Vec<String>>,
         faults: &str,
     ) -> PyResult<PyColumns> {
-        let kind = py.import("isoform._records")?.call_method1("kind_of", (record,))?;
-        let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
-        let rules = rules::add(Rules::new(), &format, &kind.getattr("rules")?)?;
-        let columns = Columns::new(&format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
+        let kind = Kind::of(record, None)?;
+        let (format, rules) = (kind.format(), kind.rules(py)?);
+        let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
         let seen = columns.fields().map(|_| None).collect();
         Ok(PyColumns { name: format.name().into(), columns, seen })
     }
@@ -102,7 +102,7 @@ impl PyColumns {
         let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
         let format = PyFormat(self.columns.format(index).clone());
         let bytes = self.seen(py, index)?;
-        py.import("isoform._dtypes")?.call_method1("column", (format, bytes))
+        face(py)?.column.bind(py).call1((format, bytes))
     }
 
     fn __len__(&self) -> usize {

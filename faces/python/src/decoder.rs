@@ -3,6 +3,7 @@
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
 use crate::item;
+use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
 use crate::rules;
 use crate::stream::PyReader;
@@ -17,8 +18,7 @@ use pyo3::types::{PyBytes, PyList};
 /// Makes records of messages. See `isoform.Decoder`.
 #[pyclass(name = "Decoder", module = "isoform")]
 pub(crate) struct PyDecoder {
-    /// What `isoform._records` knows of the type of records.
-    kind: Py<PyAny>,
+    kind: Kind,
     rules: Rules,
     way: Way,
 }
@@ -33,15 +33,12 @@ enum Way {
 impl PyDecoder {
     /// The format into which messages are converted.
     pub(crate) fn native(&self) -> &Format {
-        match &self.way {
-            Way::Memory(decoder) => decoder.format(),
-            Way::Objects(converter) => converter.format(),
-        }
+        self.kind.format()
     }
 
     /// Whether its records are their memory.
     pub(crate) fn is_memory(&self) -> bool {
-        matches!(self.way, Way::Memory(_))
+        self.kind.is_memory()
     }
 
     /// What is said of its fields.
@@ -51,12 +48,12 @@ impl PyDecoder {
 
     /// The record of these bytes.
     pub(crate) fn one_of<'py>(&self, py: Python<'py>, bytes: Vec<u8>) -> PyResult<Bound<'py, PyAny>> {
-        self.kind.bind(py).call_method1("one_of", (PyArray1::from_vec(py, bytes),))
+        self.kind.one_of(PyArray1::from_vec(py, bytes))
     }
 
     /// The records of these bytes.
     pub(crate) fn many_of<'py>(&self, py: Python<'py>, bytes: Vec<u8>) -> PyResult<Bound<'py, PyAny>> {
-        self.kind.bind(py).call_method1("many_of", (PyArray1::from_vec(py, bytes),))
+        self.kind.many_of(PyArray1::from_vec(py, bytes))
     }
 
     /// The object of a message. It can be asked by several threads.
@@ -66,7 +63,7 @@ impl PyDecoder {
         let body = py.detach(|| converter.body(&Incoming::new(header, format, body))).map_err(raise)?;
         let body = PyBytes::new(py, &body);
         let fields = item::fields(View::new(converter.format().verify(body.as_bytes()).map_err(raise)?), &body)?;
-        self.kind.bind(py).call_method1("load", (fields,))
+        self.kind.load(fields)
     }
 
     /// The records of messages and batches, one after another, as bytes.
@@ -112,19 +109,17 @@ impl PyDecoder {
         engine: &str,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecoder> {
-        let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
-        let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
-        let of_kind = rules::add(Rules::new(), &format, &kind.getattr("rules")?)?;
-        let rules = rules.map_or(Ok(of_kind.clone()), |more| rules::add(of_kind, &format, more))?;
+        let kind = Kind::of(record, name)?;
+        let (format, mut all) = (kind.format(), kind.rules(py)?);
+        if let Some(more) = rules {
+            all = rules::add(all, format, more)?;
+        }
         let (faults, engine) = (choice(faults)?, choice(engine)?);
-        let way = match kind.getattr("is_memory")?.is_truthy()? {
-            true => {
-                let decoder = Decoder::new(&format, rules.clone(), faults, engine);
-                Way::Memory(Box::new(decoder.map_err(raise)?))
-            }
-            false => Way::Objects(Converter::new(format, rules.clone(), faults)),
+        let way = match kind.is_memory() {
+            true => Way::Memory(Box::new(Decoder::new(format, all.clone(), faults, engine).map_err(raise)?)),
+            false => Way::Objects(Converter::new(format.clone(), all.clone(), faults)),
         };
-        Ok(PyDecoder { kind: kind.unbind(), rules, way })
+        Ok(PyDecoder { kind, rules: all, way })
     }
 
     /// The format into which messages are converted.
@@ -149,7 +144,7 @@ impl PyDecoder {
                 Ok(batch) => whole(decoder, batch.get(), py)?,
                 Err(_) => PyArray1::from_vec(py, self.bytes(py, source)?),
             };
-            return self.kind.bind(py).call_method1("many_of", (records,));
+            return self.kind.many_of(records);
         }
         let records = PyList::empty(py);
         for each in source.try_iter()? {

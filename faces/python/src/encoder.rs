@@ -2,21 +2,20 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
+use crate::kind::Kind;
 use crate::large::Large;
 use crate::message::{PyBatch, PyMessage};
 use crate::value;
 use isoform::{Batch, Format};
 use isoform_dynamic::flat;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 /// Makes messages of records. See `isoform.Encoder`.
 #[pyclass(name = "Encoder", module = "isoform")]
 pub(crate) struct PyEncoder {
-    format: Format,
-    /// What `isoform._records` knows of the type of records.
-    kind: Py<PyAny>,
+    kind: Kind,
     /// For records that are their memory.
     memory: Option<flat::Encoder>,
     /// For objects that can have large arrays.
@@ -31,7 +30,7 @@ pub(crate) enum Part<'a> {
 
 impl PyEncoder {
     pub(crate) fn wire(&self) -> &Format {
-        &self.format
+        self.kind.format()
     }
 
     /// Whether its records are their memory.
@@ -41,7 +40,7 @@ impl PyEncoder {
 
     /// The objects that an object or a list is.
     pub(crate) fn objects<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
-        self.kind.bind(records.py()).call_method1("each", (records,))?.try_iter()
+        self.kind.each(records)
     }
 
     /// The body of one of them.
@@ -51,7 +50,7 @@ impl PyEncoder {
         {
             return Ok(body);
         }
-        value::body(&self.format, object)
+        value::body(self.kind.format(), object)
     }
 
     /// The bytes of records that are their memory.
@@ -60,9 +59,7 @@ impl PyEncoder {
         py: Python<'py>,
         records: &Bound<'py, PyAny>,
     ) -> PyResult<PyReadonlyArray1<'py, u8>> {
-        let bytes = self.kind.bind(py).call_method1("memory", (records,))?;
-        let bytes = bytes.cast_into::<PyArray1<u8>>().map_err(PyErr::from)?;
-        bytes.try_readonly().map_err(|error| pyo3::exceptions::PyBufferError::new_err(error.to_string()))
+        self.kind.bytes(py, records)
     }
 
     /// Gives all messages of a record, an array or a list to `act`.
@@ -75,7 +72,7 @@ impl PyEncoder {
         if self.memory.is_none() {
             for object in self.objects(records)? {
                 let body = self.body(&object?)?;
-                act(Part::Body(&self.format, &body))?;
+                act(Part::Body(self.kind.format(), &body))?;
             }
             return Ok(());
         }
@@ -92,28 +89,25 @@ impl PyEncoder {
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (record, name=None))]
-    pub(crate) fn new(py: Python<'_>, record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyEncoder> {
-        let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
-        let format = kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone();
-        let memory = match kind.getattr("is_memory")?.is_truthy()? {
-            true => Some(flat::Encoder::new(&format).map_err(raise)?),
-            false => None,
-        };
-        let large = if memory.is_none() { Large::new(&format) } else { None };
-        Ok(PyEncoder { format, kind: kind.unbind(), memory, large })
+    pub(crate) fn new(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyEncoder> {
+        let kind = Kind::of(record, name)?;
+        let format = kind.format();
+        let memory = kind.is_memory().then(|| flat::Encoder::new(format)).transpose().map_err(raise)?;
+        let large = if memory.is_none() { Large::new(format) } else { None };
+        Ok(PyEncoder { kind, memory, large })
     }
 
     #[getter]
     fn format(&self) -> PyFormat {
-        PyFormat(self.format.clone())
+        PyFormat(self.kind.format().clone())
     }
 
     /// The message of a record.
     fn encode(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         if self.memory.is_none() {
-            let object = self.kind.bind(py).call_method1("one", (record,))?;
+            let object = self.kind.one(record)?;
             let body = self.body(&object)?;
-            return Ok(PyMessage::of_body(py, &self.format, &body));
+            return Ok(PyMessage::of_body(py, self.kind.format(), &body));
         }
         let bytes = self.bytes(py, record)?;
         let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { unreachable!("asked before") };
@@ -123,7 +117,7 @@ impl PyEncoder {
     /// The messages of all records of an array; `None` if it has none.
     fn encode_many(&mut self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
         if self.memory.is_none() {
-            return Err(raise(wrong_type("a type of records that lie in arrays", self.kind.bind(py))));
+            return Err(raise(wrong_type("a type of records that lie in arrays", self.kind.object(py))));
         }
         let bytes = self.bytes(py, records)?;
         let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { unreachable!("asked before") };
@@ -132,6 +126,6 @@ impl PyEncoder {
     }
 
     fn __repr__(&self) -> String {
-        format!("Encoder({:?})", self.format)
+        format!("Encoder({:?})", self.kind.format())
     }
 }

@@ -1,7 +1,9 @@
 //! Failures as exceptions: `isoform.errors` has a class for each class of `spec/errors.md`.
 
+use crate::face::{Face, face};
 use isoform::{Class, Code, Error};
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
 
 /// The exception of a failure.
 pub(crate) fn raise(error: Error) -> PyErr {
@@ -10,7 +12,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
 
 /// The same as an object, not raised.
 pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    let class = py.import("isoform.errors")?.getattr(class(error.code()))?;
+    let class = class(face(py)?, error.code()).bind(py);
     let (code, text) = (error.code() as u16, error.to_string());
     class.call1((text, code, error.path(), error.expectation(), error.actual()))
 }
@@ -21,19 +23,21 @@ pub(crate) fn wrong_type(expected: &str, came: &Bound<'_, PyAny>) -> Error {
     Error::new(Code::WrongType).expected(expected).came(came)
 }
 
-fn class(code: Code) -> &'static str {
+fn class(face: &Face, code: Code) -> &Py<PyAny> {
     match code.class() {
-        Class::BadInput => "BadInput",
-        Class::Limit => "LimitReached",
-        Class::Mismatch => "Mismatch",
-        Class::Unavailable => "Unavailable",
-        Class::Usage => "Usage",
-        Class::Internal => "Internal",
+        Class::BadInput => &face.bad_input,
+        Class::Limit => &face.limit_reached,
+        Class::Mismatch => &face.mismatch,
+        Class::Unavailable => &face.unavailable,
+        Class::Usage => &face.usage,
+        Class::Internal => &face.internal,
     }
 }
 
 /// Number, name and class of every code, for a test that compares them with Python's.
 #[pyfunction]
-pub(crate) fn codes() -> Vec<(u16, &'static str, &'static str)> {
-    Code::ALL.iter().map(|&code| (code as u16, code.name(), class(code))).collect()
+pub(crate) fn codes(py: Python<'_>) -> PyResult<Vec<(u16, &'static str, Bound<'_, PyString>)>> {
+    let face = face(py)?;
+    let code = |&code: &Code| Ok((code as u16, code.name(), class(face, code).bind(py).cast::<PyType>()?.name()?));
+    Code::ALL.iter().map(code).collect()
 }

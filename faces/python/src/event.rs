@@ -1,37 +1,30 @@
 //! What sinks are told, and accounts, as the classes that `isoform.event` has for them.
 
 use crate::error::exception;
+use crate::face::face;
 use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, Stamp};
 use isoform_dynamic::words;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 /// What the members of a channel have told.
 pub(crate) type Members = Vec<Py<PyAny>>;
 
-/// A class of `isoform.event`.
-macro_rules! class {
-    ($py:expr, $name:literal) => {{
-        static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        CLASS.import($py, "isoform.event", $name)?
-    }};
-}
-
 /// An event with its record.
 pub(crate) fn record<'py>(py: Python<'py>, stamp: Stamp, record: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    class!(py, "Record").call1((record, stamp.source.0, stamp.sequence, stamp.nanoseconds))
+    face(py)?.record.bind(py).call1((record, stamp.source.0, stamp.sequence, stamp.nanoseconds))
 }
 
 /// What is no record. `None` if it is one.
 pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let face = face(py)?;
     Ok(Some(match event {
         Event::Record { .. } => return Ok(None),
         Event::Gap(source, Gap { first, count, cause }) => {
-            class!(py, "Gap").call1((source.0, *first, *count, words::cause(*cause)))?
+            face.gap.bind(py).call1((source.0, *first, *count, words::cause(*cause)))?
         }
-        Event::Joined(source, node) => class!(py, "Joined").call1((source.0, node.to_string()))?,
-        Event::Left(source) => class!(py, "Left").call1((source.0,))?,
-        Event::Refused(source, error) => class!(py, "Refused").call1((source.0, exception(py, error)?))?,
+        Event::Joined(source, node) => face.joined.bind(py).call1((source.0, node.to_string()))?,
+        Event::Left(source) => face.left.bind(py).call1((source.0,))?,
+        Event::Refused(source, error) => face.refused.bind(py).call1((source.0, exception(py, error)?))?,
     }))
 }
 
@@ -43,17 +36,18 @@ pub(crate) fn records<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let numbers = stamps.iter().flat_map(|stamp| [u64::from(stamp.source.0), stamp.sequence, stamp.nanoseconds]);
     let numbers = numpy::PyArray1::from_vec(py, numbers.collect::<Vec<_>>());
-    class!(py, "Records").call_method1("_of", (records, numbers))
+    face(py)?.many.bind(py).call1((records, numbers))
 }
 
 /// The account of a source with each of its sinks.
 pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py<PyAny>>> {
+    let face = face(py)?;
     let ledger = |sink: &SinkLedger| {
         let account = &sink.ledger;
         let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (words::cause(cause), account.lost_for(cause))).into();
         let counts = (account.submitted, account.acknowledged, account.in_flight, lost);
         let who = (sink.node.to_string(), sink.sink, sink.policy.to_string(), sink.present);
-        class!(py, "Ledger").call_method1("_of", (who, counts)).map(Bound::unbind)
+        face.ledger.call1(py, (who, counts))
     };
     ledgers.iter().map(ledger).collect()
 }
@@ -74,7 +68,7 @@ pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
             }
         }
         let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());
-        members.push(class!(py, "Member").call_method1("_of", (who, sources, sinks))?.unbind());
+        members.push(face(py)?.member.call1(py, (who, sources, sinks))?);
     }
     Ok(members)
 }

@@ -2,6 +2,8 @@
 //! know of one.
 
 use crate::error::raise;
+use crate::face::face;
+use crate::kind::Kind;
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::{Code, Error, Format, Machine};
@@ -36,9 +38,8 @@ impl PyFormat {
     /// The format of a dtype, a dataclass or another annotated class, a ctypes structure, or what has a format already.
     #[staticmethod]
     #[pyo3(signature = (record, name=None))]
-    fn of(py: Python<'_>, record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyFormat> {
-        let kind = py.import("isoform._records")?.call_method1("kind_of", (record, name))?;
-        Ok(kind.getattr("format")?.cast::<PyFormat>()?.get().clone())
+    fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyFormat> {
+        Ok(PyFormat(Kind::of(record, name)?.format().clone()))
     }
 
     /// The format of these description bytes.
@@ -125,7 +126,7 @@ impl PyFormat {
     /// The dtype of its records, in its own byte order.
     #[getter]
     fn dtype<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("isoform._dtypes")?.call_method1("dtype_of", (slf,))
+        face(slf.py())?.dtype_of.bind(slf.py()).call1((slf.clone(),))
     }
 
     fn __repr__(&self) -> String {

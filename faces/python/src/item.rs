@@ -1,6 +1,7 @@
 //! What is in a verified body, as Python objects. Arrays of numbers are NumPy arrays into the body itself, in the sender's
 //! byte order; they keep it alive, and cannot be written to.
 
+use crate::face::face;
 use isoform::View;
 use isoform::core::scalar::{Float, Real};
 use isoform::core::view::{Array, Item};
@@ -56,9 +57,8 @@ fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
 }
 
 fn record<'py>(view: View<'_>, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
-    static VIEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = body.py();
-    VIEW.import(py, "isoform.view", "View")?.call1((view.structure().name(), fields(view, body)?))
+    face(py)?.view.bind(py).call1((view.structure().name(), fields(view, body)?))
 }
 
 fn array<'py>(array: Array<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {

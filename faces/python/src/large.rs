@@ -4,6 +4,7 @@
 //! itself, arrays that do not agree - it leaves the object to that, which finds what is wrong.
 
 use crate::error::raise;
+use crate::face::face;
 use crate::{item, value};
 use isoform::core::{Dimension, Field, Structure};
 use isoform::{Format, Machine};
@@ -93,7 +94,7 @@ impl Array {
         if !same || dims.len() != self.lengths.len() || array.len() < MANY {
             return Ok(None);
         }
-        let bytes = py.import("isoform._records")?.call_method1("bytes_of", (array,))?;
+        let bytes = face(py)?.bytes_of.bind(py).call1((array,))?;
         let bytes = bytes.cast_into::<PyArray1<u8>>()?.try_readonly();
         Ok(bytes.ok().map(|bytes| Found { array: self, bytes, dims }))
     }

@@ -1,6 +1,7 @@
 //! Messages and batches of them, in memory that Python owns: what is seen in them keeps it alive.
 
 use crate::error::raise;
+use crate::face::face;
 use crate::format::PyFormat;
 use crate::item;
 use crate::registry::PyRegistry;
@@ -92,7 +93,7 @@ impl PyMessage {
 
     /// Its fields by name, as a mapping.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("isoform.view")?.getattr("View")?.call1((self.format.name(), self._fields(py)?))
+        face(py)?.view.bind(py).call1((self.format.name(), self._fields(py)?))
     }
 
     /// The record as NumPy sees it: in the body, in the sender's byte order, not to be written to.
@@ -100,7 +101,7 @@ impl PyMessage {
         let (py, this) = (slf.py(), slf.get());
         let bytes = this.body.as_bytes(py);
         py.detach(|| this.format.verify(bytes).map(drop)).map_err(raise)?;
-        let rows = py.import("isoform._dtypes")?.getattr("rows")?;
+        let rows = face(py)?.rows.bind(py);
         rows.call1((PyFormat(this.format.clone()), &this.body, 1, 0, this.format.size()))?.get_item(0)
     }
 
@@ -169,7 +170,7 @@ impl PyBatch {
         let (py, this) = (slf.py(), slf.get());
         this.lend(py, |batch| py.detach(|| batch.messages().try_for_each(|message| message.verify().map(drop))))?
             .map_err(raise)?;
-        let rows = py.import("isoform._dtypes")?.getattr("rows")?;
+        let rows = face(py)?.rows.bind(py);
         let stride = (HEADER + this.length).next_multiple_of(ALIGNMENT);
         rows.call1((PyFormat(this.format.clone()), &this.stream, this.count, HEADER, stride))
     }

@@ -2,7 +2,7 @@
 
 use crate::channel::PyChannel;
 use crate::error::raise;
-use crate::format::PyFormat;
+use crate::kind::Kind;
 use crate::wait::{Unhurried, aside, patience};
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
@@ -44,14 +44,9 @@ impl PyNode {
     /// Makes a channel: for records of this type, or of any.
     #[pyo3(signature = (name, record=None))]
     fn create(&self, py: Python<'_>, name: &str, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyChannel> {
-        let format = match record {
-            Some(record) => {
-                let kind = py.import("isoform._records")?.call_method1("kind_of", (record,))?;
-                Some(kind.getattr("format")?.cast::<PyFormat>()?.get().0.clone())
-            }
-            None => None,
-        };
-        py.detach(|| self.0.create_with(name, format.as_ref())).map(PyChannel::new).map_err(raise)
+        let kind = record.map(|record| Kind::of(record, None)).transpose()?;
+        let format = kind.as_ref().map(Kind::format);
+        py.detach(|| self.0.create_with(name, format)).map(PyChannel::new).map_err(raise)
     }
 
     /// Opens a channel by its id.

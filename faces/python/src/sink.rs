@@ -4,6 +4,7 @@ use crate::channel::PyChannel;
 use crate::decoder::{PyDecoder, choice};
 use crate::error::raise;
 use crate::event;
+use crate::face::face;
 use crate::message::PyMessage;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
@@ -200,16 +201,16 @@ impl PySink {
     /// The events, a batch at a time, and between them what else there is to know.
     #[pyo3(signature = (most=8192))]
     fn batches<'py>(slf: Bound<'py, Self>, most: usize) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("isoform.channel")?.call_method1("batches", (slf, most))
+        face(slf.py())?.batches.bind(slf.py()).call1((slf.clone(), most))
     }
 
     /// The records alone.
     fn records(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("isoform.channel")?.call_method1("records", (slf,))
+        face(slf.py())?.records.bind(slf.py()).call1((slf.clone(),))
     }
 
     fn __aiter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("isoform.channel")?.call_method1("events", (slf,))
+        face(slf.py())?.events.bind(slf.py()).call1((slf.clone(),))
     }
 
     /// Leaves the channel. Twice does no harm.

@@ -1,0 +1,46 @@
+"""What the core in Rust needs of this package: it is handed over here, by these names, when the package is imported."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _isoform
+from ._dtypes import column, dtype_of, rows
+from ._records import bytes_of, kind_of
+from .channel import batches, events, open, records
+from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage
+from .event import Gap, Joined, Ledger, Left, Member, Record, Records, Refused
+from .view import View
+
+many = Records._of
+ledger = Ledger._of
+member = Member._of
+
+__all__ = [
+    "BadInput",
+    "batches",
+    "bytes_of",
+    "column",
+    "dtype_of",
+    "events",
+    "Gap",
+    "Internal",
+    "Joined",
+    "kind_of",
+    "ledger",
+    "Left",
+    "LimitReached",
+    "many",
+    "member",
+    "Mismatch",
+    "open",
+    "Record",
+    "records",
+    "Refused",
+    "rows",
+    "Unavailable",
+    "Usage",
+    "View",
+]
+
+_isoform._stand_behind(sys.modules[__name__])

@@ -1,0 +1,63 @@
+//! What the core needs of the Python around it. The package hands it over once, when it is imported (`isoform/_face.py`); the
+//! core looks up nothing there by name.
+
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// Classes and functions of the package, by the names that `isoform/_face.py` has for them.
+#[derive(FromPyObject)]
+pub(crate) struct Face {
+    /// What encoders and decoders need to know of a type of records: see [`Kind`](crate::kind::Kind).
+    pub(crate) kind_of: Py<PyAny>,
+    pub(crate) bytes_of: Py<PyAny>,
+    pub(crate) dtype_of: Py<PyAny>,
+    pub(crate) rows: Py<PyAny>,
+    pub(crate) column: Py<PyAny>,
+    #[pyo3(attribute("View"))]
+    pub(crate) view: Py<PyAny>,
+    pub(crate) open: Py<PyAny>,
+    pub(crate) batches: Py<PyAny>,
+    pub(crate) events: Py<PyAny>,
+    pub(crate) records: Py<PyAny>,
+    #[pyo3(attribute("Record"))]
+    pub(crate) record: Py<PyAny>,
+    /// Makes `isoform.Records`.
+    pub(crate) many: Py<PyAny>,
+    #[pyo3(attribute("Gap"))]
+    pub(crate) gap: Py<PyAny>,
+    #[pyo3(attribute("Joined"))]
+    pub(crate) joined: Py<PyAny>,
+    #[pyo3(attribute("Left"))]
+    pub(crate) left: Py<PyAny>,
+    #[pyo3(attribute("Refused"))]
+    pub(crate) refused: Py<PyAny>,
+    pub(crate) ledger: Py<PyAny>,
+    pub(crate) member: Py<PyAny>,
+    /// The exceptions, by the class of their code.
+    #[pyo3(attribute("BadInput"))]
+    pub(crate) bad_input: Py<PyAny>,
+    #[pyo3(attribute("LimitReached"))]
+    pub(crate) limit_reached: Py<PyAny>,
+    #[pyo3(attribute("Mismatch"))]
+    pub(crate) mismatch: Py<PyAny>,
+    #[pyo3(attribute("Unavailable"))]
+    pub(crate) unavailable: Py<PyAny>,
+    #[pyo3(attribute("Usage"))]
+    pub(crate) usage: Py<PyAny>,
+    #[pyo3(attribute("Internal"))]
+    pub(crate) internal: Py<PyAny>,
+}
+
+static FACE: PyOnceLock<Face> = PyOnceLock::new();
+
+/// Takes what the package hands over. What it hands over later, as when it is reloaded, is left.
+#[pyfunction]
+pub(crate) fn _stand_behind(py: Python<'_>, face: Face) {
+    _ = FACE.set(py, face);
+}
+
+/// What the package has handed over.
+pub(crate) fn face(py: Python<'_>) -> PyResult<&'static Face> {
+    FACE.get(py).ok_or_else(|| PyImportError::new_err("the package isoform has not been imported"))
+}
