@@ -35,8 +35,6 @@ pub struct Batch<B, S> {
     pub formats: Vec<Format>,
     /// How the items are accounted for.
     pub(crate) runs: Vec<Run>,
-    /// The serial number of the last of `formats`.
-    latest: Option<u64>,
 }
 
 /// One thing that a sink is told.
@@ -84,13 +82,6 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
 }
 
-/// A format with a number by which it is told from others faster than by its token.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    pub(crate) format: Format,
-    pub(crate) serial: u64,
-}
-
 /// What stands in front of an event's body.
 #[derive(Clone, Copy)]
 pub(crate) struct Stamp {
@@ -119,7 +110,6 @@ impl<B, S: Storage> Default for Batch<B, S> {
             shared: Vec::new(),
             formats: Vec::new(),
             runs: Vec::new(),
-            latest: None,
         }
     }
 }
@@ -136,7 +126,6 @@ impl<B: Body, S: Storage> Batch<B, S> {
         // Most often there is one, and the next events have it as well.
         if self.formats.len() > 1 {
             self.formats.clear();
-            self.latest = None;
         }
     }
 
@@ -158,10 +147,9 @@ impl<B: Body, S: Storage> Batch<B, S> {
 
     /// The place of a format.
     #[inline]
-    fn place_of(&mut self, known: &Known) -> u32 {
-        if self.latest != Some(known.serial) {
-            self.latest = Some(known.serial);
-            self.formats.push(known.format.clone());
+    fn place_of(&mut self, format: &Format) -> u32 {
+        if self.formats.last() != Some(format) {
+            self.formats.push(format.clone());
         }
         self.formats.len() as u32 - 1
     }
@@ -196,31 +184,31 @@ impl<B: Body, S: Storage> Inbox<B, S> {
 
     /// Adds an event whose body is copied.
     #[inline]
-    pub(crate) fn copy(&mut self, stamp: Stamp, known: &Known, pieces: impl FnOnce(&mut S)) {
+    pub(crate) fn copy(&mut self, stamp: Stamp, format: &Format, pieces: impl FnOnce(&mut S)) {
         let batch = self.open();
         let start = batch.storage.bytes().len().next_multiple_of(16);
         batch.storage.resize(start);
         pieces(&mut batch.storage);
         let length = batch.storage.bytes().len() - start;
         let place = Place::Here(start as u32, length as u32);
-        batch.event(stamp, known, place, length);
+        batch.event(stamp, format, place, length);
     }
 
     /// Adds an event whose body has come in storage of its own.
-    pub(crate) fn long(&mut self, stamp: Stamp, known: &Known, body: S) {
+    pub(crate) fn long(&mut self, stamp: Stamp, format: &Format, body: S) {
         let (batch, length) = (self.open(), body.bytes().len());
         batch.long.push(body);
         let place = Place::Long(batch.long.len() as u32 - 1);
-        batch.event(stamp, known, place, length);
+        batch.event(stamp, format, place, length);
         self.seal();
     }
 
     /// Adds an event whose body is shared with its source.
-    pub(crate) fn share(&mut self, stamp: Stamp, known: &Known, body: B) {
+    pub(crate) fn share(&mut self, stamp: Stamp, format: &Format, body: B) {
         let (batch, length) = (self.open(), body.length());
         batch.shared.push(body);
         let place = Place::Shared(batch.shared.len() as u32 - 1);
-        batch.event(stamp, known, place, length);
+        batch.event(stamp, format, place, length);
     }
 
     /// Adds something that is no event.
@@ -302,9 +290,9 @@ impl<B: Body, S: Storage> Inbox<B, S> {
 
 impl<B: Body, S: Storage> Batch<B, S> {
     #[inline]
-    fn event(&mut self, stamp: Stamp, known: &Known, place: Place, length: usize) {
+    fn event(&mut self, stamp: Stamp, format: &Format, place: Place, length: usize) {
         let Stamp { source, subscription, sequence, time } = stamp;
-        let format = self.place_of(known);
+        let format = self.place_of(format);
         self.add(Item::Event { source, sequence, time, format, place }, Some(subscription), cost(length));
     }
 

@@ -2,11 +2,12 @@
 
 use crate::account::{Cause, Gap};
 use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
-use crate::inbox::{Inbox, Item, Known};
+use crate::inbox::{Inbox, Item};
 use crate::keys::ReceivingKey;
 use crate::memory::{Body, Draft, Storage};
 use crate::outbox::Outbox;
 use crate::receiving::{Receiving, Stage};
+use isoform_core::Format;
 
 /// Shared bodies up to this length are copied nevertheless: pointing at them costs a system call as much.
 const SHORT: usize = 1024;
@@ -17,7 +18,7 @@ pub(crate) trait Lane<B> {
     fn is_open(&self) -> bool;
 
     /// Sends an event. A body that must go in parts is returned: they follow by `part`.
-    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B>;
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B>;
 
     /// Sends the next part of a body, and returns how much has been sent.
     fn part(&mut self, body: &B, sent: usize) -> usize;
@@ -44,9 +45,9 @@ impl<B: Body> Lane<B> for Over<'_, B> {
     }
 
     #[inline]
-    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
         let length = draft.length();
-        let index = self.outbox.index(known);
+        let index = self.outbox.index(format);
         let time = self.outbox.time(time);
         let mut header = Header { length: 0, kind: Some(Kind::Event), index, subscription: self.number, time };
         if length > PAYLOAD {
@@ -107,13 +108,13 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
     }
 
     #[inline]
-    fn event(&mut self, time: u64, known: &Known, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
         let length = draft.length();
         let stamp = self.receiving.receive(self.subscription, time, length);
         if draft.is_shared() || length > SHORT && many || length > PAYLOAD {
-            self.inbox.share(stamp, known, draft.share());
+            self.inbox.share(stamp, format, draft.share());
         } else {
-            self.inbox.copy(stamp, known, |storage| draft.pieces(&mut |piece| storage.append(piece)));
+            self.inbox.copy(stamp, format, |storage| draft.pieces(&mut |piece| storage.append(piece)));
         }
         None
     }

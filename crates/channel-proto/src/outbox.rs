@@ -2,9 +2,8 @@
 //! told of formats and time.
 
 use crate::frame::{self, Header, Kind};
-use crate::inbox::Known;
 use crate::memory::Body;
-use isoform_core::Token;
+use isoform_core::{Format, Token};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -93,7 +92,7 @@ pub(crate) struct Outbox<B> {
     limit: usize,
     /// What their descriptions have together.
     described: usize,
-    latest: Option<(u64, u16)>,
+    latest: Option<(Format, u16)>,
     /// From where times count; `None` before the first.
     time: Option<u64>,
 }
@@ -166,26 +165,26 @@ impl<B: Body> Outbox<B> {
 
     /// The index by which the other side knows a format. It is told if it does not know it yet.
     #[inline]
-    pub(crate) fn index(&mut self, known: &Known) -> u16 {
-        match self.latest {
-            Some((serial, index)) if serial == known.serial => index,
-            _ => self.look_up(known),
+    pub(crate) fn index(&mut self, format: &Format) -> u16 {
+        match &self.latest {
+            Some((latest, index)) if latest == format => *index,
+            _ => self.look_up(format),
         }
     }
 
     #[cold]
-    fn look_up(&mut self, known: &Known) -> u16 {
-        let token = known.format.token();
+    fn look_up(&mut self, format: &Format) -> u16 {
+        let token = format.token();
         let index = match self.indices.get(&token) {
             Some(&index) => index,
-            None => self.describe(known, token),
+            None => self.describe(format, token),
         };
-        self.latest = Some((known.serial, index));
+        self.latest = Some((format.clone(), index));
         index
     }
 
-    fn describe(&mut self, known: &Known, token: Token) -> u16 {
-        let description = known.format.description().as_bytes();
+    fn describe(&mut self, format: &Format, token: Token) -> u16 {
+        let description = format.description().as_bytes();
         if self.indices.len() >= self.limit || self.described + description.len() > DESCRIBED {
             self.indices.clear();
             self.described = 0;

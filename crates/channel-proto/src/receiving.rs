@@ -1,10 +1,10 @@
 //! A subscription at its sink: what has come, what was taken, and what is acknowledged.
 
 use crate::account::{Cause, Count, Gap, Window};
-use crate::inbox::{Known, LastGap, Stamp, cost};
+use crate::inbox::{LastGap, Stamp, cost};
 use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
-use isoform_core::{Code, Error, Result};
+use isoform_core::{Code, Error, Format, Result};
 
 /// From whom events come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(crate) struct Long<S> {
     /// Bytes that it will have.
     pub(crate) length: usize,
     /// Its format, as its index stood when it began.
-    pub(crate) known: Known,
+    pub(crate) format: Format,
     pub(crate) time: u64,
 }
 

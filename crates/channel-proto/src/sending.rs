@@ -2,11 +2,11 @@
 
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::frame::PAYLOAD;
-use crate::inbox::{Known, cost};
+use crate::inbox::cost;
 use crate::keys::{LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::lane::Lane;
 use crate::memory::{Body, Draft};
-use isoform_core::{Code, Error, Result};
+use isoform_core::{Code, Error, Format, Result};
 use std::collections::VecDeque;
 
 /// With so many gaps to tell, neighbours become one, whatever their causes.
@@ -63,7 +63,7 @@ enum Ending {
 struct Queued<B> {
     sequence: u64,
     time: u64,
-    known: Known,
+    format: Format,
     body: B,
 }
 
@@ -142,7 +142,7 @@ impl<B: Body> Sending<B> {
     pub(crate) fn submit(
         &mut self,
         time: u64,
-        known: &Known,
+        format: &Format,
         draft: &mut impl Draft<B>,
         many: bool,
         lane: &mut impl Lane<B>,
@@ -154,10 +154,10 @@ impl<B: Body> Sending<B> {
             self.lose(sequence, Cause::TooLarge);
         } else if self.may_send(lane) {
             self.tell_gaps(sequence, lane);
-            self.send(sequence, time, known, draft, many, lane);
+            self.send(sequence, time, format, draft, many, lane);
         } else {
             self.queued += cost(draft.length());
-            self.queue.push_back(Queued { sequence, time, known: known.clone(), body: draft.share() });
+            self.queue.push_back(Queued { sequence, time, format: format.clone(), body: draft.share() });
             self.trim();
         }
     }
@@ -167,7 +167,7 @@ impl<B: Body> Sending<B> {
         &mut self,
         sequence: u64,
         time: u64,
-        known: &Known,
+        format: &Format,
         draft: &mut impl Draft<B>,
         many: bool,
         lane: &mut impl Lane<B>,
@@ -176,7 +176,7 @@ impl<B: Body> Sending<B> {
         self.position = sequence + 1;
         self.sent.events += 1;
         self.sent.bytes += cost(draft.length());
-        self.long = lane.event(time, known, draft, many).map(|body| (body, 0));
+        self.long = lane.event(time, format, draft, many).map(|body| (body, 0));
     }
 
     /// Sends what may be sent, up to about a fragment. Whether more could be.
@@ -199,11 +199,11 @@ impl<B: Body> Sending<B> {
             }
             let sequence = front.sequence;
             self.tell_gaps(sequence, lane);
-            let Some(Queued { sequence, time, known, body }) = self.queue.pop_front() else { break };
+            let Some(Queued { sequence, time, format, body }) = self.queue.pop_front() else { break };
             let cost = cost(body.length());
             self.queued -= cost;
             budget = budget.saturating_sub(cost);
-            self.send(sequence, time, &known, &mut Kept(body), false, lane);
+            self.send(sequence, time, &format, &mut Kept(body), false, lane);
         }
         if !lane.is_open() {
             return self.has_more();
@@ -402,14 +402,13 @@ mod tests {
     use crate::keys::Key;
     use crate::lane::Over;
     use crate::outbox::{AHEAD, Outbox};
-    use isoform_core::{FieldList, Format, Machine};
+    use isoform_core::{FieldList, Machine};
     use std::sync::Arc;
 
     type Shared = Arc<[u8]>;
 
-    fn known() -> Known {
-        let format: Format = FieldList::new("Tick").field("n", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap();
-        Known { format, serial: 1 }
+    fn format() -> Format {
+        FieldList::new("Tick").field("n", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap()
     }
 
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
@@ -420,7 +419,7 @@ mod tests {
 
     fn submit(sending: &mut Sending<Shared>, outbox: &mut Outbox<Shared>, length: usize) {
         let (mut lane, mut body) = (Over { outbox, number: 0, live: sending.live }, Shared::from(vec![0; length]));
-        sending.submit(0, &known(), &mut body, false, &mut lane);
+        sending.submit(0, &format(), &mut body, false, &mut lane);
         let ledger = sending.ledger();
         assert!(ledger.is_exact(), "{ledger}");
     }

@@ -3,7 +3,7 @@
 use crate::Time;
 use crate::account::{Count, Policy, Window};
 use crate::keys::NodeId;
-use isoform_core::{Faults, Format, Limits, Rules};
+use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// What a node is told of itself when it is made.
 #[derive(Clone, Debug)]
@@ -12,8 +12,9 @@ pub struct Settings {
     pub id: NodeId,
     /// Where it can be dialed.
     pub addresses: Vec<String>,
-    /// What it puts up with from others.
-    pub limits: Limits,
+    /// The formats that it knows, and learns from others, with the limits of those. What others name can make it forget other
+    /// formats that it has learned, but not those that are registered.
+    pub registry: Registry,
     /// After this long without a byte, another node is taken for dead.
     pub silence: Time,
     /// How long a link is kept whose connection broke.
@@ -36,7 +37,7 @@ impl Settings {
         Settings {
             id,
             addresses: Vec::new(),
-            limits: Limits::default(),
+            registry: Registry::new(),
             silence: Time::from_secs(10),
             linger: Time::from_secs(10),
             handshake: Time::from_secs(5),

@@ -7,7 +7,7 @@ use crate::Time;
 use crate::account::Cause;
 use crate::action::Action;
 use crate::control::Control;
-use crate::inbox::{Item, Known};
+use crate::inbox::Item;
 use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, ReceivingKey, SourceKey, check_name};
 use crate::memory::{Body, Storage};
 use crate::receiving::Stage;
@@ -28,15 +28,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Taken).at("channel's name");
             return Err(error.expected("one that no channel of this node has").came(format_args!("{name:?}")));
         }
-        let known = format.map(|format| self.known(format));
-        Ok(self.add_channel(identity, name, known))
+        Ok(self.add_channel(identity, name, format))
     }
 
-    pub(super) fn add_channel(&mut self, identity: Identity, name: &str, known: Option<Known>) -> ChannelKey {
+    pub(super) fn add_channel(&mut self, identity: Identity, name: &str, format: Option<Format>) -> ChannelKey {
         self.channels.insert(Channel {
             identity,
             name: name.into(),
-            known,
+            format,
             members: BTreeMap::new(),
             sources: Vec::new(),
             sinks: Vec::new(),

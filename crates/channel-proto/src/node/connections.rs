@@ -113,7 +113,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             node: self.settings.id,
             wanted: to.unwrap_or(NodeId::ANY),
             ended: ended.filter(|link| link.standing().is_none()).map_or(0, |link| link.epoch),
-            formats: indices(&self.settings.limits) as u32,
+            formats: indices(self.settings.registry.limits()) as u32,
             silence: self.settings.silence,
             subscriptions: self.settings.subscriptions as u32,
             addresses: self.settings.addresses.clone(),

@@ -1,6 +1,5 @@
 //! Submitting and taking events, and what follows from both for those who wait.
 
-use super::state::Channel;
 use super::{Node, closed};
 use crate::Time;
 use crate::action::Action;
@@ -74,37 +73,35 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.change_format(key, format)?;
         }
         let source = &mut self.sources[key];
-        let Some(known) = source.known.take() else { return Err(closed("format")) };
+        let Some(format) = source.format.take() else { return Err(closed("format")) };
         let sendings = std::mem::take(&mut source.sendings);
         let sequence = source.next;
         source.next += 1;
         let many = sendings.len() > 1;
         for &sending in &sendings {
-            with_lane!(self, sending, |sending, lane| sending.submit(time, &known, draft, many, lane));
+            with_lane!(self, sending, |sending, lane| sending.submit(time, &format, draft, many, lane));
             self.follow(sending);
         }
         let source = &mut self.sources[key];
-        (source.known, source.sendings) = (Some(known), sendings);
+        (source.format, source.sendings) = (Some(format), sendings);
         Ok(Submitted::Done(sequence))
     }
 
     /// The next events of a source are of this format.
     fn change_format(&mut self, key: SourceKey, format: &Format) -> Result<()> {
         let source = &self.sources[key];
-        if source.known.as_ref().is_some_and(|known| known.format == *format) {
+        if source.format.as_ref() == Some(format) {
             return Ok(());
         }
         if source.is_typed {
             let error = Error::new(Code::WrongType).at("event");
-            let declared = source.known.as_ref().map_or("", |known| known.format.name());
+            let declared = source.format.as_ref().map_or("", Format::name);
             return Err(error.expected(format_args!("the format {declared} that the source has")).came(format.name()));
         }
-        let Channel { known, .. } = &self.channels[source.channel];
-        if let Some(known) = known {
-            Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
+        if let Some(agreed) = &self.channels[source.channel].format {
+            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
         }
-        let known = self.known(format.clone());
-        self.sources[key].known = Some(known);
+        self.sources[key].format = Some(format.clone());
         Ok(())
     }
 

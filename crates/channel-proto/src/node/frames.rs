@@ -10,7 +10,7 @@ use crate::keys::{ConnId, LinkKey, ReceivingKey};
 use crate::memory::{Body, Storage};
 use crate::receiving::{Long, Stage};
 use crate::wire::Reader;
-use isoform_core::{Code, Error, Format, Result};
+use isoform_core::{Code, Error, Result};
 
 /// Who has not read so much is answered nothing more: far more than all that has to be said when a connection begins.
 const UNREAD: usize = 4 << 20;
@@ -97,7 +97,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 break;
             }
             let link = &self.links[key];
-            let (known, time) = (link.formats.at(header.index)?, link.time + u64::from(header.time));
+            let (format, time) = (link.formats.at(header.index)?, link.time + u64::from(header.time));
             let at = ReceivingKey(header.subscription);
             let receiving = self.receivings.get_mut(at);
             let receiving = receiving
@@ -111,7 +111,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             receiving.admit(body.len() as u64)?;
             let (sink, stamp) = (receiving.sink, receiving.receive(at, time, body.len()));
             let Some(entry) = self.sinks.get_mut(sink) else { continue };
-            entry.inbox.copy(stamp, known, |storage| storage.append(body));
+            entry.inbox.copy(stamp, format, |storage| storage.append(body));
             if woken != Some(sink) {
                 woken = Some(sink);
                 self.wake(sink);
@@ -166,11 +166,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn named(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {
-        let limits = self.settings.limits;
-        self.links[key].formats.admit(index, &limits)?;
-        limits.admit_description(description.len() as u64)?;
-        let known = self.known(Format::parse_within(description, &limits)?);
-        self.links[key].formats.name(index, known)
+        let (registry, link) = (&self.settings.registry, &mut self.links[key]);
+        link.formats.admit(index, registry.limits())?;
+        link.formats.name(index, registry.learn(description)?)
     }
 
     fn lost(&mut self, link: LinkKey, number: u32, gap: Gap) -> Result<()> {
@@ -203,7 +201,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// A body longer than a frame begins.
     fn begin_long(&mut self, key: LinkKey, header: &Header, length: u64) -> Result<()> {
         let link = &self.links[key];
-        let (known, time) = (link.formats.at(header.index)?.clone(), link.time + u64::from(header.time));
+        let (format, time) = (link.formats.at(header.index)?.clone(), link.time + u64::from(header.time));
         let receiving = self.receiving(key, ReceivingKey(header.subscription))?;
         if receiving.stage == Stage::Leaving {
             return Ok(());
@@ -215,7 +213,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Frame).at("length");
             return Err(error.expected(format_args!("more than {} bytes", frame::PAYLOAD)).came(length));
         }
-        receiving.long = Some(Long { storage: S::default(), filled: 0, length, known, time });
+        receiving.long = Some(Long { storage: S::default(), filled: 0, length, format, time });
         Ok(())
     }
 
@@ -274,13 +272,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Some((number, receiving)) = receiving.and_then(|at| Some((at, self.receivings.get_mut(at)?))) else {
             return;
         };
-        let Some(Long { storage, length, known, time, .. }) = receiving.long.take_if(|long| long.filled == long.length)
+        let Some(Long { storage, length, format, time, .. }) =
+            receiving.long.take_if(|long| long.filled == long.length)
         else {
             return;
         };
         let (sink, stamp) = (receiving.sink, receiving.receive(number, time, length));
         if let Some(entry) = self.sinks.get_mut(sink) {
-            entry.inbox.long(stamp, &known, storage);
+            entry.inbox.long(stamp, &format, storage);
             self.wake(sink);
         }
     }

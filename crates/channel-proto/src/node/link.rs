@@ -3,11 +3,10 @@
 use super::state::Connection;
 use crate::Time;
 use crate::hello::Hello;
-use crate::inbox::Known;
 use crate::keys::{ChannelKey, ConnId, NodeId, ReceivingKey, SendingKey};
 use crate::memory::Body;
 use crate::outbox::{AHEAD, DESCRIBED, Outbox};
-use isoform_core::{Code, Error, Limits, Result};
+use isoform_core::{Code, Error, Format, Limits, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(super) struct Link<B> {
@@ -138,14 +137,14 @@ impl<B: Body> Link<B> {
 /// The formats that the other side of a link has named.
 #[derive(Default)]
 pub(super) struct Formats {
-    known: Vec<Option<Known>>,
+    known: Vec<Option<Format>>,
     bytes: usize,
 }
 
 impl Formats {
     /// The format of an index.
     #[inline]
-    pub(super) fn at(&self, index: u16) -> Result<&Known> {
+    pub(super) fn at(&self, index: u16) -> Result<&Format> {
         self.known.get(usize::from(index)).and_then(Option::as_ref).ok_or_else(|| {
             let error = Error::new(Code::Frame).at("format");
             error.expected("an index that a format was named by").came(index)
@@ -164,7 +163,7 @@ impl Formats {
     }
 
     /// Names a format. With the first index, all that were named before are forgotten.
-    pub(super) fn name(&mut self, index: u16, known: Known) -> Result<()> {
+    pub(super) fn name(&mut self, index: u16, format: Format) -> Result<()> {
         if index == 0 {
             *self = Formats::default();
         }
@@ -172,9 +171,9 @@ impl Formats {
         if self.known.len() <= index {
             self.known.resize(index + 1, None);
         }
-        let length = |known: &Known| known.format.description().as_bytes().len();
-        self.bytes += length(&known);
-        self.bytes -= self.known[index].replace(known).as_ref().map_or(0, length);
+        let length = |format: &Format| format.description().as_bytes().len();
+        self.bytes += length(&format);
+        self.bytes -= self.known[index].replace(format).as_ref().map_or(0, length);
         if self.bytes > DESCRIBED {
             let error = Error::new(Code::DescriptionSize).at("formats of a link");
             return Err(error.expected(format_args!("at most {DESCRIBED} bytes")).came(self.bytes));

@@ -42,8 +42,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             Member { node: other.peer, addresses: other.addresses.clone() }
         });
         let members = others.collect();
-        let (identity, name, known) = (channel.identity, channel.name.clone(), channel.known.clone());
-        let format = known.and_then(|known| self.index(link, &known));
+        let (identity, name, format) = (channel.identity, channel.name.clone(), channel.format.clone());
+        let format = format.and_then(|format| self.index(link, &format));
         self.say(link, &Control::Opened { request, format, identity, name, members });
         self.introduce(at, link, &[]);
         if !self.add_member(at, link) {
@@ -118,8 +118,8 @@ impl<B: Body, S: Storage> Node<B, S> {
             Some(at) => at,
             None => {
                 let formats = &self.links[link].formats;
-                let known = format.map(|index| formats.at(index).cloned()).transpose()?;
-                self.add_channel(identity, name, known)
+                let format = format.map(|index| formats.at(index).cloned()).transpose()?;
+                self.add_channel(identity, name, format)
             }
         };
         self.links[link].joining.remove(&at);

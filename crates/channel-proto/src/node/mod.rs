@@ -26,7 +26,6 @@ pub use frames::Large;
 pub use reports::{ChannelInfo, MemberInfo};
 
 use crate::action::Action;
-use crate::inbox::Known;
 use crate::keys::{
     ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey, ReceivingKey, SendingKey, SinkKey, SourceKey,
 };
@@ -35,7 +34,7 @@ use crate::numbered::{Numbered, Slots};
 use crate::receiving::Receiving;
 use crate::sending::Sending;
 use crate::settings::Settings;
-use isoform_core::{Code, Error, Format};
+use isoform_core::{Code, Error};
 use link::Link;
 use state::{Channel, Connection, Dial, Open, Sink, Source};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -108,8 +107,6 @@ pub struct Node<B, S> {
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     actions: VecDeque<Action>,
-    /// The number of the next format that is told from others by it.
-    serial: u64,
     /// The number of the next source that a sink hears of.
     sources_seen: u32,
     /// The number of the next request to tell of a channel.
@@ -134,7 +131,6 @@ impl<B: Body, S: Storage> Node<B, S> {
             sendings: Slots::new(),
             receivings: Slots::new(),
             actions: VecDeque::new(),
-            serial: 0,
             sources_seen: 0,
             asks: 0,
             farewells: BTreeMap::new(),
@@ -168,12 +164,6 @@ impl<B: Body, S: Storage> Node<B, S> {
         if self.actions.back() != Some(&action) {
             self.actions.push_back(action);
         }
-    }
-
-    /// A format with a number of its own.
-    fn known(&mut self, format: Format) -> Known {
-        self.serial += 1;
-        Known { format, serial: self.serial }
     }
 }
 

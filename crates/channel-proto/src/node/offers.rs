@@ -5,7 +5,6 @@ use super::{Node, closed};
 use crate::account::Cause;
 use crate::action::Action;
 use crate::control::Control;
-use crate::inbox::Known;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SourceKey, SourceRef};
 use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
@@ -23,14 +22,13 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// [`Code::Closed`]; what speaks against a plan from the format to the channel's type.
     pub fn add_source(&mut self, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
         let channel = self.channels.get(key).ok_or_else(|| closed("channel"))?;
-        if let (Some(known), Some(format)) = (&channel.known, format) {
-            Plan::new(format, &known.format, &Rules::new(), Faults::default())?;
+        if let (Some(agreed), Some(format)) = (&channel.format, format) {
+            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
         }
         let members: Vec<LinkKey> = channel.members.keys().copied().collect();
-        let known = format.map(|format| self.known(format.clone()));
         let source = self.sources.insert(Source {
             channel: key,
-            known: known.clone(),
+            format: format.cloned(),
             is_typed: format.is_some(),
             next: 0,
             sendings: Vec::new(),
@@ -40,7 +38,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         });
         self.channels[key].sources.push(source);
         members.into_iter().for_each(|member| self.offer(member, source));
-        self.heard_of(key, Origin::Here(source), self.settings.id, known);
+        self.heard_of(key, Origin::Here(source), self.settings.id, format.cloned());
         self.act(Action::Changed(key));
         Ok(source)
     }
@@ -108,15 +106,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn offer(&mut self, link: LinkKey, at: SourceKey) {
         let Some(source) = self.sources.get(at) else { return };
         let identity = self.channels[source.channel].identity;
-        let known = source.known.clone().filter(|_| source.is_typed);
-        let format = known.and_then(|known| self.index(link, &known));
+        let format = source.format.clone().filter(|_| source.is_typed);
+        let format = format.and_then(|format| self.index(link, &format));
         self.say(link, &Control::Offer { identity, source: at.0, format });
     }
 
     /// The index of a format on a link, if that stands.
-    pub(super) fn index(&mut self, link: LinkKey, known: &Known) -> Option<u16> {
+    pub(super) fn index(&mut self, link: LinkKey, format: &Format) -> Option<u16> {
         let link = self.links.get_mut(link).filter(|link| link.standing().is_some())?;
-        Some(link.outbox.index(known))
+        Some(link.outbox.index(format))
     }
 
     /// A source as sinks are told of it: who has left does not come back under the same.
@@ -127,14 +125,14 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// There is a source for the sinks of a channel.
-    pub(super) fn heard_of(&mut self, at: ChannelKey, origin: Origin, node: NodeId, known: Option<Known>) {
+    pub(super) fn heard_of(&mut self, at: ChannelKey, origin: Origin, node: NodeId, format: Option<Format>) {
         let source = self.new_source_ref();
         let epoch = match origin {
             Origin::Link(link, _) => self.links[link].epoch,
             Origin::Here(_) => 0,
         };
         let channel = &mut self.channels[at];
-        let offer = Offer { origin, node, source, known, epoch };
+        let offer = Offer { origin, node, source, format, epoch };
         channel.offers.push(offer.clone());
         let sinks = channel.sinks.clone();
         for sink in sinks {
@@ -153,7 +151,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<u16>,
     ) -> Result<()> {
         let (epoch, peer) = (self.links[link].epoch, self.links[link].peer);
-        let known = format.map(|index| self.links[link].formats.at(index).cloned()).transpose()?;
+        let format = format.map(|index| self.links[link].formats.at(index).cloned()).transpose()?;
         let Some(at) = self.find_channel("", Some(identity)) else { return Ok(()) };
         if !self.channels[at].members.contains_key(&link) {
             return Ok(());
@@ -168,7 +166,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Peers).at("sources");
             return Err(error.expected(format_args!("at most {} of a node", self.settings.subscriptions)));
         }
-        self.heard_of(at, origin, peer, known);
+        self.heard_of(at, origin, peer, format);
         Ok(())
     }
 

@@ -3,12 +3,11 @@
 use super::Node;
 use super::state::Channel;
 use crate::control::Control;
-use crate::inbox::Known;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
 use crate::memory::{Body, Storage};
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use crate::sending::Sending;
-use isoform_core::{Error, Format, Token};
+use isoform_core::{Error, Format};
 
 /// What is known of a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +74,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         Some(ChannelInfo {
             identity: channel.identity,
             name: channel.name.clone(),
-            format: channel.known.as_ref().map(|known| known.format.clone()),
+            format: channel.format.clone(),
             members: std::iter::once(own).chain(others).collect(),
             declined: channel.declined.iter().cloned().collect(),
         })
@@ -94,20 +93,19 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     pub(super) fn report(&self, channel: &Channel) -> Report {
-        let name = |known: &Known| (known.format.name().to_string(), known.format.token());
+        let name = |format: &Format| (format.name().to_string(), format.token());
         let sources = channel.sources.iter().map(|&at| {
             let source = &self.sources[at];
             SourceReport {
                 source: at.0,
                 submitted: source.next,
-                format: source.known.as_ref().map(name),
+                format: source.format.as_ref().map(name),
                 sinks: self.ledger(at),
             }
         });
         let sinks = channel.sinks.iter().map(|&at| {
             let wanted = &self.sinks[at].wanted;
-            let format: Option<(String, Token)> =
-                wanted.format.as_ref().map(|format| (format.name().to_string(), format.token()));
+            let format = wanted.format.as_ref().map(name);
             let (received, taken, lost) = self.counts(at);
             SinkReport { sink: at.0, format, policy: wanted.policy, received, taken, lost }
         });

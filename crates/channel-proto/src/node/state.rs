@@ -2,14 +2,14 @@
 
 use crate::Time;
 use crate::hello::Hello;
-use crate::inbox::{Inbox, Known, Run};
+use crate::inbox::{Inbox, Run};
 use crate::keys::{
     ChannelKey, ConnId, DialKey, Identity, LinkKey, NodeId, OpenKey, ReceivingKey, SendingKey, SinkKey, SourceKey,
     SourceRef,
 };
 use crate::report::{Report, SinkLedger};
 use crate::settings::Wanted;
-use isoform_core::{Error, Result};
+use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A connection: first in its handshake, then a link's.
@@ -60,7 +60,7 @@ pub(super) struct Channel {
     pub(super) identity: Identity,
     pub(super) name: String,
     /// Its type.
-    pub(super) known: Option<Known>,
+    pub(super) format: Option<Format>,
     /// The other members, by the links with them.
     pub(super) members: BTreeMap<LinkKey, Membership>,
     pub(super) sources: Vec<SourceKey>,
@@ -89,7 +89,7 @@ pub(super) struct Offer {
     pub(super) origin: Origin,
     pub(super) node: NodeId,
     pub(super) source: SourceRef,
-    pub(super) known: Option<Known>,
+    pub(super) format: Option<Format>,
     /// The epoch in which it was last told of.
     pub(super) epoch: u64,
 }
@@ -116,7 +116,7 @@ pub(super) struct Open {
 pub(super) struct Source {
     pub(super) channel: ChannelKey,
     /// The format of its events: the declared one, or that of the latest.
-    pub(super) known: Option<Known>,
+    pub(super) format: Option<Format>,
     /// Whether events of other formats may come.
     pub(super) is_typed: bool,
     /// The sequence of its next event.

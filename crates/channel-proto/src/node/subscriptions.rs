@@ -32,8 +32,8 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// [`Code::Closed`]; what speaks against a plan from the channel's type to the format that is wanted.
     pub fn add_sink(&mut self, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
         let channel = self.channels.get(key).ok_or_else(|| closed("channel"))?;
-        if let (Some(known), Some(format)) = (&channel.known, &wanted.format) {
-            Plan::new(&known.format, format, &wanted.rules, wanted.faults)?;
+        if let (Some(wire), Some(native)) = (&channel.format, &wanted.format) {
+            Plan::new(wire, native, &wanted.rules, wanted.faults)?;
         }
         let offers = channel.offers.clone();
         let mut wanted = wanted;
@@ -84,12 +84,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         if self.puts_off(at, offer) {
             return;
         }
-        let Offer { origin, node, source, known, .. } = offer;
+        let Offer { origin, node, source, format, .. } = offer;
         let (origin, node, source) = (*origin, *node, *source);
         let wanted = &self.sinks[at].wanted;
-        let plan = match (known, &wanted.format) {
-            (Some(wire), Some(native)) => Plan::new(&wire.format, native, &wanted.rules, wanted.faults)
-                .map_or_else(|error| Some(explained(&error, &wire.format, native)), |_| None),
+        let plan = match (format, &wanted.format) {
+            (Some(wire), Some(native)) => Plan::new(wire, native, &wanted.rules, wanted.faults)
+                .map_or_else(|error| Some(explained(&error, wire, native)), |_| None),
             _ => None,
         };
         if let Some(error) = plan.or_else(|| self.too_many_subscriptions(origin)) {

@@ -5,6 +5,7 @@ use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::world::{Happening, Tally, World};
 use isoform_channel_proto::{ChannelKey, Identity, Policy, SinkKey, SourceKey, Wanted, Window};
+use isoform_core::{Limits, Registry};
 use std::collections::BTreeMap;
 
 /// Lives through the world of a seed.
@@ -49,7 +50,9 @@ impl Scenario {
             6 * silence + Time::from_secs(20)
         };
         world.settings.handshake = Time::from_secs(2);
-        world.settings.limits.formats = random.of_these(&[1, 2, 3, 1024]).unwrap_or(1);
+        // All processes of a world share a registry: what one learns makes the others forget.
+        let formats = random.of_these(&[1, 2, 3, 1024]).unwrap_or(1);
+        world.settings.registry = Registry::within(Limits { formats, ..Limits::default() });
         world.is_rough = is_harsh || random.one_in(2);
         let channels = (0..1 + random.below(3)).map(|i| Channel {
             identity: std::array::from_fn(|_| random.byte()),

@@ -12,7 +12,7 @@ use crate::drive::state::State;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
 use crate::transport::{Transport, Transports, serving, usual};
-use isoform::{Code, Error, Format, Limits, Record, Result};
+use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
 use isoform_channel_proto::{Identity, NodeId, Settings};
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -236,10 +236,18 @@ impl NodeBuilder {
         self
     }
 
-    /// What it puts up with from others.
-    pub fn limits(mut self, limits: Limits) -> NodeBuilder {
-        self.settings.limits = limits;
+    /// Learns the formats that other nodes describe into this registry, within its limits. Usually into a fresh one.
+    ///
+    /// Other nodes can fill it: formats that streams have taught it may then be forgotten, but none that is
+    /// [registered](Registry::register). Channels do not depend on what is forgotten.
+    pub fn registry(mut self, registry: Registry) -> NodeBuilder {
+        self.settings.registry = registry;
         self
+    }
+
+    /// Learns formats into a fresh registry with these limits.
+    pub fn limits(self, limits: Limits) -> NodeBuilder {
+        self.registry(Registry::within(limits))
     }
 
     /// The node.
