@@ -12,6 +12,7 @@ mod find;
 mod lengths;
 mod make;
 mod missing;
+mod plans;
 mod report;
 mod rules;
 mod schedule;
@@ -19,6 +20,7 @@ mod step;
 mod text;
 
 pub use isoform_kernels::{Number, NumberClass};
+pub use plans::Plans;
 pub use report::{Action, FieldReport, Reports, Verdict, compare};
 pub use rules::{Faults, Rule, Rules};
 pub use schedule::Steps;
