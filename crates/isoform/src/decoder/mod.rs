@@ -19,6 +19,7 @@ use crate::record::Owned;
 use crate::{Faults, Format, Incoming, Record, Result};
 #[cfg(doc)]
 use isoform_core::interp;
+use isoform_core::plan::Plans;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -97,6 +98,11 @@ impl<T: Record> Decoder<T> {
     pub fn with_engine(mut self, engine: Engine) -> Decoder<T> {
         self.memory = self.memory.with_engine(engine);
         self
+    }
+
+    /// As [`memory::Decoder::share_plans`].
+    pub fn share_plans(&mut self, plans: &Plans) -> bool {
+        self.memory.share_plans(plans)
     }
 
     /// The format to which it converts messages.

@@ -4,8 +4,10 @@ use super::Engine;
 use super::engine::Converter;
 use crate::native::outline::Outline;
 use crate::{Error, Faults, Format, Result, Rules};
+use isoform_core::plan::Plans;
 use isoform_core::registry::Recent;
 use isoform_core::{Plan, Verifier};
+use std::sync::Arc;
 
 /// A decoder remembers this many wire formats. It forgets the least recently used ones first.
 const REMEMBERED: usize = 64;
@@ -20,6 +22,8 @@ pub(crate) struct Receiver {
     pub(super) flat: bool,
     rules: Rules,
     pub(crate) faults: Faults,
+    /// Where plans are made that others have use for, too.
+    plans: Option<Plans>,
     pub(crate) engine: Engine,
 }
 
@@ -27,7 +31,29 @@ impl Receiver {
     pub(crate) fn new(format: Format, rules: Rules) -> Receiver {
         let structure = format.structure();
         let (outline, align, flat) = (Outline::new(structure), structure.align(), !structure.has_slots());
-        Receiver { format, outline, align, flat, rules, faults: Faults::default(), engine: Engine::default() }
+        let (faults, engine) = (Faults::default(), Engine::default());
+        Receiver { format, outline, align, flat, rules, faults, plans: None, engine }
+    }
+
+    /// Uses plans that are made for others as well, if they are for this very receiver, which proofs rely on. Whether they are.
+    pub(super) fn share(&mut self, plans: &Plans) -> bool {
+        let are_for = plans.are_for(&self.format, &self.rules, self.faults);
+        if are_for {
+            self.plans = Some(plans.clone());
+        }
+        are_for
+    }
+
+    /// Has numbers that do not fit treated otherwise, which takes other plans.
+    pub(super) fn set_faults(&mut self, faults: Faults) {
+        (self.faults, self.plans) = (faults, None);
+    }
+
+    fn plan(&self, wire: &Format) -> Result<Arc<Plan>> {
+        match &self.plans {
+            Some(plans) => plans.plan(wire),
+            None => Plan::new(wire, &self.format, &self.rules, self.faults).map(Arc::new),
+        }
     }
 }
 
@@ -41,7 +67,7 @@ pub(crate) struct Conversion {
 
 impl Conversion {
     fn new(wire: &Format, receiver: &Receiver) -> Result<Conversion> {
-        let plan = Plan::new(wire, &receiver.format, &receiver.rules, receiver.faults)?;
+        let plan = receiver.plan(wire)?;
         // Blocks of the same format have the right alignment; those of another format are aligned to at least 8.
         let same = wire.description().as_bytes() == receiver.format.description().as_bytes();
         let direct = plan.is_direct() && (same || receiver.outline.block_align() <= 8);
@@ -115,5 +141,25 @@ mod tests {
             assert_eq!(conversions.find(&wrong, &receiver).err().unwrap().code(), crate::Code::NoConversion);
         }
         assert!(conversions.recent.find(own.token()).is_some());
+    }
+
+    #[test]
+    fn plans_are_shared_by_those_whom_they_are_for() {
+        let wire = format("wire", "integer");
+        let plans = Plans::new(format("native", "float"), Rules::new(), Faults::default());
+        let planned = plans.plan(&wire).unwrap();
+        for _ in 0..2 {
+            let mut receiver = Receiver::new(format("native", "float"), Rules::new());
+            assert!(receiver.share(&plans));
+            let mut conversions = Conversions::default();
+            let conversion = conversions.find(&wire, &receiver).unwrap();
+            assert!(std::ptr::eq(conversion.converter.plan(), &*planned));
+            receiver.set_faults(Faults::Wrap);
+            assert!(!receiver.share(&plans), "it does something else with numbers that do not fit");
+            let mut conversions = Conversions::default();
+            assert_eq!(conversions.find(&wire, &receiver).unwrap().converter.plan().faults(), Faults::Wrap);
+        }
+        assert!(!Receiver::new(format("native", "integer"), Rules::new()).share(&plans));
+        assert!(!Receiver::new(format("native", "float"), Rules::new().required("native", "a")).share(&plans));
     }
 }

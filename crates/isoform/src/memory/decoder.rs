@@ -15,6 +15,7 @@ use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
 use crate::{Aligned, Code, Error, Faults, Format, Incoming, Result, Rules};
 use isoform_core::interp::Output;
+use isoform_core::plan::Plans;
 use std::{fmt, ptr, slice};
 
 /// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of
@@ -59,7 +60,7 @@ impl Decoder {
 
     /// As [`isoform::Decoder::with_faults`](crate::Decoder::with_faults).
     pub fn with_faults(mut self, faults: Faults) -> Decoder {
-        self.receiver.faults = faults;
+        self.receiver.set_faults(faults);
         self.conversions = Conversions::default();
         self
     }
@@ -69,6 +70,12 @@ impl Decoder {
         self.receiver.engine = engine;
         self.conversions = Conversions::default();
         self
+    }
+
+    /// Takes plans from `plans` and adds the plans that it makes itself, until [`with_faults`](Decoder::with_faults) is
+    /// called. Returns false and changes nothing if `plans` is for another format, other rules or other faults.
+    pub fn share_plans(&mut self, plans: &Plans) -> bool {
+        self.receiver.share(plans)
     }
 
     /// The format to which it converts messages.

@@ -35,8 +35,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    pub(super) fn new(plan: Plan, engine: Engine) -> Converter {
-        let plan = Arc::new(plan);
+    pub(super) fn new(plan: Arc<Plan>, engine: Engine) -> Converter {
         #[cfg(not(feature = "generate"))]
         let _ = engine;
         Converter {
