@@ -43,6 +43,7 @@ pub use action::Action;
 pub use frame::{HEADER, Header, Kind, PAYLOAD};
 pub use hello::Hello;
 pub use inbox::{Batch, Item, Place};
+pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
 pub use memory::{Body, Draft, Storage};
 pub use node::{ChannelInfo, Large, MemberInfo, Node, Submitted};

@@ -9,6 +9,7 @@ use crate::keys::{
 };
 use crate::report::{Report, SinkLedger};
 use crate::settings::Wanted;
+use isoform_core::plan::Plans;
 use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -133,6 +134,8 @@ pub(super) struct Source {
 pub(super) struct Sink<B, S> {
     pub(super) channel: ChannelKey,
     pub(super) wanted: Wanted,
+    /// Its plans, if it wants events as a format of its own.
+    pub(super) plans: Option<Plans>,
     pub(super) inbox: Inbox<B, S>,
     /// Of the batch that the application has: what is not accounted for yet, the last first.
     pub(super) runs: Vec<Run>,

@@ -15,7 +15,8 @@ use crate::sending::{Sending, Terms, To};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format};
-use isoform_core::{Code, Error, Plan, Result};
+use isoform_core::plan::Plans;
+use isoform_core::{Code, Error, Result};
 use std::collections::HashMap;
 
 /// Bytes that the paths of the fields that a sink wants may have in a Subscribe.
@@ -32,8 +33,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// [`Code::Closed`]; what speaks against a plan from the channel's type to the format that is wanted.
     pub fn add_sink(&mut self, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
         let channel = self.channels.get(key).ok_or_else(|| closed("channel"))?;
-        if let (Some(wire), Some(native)) = (&channel.format, &wanted.format) {
-            Plan::new(wire, native, &wanted.rules, wanted.faults)?;
+        let plans = self.plans_for(&wanted);
+        if let (Some(wire), Some(plans)) = (&channel.format, &plans) {
+            plans.plan(wire)?;
         }
         let offers = channel.offers.clone();
         let mut wanted = wanted;
@@ -45,6 +47,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let sink = self.sinks.insert(Sink {
             channel: key,
             wanted,
+            plans,
             inbox: Inbox::new(),
             runs: Vec::new(),
             done: 0,
@@ -59,6 +62,21 @@ impl<B: Body, S: Storage> Node<B, S> {
         offers.iter().for_each(|offer| self.subscribe(sink, offer));
         self.act(Action::Changed(key));
         Ok(sink)
+    }
+
+    /// The plans for what a sink wants: those of another sink that wants the same, if there is one.
+    fn plans_for(&self, wanted: &Wanted) -> Option<Plans> {
+        let Wanted { format, rules, faults, .. } = wanted;
+        let native = format.as_ref()?;
+        let mut others = self.sinks.iter().filter_map(|(_, sink)| sink.plans.as_ref());
+        let same = others.find(|plans| plans.are_for(native, rules, *faults));
+        Some(same.cloned().unwrap_or_else(|| Plans::new(native.clone(), rules.clone(), *faults)))
+    }
+
+    /// The plans from what comes to what a sink wants: proven when it subscribes, and to be run when events come. `None` for a
+    /// sink that takes any format.
+    pub fn plans(&self, key: SinkKey) -> Option<Plans> {
+        self.sinks.get(key)?.plans.clone()
     }
 
     /// The sink leaves. What it has not taken is lost.
@@ -86,13 +104,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let Offer { origin, node, source, format, .. } = offer;
         let (origin, node, source) = (*origin, *node, *source);
-        let wanted = &self.sinks[at].wanted;
-        let plan = match (format, &wanted.format) {
-            (Some(wire), Some(native)) => Plan::new(wire, native, &wanted.rules, wanted.faults)
-                .map_or_else(|error| Some(explained(&error, wire, native)), |_| None),
+        let Sink { wanted, plans, .. } = &self.sinks[at];
+        let fault = match (format, &wanted.format, plans) {
+            (Some(wire), Some(native), Some(plans)) => {
+                plans.plan(wire).err().map(|error| explained(&error, wire, native))
+            }
             _ => None,
         };
-        if let Some(error) = plan.or_else(|| self.too_many_subscriptions(origin)) {
+        if let Some(error) = fault.or_else(|| self.too_many_subscriptions(origin)) {
             return self.decline(at, offer, error);
         }
         let wanted = &self.sinks[at].wanted;

@@ -16,7 +16,7 @@ use crate::drive::state::{Seat, State};
 use crate::drive::wait::after;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch};
-use isoform_channel_proto::{Item, Place, SinkKey, Wanted};
+use isoform_channel_proto::{Item, Place, Plans, SinkKey, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -46,9 +46,13 @@ struct End {
 
 impl<T: Record<Static = T> + 'static> Sink<T> {
     pub(crate) fn new(member: &Member, options: Options, bell: Arc<Bell>) -> Result<Sink<T>> {
-        let decoder = Decoder::<T>::new().with_faults(options.faults);
+        let mut decoder = Decoder::<T>::new().with_faults(options.faults);
         let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
-        Ok(Sink { end: End::new(member, wanted, bell)?, decoder, scratch: Scratch::default(), copy: Aligned::new() })
+        let end = End::new(member, wanted, bell)?;
+        if let Some(plans) = end.plans() {
+            decoder.share_plans(&plans);
+        }
+        Ok(Sink { end, decoder, scratch: Scratch::default(), copy: Aligned::new() })
     }
 
     /// The next event, or the next thing that there is to know about events. Waits for it.
@@ -285,6 +289,11 @@ impl End {
             Ok::<_, Error>(key)
         })?;
         Ok(End { life, key, bell, progress, batch: Batch::default(), next: 0 })
+    }
+
+    /// What was planned when it subscribed.
+    fn plans(&self) -> Option<Plans> {
+        self.life.hub.lock().machine.plans(self.key)
     }
 
     /// Waits until there is an item. `false` if none has come within `patience`.

@@ -31,9 +31,13 @@ impl MemorySink {
         options: Options,
         bell: Arc<Bell>,
     ) -> Result<MemorySink> {
-        let decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
+        let mut decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
         let wanted = options.wanted(Some(format.clone()), rules);
-        Ok(MemorySink { end: End::new(member, wanted, bell)?, decoder, copy: Aligned::new() })
+        let end = End::new(member, wanted, bell)?;
+        if let Some(plans) = end.plans() {
+            decoder.share_plans(&plans);
+        }
+        Ok(MemorySink { end, decoder, copy: Aligned::new() })
     }
 
     /// The next event, or the next thing that there is to know about events. Waits for it. A record is as
