@@ -360,9 +360,7 @@ public:
             },
             static_cast<void *>(calls_.get()));
     }
-    template <class T> void write(const T &record) {
-        done(iso_writer_write(handle_.get(), format::of<T>().get(), &record));
-    }
+    template <class T> void write(const T &record) { done(iso_writer_write(handle_.get(), format::of<T>().get(), &record)); }
     /* Writes the records of an array, a vector or a span. */
     template <std::ranges::contiguous_range Records> void write_many(const Records &records) {
         const auto &known = format::of<std::ranges::range_value_t<Records>>();

@@ -109,7 +109,8 @@ public:
     event<T> next(patience time) { return next_of(handle_.get(), time); }
     /* Copies the records that have arrived into `room`, and their stamps into `stamps` if that is not empty. `count` of
        the event is their number. An event of another kind is returned alone. T must not contain pointers. */
-    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>) {
+    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>)
+    {
         iso_event came{};
         const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
         check(iso_sink_take(handle_.get(), room.data(), most, stamps.empty() ? nullptr : stamps.data(),
@@ -210,8 +211,8 @@ public:
     template <class T> isoform::sink<T> sink(const sink_options &options = {}) const {
         using handle = typename isoform::sink<T>::handle;
         const iso_sink_options *chosen = &options;
-        return isoform::sink<T>(detail::opened<handle>(iso_sink_open, get(), detail::format_or_any<T>(),
-                                                       detail::rules_of(options), chosen));
+        return isoform::sink<T>(
+            detail::opened<handle>(iso_sink_open, get(), detail::format_or_any<T>(), detail::rules_of(options), chosen));
     }
     /* Makes node::poll call a function for each event. */
     template <class T, class F> handler on(F function, const sink_options &options = {}) const {

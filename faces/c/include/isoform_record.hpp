@@ -206,8 +206,8 @@ public:
     std::vector<iso_structure> structures() const {
         std::vector<iso_structure> all;
         for (const one &structure : structures_)
-            all.push_back({structure.name.c_str(), structure.size, structure.alignment, structure.rows.data(),
-                           structure.rows.size()});
+            all.push_back(
+                {structure.name.c_str(), structure.size, structure.alignment, structure.rows.data(), structure.rows.size()});
         return all;
     }
 
@@ -279,8 +279,9 @@ private:
     }
 
     template <class T> std::string structure() {
-        static_assert(std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
-                      "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp");
+        static_assert(
+            std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
+            "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp");
         const std::string name = name_of<T>();
         if (std::find(begun_.begin(), begun_.end(), &written_type<T>) != begun_.end())
             return name;

@@ -33,9 +33,14 @@ struct InC {
 };
 static const iso_field point_rows[] = {ISO_FIELD(inner::Point, flag, "bool"), ISO_FIELD(inner::Point, x, "double")};
 static const iso_field rows[] = {
-    ISO_FIELD(InC, step, "int"),         ISO_FIELD(InC, name, "string"),           ISO_FIELD(InC, path, "Point[path_len]"),
-    ISO_FIELD(InC, path_len, "size_t"),  ISO_FIELD(InC, level, "float[2][300]"),   ISO_FIELD(InC, color, "unsigned char"),
-    ISO_ROW("wave", "complex float", 8, offsetof(InC, wave)), ISO_FIELD(InC, home, "Point*"),
+    ISO_FIELD(InC, step, "int"),
+    ISO_FIELD(InC, name, "string"),
+    ISO_FIELD(InC, path, "Point[path_len]"),
+    ISO_FIELD(InC, path_len, "size_t"),
+    ISO_FIELD(InC, level, "float[2][300]"),
+    ISO_FIELD(InC, color, "unsigned char"),
+    ISO_ROW("wave", "complex float", 8, offsetof(InC, wave)),
+    ISO_FIELD(InC, home, "Point*"),
 };
 static const iso_structure structures[] = {ISO_STRUCTURE_AS("Point", inner::Point, point_rows),
                                            ISO_STRUCTURE_AS("Track", InC, rows)};
@@ -165,7 +170,8 @@ struct Memory {
     std::vector<std::byte> bytes;
     std::size_t at = 0;
     isoform::writer writer() {
-        return isoform::writer([this](std::span<const std::byte> some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
+        return isoform::writer(
+            [this](std::span<const std::byte> some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
     }
     isoform::reader reader() {
         return isoform::reader([this](std::span<std::byte> room) {

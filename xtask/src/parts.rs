@@ -1,0 +1,87 @@
+//! Runs the parts of a suite, some at a time, and says what each cost.
+//!
+//! A part is a task of its own, run by this program once more. What it prints is shown when it has ended, so that parts
+//! do not mix. Many parts keep a single processor busy for long, so two at a time take little more than half as long.
+
+use crate::Outcome;
+use crate::settings::setting;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// One part after another has ended: its name, whether it succeeded, and what it took.
+struct Ended {
+    name: &'static str,
+    succeeded: bool,
+    cost: String,
+}
+
+/// Runs all parts, in this order, and fails if one of them has.
+pub(crate) fn run(suite: &str, parts: &[&'static str]) -> Outcome {
+    let at_once = setting("JOBS", 2).max(1);
+    println!("make {suite}: {}; {at_once} at a time (JOBS)", parts.join(", "));
+    let log = std::env::temp_dir().join(format!("isoform-{suite}-{}", std::process::id()));
+    fs::create_dir_all(&log)?;
+    let waiting: Mutex<VecDeque<&'static str>> = Mutex::new(parts.iter().copied().collect());
+    let ended = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                loop {
+                    let Some(name) = waiting.lock().expect("no panic").pop_front() else { return };
+                    println!("make {name}: begun");
+                    let (result, said) = part(name, &log);
+                    let mut ended = ended.lock().expect("no panic");
+                    println!("\n== make {name}\n{said}{}", result.line());
+                    ended.push(result);
+                }
+            });
+        }
+    });
+    fs::remove_dir_all(&log)?;
+    let ended = ended.into_inner().expect("no panic");
+    println!("\nmake {suite}: its parts");
+    ended.iter().for_each(|part| println!("{}", part.line()));
+    let failed: Vec<&str> = ended.iter().filter(|part| !part.succeeded).map(|part| part.name).collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("make {suite}: failed: {}", failed.join(", ")).into()) }
+}
+
+/// Runs a part; gives what it printed.
+fn part(name: &'static str, log: &Path) -> (Ended, String) {
+    let (printed, times) = (log.join(name), log.join(format!("{name}-times")));
+    let began = Instant::now();
+    let succeeded = spawn(name, &printed, &times).is_ok_and(|succeeded| succeeded);
+    let cost = format!("after {:.0} s{}", began.elapsed().as_secs_f64(), processors(&times));
+    let said = fs::read(&printed).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    (Ended { name, succeeded, cost }, said)
+}
+
+/// The shell knows what its children took of processors.
+fn spawn(name: &str, printed: &Path, times: &PathBuf) -> Outcome<bool> {
+    let file = File::create(printed)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#""$1" "$2"; status=$?; times > "$3"; exit $status"#, "sh"]);
+    shell.arg(std::env::current_exe()?).arg(name).arg(times);
+    shell.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+    Ok(shell.status()?.success())
+}
+
+/// The second line of `times` is for children: user and system, as `1m2.345s`.
+fn processors(times: &Path) -> String {
+    let text = fs::read_to_string(times).unwrap_or_default();
+    let seconds = |word: &str| {
+        let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let total: Option<f64> = text.lines().nth(1).and_then(|line| line.split_whitespace().map(seconds).sum());
+    total.map(|total| format!(", with {total:.0} s of processors")).unwrap_or_default()
+}
+
+impl Ended {
+    fn line(&self) -> String {
+        format!("make {}: exit status {} {}", self.name, u8::from(!self.succeeded), self.cost)
+    }
+}

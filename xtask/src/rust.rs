@@ -1,0 +1,55 @@
+//! Tests in Rust, and the build that all parts of `make test` share.
+//!
+//! Cargo unites the features of all crates that a command selects. So another selection is another build of most crates,
+//! and whatever `make test` runs in the profile `dev` comes from the one selection below.
+
+use crate::Outcome;
+use crate::settings::generate;
+use crate::shell::{command, run};
+
+/// Crates of `make verify`: their tests run programs of other machines.
+const EMULATED: &str = "--exclude isoform-machines";
+
+/// All crates of the workspace, and the features with which they are tested.
+fn selection() -> &'static str {
+    match generate() {
+        true => "--workspace --locked --features isoform-bench/peers",
+        false => "--workspace --locked --exclude isoform-bench --no-default-features",
+    }
+}
+
+/// Builds what tests need. Where it is built, there is nothing to do.
+pub(crate) fn build() -> Outcome {
+    run(&mut command(&format!("cargo build --all-targets --quiet {}", selection())))
+}
+
+/// Every test in Rust, and the examples in documents, but for those that emulate machines.
+pub(crate) fn workspace() -> Outcome {
+    run(&mut command(&format!("cargo test --no-fail-fast {} {EMULATED}", selection())))
+}
+
+/// What decodes, once more where no code is ever generated: in the workspace, the command switches that on for all.
+pub(crate) fn interpreter() -> Outcome {
+    const TESTS: &str = "--test allocation --test compile_fail --test decoding --test declaration --test encoding --test records \
+                         --test stream --test stream_properties --test vectors --test command";
+    // The last two bring the features with which the workspace has built the crates below them.
+    let packages = "-p isoform -p isoform-cli -p isoform-jit -p isoform-python";
+    run(&mut command(&format!("cargo test --locked --no-fail-fast {packages} --no-default-features --lib {TESTS}")))
+}
+
+/// The tests of the programs for other machines: their numbers, records and writers, under emulators.
+pub(crate) fn emulated() -> Outcome {
+    let tests = "--test numbers --test pairs --test random --test readme --test writer";
+    run(&mut command(&format!("cargo test --no-fail-fast {} {tests}", selection())))
+}
+
+/// All properties with a hundred times as many cases.
+pub(crate) fn soak() -> Outcome {
+    let mut cargo = command("cargo test --release --workspace --locked --no-fail-fast");
+    for (name, cases) in [("PROPTEST_CASES", "25600"), ("SIMULATIONS", "200000")] {
+        if std::env::var_os(name).is_none() {
+            cargo.env(name, cases);
+        }
+    }
+    run(&mut cargo)
+}

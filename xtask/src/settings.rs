@@ -1,0 +1,31 @@
+//! What a caller may set: `make engines PAIRS=1000000`, or the same in the environment.
+
+use std::str::FromStr;
+
+/// A setting, or its default.
+pub(crate) fn setting<T: FromStr>(name: &str, default: T) -> T {
+    let set = std::env::var(name).ok().filter(|value| !value.is_empty());
+    match set.map(|value| value.parse()) {
+        None => default,
+        Some(Ok(value)) => value,
+        Some(Err(_)) => {
+            eprintln!("xtask: {name} cannot be that: the default is taken");
+            default
+        }
+    }
+}
+
+/// Words between blanks.
+pub(crate) fn words(name: &str) -> Vec<String> {
+    std::env::var(name).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// The seed of all that is random.
+pub(crate) fn seed() -> u64 {
+    setting("SEED", 1)
+}
+
+/// Whether generated code is tested as well. `GENERATE=off` has everything done by the interpreter.
+pub(crate) fn generate() -> bool {
+    !std::env::var("GENERATE").is_ok_and(|value| value == "off")
+}
