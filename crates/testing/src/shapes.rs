@@ -5,7 +5,7 @@ use isoform_core::{Layout, Shape};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The words of all numbers that a field can hold.
 pub const NUMBERS: &[&str] = &[
@@ -131,8 +131,10 @@ fn enumeration() -> impl Strategy<Value = Kind> {
         let bits = u32::from(size) * 8;
         let (low, high) =
             if signed { (-1i128 << (bits - 1), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
-        let value = prop_oneof![4 => 0..=high.min(5), 1 => low..=high, 1 => select(vec![low, high])];
-        prop::collection::btree_set(value, 1..=4).prop_map(move |values| {
+        let value = prop_oneof![4 => 0..=high.min(5), 1 => low..=high, 1 => select(vec![low, high, low + 1, high - 1])];
+        let many = (0..=high.min(30)).collect();
+        let values = prop_oneof![6 => prop::collection::btree_set(value, 1..=4), 1 => Just(many)];
+        values.prop_map(move |values: BTreeSet<i128>| {
             let symbol = |value: &i128| (format!("s{}", value.unsigned_abs()).into_boxed_str(), *value);
             let symbols: BTreeMap<Box<str>, i128> = values.iter().map(symbol).collect();
             Kind::Enumeration { signed, width: Width::Bytes(size), symbols: symbols.into_iter().collect() }

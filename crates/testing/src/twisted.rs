@@ -146,31 +146,76 @@ fn rule(structure: &str, field: &mut Field, random: &mut Random, rules: Rules) -
     match random.below(6) {
         0 => rules.required(structure, &field.name),
         1..=3 => rules.alias(structure, &field.name, &old),
-        4 => rules.default(structure, &field.name, Value::Integer(1)),
+        4 => rules.default(structure, &field.name, default(&field.element, random)),
         _ => rules,
     }
 }
 
+/// A value for an element or, now and then, for another one.
+fn default(element: &Element, random: &mut Random) -> Value {
+    match element {
+        _ if random.one_in(4) => Value::Integer(1),
+        Element::Integer { signed, size } => {
+            let highest = i128::MAX >> (128 - 8 * u32::from((*size).min(8)));
+            Value::Integer(random.of_these(&[0, 1, highest, if *signed { -highest - 1 } else { highest }]).unwrap_or(0))
+        }
+        Element::Float { .. } => {
+            Value::Float(random.of_these(&[0.5, -0.0, 1e-40, f64::NAN, f64::INFINITY]).unwrap_or(0.5))
+        }
+        Element::Complex { .. } => Value::Complex(Box::new([Value::Float(0.5), Value::Float(-1.0)])),
+        Element::Char => Value::Char(random.byte()),
+        Element::Boolean { .. } => Value::Boolean(random.one_in(2)),
+        Element::Enumeration(known) => {
+            let symbol = &known.symbols()[random.below(known.symbols().len())];
+            Value::Symbol(symbol.name.clone())
+        }
+        Element::String => Value::String(vec![b'x'; random.below(40)]),
+        Element::Structure(_) => Value::Null,
+    }
+}
+
+/// An element of another type, most often one that this one becomes.
 fn other_element(element: &Element, random: &mut Random) -> Element {
+    const SIZES: &[u8] = &[1, 2, 4, 8, 16];
     let kind = random.of_these(&FloatKind::ALL).unwrap_or(FloatKind::Ieee);
-    match (element, random.below(4)) {
-        (Element::Integer { .. }, 0) => Element::Float { kind, size: size(random, kind.sizes()) },
-        (Element::Integer { .. } | Element::Float { .. }, 1) => {
-            Element::Integer { signed: random.one_in(2), size: size(random, &[1, 2, 4, 8, 16]) }
+    let float = |random: &mut Random| Element::Float { kind, size: size(random, kind.sizes()) };
+    let integer = |random: &mut Random| Element::Integer { signed: random.one_in(2), size: size(random, SIZES) };
+    let boolean = |random: &mut Random| Element::Boolean { size: size(random, &[1, 2, 4, 8]) };
+    match (element, random.below(8)) {
+        (Element::Integer { .. } | Element::Char | Element::Boolean { .. }, 0 | 1) => float(random),
+        (Element::Integer { .. } | Element::Char | Element::Boolean { .. }, 2) => boolean(random),
+        (Element::Integer { .. }, 3 | 4) => any_symbols(random),
+        (Element::Integer { .. } | Element::Float { .. } | Element::Boolean { .. }, 5) => Element::Char,
+        (Element::Float { .. } | Element::Char, 3 | 4) | (Element::Integer { .. } | Element::Boolean { .. }, _) => {
+            integer(random)
         }
-        (Element::Integer { .. } | Element::Char, 2) => Element::Boolean { size: size(random, &[1, 2, 4, 8]) },
-        (Element::Integer { signed, .. }, _) => {
-            Element::Integer { signed: *signed, size: size(random, &[1, 2, 4, 8, 16]) }
-        }
-        (Element::Float { .. }, _) => Element::Float { kind, size: size(random, kind.sizes()) },
+        (Element::Float { .. }, _) => float(random),
         (Element::Complex { .. }, _) => Element::Complex { kind, size: size(random, kind.sizes()) },
-        (Element::Boolean { .. }, 0..=2) => Element::Integer { signed: false, size: size(random, &[1, 2, 4, 8]) },
-        (Element::Enumeration(known), 0 | 1) => other_symbols(known, random),
-        (Element::Enumeration(_), _) => Element::Integer { signed: true, size: size(random, &[1, 2, 4, 8]) },
+        (Element::Enumeration(known), 0..=4) => other_symbols(known, random),
+        (Element::Enumeration(_), _) => integer(random),
         (Element::String, 0) => Element::Char,
-        (Element::Char, 0) => Element::String,
+        (Element::Char, 6) => Element::String,
         (other, _) => other.clone(),
     }
+}
+
+/// An enumeration for an integer: symbols at the ends of all types, and sometimes for each small number.
+fn any_symbols(random: &mut Random) -> Element {
+    let (signed, size) = (random.one_in(2), size(random, &[1, 2, 4, 8]));
+    let small = random.of_these(&[0, 4, 4, 100]).unwrap_or(4);
+    let mut values: Vec<i128> = (0..small).collect();
+    for _ in 0..random.below(8) {
+        let power = 1 << random.of_these(&[7, 8, 15, 16, 31, 32, 63, 64]).unwrap_or(8);
+        values.extend(random.of_these(&[power - 1, power, -1, -power]));
+    }
+    let bits = 8 * u32::from(size);
+    let (low, high) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    values.retain(|value| (low..=high).contains(value));
+    values.push(1);
+    values.sort_unstable();
+    values.dedup();
+    let symbols = values.into_iter().map(|value| (format!("s{value}"), value));
+    Element::Enumeration(Arc::new(Enumeration::new(signed, size, symbols).expect("symbols of different numbers")))
 }
 
 /// An enumeration without some of the symbols, and with other numbers.

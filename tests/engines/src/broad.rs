@@ -2,12 +2,24 @@
 //! random shapes rarely have.
 
 use isoform_core::{Shape, Value};
-use isoform_testing::PLAIN;
 use isoform_testing::mutate::Random;
+use isoform_testing::{NUMBERS, PLAIN};
 
 /// The numbers of the benchmark's record of many, in turn.
 const IN_TURN: &[&str] = &["i32", "f64", "i16", "f32", "i64"];
 const LENGTHS: &[&str] = &["i16", "u16", "i32", "u32", "i64", "u64"];
+
+/// What an array has elements of besides: whatever an enumeration is declared as, it has as many numbers as are zero.
+const SYMBOLS: &[&str] = &[
+    "enumeration(1){a=0,b=1,c=127}",
+    "enumeration(8){a=-1,b=0,c=5}",
+    "unsigned enumeration(8){b=0,a=18446744073709551615}",
+    "unsigned enumeration(4){a=0,c=4294967295,b=77}",
+    "i64",
+    "u64",
+    "i8",
+    "u32",
+];
 
 /// A field as the sender and the receiver declare it.
 struct Field {
@@ -77,7 +89,13 @@ fn arrays(parts: &[&str], changing: usize, random: &mut Random, fields: &mut Vec
         let text = Value::String(vec![b'x'; random.below(60)]);
         fields.push(Field { name: format!("s{index}"), types: ["string".into(), "string".into()], value: Some(text) });
     }
-    let types = words(if parts.is_empty() { PLAIN } else { parts }, changing, random);
+    let known = match random.below(4) {
+        _ if !parts.is_empty() => parts,
+        0 => NUMBERS,
+        1 => SYMBOLS,
+        _ => PLAIN,
+    };
+    let types = words(known, changing, random);
     let longest = if parts.is_empty() { 600 } else { 60 };
     let count = random.below(longest) / random.of_these(&[1, 1, 10]).unwrap_or(1);
     let of = |length: &str| types.clone().map(|word| format!("{word}[{length}]"));
@@ -89,7 +107,11 @@ fn arrays(parts: &[&str], changing: usize, random: &mut Random, fields: &mut Vec
     let value = match types[0].as_str() {
         "char" => Value::String(vec![b'x'; count]),
         "bool" => Value::Array(vec![Value::Boolean(true); count]),
+        "boolean(2)" | "boolean(4)" | "boolean(8)" => Value::Array(vec![Value::Boolean(true); count]),
         "Part" => Value::Array(vec![Value::Record(Vec::new()); count]),
+        complex if complex.starts_with("complex") => {
+            Value::Array(vec![Value::Complex(Box::new([Value::Integer(0), Value::Integer(0)])); count])
+        }
         _ => Value::Array(vec![Value::Integer(0); count]),
     };
     let length = format!("l{index}");

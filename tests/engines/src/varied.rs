@@ -1,5 +1,6 @@
 //! The same record with other numbers. Pointers, lengths, symbols and text stay, so that it remains a record.
 
+use isoform_core::scalar::Real;
 use isoform_core::{FloatKind, Machine};
 use isoform_testing::mutate::{Place, Random, What};
 
@@ -42,15 +43,27 @@ pub(crate) fn vary(machine: Machine, places: &[Place], body: &mut [u8], random: 
                 write(machine, bits.into(), bytes);
             }
             What::Float(_) if bytes.len() == 2 && random.one_in(4) => write(machine, random.bits(), bytes),
+            What::Float(kind) if bytes.len() > 8 && random.one_in(2) => wide(machine, kind, temper, bytes, random),
             What::Boolean => write(machine, random.bits() & 1, bytes),
             What::Float(_) | What::Enumeration | What::Length | What::Slot | What::Text => {}
         }
     }
 }
 
-/// A number of any size: those of 16 bytes have the sign of their lower half.
+/// A `long double`: any bits, or what has come to be of a number.
+fn wide(machine: Machine, kind: FloatKind, temper: Temper, bytes: &mut [u8], random: &mut Random) {
+    match temper {
+        Temper::Wild => bytes.iter_mut().for_each(|byte| *byte = random.byte()),
+        _ => {
+            Real::from(float(temper, random)).write(kind, machine.order, bytes);
+        }
+    }
+}
+
+/// A number of any size: those of 16 bytes have the sign of their lower half, and now and then lie beyond it.
 fn write(machine: Machine, bits: u64, bytes: &mut [u8]) {
-    let wide = i128::from(bits as i64).to_le_bytes();
+    let beyond = if bits & 0x3f0 == 0x3f0 { 50 } else { 0 };
+    let wide = (i128::from(bits as i64) << beyond).to_le_bytes();
     bytes.copy_from_slice(&wide[..bytes.len()]);
     if machine.order == isoform_core::ByteOrder::Big {
         bytes.reverse();
@@ -76,11 +89,15 @@ fn edge(random: &mut Random) -> i64 {
 
 fn float(temper: Temper, random: &mut Random) -> f64 {
     let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, f64::MIN_POSITIVE, 1e-46, 65520.0, f64::MAX, 0.1];
+    // About the smallest numbers of `f32` with and without all digits, of halves, and of `f64`.
+    let tiny =
+        [1.1754943508222875e-38, 1.1754943e-38, 1e-40, 1.4e-45, 7.1e-46, 7e-46, 6e-5, 6e-8, 2.9e-8, 1e-310, 5e-324];
     match temper {
         Temper::Small | Temper::Odd => random.below(128) as f64,
         Temper::Signed => f64::from(random.byte() as i8),
-        Temper::Edge => match random.below(4) {
+        Temper::Edge => match random.below(5) {
             0 => random.of_these(&special).unwrap_or(0.5),
+            4 => random.of_these(&tiny).unwrap_or(0.5) * random.of_these(&[1.0, -1.0]).unwrap_or(1.0),
             1 => f64::from(f32::MAX) * random.of_these(&[1.0, 1.000_000_1, -1.0]).unwrap_or(1.0),
             2 => edge(random) as f64 + 0.5,
             _ => edge(random) as f64,
