@@ -16,6 +16,8 @@ from .errors import Error, wrong_type
 from .view import View
 
 Bytes = npt.NDArray[np.uint8]
+#: So many lists may lie within each other where NumPy makes an array of them.
+_DEEPEST = 32
 
 
 class Arrays:
@@ -31,6 +33,7 @@ class Arrays:
     def memory(self, records: Any) -> Bytes:
         """The bytes of an array of records, or of one record."""
         if isinstance(records, (tuple, list)):
+            _check_depth(self.format.name, records)
             array = np.array(records, self.dtype)
         else:
             array = np.asarray(records)
@@ -129,6 +132,16 @@ class Pointers(Fields):
         if not isinstance(record, self.cls):
             raise wrong_type(self.format.name, self.cls.__name__, type(record).__name__)
         return self.declaration.fields(record)
+
+
+def _check_depth(name: str, records: Any) -> None:
+    """Refuses a list that contains itself: NumPy would go through it until the end of days."""
+    first = records
+    for _ in range(_DEEPEST):
+        if not isinstance(first, list) or not first:
+            return
+        first = first[0]
+    raise wrong_type(name, f"records, or at most {_DEEPEST} lists within each other", "a deeper list")
 
 
 def _bytes(memory: Any) -> Bytes:

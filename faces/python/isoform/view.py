@@ -27,6 +27,9 @@ class View(Mapping[str, Any]):
 
     def __getitem__(self, path: str) -> Any:
         fields = self._fields
+        # Of other types some have no hash, and deep tuples end the process when they are asked for theirs.
+        if not isinstance(path, str):
+            raise TypeError(f"a path is a str, not {type(path).__name__}")
         if path in fields:
             return fields[path]
         return self._find(path)
@@ -47,8 +50,8 @@ class View(Mapping[str, Any]):
         return len(self._fields)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
-        return f"{self._name}({fields})"
+        fields = ", ".join(f"{_shown(name)}={value!r}" for name, value in self._fields.items())
+        return f"{_shown(self._name)}({fields})"
 
     def _find(self, path: str) -> Any:
         item: Any = self
@@ -67,9 +70,14 @@ class View(Mapping[str, Any]):
         return item
 
 
+def _shown(name: Any) -> str:
+    """A name as text that does nothing to a terminal."""
+    return name if isinstance(name, str) and name.isprintable() else repr(name)
+
+
 def _no_such_field(before: str, item: Any, came: str) -> Usage:
     if isinstance(item, View):
-        expected = "one of " + ", ".join(item)
+        expected = "one of " + ", ".join(map(_shown, item))
     elif item is None or isinstance(item, (bool, int, float, str)):
         expected = "nothing behind it"
     else:

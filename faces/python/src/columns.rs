@@ -2,11 +2,12 @@
 
 use crate::arrow;
 use crate::decoder::choice;
-use crate::error::{raise, wrong_type};
+use crate::error::raise;
 use crate::face::face;
 use crate::format::PyFormat;
 use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
+use crate::rows::{rows, texts};
 use crate::stream::PyReader;
 use isoform::Incoming;
 use isoform::core::Field;
@@ -45,27 +46,9 @@ impl PyColumns {
         self.seen[index] = Some(array.clone().unbind());
         Ok(array)
     }
-}
 
-#[pymethods]
-impl PyColumns {
-    #[new]
-    #[pyo3(signature = (record, fields=None, *, faults="error"))]
-    fn new(
-        py: Python<'_>,
-        record: &Bound<'_, PyAny>,
-        fields: Option<Vec<String>>,
-        faults: &str,
-    ) -> PyResult<PyColumns> {
-        let kind = Kind::of(record, None)?;
-        let (format, rules) = (kind.format(), kind.rules(py)?);
-        let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
-        let seen = columns.fields().map(|_| None).collect();
-        Ok(PyColumns { name: format.name().into(), columns, seen })
-    }
-
-    /// Adds a row for each message of a batch, of several, or of the rest of a stream.
-    fn append(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Adds the rows of a source that lies in `depth` lists.
+    fn add(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if let Ok(batch) = source.cast::<PyBatch>() {
             let columns = self.growing(py)?;
             return batch.get().lend(py, |batch| py.detach(|| columns.append_many(batch)))?.map_err(raise);
@@ -87,8 +70,32 @@ impl PyColumns {
             };
             return py.detach(read).map_err(|error| fault.raise(error));
         }
-        let each = source.try_iter().map_err(|_| raise(wrong_type("messages, a batch or a stream", source)))?;
-        each.into_iter().try_for_each(|each| self.append(py, &each?))
+        let mut each = rows(source, "messages, a batch or a stream", depth)?;
+        each.try_for_each(|each| self.add(py, &each?, depth + 1))
+    }
+}
+
+#[pymethods]
+impl PyColumns {
+    #[new]
+    #[pyo3(signature = (record, fields=None, *, faults="error"))]
+    fn new(
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+        faults: &str,
+    ) -> PyResult<PyColumns> {
+        let kind = Kind::of(record, None)?;
+        let (format, rules) = (kind.format(), kind.rules(py)?);
+        let fields = fields.map(texts).transpose()?;
+        let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
+        let seen = columns.fields().map(|_| None).collect();
+        Ok(PyColumns { name: format.name().into(), columns, seen })
+    }
+
+    /// Adds a row for each message of a batch, of several, or of the rest of a stream.
+    fn append(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(py, source, 0)
     }
 
     #[getter]

@@ -5,6 +5,7 @@ use crate::format::PyFormat;
 use crate::item;
 use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
+use crate::rows::rows;
 use crate::rules;
 use crate::stream::PyReader;
 use isoform::{Batch, Code, Error, Format, Incoming, Rules, View};
@@ -81,7 +82,7 @@ impl PyDecoder {
             });
             return read.map(|()| records).map_err(|error| fault.raise(error));
         }
-        for each in source.try_iter()? {
+        for each in rows(source, "messages, a batch or a stream", 0)? {
             let each = each?;
             if let Ok(batch) = each.cast::<PyBatch>() {
                 let append = |batch: &Batch<'_>| py.detach(|| decoder.append_many(batch, &mut records));
@@ -94,6 +95,23 @@ impl PyDecoder {
             }
         }
         Ok(records)
+    }
+}
+
+impl PyDecoder {
+    /// Adds the objects of the messages of a source that lies in `depth` lists.
+    fn add_objects<'py>(&self, source: &Bound<'py, PyAny>, records: &Bound<'py, PyList>, depth: usize) -> PyResult<()> {
+        // A batch and a stream give messages one after another.
+        let plain = source.is_instance_of::<PyBatch>() || source.is_instance_of::<PyReader>();
+        let each = if plain { source.try_iter()? } else { rows(source, "messages, a batch or a stream", depth)? };
+        for each in each {
+            let each = each?;
+            match each.cast::<PyMessage>() {
+                Ok(message) => records.append(self.object(source.py(), message.get())?)?,
+                Err(_) => self.add_objects(&each, records, depth + 1)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -147,14 +165,7 @@ impl PyDecoder {
             return self.kind.many_of(records);
         }
         let records = PyList::empty(py);
-        for each in source.try_iter()? {
-            let each = each?;
-            if let Ok(message) = each.cast::<PyMessage>() {
-                records.append(self.decode(py, message.get())?)?;
-            } else {
-                records.call_method1("extend", (self.decode_many(py, &each)?,))?;
-            }
-        }
+        self.add_objects(source, &records, 0)?;
         Ok(records.into_any())
     }
 

@@ -27,6 +27,7 @@ mod message;
 #[cfg(unix)]
 mod node;
 mod registry;
+mod rows;
 mod rules;
 #[cfg(unix)]
 mod sink;

@@ -6,6 +6,7 @@ use crate::error::raise;
 use crate::event;
 use crate::face::face;
 use crate::message::PyMessage;
+use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
 use isoform_channel::{Event, SinkBuilder, Stamp, Window};
@@ -105,7 +106,7 @@ impl PySink {
         window: Option<(u64, u64)>,
         longest: Option<u64>,
         faults: &str,
-        fields: Option<Vec<String>>,
+        fields: Option<&Bound<'_, PyAny>>,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PySink> {
         let channel = PyChannel::of(channel)?;
@@ -114,7 +115,7 @@ impl PySink {
         let mut sink = channel.sink_builder().policy(policy).faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
-        sink = fields.into_iter().fold(sink, SinkBuilder::fields);
+        sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
         let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
         let wanted = decoder.as_ref().map(|decoder| (decoder.native(), decoder.rules().clone()));
         let is_memory = decoder.as_ref().is_some_and(PyDecoder::is_memory);

@@ -5,6 +5,7 @@ use crate::encoder::PyEncoder;
 use crate::error::{raise, wrong_type};
 use crate::event::ledgers;
 use crate::message::{PyBatch, PyMessage};
+use crate::rows::rows;
 use crate::wait::{TURN, Unhurried, aside, patience, retry, wait};
 use isoform::{Code, Error, Format, Result};
 use isoform_dynamic::source::{Progress, Source};
@@ -40,6 +41,41 @@ impl PySource {
         retry(py, || self.with(|source| source.submit_many(records, &mut progress)))?;
         Ok(progress.last)
     }
+
+    /// Submits what lies in `depth` lists.
+    fn submit_any(&self, py: Python<'_>, record: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<u64>> {
+        if let Ok(message) = record.cast::<PyMessage>() {
+            let (_, format, body) = message.get().incoming(py);
+            return self.submit_body(py, format, body);
+        }
+        let mut last = None;
+        if let Ok(batch) = record.cast::<PyBatch>() {
+            for index in 0..batch.get().count() {
+                let message = batch.get().message(py, index);
+                let (_, format, body) = message.incoming(py);
+                last = self.submit_body(py, format, body)?;
+            }
+            return Ok(last);
+        }
+        let Some(encoder) = &self.encoder else {
+            let expected = "a message, or a source with a type of records";
+            if !record.is_instance_of::<PyList>() {
+                return Err(raise(wrong_type(expected, record)));
+            }
+            for each in rows(record, expected, depth)? {
+                last = self.submit_any(py, &each?, depth + 1)?;
+            }
+            return Ok(last);
+        };
+        if encoder.is_memory() {
+            return self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?);
+        }
+        for object in encoder.objects(record)? {
+            let body = encoder.body(&object?)?;
+            last = self.submit_body(py, encoder.wire(), &body)?;
+        }
+        Ok(last)
+    }
 }
 
 #[pymethods]
@@ -67,36 +103,7 @@ impl PySource {
 
     /// Submits a record, or each of an array or a list, and returns the sequence of the last; `None` if there are no sinks.
     fn submit(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-        if let Ok(message) = record.cast::<PyMessage>() {
-            let (_, format, body) = message.get().incoming(py);
-            return self.submit_body(py, format, body);
-        }
-        let mut last = None;
-        if let Ok(batch) = record.cast::<PyBatch>() {
-            for index in 0..batch.get().count() {
-                let message = batch.get().message(py, index);
-                let (_, format, body) = message.incoming(py);
-                last = self.submit_body(py, format, body)?;
-            }
-            return Ok(last);
-        }
-        let Some(encoder) = &self.encoder else {
-            let Ok(list) = record.cast::<PyList>() else {
-                return Err(raise(wrong_type("a message, or a source with a type of records", record)));
-            };
-            for each in list {
-                last = self.submit(py, &each)?;
-            }
-            return Ok(last);
-        };
-        if encoder.is_memory() {
-            return self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?);
-        }
-        for object in encoder.objects(record)? {
-            let body = encoder.body(&object?)?;
-            last = self.submit_body(py, encoder.wire(), &body)?;
-        }
-        Ok(last)
+        self.submit_any(py, record, 0)
     }
 
     /// Waits until so many sinks have subscribed.

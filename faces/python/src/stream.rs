@@ -6,6 +6,7 @@ use crate::format::PyFormat;
 use crate::io::{Fault, Input, Output};
 use crate::message::{PyBatch, PyMessage};
 use crate::registry::PyRegistry;
+use crate::rows::rows;
 use isoform::stream::{Reader, Writer};
 use isoform::{Code, Error};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -108,6 +109,28 @@ impl PyWriter {
         let writer = self.writer.as_mut().ok_or_else(|| raise(Error::new(Code::Closed).at("writer")))?;
         py.detach(|| write(writer)).map_err(|error| self.fault.raise(error))
     }
+
+    /// Writes what lies in `depth` lists.
+    fn write_any(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if let Ok(message) = record.cast::<PyMessage>() {
+            let (_, format, body) = message.get().incoming(py);
+            return self.write_by(py, |writer| writer.write_body(format, body));
+        }
+        if let Ok(batch) = record.cast::<PyBatch>() {
+            return batch.get().lend(py, |batch| self.write_by(py, |writer| writer.write_batch(batch)))?;
+        }
+        let Some(encoder) = self.encoder.as_ref().map(|encoder| encoder.clone_ref(py)) else {
+            let expected = "a message, or a writer with a type of records";
+            return match record.is_instance_of::<PyList>() {
+                true => rows(record, expected, depth)?.try_for_each(|each| self.write_any(py, &each?, depth + 1)),
+                false => Err(raise(wrong_type(expected, record))),
+            };
+        };
+        encoder.bind(py).borrow_mut().each(record, |part| match part {
+            Part::Body(format, body) => self.write_by(py, |writer| writer.write_body(format, body)),
+            Part::Batch(batch) => self.write_by(py, |writer| writer.write_batch(&batch)),
+        })
+    }
 }
 
 #[pymethods]
@@ -123,23 +146,7 @@ impl PyWriter {
 
     /// Writes a message, a batch, a list of either; or if the writer has a type of records, one, or an array of them.
     fn write(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Ok(message) = record.cast::<PyMessage>() {
-            let (_, format, body) = message.get().incoming(py);
-            return self.write_by(py, |writer| writer.write_body(format, body));
-        }
-        if let Ok(batch) = record.cast::<PyBatch>() {
-            return batch.get().lend(py, |batch| self.write_by(py, |writer| writer.write_batch(batch)))?;
-        }
-        let Some(encoder) = self.encoder.as_ref().map(|encoder| encoder.clone_ref(py)) else {
-            return match record.cast::<PyList>() {
-                Ok(list) => list.iter().try_for_each(|each| self.write(py, &each)),
-                Err(_) => Err(raise(wrong_type("a message, or a writer with a type of records", record))),
-            };
-        };
-        encoder.bind(py).borrow_mut().each(record, |part| match part {
-            Part::Body(format, body) => self.write_by(py, |writer| writer.write_body(format, body)),
-            Part::Batch(batch) => self.write_by(py, |writer| writer.write_batch(&batch)),
-        })
+        self.write_any(py, record, 0)
     }
 
     /// Writes a format's description, so that a reader knows it before there is a message.

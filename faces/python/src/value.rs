@@ -72,7 +72,8 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
         (Element::Structure(_), _) | (_, None) => object.clone(),
         (_, Some(tolist)) => tolist.call0()?,
     };
-    let mut values = Vec::with_capacity(listed.len().unwrap_or(0));
+    // It need not be as long as it says.
+    let mut values = Vec::with_capacity(listed.len().unwrap_or(0).min(1 << 16));
     for (index, item) in listed.try_iter().map_err(|_| raise(wrong_type("an array", object)))?.enumerate() {
         let value = any(field, inner, &item?).map_err(|error| named(object.py(), error, &format!("[{index}]")))?;
         values.push(value);
@@ -113,8 +114,12 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         (Ok(number), _) => Some(Value::Integer(number)),
         (_, Ok(number)) => Some(Value::Unsigned(number)),
         _ => {
-            let error = Error::new(isoform::Code::Overflow).expected("an integer of 16 bytes").came(object.str()?);
-            return Err(raise(error));
+            // Python refuses to print very long ones.
+            let came = match object.str() {
+                Ok(digits) if digits.len()? <= 60 => digits.to_string(),
+                _ => "one that is longer".into(),
+            };
+            return Err(raise(Error::new(isoform::Code::Overflow).expected("an integer of 16 bytes").came(came)));
         }
     })
 }

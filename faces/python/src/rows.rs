@@ -1,0 +1,36 @@
+//! What is taken row by row: lists and other iterables, which may hold others.
+
+use crate::error::{raise, wrong_type};
+use isoform::{Code, Error};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
+
+/// So many lists may lie within each other. One that contains itself has no end.
+const DEEPEST: usize = 16;
+
+/// Texts, one after another.
+pub(crate) fn texts(source: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    rows(source, "a list of str", 0)?.map(|each| each?.extract()).collect()
+}
+
+/// The rows of an iterable, which lies in `depth` others. Refuses what is iterable but holds no rows: text and bytes, whose
+/// elements are text again, and dicts.
+pub(crate) fn rows<'py>(source: &Bound<'py, PyAny>, expected: &str, depth: usize) -> PyResult<Bound<'py, PyIterator>> {
+    let refused = source.is_instance_of::<PyString>()
+        || source.is_instance_of::<PyBytes>()
+        || source.is_instance_of::<PyByteArray>()
+        || source.is_instance_of::<PyMemoryView>()
+        || source.is_instance_of::<PyDict>();
+    if refused {
+        return Err(raise(wrong_type(expected, source)));
+    }
+    if depth >= DEEPEST {
+        let error = Error::new(Code::Depth).expected(format_args!("at most {DEEPEST} lists within each other"));
+        return Err(raise(error));
+    }
+    source.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(source.py()) {
+        true => raise(wrong_type(expected, source)),
+        false => error,
+    })
+}
