@@ -1,7 +1,7 @@
-//! Event channels: typed, direct from source to sink, and never silently lossy (`spec/channel.md`).
+//! Event channels: typed, direct from source to sink, and without silent losses (`spec/channel.md`).
 //!
-//! This crate is sockets, threads and clocks around a protocol that has none of them. An [`Address`] says where a node
-//! is reached, a [`ChannelId`] which channel is meant there:
+//! This crate adds sockets, threads and clocks to a protocol that has none. An [`Address`] states where a node is
+//! reached, and a [`ChannelId`] names a channel there:
 //!
 //! ```
 //! # #[cfg(unix)] {
@@ -12,7 +12,7 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 //!
-//! It is for Unix so far; elsewhere it is empty.
+//! It is for Unix. On other systems it is empty.
 #![cfg(unix)]
 #![deny(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Building the ends of a channel: what a sink or a source is asked to be, and then the end of that kind.
+//! Builders for the sources and sinks of a channel.
 //!
-//! There are ends for records of a Rust type, for records of a format that is known only when the program runs, and for
-//! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are shorter
-//! for the first kind.
+//! Sources and sinks exist for records of a Rust type, for records of a format that is known only at run time, and for
+//! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are
+//! shorter for the first kind.
 
 use super::event::Event;
 use super::handler::Handler;
@@ -19,10 +19,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Builds a sink. Made by [`Channel::sink_builder`](crate::Channel::sink_builder).
+/// Builds a sink. [`Channel::sink_builder`](crate::Channel::sink_builder) creates it.
 ///
-/// Without further words, sources wait for the sink; numbers that do not fit their field are errors; 4 MiB may be under way
-/// from each source; and an event has a gibibyte at most.
+/// By default, sources wait for the sink; numbers that do not fit their field are errors; 4 MiB of events may be on
+/// their way from each source; and an event has at most a gibibyte.
 ///
 /// ```
 /// use isoform::Record;
@@ -46,7 +46,7 @@ pub struct SinkBuilder {
     options: Options,
 }
 
-/// Builds a source. Made by [`Channel::source_builder`](crate::Channel::source_builder).
+/// Builds a source. [`Channel::source_builder`](crate::Channel::source_builder) creates it.
 ///
 /// ```
 /// use isoform_channel::Node;
@@ -65,32 +65,33 @@ impl SinkBuilder {
         SinkBuilder { member, options: Options::default() }
     }
 
-    /// What a source does when this sink cannot keep up.
+    /// Sets the behaviour of sources when this sink is too slow.
     pub fn policy(mut self, policy: Policy) -> SinkBuilder {
         self.options.policy = policy;
         self
     }
 
-    /// How much may be under way from one source, or wait here: a sink that has stopped takes so much memory, and one event
-    /// more. A zero field means its default: 65,536 events, or one if only the latest is kept; 4 MiB.
+    /// Limits the events of one source that are on their way or wait here. A sink that has stopped takes this much
+    /// memory, and one event more. A zero field means its default: 65,536 events, or one if only the latest is kept; 4
+    /// MiB.
     pub fn window(mut self, window: Window) -> SinkBuilder {
         self.options.window = Some(window);
         self
     }
 
-    /// What is done with numbers that do not fit their field.
+    /// Sets the treatment of numbers that do not fit their field.
     pub fn faults(mut self, faults: Faults) -> SinkBuilder {
         self.options.faults = faults;
         self
     }
 
-    /// The paths of the fields that are needed. Sources may send more.
+    /// Sets the paths of the needed fields. Sources may send more.
     pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> SinkBuilder {
         self.options.fields = paths.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The longest event that is taken, in bytes: longer ones come as gaps.
+    /// Sets the bytes of the longest event that the sink accepts. Longer ones arrive as gaps.
     pub fn longest(mut self, bytes: u64) -> SinkBuilder {
         self.options.longest = bytes;
         self
@@ -99,16 +100,18 @@ impl SinkBuilder {
     /// Builds a sink for records of this type.
     ///
     /// # Errors
-    /// What speaks against a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
+    /// The errors of a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
     pub fn build<T: Record<Static = T> + 'static>(self) -> Result<Sink<T>> {
         Sink::new(&self.member, self.options, Arc::new(Bell::new()?))
     }
 
-    /// Builds a sink for records of a format, as they lie in memory. The rules say what a declaration says beyond the format.
+    /// Builds a sink for records of a format, in memory of this machine. The rules state aliases, defaults and required
+    /// fields.
     ///
     /// # Errors
-    /// As [`build`](SinkBuilder::build); [`Code::WrongType`] if records of this format cannot lie in the memory of this machine.
+    /// As [`build`](SinkBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
+    /// memory.
     pub fn build_memory(self, format: &Format, rules: Rules) -> Result<MemorySink> {
         MemorySink::new(&self.member, format, rules, self.options, Arc::new(Bell::new()?))
     }
@@ -121,8 +124,8 @@ impl SinkBuilder {
         MessageSink::new(&self.member, None, Rules::new(), self.options)
     }
 
-    /// Builds a sink for messages that can become records of a format, in the format that they came in: for programs that
-    /// convert them themselves.
+    /// Builds a sink for messages that can become records of a format, in the format of their source. It is for
+    /// programs that convert them themselves.
     ///
     /// # Errors
     /// As [`build`](SinkBuilder::build).
@@ -130,8 +133,8 @@ impl SinkBuilder {
         MessageSink::new(&self.member, Some(format), rules, self.options)
     }
 
-    /// Builds a sink for records of this type, whose events are given to `handle`, on the thread that calls
-    /// [`Node::poll`](crate::Node::poll), as long as the handler is kept.
+    /// Builds a sink for records of this type, and calls `handle` for each of its events, on the thread that calls
+    /// [`Node::poll`](crate::Node::poll), until the handler is dropped.
     ///
     /// ```
     /// use isoform::Record;
@@ -169,7 +172,7 @@ impl SinkBuilder {
         Ok(Handler::new(&self.member, sink, handle))
     }
 
-    /// The same for records of a format, as they lie in memory.
+    /// The same for records of a format, in memory of this machine.
     ///
     /// # Errors
     /// As [`build_memory`](SinkBuilder::build_memory).
@@ -190,28 +193,28 @@ impl SourceBuilder {
         SourceBuilder { member, patience: None }
     }
 
-    /// How long submitting waits for room: see [`Source::set_patience`], which changes it later. Without this, as long as it
-    /// takes.
+    /// Sets how long submitting waits for room. [`Source::set_patience`] changes it later. By default, it waits without
+    /// limit.
     pub fn patience(mut self, patience: Duration) -> SourceBuilder {
         self.patience = Some(patience);
         self
     }
 
-    /// Builds a source of records of this type. The sinks that there are have subscribed to it when this returns, unless their
-    /// process does not answer within a second.
+    /// Builds a source of records of this type. Before this returns, all existing sinks have subscribed to it, except
+    /// those whose process does not answer within a second.
     ///
     /// # Errors
-    /// What speaks against a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
+    /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
     pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
         Source::new(&self.member, self.patience)
     }
 
-    /// Builds a source of records of a format, as they lie in memory.
+    /// Builds a source of records of a format, in memory of this machine.
     ///
     /// # Errors
-    /// As [`build`](SourceBuilder::build); [`Code::WrongType`] if records of this format cannot lie in the memory of this
-    /// machine.
+    /// As [`build`](SourceBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
+    /// memory.
     pub fn build_memory(self, format: &Format) -> Result<MemorySource> {
         MemorySource::new(&self.member, format, self.patience)
     }

@@ -1,4 +1,4 @@
-//! A channel that this node is a member of: where sources and sinks come from.
+//! A channel that this node is a member of. It creates sources and sinks.
 
 use super::builder::{SinkBuilder, SourceBuilder};
 use super::id::ChannelId;
@@ -14,8 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A channel: an event path that is nowhere in particular. Each member has its sources and sinks, and events go from every
-/// source straight to every sink.
+/// A channel: an event path without a place of its own. Each member has its sources and sinks, and events go directly
+/// from every source to every sink.
 #[derive(Clone)]
 pub struct Channel {
     member: Member,
@@ -24,7 +24,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A handle on a channel of the machine.
+    /// A handle to a channel of the machine.
     ///
     /// # Errors
     /// [`Code::Closed`] if it was closed already.
@@ -34,8 +34,8 @@ impl Channel {
         Ok(Channel { member, name: info.name.into(), identity: info.identity })
     }
 
-    /// The id by which others open it, here: every member makes one with its own address, so that it does not matter
-    /// whether the one who made the channel is still there.
+    /// The id with which others open the channel. Every member makes an id with its own address, so the member that
+    /// created the channel need not stay.
     ///
     /// ```
     /// use isoform_channel::Node;
@@ -47,12 +47,12 @@ impl Channel {
     /// ```
     ///
     /// # Panics
-    /// If the node does not listen anywhere, which no node does.
+    /// If the node listens nowhere; every node listens.
     pub fn id(&self) -> ChannelId {
         self.ids().next().unwrap_or_else(|| unreachable!("a node listens somewhere"))
     }
 
-    /// The same, for every address of this node.
+    /// The same id for every address of this node.
     pub fn ids(&self) -> impl Iterator<Item = ChannelId> {
         let at = |address: &Address| ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok();
         self.member.life.addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
@@ -63,12 +63,12 @@ impl Channel {
         &self.name
     }
 
-    /// Its type; `None` if it takes any records.
+    /// Its type, or `None` if it accepts all records.
     pub fn format(&self) -> Option<Format> {
         self.member.life.hub.lock().machine.info(self.member.key)?.format
     }
 
-    /// The nodes that have the channel open: this one, then the others.
+    /// The nodes that have the channel open: first this one, then the others.
     ///
     /// ```
     /// use isoform_channel::Node;
@@ -81,8 +81,8 @@ impl Channel {
         info.map_or(Vec::new(), |info| info.members.iter().map(|member| member.node).collect())
     }
 
-    /// A source of records of this type. The sinks that there are have subscribed to it when this returns, unless their process
-    /// does not answer within a second.
+    /// Creates a source of records of this type. Before this returns, all existing sinks have subscribed to it, except
+    /// those whose process does not answer within a second.
     ///
     /// # Errors
     /// As [`SourceBuilder::build`].
@@ -90,12 +90,12 @@ impl Channel {
         self.source_builder().build()
     }
 
-    /// Builds any other source: of messages, or of records whose format is known only when the program runs.
+    /// Builds any other source: of messages, or of records whose format is known only at run time.
     pub fn source_builder(&self) -> SourceBuilder {
         SourceBuilder::new(self.member.clone())
     }
 
-    /// A sink for records of this type, for which sources wait when it is slow.
+    /// Creates a sink for records of this type. Its sources wait for it when it is slow.
     ///
     /// # Errors
     /// As [`SinkBuilder::build`].
@@ -103,14 +103,14 @@ impl Channel {
         self.sink_builder().build()
     }
 
-    /// Builds any other sink: with another policy or window; for messages, or for records whose format is known only when the
-    /// program runs; or one whose events a function handles.
+    /// Builds any other sink: with another policy or window; for messages, or for records whose format is known only at
+    /// run time; or with a function that handles its events.
     pub fn sink_builder(&self) -> SinkBuilder {
         SinkBuilder::new(self.member.clone())
     }
 
-    /// What its members tell of it: who they are, their sources and sinks, and the account of every source. Members that
-    /// have not answered within `patience` have no report.
+    /// Asks the members of the channel for a report: their sources and sinks, and the account of every source. Members
+    /// that do not answer within `patience` have no report.
     ///
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
@@ -123,7 +123,7 @@ impl Channel {
         });
         let incomplete = |info: &Info| info.members.iter().any(|member| member.report.is_none());
         let told = hub.drive(&bell, after(patience), |state| {
-            // It ends with the channel, too.
+            // The wait also ends when the channel ends.
             (!state.machine.info(self.member.key).is_some_and(|info| incomplete(&info))).then_some(())
         });
         hub.unwatch(&bell);
@@ -131,7 +131,7 @@ impl Channel {
         self.here()
     }
 
-    /// Waits until the channel is as it should be: `look` is asked again whenever members, sources or sinks have changed.
+    /// Waits until `look` returns a value. It is called again whenever members, sources or sinks change.
     ///
     /// # Errors
     /// [`Code::Deadline`]; [`Code::Closed`].
@@ -141,7 +141,7 @@ impl Channel {
         hub.with(|state| state.watchers.push((self.member.key, bell.clone())));
         let mut wait = || {
             loop {
-                // Looked at without the lock: what looks may ask the node for more.
+                // `look` is called without the lock, since it may ask the node for more.
                 let info = self.here()?;
                 if look(&info) {
                     return Ok(());
@@ -165,7 +165,7 @@ impl Channel {
         info.ok_or_else(|| Error::new(Code::Closed).at(self.name()))
     }
 
-    /// Leaves the channel: its sources and sinks here end, whoever holds them.
+    /// Leaves the channel. Its sources and sinks here end, whoever holds them.
     pub fn close(self) {
         self.member.life.hub.with(|state| state.machine.close(self.member.key));
     }

@@ -1,51 +1,51 @@
-//! What a sink is told.
+//! The events of a sink.
 
 use isoform::Error;
 use isoform_channel_proto::{Gap, NodeId, SourceRef};
 use std::time::{Duration, SystemTime};
 
-/// One thing that a sink is told: an event, or something about the events of a source.
+/// An event of a sink: a record, or news about the events of a source.
 ///
-/// `R` is what the sink makes of records: a reference to a struct, or a message to be viewed.
+/// `R` is the sink's form of a record: a reference to a struct, or a message.
 #[derive(Clone, Debug)]
 pub enum Event<R> {
-    /// An event.
+    /// A record.
     Record {
-        /// From whom and when.
+        /// Its source and the time of its submission.
         stamp: Stamp,
-        /// What was submitted.
+        /// The record.
         record: R,
     },
-    /// Events of this source will not come.
+    /// Events of this source are lost.
     Gap(SourceRef, Gap),
-    /// A source has come, at this node.
+    /// A source has joined, at this node.
     Joined(SourceRef, NodeId),
-    /// A source has left: nothing more comes from it.
+    /// A source has left; it sends nothing more.
     Left(SourceRef),
-    /// This source's events cannot be this sink's: the error says at which field, and why.
+    /// The records of this source cannot become this sink's. The error names the field and the reason.
     Refused(SourceRef, Error),
 }
 
-/// From whom an event is, and when it was submitted.
+/// The source of an event, and the time of its submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its source, as this node tells it from others.
+    /// The number of the source at this node.
     pub source: SourceRef,
-    /// Its number at that source, which counts from 0 what it submits while there are sinks.
+    /// The number of the event at its source, which counts from 0 the events that it submits while there are sinks.
     pub sequence: u64,
-    /// When it was submitted, by the clock of its source: nanoseconds since 1970.
+    /// The time of submission, by the clock of the source: nanoseconds since 1970.
     pub nanoseconds: u64,
 }
 
 impl Stamp {
-    /// When it was submitted, by the clock of its source.
+    /// The time of submission, by the clock of the source.
     pub fn time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_nanos(self.nanoseconds)
     }
 }
 
 impl<R> Event<R> {
-    /// The record, if it is an event.
+    /// The record, if the event is one.
     pub fn record(self) -> Option<R> {
         match self {
             Event::Record { record, .. } => Some(record),
@@ -53,7 +53,7 @@ impl<R> Event<R> {
         }
     }
 
-    /// The same, with another form of the record.
+    /// The same event with another form of the record.
     pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Event<S> {
         match self {
             Event::Record { stamp, record } => Event::Record { stamp, record: form(record) },

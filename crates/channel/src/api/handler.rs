@@ -1,6 +1,6 @@
-//! Handlers: sinks whose events are given to a function, on the thread that polls the node (004 §2.1).
+//! Handlers: sinks that pass their events to a function, on the thread that polls the node.
 //!
-//! [`SinkBuilder::on`](crate::SinkBuilder::on) makes them; who runs them when is in [`super::handlers`].
+//! [`SinkBuilder::on`](crate::SinkBuilder::on) creates them, and [`super::handlers`] runs them.
 
 use super::event::Event;
 use super::handlers::{Handle, Shared};
@@ -12,10 +12,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps a handler going: when it is dropped, its sink leaves.
+/// Keeps a handler registered. When it is dropped, its sink leaves.
 ///
-/// Once it was dropped, the function is not called any more, and is dropped, too: a call that runs on another thread is waited
-/// for. Dropped from within the function, it waits for nothing, and that call is the last.
+/// After it was dropped, the function is not called again, and is dropped too. So dropping waits for a call that runs
+/// on another thread. Dropping it within the function does not wait, and that call is the last.
 #[must_use = "when it is dropped, its sink leaves, and nothing is handled any more"]
 pub struct Handler {
     life: Arc<Life>,
@@ -51,7 +51,8 @@ impl Handler {
         Handler { life, sink, shared }
     }
 
-    /// What has come and gone so far. Waits for no call of the function, and may be asked from within it.
+    /// The events received, taken and lost so far. Does not wait for a call of the function, and may be called within
+    /// it.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.life.hub, self.sink)
     }

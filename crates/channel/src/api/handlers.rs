@@ -1,4 +1,4 @@
-//! The handlers of a node, as the threads that poll it run them, whatever their sinks are.
+//! Runs the handlers of a node on the threads that poll it.
 
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 /// The handlers of a node.
 pub(crate) struct Handlers {
-    /// Exchanged as a whole, since a handler that runs may make and drop others.
+    /// Replaced as a whole, since a running handler may create and drop others.
     list: Mutex<Arc<[Entry]>>,
-    /// The bell of all their sinks.
+    /// The bell of all of their sinks.
     bell: Arc<Bell>,
 }
 
@@ -26,22 +26,22 @@ struct Entry {
     thread: Arc<Thread>,
 }
 
-/// What the threads that poll have of a handler, and whoever may drop it.
+/// A handler, as the threads that poll and its owner share it.
 pub(crate) struct Shared {
-    /// Held while the function runs. `None` once the handler was dropped.
+    /// Locked while the function runs. `None` after the handler was dropped.
     handle: Mutex<Option<Box<dyn Handle>>>,
-    /// The handler was dropped: the function is not called again.
+    /// Whether the handler was dropped, so that the function is not called again.
     ended: AtomicBool,
     thread: Arc<Thread>,
 }
 
-/// The thread that runs a function; zero if none does.
+/// The thread that runs a function, or zero.
 #[derive(Default)]
 struct Thread(AtomicUsize);
 
-/// A sink with its function, of whatever type.
+/// A sink with its function, of any type.
 pub(crate) trait Handle: Send {
-    /// Gives it a batch of what has come, unless it has `ended`, and returns how many items that were.
+    /// Passes it a batch of events, unless it has `ended`. Returns their number.
     fn turn(&mut self, ended: &AtomicBool) -> Result<usize>;
 }
 
@@ -54,7 +54,7 @@ impl Handlers {
         &self.bell
     }
 
-    /// Runs handlers until something has come for one, or `patience` is over.
+    /// Runs handlers until one has handled an event, or `patience` is over.
     pub(crate) fn poll(&self, hub: &Hub, patience: Duration) -> Result<usize> {
         let mut deadline = None;
         loop {
@@ -76,7 +76,7 @@ impl Handlers {
         }
     }
 
-    /// Runs each handler once. One that polls from within itself, or that another thread runs, is passed over.
+    /// Runs each handler once, except one that runs already, on another thread or on this one.
     fn turn(&self) -> Result<usize> {
         let (mut count, mut fault) = (0, None);
         for Entry { handler, .. } in &*self.list() {
@@ -84,28 +84,29 @@ impl Handlers {
             match handler.turn() {
                 None => {}
                 Some(Ok(events)) => count += events,
-                // Those behind it have their turn nevertheless.
+                // The handlers after it have their turn nevertheless.
                 Some(Err(error)) => fault = fault.or(Some(error)),
             }
         }
         fault.map_or(Ok(count), Err)
     }
 
-    /// Whether something has come for one of them that is `such`. The list is looked at only now: while a thread waits, others
-    /// may make handlers and run them.
+    /// Whether there are events for a handler that is `such`. This reads the list anew, since other threads may create
+    /// handlers while this one waits.
     fn has_come(&self, state: &State, such: impl Fn(&Entry) -> bool) -> bool {
         self.list().iter().any(|entry| state.machine.has_come(entry.sink) && such(entry))
     }
 
-    /// What came for a handler while this thread ran it, a thread that waits was told of, and left to this one.
+    /// While this thread ran a handler, another thread that waits may have been told of an event for it, and left it to
+    /// this one.
     fn pass_on(&self, hub: &Hub) {
         if self.bell.is_awaited() && self.has_come(&hub.lock(), |_| true) {
             self.bell.wake_threads();
         }
     }
 
-    /// Nothing has come for any of them: a program that waits for the descriptor need not look again, unless something has come
-    /// since.
+    /// There are no events for any handler. So a program that waits for the descriptor need not look again until an
+    /// event arrives.
     fn found_nothing(&self, hub: &Hub) {
         hub.with(|state| {
             if !self.has_come(state, |_| true) {
@@ -118,14 +119,14 @@ impl Handlers {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Adds a handler, and forgets those that are gone.
+    /// Adds a handler, and removes those that were dropped.
     pub(crate) fn add(&self, sink: SinkKey, handler: &Arc<Shared>) {
         let entry = Entry { sink, handler: Arc::downgrade(handler), thread: handler.thread.clone() };
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
         *list = kept.chain([entry]).collect();
         drop(list);
-        // What has come for it already, nobody knew whom it was for.
+        // Events may have arrived for it before anyone could know that they were its own.
         self.bell.wake_threads();
     }
 }
@@ -136,7 +137,7 @@ impl Shared {
         Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: Arc::default() })
     }
 
-    /// The handler was dropped. Waits for a call of the function that runs on another thread.
+    /// Marks the handler as dropped. Waits for a call of the function on another thread.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         if self.thread.0.load(Ordering::SeqCst) != this_thread() {
@@ -145,11 +146,11 @@ impl Shared {
         }
     }
 
-    /// Gives the function a batch of what has come. `None` if it runs: on another thread, or on this one, from within itself.
+    /// Passes a batch of events to the function. `None` if the function runs already, on another thread or on this one.
     fn turn(&self) -> Option<Result<usize>> {
         let mut handle = match self.handle.try_lock() {
             Ok(handle) => handle,
-            // It has panicked before. What it makes of its next event is its own affair.
+            // It has panicked before. It is called again nevertheless.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
@@ -158,7 +159,7 @@ impl Shared {
     }
 }
 
-/// A function runs on this thread.
+/// Marks that a function runs on this thread.
 struct Running<'t>(&'t Thread);
 
 impl<'t> Running<'t> {
@@ -180,7 +181,7 @@ impl Thread {
     }
 }
 
-/// A number that only this thread has while it lives, and is not zero: where something lies that each thread has its own of.
+/// A number that only this thread has while it lives, and that is not zero: the address of a thread-local variable.
 fn this_thread() -> usize {
     thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| ptr::from_ref(here).addr())

@@ -1,6 +1,6 @@
-//! The ids of channels: where a member is found, and which channel is meant there (`spec/channel.md`, "Words").
+//! The ids of channels: the address of a member, and a channel there (`spec/channel.md`, "Words").
 //!
-//! An id is text that people hand on. Its address is understood in [`crate::transport::address`].
+//! An id is text that people pass on. [`crate::transport::address`] parses its address.
 
 use crate::transport::address::{Address, refused, tcp, unix};
 use isoform::{Error, Result};
@@ -8,9 +8,11 @@ use isoform_channel_proto::check_name;
 use std::fmt;
 use std::str::FromStr;
 
-/// A channel, by the address of a member, the channel's name, and its identity where no other of that name may be meant.
+/// A channel: the address of a member, the channel's name, and optionally its identity, which excludes other channels
+/// of that name.
 ///
-/// Written `iso://127.0.0.1:7000/river` or `iso+unix:///tmp/x.sock/river`; an identity follows as 32 hexadecimal digits.
+/// Written `iso://127.0.0.1:7000/river` or `iso+unix:///tmp/x.sock/river`. An identity follows as 32 hexadecimal
+/// digits.
 ///
 /// ```
 /// use isoform_channel::ChannelId;
@@ -31,10 +33,11 @@ pub struct ChannelId {
 }
 
 impl ChannelId {
-    /// The channel of this name, and if one is given of this identity, at a member's address.
+    /// The channel of this name, and of this identity if there is one, at a member's address.
     ///
     /// # Errors
-    /// [`Code::Address`](isoform::Code::Address) for a name that is none, and for an address at which nobody can be asked, such as port 0.
+    /// [`Code::Address`](isoform::Code::Address) for an invalid name, and for an address that cannot be dialed, such as
+    /// port 0.
     pub fn new(address: Address, name: &str, identity: Option<[u8; 16]>) -> Result<ChannelId> {
         let at = match &address {
             Address::Tcp(at) if at.port() == 0 => Err("a port from 1 to 65535"),
@@ -46,7 +49,7 @@ impl ChannelId {
         Ok(ChannelId { address, name: name.to_owned(), identity })
     }
 
-    /// Where a member of the channel is found.
+    /// The address of a member.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -56,13 +59,13 @@ impl ChannelId {
         &self.name
     }
 
-    /// The channel's identity; without one, whichever channel has that name there is meant.
+    /// The channel's identity. Without one, the id stands for any channel of that name there.
     pub fn identity(&self) -> Option<[u8; 16]> {
         self.identity
     }
 }
 
-/// The identity that these 32 hexadecimal digits are.
+/// Parses an identity from 32 hexadecimal digits.
 fn identity_of(digits: &str) -> Option<[u8; 16]> {
     if digits.len() != 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
@@ -86,7 +89,7 @@ impl FromStr for ChannelId {
     }
 }
 
-/// What an id consists of, or what was expected instead.
+/// The parts of an id, or what was expected instead.
 type Parts<'a> = Result<(Address, &'a str, Option<[u8; 16]>), &'static str>;
 
 /// Splits `HOST:PORT/NAME[/IDENTITY]`.
@@ -102,7 +105,7 @@ fn split_tcp(text: &str) -> Parts<'_> {
     }
 }
 
-/// Splits `/PATH/NAME[/IDENTITY]`. Only its end tells what it is, since the path may have any number of parts.
+/// Splits `/PATH/NAME[/IDENTITY]` from its end, since the path may have any number of parts.
 fn split_unix(text: &str) -> Parts<'_> {
     let last = |text| str::rsplit_once(text, '/').ok_or("/PATH of a socket, / and the name of a channel");
     let (before, end) = last(text)?;

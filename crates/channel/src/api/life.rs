@@ -1,4 +1,4 @@
-//! What every handle of an application keeps alive: the node behind it, and of a channel, which one it is.
+//! The state that every handle keeps alive: its node, and for a channel, which channel it is.
 
 use super::handlers::Handlers;
 use crate::drive::hub::Hub;
@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a node that is dropped waits for its sources' last events to be taken.
+/// How long dropping a node waits until its sources' last events are taken.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// A node, as long as there is a handle of it: the node itself, its channels, sources, sinks and handlers.
+/// A node, as long as it has handles: the node itself, its channels, sources, sinks and handlers.
 pub(crate) struct Life {
     pub(crate) hub: Arc<Hub>,
     pub(crate) addresses: Vec<Address>,
@@ -21,7 +21,7 @@ pub(crate) struct Life {
     keeper: Option<JoinHandle<()>>,
 }
 
-/// A channel that a node has open: what its ends are made from.
+/// A channel that a node has open, from which its sources and sinks are made.
 #[derive(Clone)]
 pub(crate) struct Member {
     pub(crate) life: Arc<Life>,
@@ -37,7 +37,7 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         let hub = &self.hub;
-        // Those that have been let go of are settled, or wait in vain.
+        // Ends that were dropped are settled, or wait in vain.
         let until = Instant::now() + PARTING;
         while Instant::now() < until && !hub.with(|state| state.is_settled()) {
             let soon = Instant::now() + Duration::from_millis(5);

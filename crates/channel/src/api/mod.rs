@@ -1,6 +1,6 @@
-//! What an application sees: nodes, channels, their sources, sinks and handlers, and events.
+//! The interface for applications: nodes, channels, their sources, sinks and handlers, and events.
 //!
-//! What goes on behind that is in [`crate::drive`].
+//! [`crate::drive`] does the work behind it.
 
 pub(crate) mod builder;
 pub(crate) mod channel;

@@ -1,4 +1,4 @@
-//! A node: this process's part in channels, and the way to all of them.
+//! A node: the member of channels that acts for this process.
 
 use crate::api::channel::Channel;
 use crate::api::handlers::Handlers;
@@ -21,16 +21,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long an answer to [`Node::open`] may take.
+/// The time for an answer to [`Node::open`].
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long one that opens a channel waits to meet all members.
+/// The time in which a node that opens a channel meets all members.
 const MEETING: Duration = Duration::from_secs(1);
-/// Shorter and longer times than these are taken for these.
+/// The limits of the times that can be set.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
 
-/// This process's part in channels: it can be dialed by other nodes, has one link with each that it shares channels with, and
-/// makes and opens channels. Usually there is one in a process.
+/// The member of channels that acts for this process. Other nodes can dial it. It has one link with each node that it
+/// shares channels with. It creates and opens channels. Usually a process has one node.
 ///
 /// ```
 /// use isoform::Record;
@@ -63,14 +63,14 @@ const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
 /// # Ok::<(), isoform::Error>(())
 /// ```
 ///
-/// When the last handle is dropped - the node, its channels, sources and sinks - what was submitted has a second to be taken.
-/// [`Source::close`](crate::Source::close) waits longer, and returns the account.
+/// When the last handle of the node, its channels, sources and sinks is dropped, the sinks have one second to take the
+/// submitted events. [`Source::close`](crate::Source::close) waits longer, and returns the account.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) life: Arc<Life>,
 }
 
-/// How a node shall be: see [`Node::builder`].
+/// Builds a node with non-default settings: see [`Node::builder`].
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     listen: Vec<String>,
@@ -80,7 +80,7 @@ pub struct NodeBuilder {
 }
 
 impl Node {
-    /// A node that can be dialed on this machine, over TCP, at a port that the system chooses.
+    /// Creates a node that listens on this machine, over TCP, at a port that the system chooses.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -88,7 +88,7 @@ impl Node {
         Node::builder().build()
     }
 
-    /// A node that is to be another one than usual.
+    /// Builds a node with non-default settings.
     ///
     /// ```
     /// use isoform_channel::Node;
@@ -102,21 +102,21 @@ impl Node {
         NodeBuilder { listen: Vec::new(), transports: usual(), insecure: false, settings: Settings::new(NodeId::ANY) }
     }
 
-    /// Where it can be dialed.
+    /// The addresses at which it listens.
     pub fn addresses(&self) -> &[Address] {
         &self.life.addresses
     }
 
-    /// Makes a channel for records of this type. Its sources may have more, other and wider fields; its sinks fewer, other and
-    /// wider ones.
+    /// Creates a channel for records of this type. Its sources may have more, other and wider fields; its sinks fewer,
+    /// other and wider ones.
     ///
     /// # Errors
-    /// [`Code::Taken`] if this node has a channel of that name; [`Code::Address`] if it cannot be one.
+    /// [`Code::Taken`] if this node has a channel of that name; [`Code::Address`] if the name is invalid.
     pub fn create<T: Record>(&self, name: &str) -> Result<Channel> {
         self.create_with(name, Some(T::format()))
     }
 
-    /// Makes a channel for whatever records its sources submit.
+    /// Creates a channel for all records.
     ///
     /// # Errors
     /// As [`create`](Node::create).
@@ -124,7 +124,7 @@ impl Node {
         self.create_with(name, None)
     }
 
-    /// Makes a channel for records of a format, or of any.
+    /// Creates a channel for records of a format, or for all records.
     ///
     /// # Errors
     /// As [`create`](Node::create).
@@ -134,17 +134,18 @@ impl Node {
         Channel::new(Member { life: self.life.clone(), key })
     }
 
-    /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`: wherever it was made, and at whichever of its members.
+    /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`. The id may have the address of any of its
+    /// members.
     ///
     /// # Errors
-    /// [`Code::Address`] if that is no id; [`Code::Unreachable`], [`Code::Deadline`] within five seconds;
+    /// [`Code::Address`] if the id is malformed; [`Code::Unreachable`]; [`Code::Deadline`] after five seconds;
     /// [`Code::NoSuchChannel`]; [`Code::Insecure`].
     pub fn open(&self, id: impl AsRef<str>) -> Result<Channel> {
         let id: ChannelId = id.as_ref().parse()?;
         self.open_within(&id, PATIENCE)
     }
 
-    /// The same, with how long the answer may take.
+    /// The same, with the time for an answer.
     ///
     /// # Errors
     /// As [`open`](Node::open).
@@ -169,12 +170,12 @@ impl Node {
         let late =
             || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
         let within = |error: Error| match error.code() {
-            // What the other node says of it is no more than the id does.
+            // The other node's identity for the channel adds nothing to the id.
             Code::NoSuchChannel => Error::new(Code::NoSuchChannel).at(id.to_string()),
             _ => error.within(&id.to_string()),
         };
         let channel = answer?.ok_or_else(late)?.map_err(within)?;
-        // The other members are told directly. One that cannot be reached is not waited for any longer.
+        // The other members are told directly. This waits for each of them only as long as it can be reached.
         let met = |state: &mut State| (!state.machine.is_joining(channel)).then_some(());
         let until = Instant::now() + MEETING.min(patience);
         while Instant::now() < until && hub.lock().machine.is_joining(channel) {
@@ -186,17 +187,18 @@ impl Node {
         Channel::new(Member { life: self.life.clone(), key: channel })
     }
 
-    /// Runs the [handlers](crate::SinkBuilder::on) of this node on this thread: those for which something has come, and if nothing has,
-    /// when something does, within `patience`. Returns how many events they were given.
+    /// Calls the [handlers](crate::SinkBuilder::on) of this node on this thread, for the events that have arrived. If
+    /// there are none, waits for one within `patience`. Returns the number of events.
     ///
     /// # Errors
-    /// The first that a handler could not be given: the next call goes on behind it.
+    /// The first error of an event that could not be passed to a handler. The next call continues after that event.
     pub fn poll(&self, patience: Duration) -> Result<usize> {
         self.life.handlers.poll(&self.life.hub, patience)
     }
 
-    /// A descriptor that can be read whenever [`poll`](Node::poll) would find something for a handler: for programs that wait for
-    /// other things, too. It is to be waited for, not read; and it may be ready without need, until `poll` has found nothing.
+    /// A descriptor for programs that also wait for other things. It is readable whenever [`poll`](Node::poll) would
+    /// find an event. Wait for it, but do not read from it. It may report spurious readiness until `poll` has found
+    /// nothing.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -206,31 +208,33 @@ impl Node {
 }
 
 impl NodeBuilder {
-    /// Listens there, too: `127.0.0.1:7000`, `unix:/tmp/x.sock`. Without any, at a TCP port that the system chooses.
+    /// Also listens at this address: `127.0.0.1:7000`, `unix:/tmp/x.sock`. Without any, the node listens at a TCP port
+    /// that the system chooses.
     pub fn listen(mut self, address: impl Into<String>) -> NodeBuilder {
         self.listen.push(address.into());
         self
     }
 
-    /// Reaches the addresses that this transport serves by it, before all transports that were there.
+    /// Adds a transport for the addresses that it serves. It takes precedence over earlier ones.
     pub fn transport(mut self, transport: impl Transport + 'static) -> NodeBuilder {
         self.transports.insert(0, Arc::new(transport));
         self
     }
 
-    /// Lets it listen and dial beyond this machine, where nothing is encrypted and everybody may listen.
+    /// Allows listening and dialing beyond this machine, where traffic is not encrypted and anyone on the network can
+    /// read and change it.
     pub fn insecure(mut self, yes: bool) -> NodeBuilder {
         self.insecure = yes;
         self
     }
 
-    /// After so long without a byte, another node is taken for dead. Usually 10 seconds.
+    /// Sets the time of silence after which another node is taken for dead. The default is 10 seconds.
     pub fn silence(mut self, silence: Duration) -> NodeBuilder {
         self.settings.silence = silence;
         self
     }
 
-    /// How long a link is kept whose connection broke, to be restored. Usually 10 seconds.
+    /// Sets how long a link is kept after its connection broke, so that it can be restored. The default is 10 seconds.
     pub fn linger(mut self, linger: Duration) -> NodeBuilder {
         self.settings.linger = linger;
         self
@@ -250,11 +254,11 @@ impl NodeBuilder {
         self.registry(Registry::within(limits))
     }
 
-    /// The node.
+    /// Creates the node.
     ///
     /// # Errors
-    /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] where another program listens;
-    /// [`Code::Io`].
+    /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] if another program
+    /// listens there; [`Code::Io`].
     pub fn build(mut self) -> Result<Node> {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);

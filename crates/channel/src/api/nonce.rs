@@ -1,8 +1,8 @@
-//! Randomness: what makes the ids of nodes and the identities of channels unlike all others.
+//! Random bytes for the ids of nodes and the identities of channels.
 
 use isoform::{Code, Error, Result};
 
-/// Sixteen random bytes of the operating system's.
+/// Sixteen random bytes from the operating system.
 pub(crate) fn nonce() -> Result<[u8; 16]> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {

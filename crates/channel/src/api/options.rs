@@ -1,9 +1,9 @@
-//! What a sink asks of its sources, in the words of the application and in those of the protocol.
+//! The settings of a sink, for the application and for the protocol.
 
 use isoform::{Faults, Format, Limits, Rules};
 use isoform_channel_proto::{Policy, Wanted, Window};
 
-/// What [`SinkBuilder`](crate::SinkBuilder) was told.
+/// The settings of a [`SinkBuilder`](crate::SinkBuilder).
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) policy: Policy,

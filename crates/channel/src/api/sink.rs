@@ -1,5 +1,5 @@
-//! Sinks: where events go. Here are those of a Rust type, and what all have in common; `memory` has those of a format that is
-//! known only when the program runs, `messages` those of messages.
+//! Sinks receive events. This file has those for records of a Rust type, and the common part of all. `memory` has those
+//! for a format that is known only at run time, and `messages` those for messages.
 
 mod memory;
 mod messages;
@@ -24,23 +24,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A sink for records of one type, whatever their sources have.
+/// A sink for records of one type, converted from the types of their sources.
 pub struct Sink<T> {
     end: End,
     decoder: Decoder<T>,
     scratch: Scratch,
-    /// For bodies that are shared and do not lie in one piece.
+    /// For shared bodies that are not contiguous.
     copy: Aligned,
 }
 
-/// What every sink has.
+/// The common part of all sinks.
 struct End {
     life: Arc<Life>,
     key: SinkKey,
     bell: Arc<Bell>,
     progress: Arc<AtomicUsize>,
     batch: Batch,
-    /// The next item of the batch.
+    /// The place of the next item of the batch.
     next: usize,
 }
 
@@ -55,17 +55,17 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         Ok(Sink { end, decoder, scratch: Scratch::default(), copy: Aligned::new() })
     }
 
-    /// The next event, or the next thing that there is to know about events. Waits for it.
+    /// Waits for the next event, and returns it.
     ///
     /// # Errors
-    /// What [`Decoder::decode`] reports of an event: the next call goes on behind it. [`Code::Closed`].
+    /// The errors of [`Decoder::decode`] for an event, after which the next call continues. [`Code::Closed`].
     #[inline]
     pub fn recv(&mut self) -> Result<Event<&T::Native<'_>>> {
         self.end.wait(None)?;
         self.next()
     }
 
-    /// The same; `None` if nothing comes within `patience`.
+    /// The same, but returns `None` if no event arrives within `patience`.
     ///
     /// # Errors
     /// As [`recv`](Sink::recv).
@@ -76,7 +76,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         }
     }
 
-    /// The same; `None` if nothing has come.
+    /// The same, but returns `None` if no event has arrived.
     ///
     /// # Errors
     /// As [`recv`](Sink::recv).
@@ -84,7 +84,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.recv_timeout(Duration::ZERO)
     }
 
-    /// The same as [`recv`](Sink::recv), with a record that owns all that it holds, and can be kept.
+    /// As [`recv`](Sink::recv), with a record that owns all of its parts, and can be kept.
     ///
     /// ```
     /// use isoform::Record;
@@ -107,7 +107,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`recv`](Sink::recv); [`Code::Utf8`] at a `String` that is not UTF-8.
+    /// As [`recv`](Sink::recv); [`Code::Utf8`] if the bytes for a `String` are not UTF-8.
     pub fn recv_owned(&mut self) -> Result<Event<T>>
     where
         T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
@@ -116,7 +116,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.next_owned()
     }
 
-    /// As [`next`](Sink::next), owning what it holds.
+    /// As [`next`](Sink::next), with an owned record.
     pub(crate) fn next_owned(&mut self) -> Result<Event<T>>
     where
         T: Owned + for<'a> Record<Native<'a> = <T as Owned>::Native<'a>>,
@@ -127,14 +127,14 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         }
     }
 
-    /// What has come and gone so far.
+    /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
 
-    /// A descriptor that can be read whenever [`try_recv`](Sink::try_recv) would find something, or that the channel was closed:
-    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
-    /// need, until `try_recv` has found nothing.
+    /// A descriptor for programs that also wait for other things. It is readable whenever [`try_recv`](Sink::try_recv)
+    /// would return an event, or the channel was closed. Wait for it, but do not read from it. It may report spurious
+    /// readiness until `try_recv` has found nothing.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -142,13 +142,14 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.end.bell.descriptor()
     }
 
-    /// How many bytes of events have been copied or converted to be records, as [`Decoder::copied`] has it: none, where the
-    /// source's layout is this one.
+    /// The number of bytes of events that were copied or converted into records, as for [`Decoder::copied`]: none, if
+    /// the source has the same layout.
     pub fn copied(&self) -> u64 {
         self.decoder.copied()
     }
 
-    /// The next event, for a task: what [`recv`](Sink::recv) is for a thread. Connections are read by the node meanwhile.
+    /// Waits for the next event in a task, as [`recv`](Sink::recv) does in a thread. The node reads the connections
+    /// meanwhile.
     ///
     /// # Errors
     /// As [`recv`](Sink::recv).
@@ -165,13 +166,13 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.end.key
     }
 
-    /// Whether there is more of what was taken last.
+    /// Whether the last batch has more events.
     #[inline]
     pub(crate) fn has_next(&self) -> bool {
         self.end.next < self.end.batch.items.len()
     }
 
-    /// Whether there is something, without waiting and reading connections.
+    /// Whether there is an event, without waiting and without reading connections.
     #[inline]
     pub(crate) fn look(&mut self) -> bool {
         self.end.look()
@@ -208,9 +209,9 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
 
 /// The body of an event.
 enum Came<'b> {
-    /// It is this sink's, and may be changed.
+    /// It belongs to this sink, which may change it.
     Own(&'b mut [u8]),
-    /// Others have it, too.
+    /// It is shared with others.
     Lent(Incoming<'b>),
 }
 
@@ -222,13 +223,13 @@ struct Bodies<'b> {
 }
 
 impl<'b> Bodies<'b> {
-    /// The format at a place of a batch, and the bodies there.
+    /// The format of an item in a batch, and its body.
     fn of(batch: &'b mut Batch, format: u32) -> (&'b Format, Bodies<'b>) {
         let Batch { formats, storage, long, shared, .. } = batch;
         (&formats[format as usize], Bodies { short: storage, long, shared })
     }
 
-    /// The body at a place. `copy` is for one that is shared, and does not lie in one piece.
+    /// The body of an item. `copy` is for a shared body that is not contiguous.
     fn at(self, place: Place, copy: &'b mut Aligned) -> Came<'b> {
         match place {
             Place::Here(start, length) => {
@@ -250,25 +251,25 @@ impl<'b> Bodies<'b> {
     }
 }
 
-/// The error of an event, with which event it was: that is not to be seen otherwise.
+/// The error of an event, with the event's source and number in its path.
 #[cold]
 fn which(error: Error, stamp: Stamp) -> Error {
     error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
 }
 
-/// What a sink has had so far, from all sources.
+/// The counts of a sink's events, from all sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Events that have come.
+    /// Events that have arrived.
     pub received: u64,
-    /// Events that were handed out.
+    /// Events that the program has taken.
     pub taken: u64,
     /// Events that were declared lost.
     pub lost: u64,
 }
 
 impl Counts {
-    /// Those of a sink that has not left.
+    /// Sinks that have not left.
     pub(crate) fn of(hub: &Hub, sink: SinkKey) -> Counts {
         let mut state = hub.lock();
         let State { machine, sinks, .. } = &mut *state;
@@ -296,7 +297,7 @@ impl End {
         self.life.hub.lock().machine.plans(self.key)
     }
 
-    /// Waits until there is an item. `false` if none has come within `patience`.
+    /// Waits until there is an item. Returns `false` if none arrives within `patience`.
     #[inline]
     fn wait(&mut self, patience: Option<Duration>) -> Result<bool> {
         if self.next < self.batch.items.len() {
@@ -321,7 +322,7 @@ impl End {
         came.transpose().map(|came| came.is_some())
     }
 
-    /// Whether there is something, for a task that is woken if not.
+    /// Whether there is an item; if not, wakes the task later.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         if self.look() {
             return Poll::Ready(Ok(()));
@@ -336,7 +337,7 @@ impl End {
         }
     }
 
-    /// Whether there is something, without waiting.
+    /// Whether there is an item, without waiting.
     #[inline]
     fn look(&mut self) -> bool {
         if self.next < self.batch.items.len() {
@@ -347,13 +348,13 @@ impl End {
         life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
 
-    /// The next item, which is not handed out by this.
+    /// The next item, which this does not take.
     #[inline]
     fn peek(&self) -> &Item {
         &self.batch.items[self.next]
     }
 
-    /// The next item, which is handed out by this.
+    /// Takes the next item.
     #[inline]
     fn item(&mut self) -> &Item {
         let at = self.next;
@@ -379,7 +380,7 @@ impl Drop for End {
     }
 }
 
-/// Exchanges a batch, all of which was handed out, for the next one, if there is one.
+/// Exchanges a batch, once all of it was taken, for the next one, if there is one.
 fn take(state: &mut State, key: SinkKey, bell: &Bell, progress: &AtomicUsize, batch: &mut Batch) -> bool {
     progress.store(0, Ordering::Relaxed);
     let came = state.machine.take(state.now, key, batch);
@@ -394,7 +395,7 @@ fn closed() -> Error {
     Error::new(Code::Closed).at("channel")
 }
 
-/// What an item says that is no event.
+/// The event for an item that is not a record.
 #[cold]
 fn about<R>(item: &Item) -> Event<R> {
     match item {

@@ -1,5 +1,5 @@
-//! Sources: where events come from. Here are those of a Rust type, and those of messages; `memory` has those of a format that
-//! is known only when the program runs.
+//! Sources submit events. This file has those for records of a Rust type, and those for messages. `memory` has those
+//! for a format that is known only at run time.
 
 mod memory;
 #[cfg(test)]
@@ -21,27 +21,27 @@ use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
 const HEARING: Duration = Duration::from_secs(1);
-/// How long events of a source that was dropped may take to be taken.
+/// How long the sinks of a dropped source have to take its events.
 const PARTING: Duration = Duration::from_secs(10);
 
-/// A source of records of one type. What it submits goes to every sink of its channel, in order.
+/// A source of records of one type. Every sink of its channel receives its events, in order.
 pub struct Source<T> {
     end: End,
     encoder: Encoder<T>,
 }
 
-/// A source of records of any format, as messages: for tools, and for what passes on what came from elsewhere.
+/// A source of messages of any format, for tools and for programs that forward messages.
 #[derive(Debug)]
 pub struct MessageSource {
     end: End,
 }
 
-/// What both have.
+/// The common part of both.
 struct End {
     life: Arc<Life>,
     key: SourceKey,
     bell: Arc<Bell>,
-    /// Whether it is the source's own format that its events have.
+    /// Whether its events have the source's own format.
     is_typed: bool,
     /// How long it waits for room.
     patience: Option<Duration>,
@@ -53,13 +53,13 @@ impl<T: Record<Static = T>> Source<T> {
         Ok(Source { end: End::new(member, Some(encoder.format()), patience)?, encoder })
     }
 
-    /// Submits a record to all sinks, and returns its sequence; `None` if there are no sinks.
+    /// Submits a record to all sinks. Returns its sequence number, or `None` if there are no sinks.
     ///
-    /// The record is copied at most once, for all of them together. If a sink that
-    /// lets its source [wait](crate::Policy::Block) has no room, this waits, as long as that sink's process lives.
+    /// The record is copied at most once for all sinks. If a sink with [`Policy::Block`](crate::Policy::Block) has no
+    /// room, this waits as long as that sink's process lives.
     ///
     /// # Errors
-    /// [`Code::Closed`] if the channel was closed; what [`Encoder::encode`] reports.
+    /// [`Code::Closed`] if the channel was closed; the errors of [`Encoder::encode`].
     #[inline]
     pub fn submit<R>(&mut self, record: &R) -> Result<Option<u64>>
     where
@@ -75,8 +75,8 @@ impl<T: Record<Static = T>> Source<T> {
         }
     }
 
-    /// Submits a record that is shared with its sinks: what is large of it is not copied at all, and sinks of this process
-    /// that have the same type are given the record itself.
+    /// Submits a record with shared ownership. Its large parts are not copied. Sinks in this process with the same type
+    /// receive the record itself.
     ///
     /// # Errors
     /// As [`submit`](Source::submit).
@@ -91,9 +91,9 @@ impl<T: Record<Static = T>> Source<T> {
         self.end.submit(None, &mut Sent(shared))
     }
 
-    /// From now on, submitting waits for room for so long, or some milliseconds more: then it reports [`Code::Deadline`], and
-    /// nothing was submitted; the same record may be submitted again. For programs that look after something else now and then. `None`, as at first:
-    /// it waits as long as it takes.
+    /// Limits how long submitting waits for room. After that time, and some milliseconds, it returns
+    /// [`Code::Deadline`]; the record was not submitted, and may be submitted again. This is for programs that must do
+    /// other things now and then. With `None`, the default, submitting waits without limit.
     ///
     /// ```
     /// use isoform::{Code, Record};
@@ -121,7 +121,7 @@ impl<T: Record<Static = T>> Source<T> {
         self.end.patience = patience;
     }
 
-    /// Waits until so many sinks have subscribed.
+    /// Waits until `count` sinks have subscribed.
     ///
     /// # Errors
     /// [`Code::Deadline`].
@@ -129,18 +129,18 @@ impl<T: Record<Static = T>> Source<T> {
         self.end.wait_for_sinks(count, patience)
     }
 
-    /// How many sinks there are.
+    /// The number of sinks.
     pub fn sinks(&self) -> usize {
         self.end.sinks()
     }
 
-    /// What has become of its events: the account with every sink that is there, and the latest that have left.
+    /// The account of its events with every subscribed sink, and with those that left most recently.
     pub fn ledger(&self) -> Vec<SinkLedger> {
         self.end.ledger()
     }
 
-    /// Ends the source: sinks get what was submitted, and then learn that it has left. Waits until they have taken all, or
-    /// `patience` is over, and returns the account.
+    /// Ends the source. The sinks receive the submitted events, and then learn that it has left. Waits until they have
+    /// taken all events or `patience` is over, and returns the account.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -154,10 +154,10 @@ impl MessageSource {
         Ok(MessageSource { end: End::new(member, None, patience)? })
     }
 
-    /// Submits a body of a format, as `spec/message.md` says that it must be. What it holds is checked by the sinks.
+    /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
     ///
     /// # Errors
-    /// [`Code::BodyLength`] if it is shorter than a record of the format; what speaks against a plan from the format to the
+    /// [`Code::BodyLength`] if it is shorter than a record of the format; the errors of a plan from the format to the
     /// channel's type; [`Code::Closed`].
     pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
         if !self.end.is_heard() {
@@ -167,7 +167,7 @@ impl MessageSource {
         self.end.submit(Some(format), &mut Sent(shared))
     }
 
-    /// Submits a message that came from elsewhere.
+    /// Submits a received message.
     ///
     /// # Errors
     /// As [`submit_body`](MessageSource::submit_body).
@@ -222,14 +222,14 @@ impl End {
         Ok(end)
     }
 
-    /// Whether anybody listens; if not, that is all there is to do.
+    /// Whether there are sinks. If not, there is nothing else to do.
     #[inline]
     fn is_heard(&self) -> bool {
         self.bell.is_heard()
     }
 
-    /// Waits until the sinks that there are have subscribed: what members say to being asked comes behind that. One that does
-    /// not answer is not waited for any longer.
+    /// Waits until the existing sinks have subscribed: members answer a question after their subscriptions. This does
+    /// not wait for a member that does not answer.
     fn wait_for_members(&self, member: &Member) -> Result<()> {
         let hub = &self.life.hub;
         hub.with(|state| state.machine.ask(member.key));
@@ -242,7 +242,7 @@ impl End {
         Ok(())
     }
 
-    /// Notes whether anybody listens.
+    /// Notes whether there are sinks.
     fn listen(&self) {
         let state = self.life.hub.lock();
         self.bell.hear(state.machine.listeners(self.key) > 0 || !state.machine.has_source(self.key));
@@ -266,7 +266,7 @@ impl End {
         }
     }
 
-    /// Waits for the sinks that this source has to wait for.
+    /// Waits for the sinks that this source must wait for.
     #[cold]
     fn wait_for_room(&self) -> Result<()> {
         let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
@@ -334,7 +334,7 @@ impl Drop for End {
     }
 }
 
-/// A message that was just encoded: copied to where it is needed.
+/// An encoded message, which is copied to where it is needed.
 struct Copied<'m> {
     message: Message<'m>,
     shared: Option<Sent>,

@@ -1,4 +1,4 @@
-//! Events as a stream, for programs that wait by tasks.
+//! Events as a stream, for asynchronous programs.
 
 use crate::Event;
 use crate::api::sink::Sink;
@@ -8,11 +8,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The events of a sink, each owning its record. Made by [`Sink::into_stream`].
+/// The events of a sink, each with an owned record. [`Sink::into_stream`] creates it.
 pub struct Events<T>(Sink<T>);
 
 impl<T: Record<Static = T> + 'static> Sink<T> {
-    /// Its events as a stream, for any executor. It has no end but that of the channel.
+    /// Returns its events as a stream, for any executor. The stream ends when the channel does.
     ///
     /// ```
     /// use isoform::Record;
@@ -55,7 +55,7 @@ where
         let sink = &mut self.0;
         match sink.poll(context) {
             Poll::Pending => Poll::Pending,
-            // The channel was closed.
+            // Whether the channel was closed.
             Poll::Ready(Err(_)) => Poll::Ready(None),
             Poll::Ready(Ok(())) => Poll::Ready(Some(sink.next_owned())),
         }

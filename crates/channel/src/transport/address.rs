@@ -1,7 +1,6 @@
-//! Where a node is reached: a TCP port or a Unix socket.
+//! The address of a node: a TCP port or a Unix socket.
 //!
-//! An address is text that was understood. Which channel is meant there is a matter of [`ChannelId`](crate::ChannelId),
-//! and connecting one of the sockets.
+//! An address is parsed text. [`ChannelId`](crate::ChannelId) adds the channel, and the sockets connect.
 
 use isoform::{Code, Error, Result};
 use std::fmt;
@@ -9,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a node is reached. Written `tcp:127.0.0.1:7000`, or just `127.0.0.1:7000`, and `unix:/tmp/x.sock`.
+/// The address of a node. Written `tcp:127.0.0.1:7000`, or just `127.0.0.1:7000`, and `unix:/tmp/x.sock`.
 ///
 /// ```
 /// use isoform_channel::Address;
@@ -23,14 +22,14 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
-    /// An IP address and a port; to listen at port 0 is to let the system choose one.
+    /// An IP address and a port. When listening at port 0, the system chooses a port.
     Tcp(SocketAddr),
     /// The absolute path of a socket in the file system of this machine.
     Unix(PathBuf),
 }
 
 impl Address {
-    /// Whether only programs of this machine can be at the other end.
+    /// Whether only programs of this machine can connect.
     pub fn is_local(&self) -> bool {
         match self {
             Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
@@ -38,7 +37,7 @@ impl Address {
         }
     }
 
-    /// Refuses addresses beyond this machine, as nothing is encrypted; unless it was said that this is meant.
+    /// Refuses addresses beyond this machine, since nothing is encrypted, unless the program allows them.
     ///
     /// # Errors
     /// [`Code::Insecure`].
@@ -71,13 +70,13 @@ impl FromStr for Address {
     }
 }
 
-/// An address or an id that is not understood.
+/// The error for a malformed address or id.
 pub(crate) fn refused(expected: impl fmt::Display, came: &str) -> Error {
     Error::new(Code::Address).expected(expected).came(format_args!("{came:?}"))
 }
 
-/// Understands `HOST:PORT`, else says what was expected. Nobody is asked for the addresses of names: that could take
-/// long, and addresses also come from strangers.
+/// Parses `HOST:PORT`, or returns what was expected. It does not resolve names: that could take long, and addresses
+/// also come from strangers.
 pub(crate) fn tcp(text: &str) -> Result<Address, &'static str> {
     if let Ok(address) = text.parse() {
         return Ok(Address::Tcp(address));
@@ -94,7 +93,7 @@ pub(crate) fn tcp(text: &str) -> Result<Address, &'static str> {
     Ok(Address::Tcp((Ipv4Addr::LOCALHOST, port).into()))
 }
 
-/// Understands the path of a socket, else says what was expected.
+/// Parses the path of a socket, or returns what was expected.
 pub(crate) fn unix(path: &str) -> Result<Address, &'static str> {
     if !path.starts_with('/') || path.ends_with('/') {
         return Err("the absolute path of a socket, such as /tmp/x.sock");
@@ -108,7 +107,8 @@ pub(crate) fn unix(path: &str) -> Result<Address, &'static str> {
     Ok(Address::Unix(path.into()))
 }
 
-/// What fits everywhere, its terminating NUL included: Linux has room for 108 bytes, others for 104.
+/// The longest path that works everywhere, with its terminating NUL: Linux has room for 108 bytes, other systems for
+/// 104.
 const LONGEST_PATH: usize = 103;
 
 impl fmt::Display for Address {

@@ -38,14 +38,15 @@ pub use strided::Strided;
 
 use isoform_core::{Dimension, Element, Rules};
 
-/// What an array consists of, and a record is: a value whose memory is exactly as its format says.
+/// The type of a record, and of the elements of an array: a value whose memory is exactly as its format says.
 ///
-/// Numbers, `bool`, [`Str`], fixed arrays of such, and whatever derives [`Record`](crate::Record) with `#[repr(C)]` or
-/// [`Enumeration`](macro@crate::Enumeration). Slots are good for `'a`; a type without any is `Native` for all lifetimes.
+/// These are numbers, `bool`, [`Str`], fixed arrays of these, and all types that derive [`Record`](crate::Record) with
+/// `#[repr(C)]`, or [`Enumeration`](macro@crate::Enumeration). Slots are valid for `'a`. A type without slots is
+/// `Native` for all lifetimes.
 ///
 /// # Safety
-/// Decoding makes values of this type from bytes that strangers have sent, and encoding sends the bytes of values. So an
-/// implementation promises that
+/// Decoding makes values of this type from bytes of strangers, and encoding sends the bytes of values. So an
+/// implementation promises:
 ///
 /// 1. the type has the size of [`element`](Native::element) times the product of [`dims`](Native::dims); its fields lie
 ///    where the element says, and bytes of no field there are padding or initialised;
@@ -61,28 +62,28 @@ use isoform_core::{Dimension, Element, Rules};
     note = "derive `Record` with `#[repr(C)]`, or `Enumeration` with `#[repr(i32)]` or the like"
 )]
 pub unsafe trait Native<'a>: Sized + 'a {
-    /// How deep structures are nested.
+    /// The number of levels of nested structures.
     const DEPTH: usize;
 
-    /// What one element is.
+    /// The type of one element.
     fn element() -> Element;
 
-    /// Adds the dimensions of a fixed array, the slowest-varying first.
+    /// Adds the dimensions of a fixed array, with the slowest-varying first.
     fn dims(_dims: &mut Vec<Dimension>) {}
 
-    /// Adds what its declaration says beyond its layout: aliases, defaults, what is required.
+    /// Adds the rules of its declaration: aliases, defaults and required fields.
     fn rules(rules: Rules) -> Rules {
         rules
     }
 }
 
-/// The largest alignment of a record: that of the memory into which one is decoded.
+/// The largest alignment of a record, and the alignment of decoded records.
 pub const MAX_ALIGN: usize = 64;
 
-/// What a field of a `#[repr(C)]` record can be: anything [`Native`], or a pointer to such: [`Array`], [`Ref`].
+/// The type of a field in a `#[repr(C)]` record: a [`Native`] type, or a pointer to one: [`Array`], [`Ref`].
 ///
 /// # Safety
-/// As for [`Native`], of the one or more fields that [`declare`](Part::declare) adds.
+/// As for [`Native`], for the one or more fields that [`declare`](Part::declare) adds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record that is sent as it lies in memory",
     label = "not a field of a `#[repr(C)]` record",
@@ -91,10 +92,10 @@ pub const MAX_ALIGN: usize = 64;
     note = "a record that owns `String` or `Vec` derives `Record` without `#[repr(C)]`"
 )]
 pub unsafe trait Part<'a>: Sized + 'a {
-    /// How deep structures are nested.
+    /// The number of levels of nested structures.
     const DEPTH: usize;
 
-    /// Adds its fields to a structure in which it lies at some place.
+    /// Adds its fields to the fields of a structure.
     fn declare(placed: &Placed, fields: &mut Fields);
 
     /// As [`Native::rules`].

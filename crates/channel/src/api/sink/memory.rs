@@ -1,6 +1,7 @@
-//! Sinks whose format is known only when the program runs: what those of a Rust type are for bindings of other languages.
+//! Sinks for records whose format is known only at run time, for bindings of other languages.
 //!
-//! The `unsafe` of it is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
+//! The promises for its `unsafe` functions are those of [`isoform::memory`], and callers make them. Nothing here
+//! touches memory itself.
 #![allow(unsafe_code)]
 
 use super::{Bodies, Came, Counts, End, about, which};
@@ -15,11 +16,11 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A sink for records of a format, as they lie in memory; see [`memory::Decoder`].
+/// A sink for records of a format, in memory of this machine; see [`memory::Decoder`].
 pub struct MemorySink {
     end: End,
     decoder: memory::Decoder,
-    /// For bodies that are shared and do not lie in one piece.
+    /// For shared bodies that are not contiguous.
     copy: Aligned,
 }
 
@@ -40,17 +41,16 @@ impl MemorySink {
         Ok(MemorySink { end, decoder, copy: Aligned::new() })
     }
 
-    /// The next event, or the next thing that there is to know about events. Waits for it. A record is as
-    /// [`memory::Decoder::decode`] gives it.
+    /// Waits for the next event, and returns it. A record is as from [`memory::Decoder::decode`].
     ///
     /// # Errors
-    /// What [`memory::Decoder::decode`] reports of an event: the next call goes on behind it. [`Code::Closed`].
+    /// The errors of [`memory::Decoder::decode`] for an event, after which the next call continues. [`Code::Closed`].
     pub fn recv(&mut self) -> Result<Event<&[u8]>> {
         self.end.wait(None)?;
         self.next()
     }
 
-    /// The same; `None` if nothing comes within `patience`.
+    /// The same, but returns `None` if no event arrives within `patience`.
     ///
     /// # Errors
     /// As [`recv`](MemorySink::recv).
@@ -61,7 +61,7 @@ impl MemorySink {
         }
     }
 
-    /// The same; `None` if nothing has come.
+    /// The same, but returns `None` if no event has arrived.
     ///
     /// # Errors
     /// As [`recv`](MemorySink::recv).
@@ -69,10 +69,10 @@ impl MemorySink {
         self.recv_timeout(Duration::ZERO)
     }
 
-    /// The next events at once: as many as have come, up to `most`, one after another to where the caller wants them, and their
-    /// stamps to `stamps`. [`Event::Record`] has the stamp of the first, and how many there are. What is no event comes alone.
-    /// Waits for the first one, but no longer than `patience`, if that is given; `None` if none has come. The records must be
-    /// ones without pointers.
+    /// Receives many events at once. Copies up to `most` records that have arrived to `records`, and their stamps to
+    /// `stamps`. [`Event::Record`] has the stamp of the first and the number of records. An event of another kind is
+    /// returned alone. Waits for the first event, at most for `patience` if that is given, and returns `None` if none
+    /// arrives. The records must not contain pointers.
     ///
     /// ```
     /// use isoform::{Record, Rules};
@@ -102,8 +102,8 @@ impl MemorySink {
     /// ```
     ///
     /// # Errors
-    /// As [`recv`](MemorySink::recv), of the first event; one behind it is left to the next call. [`Code::WrongType`] if the
-    /// records have pointers.
+    /// As [`recv`](MemorySink::recv), for the first event; an error of a later one is left to the next call.
+    /// [`Code::WrongType`] if the records have pointers.
     ///
     /// # Safety
     /// `records` points at as many writable and initialised bytes as `most` records of the format have.
@@ -144,7 +144,7 @@ impl MemorySink {
         Ok(stamps.first().map(|&stamp| Event::Record { stamp, record }))
     }
 
-    /// What comes next, which is not handed out by this; a record is put where the caller wants it.
+    /// The next item, which this does not take. It writes a record to memory of the caller.
     ///
     /// # Safety
     /// There is room for it.
@@ -171,7 +171,7 @@ impl MemorySink {
         self.decoder.format()
     }
 
-    /// What has come and gone so far.
+    /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }

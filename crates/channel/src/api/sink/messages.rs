@@ -1,4 +1,4 @@
-//! Sinks of messages: for who knows no format.
+//! Sinks for messages of any format.
 
 use super::{Bodies, Came, Counts, End, about};
 use crate::api::life::Member;
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[cfg(doc)]
 use {super::Sink, isoform::Code};
 
-/// A sink for records of any format, as messages: for tools, and for programs that know no format.
+/// A sink for messages of any format, for tools and for programs that know no format.
 pub struct MessageSink {
     end: End,
     copy: Aligned,
@@ -27,7 +27,7 @@ impl MessageSink {
         Ok(MessageSink { end: End::new(member, wanted, bell)?, copy: Aligned::new() })
     }
 
-    /// As [`Sink::recv`]. What a message holds is [viewed](Incoming::view) by name.
+    /// As [`Sink::recv`]. [`Incoming::view`] reads the fields of a message by name.
     ///
     /// # Errors
     /// [`Code::Closed`].
@@ -53,14 +53,12 @@ impl MessageSink {
         self.recv_timeout(Duration::ZERO)
     }
 
-    /// What has come and gone so far.
+    /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
 
-    /// A descriptor that can be read whenever [`try_recv`](MessageSink::try_recv) would find something, or that the channel was closed:
-    /// for `poll`, and programs that wait for other things, too. It is to be waited for, not read; and it may be ready without
-    /// need, until `try_recv` has found nothing.
+    /// As [`Sink::descriptor`](super::Sink::descriptor).
     ///
     /// # Errors
     /// [`Code::Io`].

@@ -1,6 +1,7 @@
-//! Sources whose format is known only when the program runs: what those of a Rust type are for bindings of other languages.
+//! Sources for records whose format is known only at run time, for bindings of other languages.
 //!
-//! The `unsafe` of it is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
+//! The promises for its `unsafe` functions are those of [`isoform::memory`], and callers make them. Nothing here
+//! touches memory itself.
 #![allow(unsafe_code)]
 
 use super::{Copied, End};
@@ -13,7 +14,7 @@ use isoform_channel_proto::{PAYLOAD, SinkLedger};
 use std::fmt;
 use std::time::Duration;
 
-/// A source of records of a format, as they lie in memory; see [`memory::Encoder`].
+/// A source of records of a format, in memory of this machine; see [`memory::Encoder`].
 pub struct MemorySource {
     end: End,
     encoder: memory::Encoder,
@@ -28,8 +29,8 @@ impl MemorySource {
     /// As [`Source::submit`](super::Source::submit).
     ///
     /// # Errors
-    /// [`Code::Closed`] if the channel was closed; what [`memory::Encoder::encode`] reports, if there are sinks: else nobody
-    /// looks at the record.
+    /// [`Code::Closed`] if the channel was closed; the errors of [`memory::Encoder::encode`] if there are sinks.
+    /// Without sinks, the record is not read.
     ///
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, until this returns.
@@ -45,7 +46,7 @@ impl MemorySource {
         }
     }
 
-    /// Submits `count` records that lie one after another, and returns the sequence of the last.
+    /// Submits `count` consecutive records, and returns the sequence number of the last.
     ///
     /// ```
     /// use isoform::Record;
@@ -70,7 +71,8 @@ impl MemorySource {
     /// ```
     ///
     /// # Errors
-    /// As [`submit`](MemorySource::submit), with the number of the record in front of the path; those before it are submitted.
+    /// As [`submit`](MemorySource::submit), with the number of the record in front of the path. The records before it
+    /// are submitted.
     ///
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, of each of them, until this returns.

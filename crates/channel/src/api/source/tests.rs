@@ -1,4 +1,4 @@
-//! What a source waits for, seen from within: which connections, not how long.
+//! What a source waits for: which connections, and not for how long.
 
 use crate::drive::hub::Hub;
 use crate::drive::reader::Reader;
@@ -56,7 +56,7 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     assert!(pressing.iter().all(|wire| wire.id != far.id) && others.iter().any(|wire| wire.id == far.id));
 }
 
-/// Takes the reading of a connection from the keeper.
+/// Takes the reading of a connection away from the keeper.
 fn held<'w>(hub: &Hub, wire: &'w Wire) -> MutexGuard<'w, Reader> {
     loop {
         if let Ok(reader) = wire.reader.try_lock() {
