@@ -1,4 +1,4 @@
-//! The command line: what can be asked, and the help that explains it.
+//! The command line and its help.
 
 mod channel;
 
@@ -12,14 +12,14 @@ use isoform::core::plan;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Look into streams and channels of records, their formats, and how they convert.
+/// Inspect streams and channels of records, their formats, and their conversion.
 #[derive(Parser)]
 #[command(name = "isoform", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 A SOURCE is a stream of records, a text file of shapes, a channel, or - for standard input: see
 `isoform help sources`.
 
-Exit status: 0 done; 1 the data or the comparison failed; 2 the command line is wrong, or a source cannot be opened.")]
+Exit status: 0 success; 1 an error in the data, or a negative result; 2 an error in the command line, or a source cannot be opened.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Format(Format),
     Explain(Explain),
     Layout(Layout),
-    /// How to name what a command reads
+    /// List the kinds of sources that a command reads
     #[command(long_about = SOURCES)]
     Sources,
     /// Print a script that completes commands in a shell
@@ -42,43 +42,43 @@ pub(crate) enum Command {
   mkdir -p ~/.local/share/bash-completion/completions
   isoform completions bash > ~/.local/share/bash-completion/completions/isoform")]
     Completions {
-        /// The shell that is to run the script
+        /// The shell that runs the script
         shell: Shell,
     },
 }
 
-/// Watch a simulation and its watchers exchange events across unlike machines
+/// Run a demonstration: a simulation and its watchers exchange events across different machines
 ///
-/// Four processes on one channel: a simulation, a monitor that has another struct, a viewer that knows nothing, and a
-/// sleeper, which is stopped for a while. At the end, what was submitted is compared with what each of them has taken and
-/// lost; the exit status is 1 if that does not add up.
+/// Four processes use one channel: a simulation, a monitor with another struct, a viewer without a struct, and a sleeper,
+/// which is stopped for a while. At the end, the command compares the events that were submitted with those that each process
+/// received and lost. The exit status is 1 if they do not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo
   isoform demo --simulation --seconds 1 | isoform format -
   isoform demo -- qemu-ppc -L /usr/powerpc-linux-gnu powerpc/isoform")]
 pub(crate) struct Demo {
-    /// Only the simulation: its records, as a stream on standard output
+    /// Run only the simulation, and write its records to standard output as a stream
     #[arg(long)]
     pub(crate) simulation: bool,
-    /// Only the simulation, on a channel, whose id it prints; it begins with the first sink
+    /// Run only the simulation, on a channel, and print its id; the simulation starts when there is a sink
     #[arg(long, conflicts_with = "simulation")]
     pub(crate) publish: bool,
-    /// .. or when there are so many
+    /// Start when there are this many sinks
     #[arg(long, default_value_t = 1, requires = "publish", hide = true)]
     pub(crate) sinks: usize,
-    /// How long it goes on
+    /// Duration
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) seconds: f64,
-    /// What runs the simulation: `isoform` as a program of another machine, behind its emulator
+    /// The command that runs the simulation: an emulator, and `isoform` as a program of another machine
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["simulation", "publish"])]
     pub(crate) program: Vec<OsString>,
 }
 
 /// Show the records of a stream
 ///
-/// Records are shown for the eye, with long arrays cut; --json has all of them. A message that cannot be shown - its
-/// format is unknown, its body is malformed - is told of, and the dump goes on behind it.
+/// Long arrays are cut, except with --json. If a message cannot be shown, for instance because its format is unknown or its
+/// body is malformed, the command reports that and continues with the next message.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation | isoform dump --count 3 -
@@ -90,22 +90,22 @@ pub(crate) struct Demo {
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
     pub(crate) source: String,
-    /// One JSON object a line: the record
+    /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     pub(crate) json: bool,
-    /// One row a record
+    /// Print each record as a row of a table
     #[arg(long)]
     pub(crate) table: bool,
     /// Wait for more records at the end of a file
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Stop after so many records
+    /// Stop after N records
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// Only the fields at these paths
+    /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
-    /// Pass over records of more than so many bytes
+    /// Skip records of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
     pub(crate) max_message: u64,
 }
@@ -140,8 +140,8 @@ impl Style {
 
 /// Show the formats in a source: fields, types, offsets, gaps
 ///
-/// For each format also its size, the machine that it is for, and its token. Of a stream, formats are shown in the order in which its messages use them, and then those that it only
-/// describes. A gap is bytes that belong to no field.
+/// For each format, the command also shows its size, its machine, and its token. Formats of a stream are in the order in which
+/// its messages use them; formats that the stream only describes come last. Gaps are bytes that belong to no field.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 1 | isoform format -
@@ -152,18 +152,19 @@ impl Style {
 pub(crate) struct Format {
     /// A stream or shapes; see `isoform help sources`
     pub(crate) source: String,
-    /// One JSON object a line
+    /// Print JSON, one object on each line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Explain what a receiver of one format makes of another
+/// Explain how a receiver of one format converts records of another
 ///
-/// For each field: what it comes as, what it becomes, what is done for it and at what cost, and what may be lost. At last
-/// the verdict: identical, no copy needed, full (each side reads the other's records), backward (NATIVE reads WIRE),
-/// forward (only WIRE could read NATIVE) or incompatible. The exit status is 1 if NATIVE cannot read WIRE.
+/// For each field, the command shows the type that is sent, the type that results, the conversion and its cost, and possible
+/// losses. The last line is the verdict: identical, no copy needed, full (each side reads the other's records), backward
+/// (NATIVE reads WIRE), forward (only WIRE could read NATIVE) or incompatible. The exit status is 1 if NATIVE cannot read
+/// WIRE.
 ///
-/// Of sources with several formats, the one is taken whose name is in both.
+/// If a source has several formats, the command takes the one whose name is in both sources.
 #[derive(Args)]
 #[command(after_help = "Examples:
   printf 'record Point\\n  id  int\\n  x   float\\n' > old.shape
@@ -172,30 +173,30 @@ pub(crate) struct Format {
   isoform explain --plan old.shape@s390x new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x")]
 pub(crate) struct Explain {
-    /// What comes: a stream, shapes or a channel; see `isoform help sources`
+    /// The sender's format: a stream, shapes or a channel; see `isoform help sources`
     pub(crate) wire: String,
-    /// What is wanted: one of these, too
+    /// The receiver's format, likewise
     pub(crate) native: String,
-    /// Show the plan, step by step
+    /// Show the steps of the plan
     #[arg(long)]
     pub(crate) plan: bool,
-    /// What is done with numbers that do not fit
+    /// The treatment of numbers that do not fit
     #[arg(long, value_enum, default_value_t)]
     pub(crate) faults: Faults,
-    /// One JSON object a line: the fields, then the verdict
+    /// Print JSON, one object on each line: the fields, then the verdict
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What is done with numbers that do not fit.
+/// The treatment of numbers that do not fit.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Faults {
-    /// The record is refused
+    /// Refuse the record
     #[default]
     Error,
-    /// The nearest number that fits is taken
+    /// Take the nearest number that fits
     Saturate,
-    /// Integers keep their low bits, floats become infinite
+    /// Keep the low bits of integers, and let floats become infinite
     Wrap,
 }
 
@@ -211,8 +212,8 @@ impl From<Faults> for plan::Faults {
 
 /// Show how machines lay out records
 ///
-/// Without a file: every layout that has a name, with byte order and the sizes and alignments of C's types.
-/// With a source: where each field of its records lies on every machine, or on the one named by --on.
+/// Without a source, the command lists the known layouts, with their byte order and the sizes and alignments of C's types.
+/// With a source, it shows the place of each field on every machine, or on the machine named by --on.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform layout
@@ -222,36 +223,36 @@ impl From<Faults> for plan::Faults {
 pub(crate) struct Layout {
     /// Shapes of records, or a stream; see `isoform help sources`
     pub(crate) source: Option<String>,
-    /// Only on this machine
+    /// Show only this machine
     #[arg(long, value_name = "NAME")]
     pub(crate) on: Option<String>,
-    /// One JSON object a line
+    /// Print JSON, one object on each line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-const SOURCES: &str = r#"How to name what a command reads:
+const SOURCES: &str = r#"These are the sources that a command reads:
 
-  PATH              a stream of records, or a text file of shapes: the first
-                    byte tells which
+  PATH              a stream of records, or a text file of shapes; the first
+                    byte distinguishes them
   -                 the same, from standard input
-  PATH#NAME         of several formats in it, the one of this name; or of the
-                    token that begins with these digits
-  PATH@LAYOUT       shapes, laid out for another machine than this one, such as
+  PATH#NAME         one of several formats: the one of this name, or the one
+                    whose token begins with these digits
+  PATH@LAYOUT       shapes laid out for another machine, such as
                     track.shape@s390x; `isoform layout` lists the machines
   PATH#NAME@LAYOUT  both
 
   iso://HOST:PORT/CHANNEL[/IDENTITY]
-                    a channel, asked for at one of its members: for `echo`, its
-                    events; for `format` and `explain`, its type
+                    a channel, at the address of one of its members: `echo`
+                    reads its events, `format` and `explain` its type
   iso+unix:///PATH/CHANNEL[/IDENTITY]
-                    the same, where the member listens at a Unix socket
+                    the same, for a member that listens at a Unix socket
 
-A file whose own name has # or @ in it is found as it is.
+A file may have # or @ in its own name.
 
-A stream is messages one after another, each format described before its first
-message, as the library's stream writer writes them. Shapes are declarations
-such as
+A stream is a sequence of messages, with the description of each format before
+its first message. The library's stream writer writes streams. Shapes are
+declarations such as
 
   record Point
     x  double  unit="m"
@@ -262,17 +263,17 @@ such as
 
 A type is one of these, or the name of a record declared above:
 
-  int, unsigned long, size_t, int32_t ..     as C has them on the machine
-  i8 i16 i32 i64 i128, u8 .. u128            integers of so many bits
+  int, unsigned long, size_t, int32_t ..     types of C on the machine
+  i8 i16 i32 i64 i128, u8 .. u128            integers of this many bits
   f16 f32 f64 f128, bf16, x87, double-double,
   float, double, long double                 floating-point numbers
   complex f64, complex long double ..        two of them
   bool, char, string (or char*)
-  enumeration{low=0,high}                    numbers that have names
+  enumeration{low=0,high}                    integers with names
   TYPE[5]  TYPE[n]  TYPE[n][3]               arrays; n is an integer field
   TYPE*                                      a pointer to one, or null
 
-Further kinds of sources are understood, and not yet opened by this version:
+A later version will also open these sources:
 
   token:HEX                a format known to a format service
   elf:FILE#STRUCT          a struct, from a program's debug information

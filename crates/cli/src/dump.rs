@@ -114,7 +114,7 @@ impl Dump {
         self.show.flush()?;
         if reader.inner().length().is_some_and(|length| length < reader.position()) {
             let failure = Failure::data(format!("{} has become shorter than what was read of it", self.name));
-            return Err(failure.hint("it may have been written anew: start again"));
+            return Err(failure.hint("it may have been overwritten: run the command again"));
         }
         std::thread::sleep(PAUSE);
         Ok(())

@@ -81,7 +81,7 @@ pub(crate) fn fields(reports: &Reports, output: &mut Output) -> io::Result<()> {
     let losses: Vec<Vec<Cell>> =
         losses.map(|(loss, report)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
     if !losses.is_empty() {
-        writeln!(output, "\n{}", output.paint(Tone::Warning, "what may be lost or refused"))?;
+        writeln!(output, "\n{}", output.paint(Tone::Warning, "possible losses and errors"))?;
         output.columns(&[Side::Left; 2], &losses)?;
     }
     Ok(())

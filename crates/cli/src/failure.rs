@@ -1,31 +1,31 @@
-//! Failures as the user meets them: one line on standard error, a hint how to go on, and an exit status.
+//! Failures as the user sees them: one line on standard error, a hint, and an exit status.
 
 use isoform::{Class, Code, Error};
 use std::io;
 use std::process::ExitCode;
 
-/// Why a command did not do what was asked.
+/// The reason why a command failed.
 pub(crate) enum Failure {
-    /// Whoever read the output has seen enough. Nothing to report.
+    /// The reader of the output has closed it. There is nothing to report.
     Closed,
-    /// What was shown or told before says what failed.
+    /// The failure was reported before.
     Shown { status: u8 },
-    /// Something to tell.
+    /// A failure to report.
     Told { message: String, hint: Option<String>, status: u8 },
 }
 
 impl Failure {
-    /// The data, or the comparison, failed.
+    /// An error in the data, or a negative result.
     pub(crate) fn data(message: impl Into<String>) -> Failure {
         Failure::Told { message: message.into(), hint: None, status: 1 }
     }
 
-    /// What was asked cannot be understood, or a source cannot be opened.
+    /// An error in the command line, or a source that cannot be opened.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure::Told { message: message.into(), hint: None, status: 2 }
     }
 
-    /// The same failure, with a way to go on.
+    /// Adds a hint.
     pub(crate) fn hint(self, text: impl Into<String>) -> Failure {
         match self {
             Failure::Told { message, status, .. } => Failure::Told { message, hint: Some(text.into()), status },
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, with what it is about.
+    /// Puts the subject in front of the message.
     pub(crate) fn about(self, subject: &str) -> Failure {
         match self {
             Failure::Told { message, hint, status } => {
@@ -43,7 +43,7 @@ impl Failure {
         }
     }
 
-    /// Tells the user, and gives the exit status.
+    /// Reports the failure to the user, and returns the exit status.
     #[allow(clippy::print_stderr, reason = "this is where errors are printed")]
     pub(crate) fn report(self) -> ExitCode {
         let (message, hint, status) = match self {
@@ -52,14 +52,14 @@ impl Failure {
             Failure::Closed => return ExitCode::SUCCESS,
         };
         let hint = hint.map_or(String::new(), |hint| format!("  hint: {}\n", printable(&hint)));
-        // In one piece, as other processes may have something to say, too.
+        // In one piece, since other processes may write to standard error too.
         let lines = format!("isoform: {}\n{hint}", printable(&message));
         eprint!("{lines}");
         ExitCode::from(status)
     }
 }
 
-/// Tells the user something that is no failure, where it does not mix with the output.
+/// Prints a message that is not a failure to standard error, apart from the output.
 #[allow(clippy::print_stderr, reason = "the output is for records")]
 pub(crate) fn notice(text: &str) {
     let line = format!("-- {}\n", printable(text));
@@ -79,16 +79,16 @@ fn printable(text: &str) -> String {
     printable
 }
 
-/// No line of an error is longer than this.
+/// The length at which a line of an error is cut.
 const LONG: usize = 1000;
 
-/// What the operating system says, without its number.
+/// The message of an error of the operating system, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Tells the user what is wrong with the command line, or gives the help that was asked for.
+/// Reports an error in the command line, or prints the requested help.
 #[allow(clippy::print_stderr, reason = "this is where errors are printed")]
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
@@ -112,7 +112,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// A failure to write the output; what is read reports its failures as [`Error`].
+/// A failure to write the output. Input reports its failures as [`Error`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
@@ -124,17 +124,17 @@ impl From<io::Error> for Failure {
 
 fn hint(code: Code) -> Option<&'static str> {
     Some(match code {
-        Code::Cut => "its writer has stopped or is still writing; `dump --follow` waits for the rest",
+        Code::Cut => "its writer stopped, or is still writing; `dump --follow` waits for the rest",
         Code::UnknownFormat => {
-            "put a stream that describes it in front, as in `cat described.iso this.iso | isoform dump -`"
+            "put a stream that describes the format in front: `cat described.iso this.iso | isoform dump -`"
         }
         Code::MessageSize => "`dump --max-message BYTES` shows larger ones too",
-        Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message at a multiple of 16",
-        Code::Version | Code::Flags => "it was written by a newer version: update this command",
+        Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message is at a multiple of 16",
+        Code::Version | Code::Flags => "a newer version wrote it: update this command",
         Code::NoSuchField | Code::WrongType => {
             "`isoform format` lists the fields; SOURCE#NAME chooses one of several formats"
         }
-        Code::Internal => "this is a defect: please report it",
+        Code::Internal => "this is a defect of Isoform: please report it",
         _ => return None,
     })
 }

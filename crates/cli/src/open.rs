@@ -52,7 +52,7 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         Source::Later(kind) => {
             let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
-            return Err(failure.hint("`isoform help sources` has what can be opened"));
+            return Err(failure.hint("`isoform help sources` lists the sources that can be opened"));
         }
     };
     let Bytes { path, format: choice, layout } = bytes;
@@ -147,9 +147,9 @@ impl Opened {
             (Content::Type(format), _) => Some([(**format).clone()].into()),
             (Content::Stream(_), None) => None,
             (Content::Stream(_), Some(_)) => {
-                let failure = Failure::usage(format!("{} is a stream, whose formats are laid out already", self.name));
+                let failure = Failure::usage(format!("{} is a stream, and its formats are laid out already", self.name));
                 return Err(
-                    failure.hint("leave out the @ and what follows; `isoform layout` shows them on other machines")
+                    failure.hint("omit the @ and the layout; `isoform layout` shows the formats on other machines")
                 );
             }
         };

@@ -1,4 +1,4 @@
-//! What can be asked of event channels.
+//! The arguments of the commands for event channels.
 
 use super::Style;
 use clap::{Args, Subcommand};
@@ -14,20 +14,20 @@ pub(crate) enum Channel {
     Plot(Plot),
 }
 
-/// Show the events of a channel as they come
+/// Show the events of a channel as they arrive
 ///
-/// Records are shown as `isoform dump` shows them, whatever their types. What is no event - a source has joined, has left,
-/// or cannot be understood; events are lost - is said on standard error, or with --json --stamp as a line of its own, in
-/// its turn: {"gap":{"source":0,"first":17,"count":3,"cause":".."}}, and likewise "joined", "left" and "refused".
+/// Records of all types are shown as by `isoform dump`. If a source joins, leaves or is refused, or if events are lost, the
+/// command reports that on standard error. With --json --stamp, it prints a line to standard output instead, in order:
+/// {"gap":{"source":0,"first":17,"count":3,"cause":".."}}, and likewise "joined", "left" and "refused".
 ///
-/// It ends after --count events, when nobody else is on the channel any more, or when it is interrupted; the exit status is 0
-/// then, and 1 if there was an event that could not be shown.
+/// The command ends after --count events, when there is no other node on the channel, or when it is interrupted. The exit
+/// status is 1 if an event could not be shown, and otherwise 0.
 #[derive(Args)]
 #[command(after_help = "\
 Policies:
-  oldest:N  the source sends N events ahead and keeps N more; it loses the oldest, and never waits
-  latest    the source keeps the newest event only
-  block     the source waits for this viewer, and whatever else it does waits with it
+  oldest:N  the source sends N events ahead and keeps N more; it drops the oldest, and never waits
+  latest    the source keeps only the newest event
+  block     the source waits for this viewer, and so do its other sinks
 
 Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
@@ -35,38 +35,40 @@ Examples:
 pub(crate) struct Echo {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) source: String,
-    /// One JSON object a line: the record
+    /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     pub(crate) json: bool,
-    /// One row a record
+    /// Print each record as a row of a table
     #[arg(long)]
     pub(crate) table: bool,
-    /// With each record, its source, its number there, and when it was submitted
+    /// Show the source of each record, its number there, and the time of its submission
     #[arg(long)]
     pub(crate) stamp: bool,
-    /// Stop after so many events
+    /// Stop after N events
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// Only the fields at these paths
+    /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
-    /// What sources do when this viewer is too slow, so that it does not stop them: oldest:N, latest or block
+    /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,
-    /// Lose events of more than so many bytes
+    /// Drop events of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
     pub(crate) max_message: u64,
     #[command(flatten)]
     pub(crate) network: Network,
 }
 
-/// Publish records on a channel: a stream, or lines of JSON
+/// Publish records on a channel, from a stream or from lines of JSON
 ///
-/// An id such as iso://127.0.0.1:7000/river opens a channel that is there; a mere name makes one, of the type that --shape
-/// gives or of none, and prints its id on standard error. Lines of JSON are records of the type of --shape, else of that of
-/// the channel; a line that is none is told of, and passed over. At the end it waits until all is taken, and prints the account
-/// of every sink. Ctrl-C brings the end about; a second one does not wait. The exit status is 1 if records were passed over, or
-/// the first went nowhere as there was no sink, unless that is meant: --wait 0.
+/// An id such as iso://127.0.0.1:7000/river opens an existing channel. A plain name creates a channel, with the type of --shape
+/// or without one, and prints its id on standard error. Lines of JSON are records of the type of --shape, or of the type of the
+/// channel. The command reports malformed lines, and skips them.
+///
+/// At the end, the command waits until the sinks have taken all events, and prints the account of every sink. Ctrl-C ends the
+/// input; a second Ctrl-C also ends the waiting. The exit status is 1 if records were skipped, or if the first records were
+/// lost because there was no sink. Use --wait 0 if no sink is needed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   printf 'record Tick\\n  count  int\\n  value  double\\n' > tick.shape
@@ -75,34 +77,34 @@ pub(crate) struct Echo {
   isoform echo --json iso+unix://$PWD/ticks.sock/ticks
   isoform demo --simulation --seconds 1 | isoform pub river --wait 0")]
 pub(crate) struct Publish {
-    /// The id of a channel, or the name of one that is to be made
+    /// The id of a channel, or the name of a new one
     pub(crate) channel: String,
-    /// A stream of records, or lines of JSON; - for standard input
+    /// A stream of records, or lines of JSON; - is standard input
     #[arg(default_value = "-")]
     pub(crate) input: String,
-    /// The type of the records, and of a channel that is made: a shape or a stream; see `isoform help sources`
+    /// The type of the records, and of a new channel: a shape or a stream; see `isoform help sources`
     #[arg(long, value_name = "SOURCE")]
     pub(crate) shape: Option<String>,
-    /// Where others find this process: 127.0.0.1:7000, unix:/tmp/x.sock; else at a port that the system chooses
+    /// Listen at this address: 127.0.0.1:7000, unix:/tmp/x.sock; by default at a port that the system chooses
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
-    /// Begin when there are so many sinks: 1 for a channel that is made, else those that are there
+    /// Start when there are N sinks; by default 1 for a new channel, and the sinks of an existing one
     #[arg(long, value_name = "N")]
     pub(crate) wait: Option<usize>,
-    /// No more than so many records a second
+    /// Publish at most N records a second
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) rate: Option<f64>,
-    /// How long to wait at the end, until the sinks have taken everything
+    /// Wait this long at the end until the sinks have taken all events
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "30")]
     pub(crate) patience: f64,
     #[command(flatten)]
     pub(crate) network: Network,
 }
 
-/// Show who is on a channel, what is exchanged, and what became of it
+/// Show the members of a channel, its sources and sinks, and the account of its events
 ///
-/// Members, with their addresses, sources, sinks, and how many events a second each source submits; then for every source and sink
-/// the account: submitted = acknowledged + lost + in flight. The exit status is 1 if one does not add up.
+/// The command shows the address, the sources and the sinks of each member, and the rate of each source. For each source and
+/// sink it shows the account: submitted = acknowledged + lost + in flight. The exit status is 1 if an account does not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
@@ -111,38 +113,38 @@ pub(crate) struct Publish {
 pub(crate) struct Info {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) channel: String,
-    /// All of it as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) network: Network,
 }
 
-/// Draw fields of a channel's events, live
+/// Plot fields of a channel's events as they arrive
 ///
-/// Numbers are drawn against time, rows of numbers as they are now, tables as images. The Python package `isoform` does it, with
-/// matplotlib (docs/book/guides/python.md); `python -m isoform plot` is the same.
+/// Numbers are plotted against time, arrays of numbers as curves, and tables as images. The Python package `isoform` draws the
+/// plots with matplotlib (docs/book/guides/python.md); `python -m isoform plot` is the same.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform plot iso://127.0.0.1:7000/river depth 'grid[3].rho'
   isoform plot iso://127.0.0.1:7000/river depth --png depth.png --seconds 10")]
 pub(crate) struct Plot {
-    /// The Python that has the package
+    /// The Python in which the package is installed
     #[arg(long, value_name = "COMMAND", default_value = "python3")]
     pub(crate) python: OsString,
-    /// The channel, the fields, and what else the plot shall be: --png FILE, --seconds N, --last N, --insecure
+    /// The channel, the fields, and options of the plot: --png FILE, --seconds N, --last N, --insecure
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
     pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Args)]
 pub(crate) struct Network {
-    /// Go beyond this machine, where others can read and alter what is sent: nothing is encrypted yet
+    /// Allow addresses beyond this machine. Nothing is encrypted: others can read and change the traffic
     #[arg(long)]
     pub(crate) insecure: bool,
 }
 
-/// What sources do when a sink is too slow.
+/// The behaviour of sources when a sink is too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
     Block,

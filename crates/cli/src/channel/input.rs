@@ -51,7 +51,7 @@ fn read_to(source: &str, format: Option<Format>, to: &SyncSender<Item>) -> Resul
             Some(format) => lines_of(lines, &format, to).map_err(|error| error.about(&name)),
             None => {
                 let failure = Failure::usage(format!("{name} is no stream, and lines of JSON need a type"));
-                Err(failure.hint("--shape FILE says which, where FILE has `record NAME` and its fields"))
+                Err(failure.hint("use --shape FILE, where FILE contains `record NAME` and its fields"))
             }
         },
     }

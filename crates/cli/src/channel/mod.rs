@@ -51,8 +51,8 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
 #[cfg(unix)]
 pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     let (_node, channel) = open(id, false)?;
-    let any = || Failure::data(format!("{id} has no type: any records may come there"));
-    channel.format().ok_or_else(|| any().hint("`isoform echo` shows what comes"))
+    let any = || Failure::data(format!("{id} has no type: it accepts records of any type"));
+    channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
 /// Opens a channel by its id.
@@ -127,5 +127,5 @@ pub(crate) fn format_of(_: &str) -> Result<Format, Failure> {
 /// The failure to be another system.
 #[cfg(not(unix))]
 pub(crate) fn elsewhere() -> Failure {
-    Failure::usage("channels are for Unix so far").hint("streams go everywhere: see `isoform help dump`")
+    Failure::usage("channels are available on Unix only").hint("streams work on all systems: see `isoform help dump`")
 }

@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &Plot) -> Result<(), Failure> {
     let missing = match silent {
         Err(error) => {
             let failure = Failure::usage(format!("cannot run {}: {}", named(), reason(&error)));
-            return Err(failure.hint("drawing is done by Python, with matplotlib: --python says where it is"));
+            return Err(failure.hint("Python draws the plots, with matplotlib: use --python to select it"));
         }
         Ok(status) => match status.code() {
             Some(0) => None,

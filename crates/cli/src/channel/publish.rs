@@ -178,7 +178,7 @@ impl<'a> Publisher<'a> {
             return Ok(());
         }
         Failure::data(unheard)
-            .hint("--wait N begins when there are N sinks; --wait 0 is for whoever needs none")
+            .hint("--wait N starts when there are N sinks; use --wait 0 if no sink is needed")
             .report();
         Err(Failure::Shown { status: 1 })
     }

@@ -43,7 +43,7 @@ pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) ->
     let node = Node::new()?;
     let channel = node.open(&simulation.id)?;
     let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
-    writeln!(output, "what the monitor makes of the simulation's records, decided before the first:\n")?;
+    writeln!(output, "how the monitor converts the simulation's records, decided before the first one:\n")?;
     explain(&format, Reach::format(), output)?;
     let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
     let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
@@ -67,7 +67,7 @@ fn introduce(program: &[OsString], output: &mut Output) -> Result<(), Failure> {
         ("viewer", "isoform echo --policy latest: knows no struct, asks for fields"),
         ("sleeper", "isoform echo --policy oldest:100: will be stopped, as if it hung"),
     ];
-    writeln!(output, "Four processes and one channel; nothing stands between them.\n")?;
+    writeln!(output, "Four processes and one channel, without a broker.\n")?;
     for (role, about) in roles {
         writeln!(output, "  {}  {about}", output.paint(Tone::Strong, &format!("{role:<10}")))?;
     }
@@ -84,7 +84,7 @@ fn name(program: &OsStr) -> std::path::Display<'_> {
 fn invite(output: &mut Output) -> Result<(), Failure> {
     let program = std::env::args_os().next().unwrap_or_else(|| "isoform".into());
     let program = program.display();
-    writeln!(output, "\nlook at it yourself, in two terminals; ID is what the first prints:")?;
+    writeln!(output, "\nto try it yourself, use two terminals; the first prints the ID:")?;
     writeln!(output, "  {program} demo --publish")?;
     writeln!(output, "  {program} echo ID")?;
     Ok(())
@@ -204,7 +204,7 @@ impl Watch {
         channel.close();
         simulation.end()?;
         if let Seen { widest: (first, count @ 1..), .. } = sleeper {
-            writeln!(output, "the sleeper goes on, and is told what it has missed: {count} events from {first} on\n")?;
+            writeln!(output, "the sleeper continues, and is told which events are lost: {count} from {first} on\n")?;
         }
         let mut accounts: Vec<Account> = Account::of("", &ledgers).collect();
         accounts.iter_mut().zip(&ledgers).for_each(|(account, sink)| account.sink = role(sink).into());

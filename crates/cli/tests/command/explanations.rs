@@ -37,7 +37,7 @@ rho    f32       f64      widen float    convert
 extra  -         i32      missing: zero  fill
 label  string    -        ignored        none
 
-what may be lost or refused
+possible losses and errors
   label  dropped
 
 full: each side can read the other's records
