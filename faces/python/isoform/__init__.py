@@ -1,7 +1,8 @@
-"""Programs exchange records - as they lie in memory - without a schema language, a code generator or a broker.
+"""Exchange records between programs as they are in memory, without a schema language, a code generator or a broker.
 
-A record is a NumPy structured dtype, a dataclass or another annotated class, or a ctypes structure: whatever a program has. It
-is sent as it is, and whoever receives it converts only what differs from a type of their own. ``docs/book/guides/python.md`` is the guide.
+A record is a row of a NumPy structured array, an instance of a dataclass or another annotated class, or a ctypes structure.
+The sender converts nothing, and the receiver converts only what differs from its own type. The guide is
+``docs/book/guides/python.md``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _MISSING = dataclasses.MISSING
 
 
 class _Field:
-    """A field of a class: its type, and the way from what comes to what the class has."""
+    """A field of a class: its type, and the conversion from a received value to an attribute of the class."""
 
     def __init__(self, name: str, annotation: Any, default: Any, known: dict[Any, Declaration], path: str) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class _Field:
         return f"{words}*" if pointer and words != "string" else words
 
     def _element(self, python: Any) -> str:
-        """The type of a Python type."""
+        """The type on the wire of a Python type."""
         if python in _PLAIN:
             return _PLAIN[python].words
         if isinstance(python, type) and issubclass(python, np.generic):
@@ -96,7 +96,7 @@ class _Field:
         return rules
 
     def load(self, value: Any) -> Any:
-        """What the class has for what came."""
+        """Converts a received value to an attribute of the class."""
         if value is None:
             return None
         if self.nested is not None or self.enum is not None:
@@ -136,7 +136,7 @@ class Declaration:
         known[cls] = self
 
     def table(self) -> tuple[str, list[tuple[str, str, str | None]]]:
-        """Its fields, each length behind its array unless it is a field of the class."""
+        """Its fields, with the length of each array after it, unless that is a field of the class."""
         own = {field.name for field in self.fields}
         rows: list[tuple[str, str, str | None]] = []
         for field in self.fields:
@@ -164,7 +164,7 @@ class Declaration:
 
 
 def declare(cls: type[Any], name: str | None) -> Declaration:
-    """What a class says of its records."""
+    """The declaration of a class of records."""
     return _declared(cls, name, {})
 
 
@@ -184,7 +184,7 @@ def _defaults(cls: type[Any]) -> dict[str, Any]:
 
 
 def _resolved(python: Any) -> Any:
-    """What an alias stands for, as `numpy.typing.NDArray` is one."""
+    """The type that an alias such as `numpy.typing.NDArray` stands for."""
     args = typing.get_args(python)
     value = getattr(typing.get_origin(python) or python, "__value__", None)
     if value is None:
@@ -193,7 +193,7 @@ def _resolved(python: Any) -> Any:
 
 
 def _without_none(python: Any) -> tuple[Any, bool]:
-    """`T` of `T | None`, and whether it was that."""
+    """`T` of `T | None`, and whether the type was optional."""
     if typing.get_origin(python) is Union or type(python).__name__ == "UnionType":
         others = [each for each in typing.get_args(python) if each is not type(None)]
         if len(others) == 1 and len(others) < len(typing.get_args(python)):

@@ -15,8 +15,7 @@ _POINTER = type(ctypes.POINTER(ctypes.c_int))
 
 
 class Declaration:
-    """A structure, with those that it nests. `_lengths_ = {"depth": "n"}` says where the lengths of arrays are that it points
-    at."""
+    """A structure, with those that it nests. `_lengths_ = {"depth": "n"}` names the length fields of its pointers."""
 
     def __init__(self, cls: type[ctypes.Structure], name: str | None) -> None:
         self.big = issubclass(cls, ctypes.BigEndianStructure) if sys.byteorder == "little" else not issubclass(
@@ -68,7 +67,7 @@ class Declaration:
         return words, size
 
     def fields(self, record: Any) -> dict[str, Any]:
-        """What is in a structure, with what it points at."""
+        """The values of a structure, with those that it points at."""
         lengths: dict[str, str] = getattr(type(record), "_lengths_", {})
         fields: dict[str, Any] = {}
         for row in _rows(type(record)):
@@ -94,5 +93,5 @@ def _rows(cls: type[Any]) -> list[Any]:
 
 
 def declare(cls: type[ctypes.Structure], name: str | None) -> Declaration:
-    """What a structure says of its records."""
+    """The declaration of a structure of records."""
     return Declaration(cls, name)

@@ -37,7 +37,7 @@ def format_of(dtype: np.dtype[Any], name: str) -> Format:
 
 
 def placement(dtype: np.dtype[Any]) -> Any:
-    """Where the fields of a dtype are, and what it is aligned to: NumPy calls dtypes equal that differ in that."""
+    """The offsets and the alignment of a dtype, since NumPy ignores them when it compares dtypes."""
     while dtype.subdtype is not None:
         dtype = dtype.subdtype[0]
     fields = (_field(dtype, name) for name in dtype.names or ())
@@ -46,7 +46,7 @@ def placement(dtype: np.dtype[Any]) -> Any:
 
 
 class _Table:
-    """The structures of a dtype, each after those that it nests, and the byte order that all of them have."""
+    """The structures of a dtype, each after those that it nests, and their common byte order."""
 
     def __init__(self) -> None:
         self.structures: list[Placed] = []
@@ -115,7 +115,7 @@ def _field(dtype: np.dtype[Any], name: str) -> tuple[str, np.dtype[Any], int]:
 
 
 def identifier(name: str) -> str:
-    """A name that a structure can have."""
+    """A valid name for a structure."""
     return "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "_"
 
 
@@ -178,7 +178,7 @@ def _scalar(field: Field, path: str) -> str:
 
 
 def rows(format: Format, buffer: bytes, count: int, offset: int, stride: int) -> np.ndarray[Any, np.dtype[Any]]:
-    """Records where they lie in a buffer. They keep it alive, and cannot be written to, since `bytes` cannot."""
+    """The records in a buffer, without a copy. They keep it alive, and are read-only, as `bytes` are."""
     found: np.ndarray[Any, np.dtype[Any]] = np.ndarray((count,), dtype_of(format), buffer, offset, (stride,))
     return found
 

@@ -9,23 +9,23 @@ from typing_extensions import Self
 from .event import Event, Ledger, Member
 from .view import View
 
-#: What a type of records is: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
+#: A type of records: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
 _RecordType = Any
 
 @final
 class Format:
-    """What a record looks like in memory, and its name on the wire. Equal formats have equal tokens, wherever they were made."""
+    """The memory layout of a record, with its name on the wire. Equal formats have equal tokens, wherever they were made."""
 
     @staticmethod
     def of(record: _RecordType, name: str | None = None) -> Format:
         """The format of a dtype, a dataclass or another annotated class, or a ctypes structure."""
     @staticmethod
     def parse(description: bytes) -> Format:
-        """The format of these description bytes."""
+        """The format of this description."""
     @staticmethod
     def of_shape(shape: str, layout: str | None = None) -> Format:
-        """The format of a shape, such as ``record Sample\\n  step  int``, as a machine lays it out: this one, unless `layout`
-        names another, such as ``s390x``."""
+        """The format of a shape, such as ``record Sample\\n  step  int``, laid out for this machine, or for the machine that
+        `layout` names, such as ``s390x``."""
     @staticmethod
     def _placed(
         structures: Sequence[tuple[str, int, int, Sequence[tuple[str, str, int, int, str | None]]]], big: bool, pointer: int
@@ -36,10 +36,10 @@ class Format:
     def name(self) -> str: ...
     @property
     def token(self) -> str:
-        """The name of the format on the wire: 32 digits."""
+        """The name of the format on the wire: 32 hexadecimal digits."""
     @property
     def size(self) -> int:
-        """Bytes of the record itself, without what its pointers point at."""
+        """Bytes of the record itself, without the memory that its pointers point at."""
     @property
     def alignment(self) -> int: ...
     @property
@@ -60,7 +60,7 @@ class Format:
         """Its fields, by ascending offset."""
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of its records, in its own byte order; an error if no array of fixed size can hold them."""
+        """The dtype of its records, in their byte order. An error if the records have no fixed size."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -89,7 +89,7 @@ class Field:
         structure."""
     @property
     def type(self) -> str:
-        """The whole type, as it is written in a shape: ``f32[n]``."""
+        """The whole type, in the notation of shapes: ``f32[n]``."""
     @property
     def size(self) -> int:
         """Bytes of one element."""
@@ -97,68 +97,68 @@ class Field:
     def offset(self) -> int: ...
     @property
     def dimensions(self) -> tuple[int | str, ...]:
-        """Each a number, or the name of the field that has it."""
+        """Each a number, or the name of the length field."""
     @property
     def indirect(self) -> bool:
-        """Whether the record holds a pointer to it."""
+        """Whether the field is behind a pointer."""
     @property
     def unit(self) -> str | None: ...
     @property
     def symbols(self) -> dict[str, int] | None:
-        """Of an enumeration, its symbols and their numbers."""
+        """The symbols of an enumeration, and their numbers."""
     @property
     def structure(self) -> Structure | None:
-        """Of nested records, their fields."""
+        """The structure of nested records."""
 
 @final
 class Message:
-    """A record as it was sent: a format, and a body in the sender's layout."""
+    """A record as its sender sent it: a format, and a body in the sender's layout."""
 
     @staticmethod
     def parse(message: bytes, registry: Registry) -> Message:
-        """The message that these bytes are, header and body, whose format the registry knows."""
+        """The message of these bytes, header and body. The registry must know its format."""
     @property
     def format(self) -> Format: ...
     @property
     def body(self) -> bytes: ...
     def view(self) -> View:
-        """Its fields by name, without converting them, after they were checked."""
+        """Verifies the message, and returns its fields by name, without converting them."""
     def array(self) -> np.void:
-        """The record as NumPy sees it: where it came, in the sender's byte order, not to be written to."""
+        """The record as a read-only NumPy scalar, without a copy, in the sender's byte order."""
     def _fields(self) -> dict[str, Any]: ...
     def __bytes__(self) -> bytes: ...
     def __len__(self) -> int: ...
 
 @final
 class Batch:
-    """Messages of one format that are equally long."""
+    """Messages of one format and one length."""
 
     @property
     def format(self) -> Format: ...
     def array(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """The records as NumPy sees them: where they came, in the sender's byte order, not to be written to."""
+        """The records as a read-only NumPy array, without a copy, in the sender's byte order."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Message: ...
 
 @final
 class Encoder:
-    """Makes messages of records, without converting them."""
+    """Encodes records as messages, without converting them."""
 
     def __new__(cls, record: _RecordType, name: str | None = None) -> Self: ...
     @property
     def format(self) -> Format: ...
     def encode(self, record: Any) -> Message:
-        """The message of a record."""
+        """Encodes a record."""
     def encode_many(self, records: Any) -> Batch | None:
-        """The messages of all records of an array; `None` if it has none."""
+        """Encodes all records of an array. Returns `None` if it is empty."""
 
 @final
 class Decoder:
-    """Makes records of messages, whatever layout their sender has.
+    """Decodes messages into records, for senders of any layout.
 
-    `faults` says what is done with numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `engine` is ``auto``,
-    ``interpreter`` or ``generated``. `rules` are for types that cannot say it themselves: ``("Sample", "temp", "alias", "t")``,
-    ``(.., "default", 11.5)``, ``(.., "required", True)``. A decoder is for one thread at a time.
+    `faults` is the treatment of numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `engine` is ``auto``,
+    ``interpreter`` or ``generated``. `rules` are for types without annotations: ``("Sample", "temp", "alias", "t")``,
+    ``(.., "default", 11.5)``, ``(.., "required", True)``. Only one thread at a time can use a decoder.
     """
 
     def __new__(
@@ -173,18 +173,17 @@ class Decoder:
     @property
     def format(self) -> Format: ...
     def decode(self, message: Message) -> Any:
-        """The record of a message."""
+        """Decodes a message."""
     def decode_many(self, source: Batch | Reader | Iterable[Message | Batch]) -> Any:
-        """The records of a batch, of messages or batches, or of the rest of a stream: in one array (of dtypes and ctypes
-        structures), else in a list."""
+        """Decodes a batch, messages or batches, or the rest of a stream. Returns one array for dtypes and ctypes structures,
+        and otherwise a list."""
 
 @final
 class Columns:
-    """Single fields of many messages, each as an array in this machine's byte order, for NumPy, and for Arrow without another
-    copy.
+    """Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 
-    `fields` are the names of those that are wanted, else all of the record. Arrow takes columns by
-    ``pyarrow.record_batch(columns)``, polars by ``polars.DataFrame(columns)``, and so does whatever else knows ``__arrow_c_array__``.
+    `fields` are the names of the fields; by default, all fields of the record. ``pyarrow.record_batch(columns)``,
+    ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
 
     def __new__(cls, record: _RecordType, fields: Sequence[str] | None = None, *, faults: str = "error") -> Self: ...
@@ -195,14 +194,14 @@ class Columns:
     def __getitem__(self, name: str, /) -> np.ndarray[Any, np.dtype[Any]]: ...
     def __len__(self) -> int: ...
     def clear(self) -> None:
-        """Forgets all rows."""
+        """Removes all rows."""
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
 class Registry:
-    """The formats that are known here, and what is put up with of others: the bytes of a message and of a description, the depth
-    and the fields of a format, how many formats are kept. ``docs/book/reference/limits.md`` has what is usual."""
+    """The known formats, and the limits for input: bytes of a message and of a description, depth and fields of a format, and
+    the number of stored formats. ``docs/book/reference/limits.md`` lists the defaults."""
 
     def __new__(
         cls,
@@ -214,31 +213,31 @@ class Registry:
         formats: int | None = None,
     ) -> Self: ...
     def register(self, format: Format) -> None:
-        """Makes a format known for good."""
+        """Makes a format known for ever."""
     def learn(self, description: bytes) -> Format:
-        """The format of these description bytes, known from now on."""
+        """Makes the format of this description known, and returns it."""
     def known(self, token: str) -> Format | None:
         """The format of a token, if it is known."""
     def formats(self) -> list[Format]:
-        """All that are known, by name."""
+        """All known formats, sorted by name."""
 
 @final
 class Reader:
-    """Reads a stream of messages: from a file of this path, or an object with `read`.
+    """Reads a stream of messages from the file at this path, or from an object with `read`.
 
-    It can be asked for more after its end, while the stream still grows. A reader is for one thread at a time.
+    After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
     """
 
     def __new__(cls, source: str | PathLike[str] | IO[bytes], registry: Registry | None = None) -> Self: ...
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...
     def next_batch(self) -> Batch | None:
-        """The next messages that have one header, as far as they have come; `None` at the end."""
+        """The next messages with equal headers that have arrived, or `None` at the end."""
     def formats(self) -> list[Format]:
-        """The formats that have come so far."""
+        """The formats that the stream has described so far."""
     @property
     def position(self) -> int:
-        """Where in the stream the next message begins."""
+        """The position of the next message in the stream."""
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -247,14 +246,14 @@ class Reader:
 
 @final
 class Writer:
-    """Writes a stream of messages, each format's description in front of its first: to a file of this path, made anew, or an
-    object with `write`. With a type of records it also takes records, arrays and lists of them."""
+    """Writes a stream of messages, with the description of each format before its first message. The target is the path of a
+    new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them."""
 
     def __new__(cls, target: str | PathLike[str] | IO[bytes], record: _RecordType | None = None) -> Self: ...
     def write(self, record: Any) -> None:
-        """Writes a message, a batch, or what the writer has a type for."""
+        """Writes a message, a batch, or records of the writer's type."""
     def describe(self, format: Format) -> None:
-        """Writes a format's description, so that a reader knows it before there is a message."""
+        """Writes the description of a format, so that a reader knows the format before its first message."""
     def flush(self) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
@@ -264,8 +263,8 @@ class Writer:
 
 @final
 class Node:
-    """This process's part in channels: where it listens (``127.0.0.1:7000``, ``unix:/tmp/x.sock``; else at a TCP port of this
-    machine that the system chooses), and the way to make and open them. Times are in seconds."""
+    """The member of channels that acts for this process. It creates and opens channels. It listens at the given addresses
+    (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. Times are in seconds."""
 
     def __new__(
         cls,
@@ -278,17 +277,17 @@ class Node:
     @property
     def addresses(self) -> list[str]: ...
     def create(self, name: str, record: _RecordType | None = None) -> Channel:
-        """Makes a channel: for records of this type, or of any."""
+        """Creates a channel for records of this type, or of all types."""
     def open(self, id: str, timeout: float = 5.0) -> Channel:
         """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``."""
 
 @final
 class Channel:
-    """An event path that is nowhere in particular: from every source straight to every sink."""
+    """An event path, directly from every source to every sink."""
 
     @property
     def id(self) -> str:
-        """The id by which others open it."""
+        """The id with which others open it."""
     @property
     def ids(self) -> list[str]: ...
     @property
@@ -316,26 +315,26 @@ class Channel:
     ) -> Sink:
         """A sink for records of this type, or for messages of any. See :class:`Sink`."""
     def info(self, timeout: float = 1.0) -> list[Member]:
-        """What its members tell of their sources and sinks, and the account of every source."""
+        """Asks the members for their sources and sinks, and for the account of every source."""
     def close(self) -> None:
-        """Leaves the channel: its sources and sinks here end."""
+        """Leaves the channel. Its sources and sinks here end."""
 
 @final
 class Source:
-    """Submits records to all sinks of a channel, which is one, or the id of one."""
+    """Submits records to all sinks of a channel. `channel` is a channel or an id."""
 
     def __new__(cls, channel: Channel | str, record: _RecordType | None = None, *, name: str | None = None) -> Self: ...
     def submit(self, record: Any) -> int | None:
-        """Submits a record, or each of an array or a list, and returns the sequence of the last; `None` if there are no sinks.
-        Waits while a sink has no room that lets its sources wait."""
+        """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if there are
+        no sinks. Waits while a sink with policy ``block`` has no room."""
     def wait_for_sinks(self, count: int = 1, timeout: float | None = None) -> None:
-        """Waits until so many sinks have subscribed."""
+        """Waits until `count` sinks have subscribed."""
     @property
     def sinks(self) -> int: ...
     def ledger(self) -> list[Ledger]:
-        """The account with every sink that is there, and the latest that have left."""
+        """The account with every subscribed sink, and with those that left most recently."""
     def close(self, timeout: float = 10.0) -> list[Ledger]:
-        """Ends the source, waits until its sinks have taken all, and returns the account."""
+        """Ends the source, waits until its sinks have taken all events, and returns the account."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -343,12 +342,12 @@ class Source:
 
 @final
 class Sink:
-    """Takes the events of a channel, which is one, or the id of one: as records of a type, or without one as messages.
+    """Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
 
-    `policy` is what its sources do when it is too slow: ``block`` (they wait), ``drop oldest`` (they keep `events` of `bytes`
-    together), ``latest``. `window` is how many events of how many bytes may be under way; `longest` the longest event that is
-    taken; `faults` what is done with numbers that do not fit; `fields` the paths of those that are needed; `rules` as of a
-    :class:`Decoder`.
+    `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait), ``drop oldest`` (they keep `events`
+    events with `bytes` bytes), or ``latest``. `window` limits the events and the bytes on their way. `longest` is the number of
+    bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and `fields` the paths of the needed
+    fields. `rules` are as for a :class:`Decoder`.
     """
 
     def __new__(
@@ -367,20 +366,19 @@ class Sink:
         rules: Iterable[tuple[str, str, str, Any]] | None = None,
     ) -> Self: ...
     def recv(self, timeout: float | None = None) -> Event | None:
-        """The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout`
-        seconds."""
+        """The next event, or `None` if none arrives within `timeout` seconds."""
     def recv_many(self, most: int = 8192, timeout: float | None = None) -> Event | None:
-        """The events that have come, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`; else what :meth:`recv` would
-        return."""
+        """The records that have arrived, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`. Otherwise the result of
+        :meth:`recv`. For records without strings and arrays of variable length."""
     def batches(self, most: int = 8192) -> Iterator[Event]:
-        """What :meth:`recv_many` gives, until the channel is closed."""
+        """The results of :meth:`recv_many`, until the channel is closed."""
     def records(self) -> Iterator[Any]:
-        """The records alone, until the channel is closed."""
+        """The records without other events, until the channel is closed."""
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many events have come, were taken, and are lost."""
+        """The numbers of events that have arrived, were taken, and are lost."""
     def fileno(self) -> int:
-        """A descriptor that can be read when something has come, for `select` and event loops."""
+        """A descriptor that is readable when an event has arrived, for `select` and event loops."""
     def _descriptors(self) -> tuple[int, int]: ...
     def __iter__(self) -> Iterator[Event]: ...
     def __next__(self) -> Event: ...

@@ -1,4 +1,4 @@
-"""Fields of events, drawn while they come: by ``python -m isoform plot``.
+"""Plots fields of events as they arrive, for ``python -m isoform plot``.
 
 It is a sink that knows no type: whatever has a field of that name can be drawn, and sources do not wait for it.
 """
@@ -30,7 +30,7 @@ MANY = 8
 
 
 class Field:
-    """What is drawn of one field: the numbers of the last while, or the last row or table."""
+    """The plot of one field: its recent numbers, or its last array or table."""
 
     def __init__(self, path: str, axes: Any) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class Field:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Draws until it is told to end, the window is closed, or the channel is.
+    """Plots until the time is over, or the window or the channel is closed.
 
     A file is also written if that is interrupted once something has come.
     """
@@ -131,7 +131,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 class Picture:
-    """All fields, and what is said above them."""
+    """The plots of all fields, and their title."""
 
     def __init__(self, figure: Any, fields: list[Field], first: Record, last: float) -> None:
         self.figure, self.fields, self.last = figure, fields, last
@@ -141,7 +141,7 @@ class Picture:
         self.add([first])
 
     def take(self, sink: Sink) -> bool:
-        """Takes what has come within the time of a picture. False if the channel has ended."""
+        """Takes the events that arrive while one frame is shown. Returns false if the channel has ended."""
         until = time.monotonic() + FRAME
         while (left := until - time.monotonic()) > 0:
             try:
@@ -171,7 +171,7 @@ class Picture:
 
 
 def wait_for_first(sink: Sink, patience: float | None) -> Record:
-    """The first event, which says what fields there are."""
+    """The first record, which determines the fields."""
     until = None if patience is None else time.monotonic() + patience
     while True:
         event = sink.recv(None if until is None else max(0.0, until - time.monotonic()))

@@ -1,5 +1,5 @@
-"""What a program has for a record - a dtype, a class, a ctypes structure, a format - as what encoders and decoders need:
-a format, rules, and the ways to memory and back, or to fields and back."""
+"""Types of records (dtypes, classes, ctypes structures, formats) as encoders and decoders need them: a format, rules, and the
+conversion to memory and back, or to fields and back."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Structures:
 
 
 class Fields:
-    """Records of any format, as what has their fields: encoded from dicts and objects, decoded to views."""
+    """Records of any format: encoded from dicts and objects, decoded to views."""
 
     is_memory = False
     rules: list[tuple[str, str, str, Any]] = []
@@ -121,7 +121,7 @@ class Objects(Fields):
 
 
 class Pointers(Fields):
-    """Structures of ctypes with pointers, which are read and not made: ctypes has nobody who owns what they point at."""
+    """Structures of ctypes with pointers. They are encoded but not decoded, since ctypes cannot own their targets."""
 
     def __init__(self, cls: type[ctypes.Structure], declaration: _ctypes.Declaration) -> None:
         super().__init__(declaration.format())
@@ -155,7 +155,7 @@ def bytes_of(array: npt.NDArray[Any]) -> Bytes:
 
 
 def kind_of(record: Any, name: str | None = None) -> Any:
-    """What encoders and decoders need to know of a type of records."""
+    """The declaration of a type of records."""
     if not _is_dtype(record):
         return _kind_of(record, name, ())
     dtype = np.dtype(record)
@@ -163,7 +163,7 @@ def kind_of(record: Any, name: str | None = None) -> Any:
 
 
 def _is_dtype(record: Any) -> bool:
-    """Whether NumPy says what it is."""
+    """Whether NumPy defines the type."""
     return issubclass(record, np.generic) if isinstance(record, type) else not isinstance(record, Format)
 
 
@@ -182,7 +182,7 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
 
 
 def _of_format(format: Format) -> Any:
-    """A format that NumPy can hold has arrays; any other has fields."""
+    """Records of a format: arrays if NumPy supports it, and otherwise fields."""
     try:
         return Arrays(_dtypes.dtype_of(format), format)
     except Error:

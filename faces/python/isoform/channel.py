@@ -1,5 +1,4 @@
-"""Ways to a channel's events: by batches, records alone, or as an asynchronous iterator; and the node that a process has if it
-does not make one."""
+"""Iterators over a channel's events: in batches, records only, or asynchronous; and the default node of a process."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ from .event import Event, Record, Records
 
 _lock = threading.Lock()
 _shared: Node | None = None
-#: After so many events, a task lets others go on.
+#: After this many events, a task lets other tasks run.
 _TURN = 64
 
 
 def node() -> Node:
-    """The node of this process that is made when it is first needed; it listens on this machine, at a port that the system
-    chooses."""
+    """The default node of this process, created when it is first needed. It listens on this machine, at a port that the
+    system chooses."""
     global _shared
     with _lock:
         if _shared is None:
@@ -35,12 +34,12 @@ def open(id: str, timeout: float = 5.0) -> Channel:
 
 
 def create(name: str, record: Any = None) -> Channel:
-    """Makes a channel for records of this type, or of any."""
+    """Creates a channel for records of this type, or of all types."""
     return node().create(name, record)
 
 
 def batches(sink: Sink, most: int) -> Iterator[Event]:
-    """The events of a sink, as many at a time as have come, until the channel is closed."""
+    """The events of a sink in batches of those that have arrived, until the channel is closed."""
     while True:
         try:
             event = sink.recv_many(most)
@@ -53,14 +52,14 @@ def batches(sink: Sink, most: int) -> Iterator[Event]:
 
 
 def records(sink: Sink) -> Iterator[Any]:
-    """The records of a sink, without anything else."""
+    """The records of a sink, without other events."""
     for event in sink:
         if isinstance(event, Record):
             yield event.record
 
 
 async def events(sink: Sink) -> AsyncIterator[Event]:
-    """The events of a sink, for a task: others go on while none comes, and now and then while many do."""
+    """The events of a sink, for a task. Other tasks run while it waits, and now and then while many events arrive."""
     try:
         descriptors = sink._descriptors()
     except Error as error:
@@ -89,7 +88,7 @@ async def events(sink: Sink) -> AsyncIterator[Event]:
 
 
 async def _readable(descriptors: tuple[int, ...]) -> None:
-    """Waits until one of them can be read. No other task may wait for the same; it has duplicates."""
+    """Waits until one of them is readable. Each task needs duplicates of its own, since only one may wait for each."""
     loop = asyncio.get_running_loop()
     came = loop.create_future()
 

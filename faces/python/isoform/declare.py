@@ -1,7 +1,7 @@
-"""What annotations say of fields: their types on the wire, units, other names.
+"""Annotations of fields: their types on the wire, units, other names.
 
-A type is written behind the Python type that a program has for it: ``Annotated[int, i32]``. A type with lengths is an array:
-``Annotated[list[float], f32[3]]``. ``char[20]`` is text in a fixed place.
+Write the type on the wire after the Python type: ``Annotated[int, i32]``. A type with lengths is an array:
+``Annotated[list[float], f32[3]]``. ``char[20]`` is text of fixed size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Type:
-    """A type of fields, and how many there are of it."""
+    """The type of a field, with the lengths of a fixed array."""
 
     words: str
     shape: tuple[int, ...] = ()
@@ -23,26 +23,26 @@ class Type:
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of measurement: who sends another one is refused."""
+    """The unit of measurement. A sender with another unit is refused."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Alias:
-    """Another name under which the field may come."""
+    """Another name under which the field may arrive."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Required:
-    """Who does not send the field is refused."""
+    """A sender without the field is refused."""
 
 
 @dataclass(frozen=True)
 class Length:
-    """The name of the field that has an array's length, where it is not the array's name and ``_len``."""
+    """The name of an array's length field. By default it is the name of the array and ``_len``."""
 
     name: str
 

@@ -1,7 +1,7 @@
-"""What sinks are told, and the accounts of sources.
+"""The events of sinks, and the accounts of sources.
 
-``for event in sink`` gives a :class:`Record` for each event, and what else there is to know: that events are lost (:class:`Gap`),
-that a source has come or left, or cannot be understood.
+``for event in sink`` yields a :class:`Record` for each record. Other events report that records are lost (:class:`Gap`), or that
+a source has joined, has left, or is refused.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 
 from .errors import Error
 
-#: A stamp of many: the source as this process tells it from others, the event's number there, nanoseconds since 1970.
+#: The stamp of a record: the number of the source in this process, the number of the event there, nanoseconds since 1970.
 STAMP = np.dtype([("source", "u8"), ("sequence", "u8"), ("time", "u8")])
 
 
 class Event:
-    """One thing that a sink is told."""
+    """An event of a sink."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Record(Event):
-    """An event: what was submitted, by which source, as its how manieth, and when by its clock (nanoseconds since 1970)."""
+    """A record, with its source, its number there, and the time of its submission by the source's clock (ns since 1970)."""
 
     record: Any
     source: int
@@ -36,7 +36,7 @@ class Record(Event):
 
 @dataclass(frozen=True)
 class Records(Event):
-    """Many events at once: an array of records, and one of their stamps (:data:`STAMP`)."""
+    """Many records at once: an array of records, and an array of their stamps (:data:`STAMP`)."""
 
     records: Any
     stamps: np.ndarray[Any, np.dtype[Any]]
@@ -51,8 +51,8 @@ class Records(Event):
 
 @dataclass(frozen=True)
 class Gap(Event):
-    """Events of a source that will not come: the number of the first, how many, and why: `overrun` (the sink was too slow for its
-    policy), `cut` (the connection broke), `too large`, `ended` or `unknown` (the other side is gone)."""
+    """Lost events of a source: the number of the first, their count, and the cause: `overrun` (the sink was too slow for its
+    policy), `cut` (the connection broke), `too large`, `ended`, or `unknown` (the link ended)."""
 
     source: int
     first: int
@@ -62,7 +62,7 @@ class Gap(Event):
 
 @dataclass(frozen=True)
 class Joined(Event):
-    """A source has come, at this node."""
+    """A source has joined, at this node."""
 
     source: int
     node: str
@@ -70,14 +70,14 @@ class Joined(Event):
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A source has left: nothing more comes from it."""
+    """A source has left; it sends nothing more."""
 
     source: int
 
 
 @dataclass(frozen=True)
 class Refused(Event):
-    """A source's events cannot be this sink's: the error says at which field, and why."""
+    """The records of a source cannot become this sink's. The error names the field and the reason."""
 
     source: int
     error: Error
@@ -85,7 +85,7 @@ class Refused(Event):
 
 @dataclass(frozen=True)
 class Ledger:
-    """The account of a source with one sink: what was submitted is acknowledged, lost, or in flight, exactly."""
+    """The account of a source with one sink: each submitted event is acknowledged, lost, or in flight."""
 
     node: str
     sink: int
@@ -98,7 +98,7 @@ class Ledger:
 
     @property
     def lost(self) -> int:
-        """How many are lost, for whatever cause."""
+        """The number of lost events, for all causes."""
         return sum(self.losses.values())
 
     @property
@@ -116,7 +116,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class SourceReport:
-    """A source of a member: its number there, what it has submitted, its format's name, its accounts."""
+    """A source of a member: its number there, the number of submitted events, the name of its format, its accounts."""
 
     source: int
     submitted: int
@@ -126,7 +126,7 @@ class SourceReport:
 
 @dataclass(frozen=True)
 class SinkReport:
-    """A sink of a member: its number there, its format's name if it has one, and what has come and gone."""
+    """A sink of a member: its number there, the name of its format if it has one, its policy, and its counts of events."""
 
     sink: int
     format: str | None
@@ -138,7 +138,7 @@ class SinkReport:
 
 @dataclass(frozen=True)
 class Member:
-    """A node that has a channel open. `answered` is false if it has not told of itself in time."""
+    """A node that has a channel open. `answered` is false if its report did not arrive in time."""
 
     node: str
     addresses: list[str]

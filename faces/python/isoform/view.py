@@ -1,4 +1,4 @@
-"""Records that are read by name, without a type of one's own."""
+"""Reads the fields of records by name, without a type."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 class View(Mapping[str, Any]):
-    """The fields of a record that came, by name: ``view["depth"]``, ``view.depth``, ``view["grid[3].rho"]``.
+    """The fields of a received record, by name: ``view["depth"]``, ``view.depth``, ``view["grid[3].rho"]``.
 
-    Arrays of numbers are NumPy arrays in the sender's own byte order, which nobody can write to, and refer to the message
-    instead of copying it; they keep it alive. Nested records are views, text is `str`, enumerations are their symbols,
-    and what a null pointer stands for is `None`. Numbers that have more digits than a `float` are `Decimal`.
+    An array of numbers is a read-only NumPy array in the sender's byte order. It refers to the message without a copy, and
+    keeps it alive. A nested record is a view, text is `str`, an enumeration is its symbol, and a null pointer is `None`. A
+    number with more digits than a `float` is a `Decimal`.
     """
 
     __slots__ = ("_name", "_fields")
@@ -35,7 +35,7 @@ class View(Mapping[str, Any]):
         return self._find(path)
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks for the latter, also before the former are there: when it makes a copy.
+        # When it copies an object, Python looks up dunder names before the slots are set.
         if name in View.__slots__ or name.startswith("__"):
             raise AttributeError(name)
         try:
