@@ -1,7 +1,7 @@
-//! Isoform without I/O: what a record looks like in memory, how it is named on the wire, and how one
-//! layout is turned into another.
+//! Isoform without I/O: the memory layouts of records, their names on the wire, and the conversion from one layout to
+//! another.
 //!
-//! Data goes one way, and each step has one home:
+//! Data flows in one direction, and each step has one home:
 //!
 //! | step | home |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! | [`Body`] -> fields by name or path, without converting | [`view`] |
 //! | [`View`] <-> JSON and tables | [`text`] |
 //!
-//! Nothing here knows a socket, a file, a clock or an environment variable, and nothing here is `unsafe`.
-//! Native memory, the derive and streams are in the crate `isoform`.
+//! This crate uses no sockets, files, clocks or environment variables, and no `unsafe`. Native memory, the derive and
+//! streams are in the crate `isoform`.
 #![forbid(unsafe_code)]
 
 pub mod declare;

@@ -1,26 +1,26 @@
-//! What a receiver puts up with, whoever sends. All of it stands in `docs/book/reference/limits.md`.
+//! The limits of a receiver. `docs/book/reference/limits.md` lists them all.
 
 use crate::error::{Code, Error, Result};
 use std::fmt::Display;
 
-/// Nested structures go at most this deep.
+/// The largest number of levels of nested structures.
 pub const MAX_DEPTH: usize = 32;
-/// A format has at most this many fields, counting those of nested structures each time they are nested.
+/// The largest number of fields of a format. Those of a nested structure count once for each field that nests it.
 pub const MAX_FIELDS: usize = 4096;
-/// A description has at most this many bytes.
+/// The largest number of bytes of a description.
 pub const MAX_DESCRIPTION: usize = 64 << 10;
-/// An array has at most this many dimensions.
+/// The largest number of dimensions of an array.
 pub const MAX_RANK: usize = 8;
-/// A structure is aligned to at most this many bytes.
+/// The largest alignment of a structure.
 pub const MAX_ALIGN: usize = 1 << 16;
-/// A record's fixed part is smaller than this many bytes.
+/// The fixed part of a record is smaller than this many bytes.
 pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX as usize };
 
-/// What a receiver puts up with, whoever sends. What is beyond a limit is refused with an error that names it, or, where
-/// formats are kept, forgotten.
+/// The limits of a receiver. Input beyond a limit is refused with an error that names the limit; where formats are
+/// stored, old ones are forgotten instead.
 ///
-/// By default they are as wide as the specification has them. A program that knows what it expects makes them narrower;
-/// `depth`, `fields` and `description` cannot be made wider.
+/// By default, the limits are those of the specification. A program that knows which input to expect may lower them.
+/// `depth`, `fields` and `description` cannot be raised.
 ///
 /// ```
 /// use isoform_core::{Code, FieldList, Format, Limits, Machine};
@@ -35,17 +35,17 @@ pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Levels of structures in a format, the record itself counting 1: [`Code::Depth`].
+    /// Levels of structures in a format; the record itself counts as 1: [`Code::Depth`].
     pub depth: usize,
-    /// Fields of a format, those of a nested structure counted as often as it is nested: [`Code::Fields`].
+    /// Fields of a format; those of a nested structure count once for each field that nests it: [`Code::Fields`].
     pub fields: usize,
     /// Bytes of a description: [`Code::DescriptionSize`].
     pub description: usize,
     /// Bytes of a message's body: [`Code::MessageSize`].
     pub message: u64,
-    /// Learned formats that are kept. Those whose last use is longest ago are forgotten.
+    /// Learned formats. Beyond this, the least recently used ones are forgotten.
     pub formats: usize,
-    /// Bytes that the descriptions of all learned formats have together. Those whose last use is longest ago are
+    /// Bytes of the descriptions of all learned formats together. Beyond this, the least recently used ones are
     /// forgotten.
     pub registry: usize,
 }
@@ -64,7 +64,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a description of so many bytes, if they are too many.
+    /// Refuses a description that has too many bytes.
     ///
     /// # Errors
     /// [`Code::DescriptionSize`].
@@ -73,7 +73,7 @@ impl Limits {
         if length > most as u64 { Err(too_long_a_description(most, length)) } else { Ok(()) }
     }
 
-    /// Refuses a body of so many bytes, if they are too many.
+    /// Refuses a body that has too many bytes.
     ///
     /// # Errors
     /// [`Code::MessageSize`].

@@ -1,4 +1,5 @@
-//! Formats from what C knows of a struct: for each field its name, type, size and offset (paper 000, figure 1).
+//! Formats from a C compiler's knowledge of a struct: the name, type, size and offset of each field (paper 000, figure
+//! 1).
 
 use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
@@ -6,11 +7,11 @@ use crate::format::{Element, Format, Machine, Structure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The fields of a record, each with its name, type, size and offset. Put together once, then made into a [`Format`].
+/// The fields of a record, each with its name, type, size and offset. It is turned into a [`Format`].
 ///
-/// The type is written as [`Type`] says. The size is that of one element, as `sizeof` gives it: of one number of an
-/// array, of `char *` for a string, of the structure for a nested record. It decides how wide an `"integer"` is; where the
-/// type says so itself, such as `"double"`, it must agree, or be 0.
+/// The type is a text as for [`Type`]. The size is that of one element, as `sizeof` returns it: of one number of an
+/// array, of `char *` for a string, of the structure for a nested record. It determines the width of an `"integer"`. If
+/// the type has a size itself, such as `"double"`, both must be equal, or the given size must be 0.
 ///
 /// ```
 /// use isoform_core::{FieldList, Layout, Machine};
@@ -45,12 +46,12 @@ struct Row {
 }
 
 impl FieldList {
-    /// The list of a record of this name, without fields yet.
+    /// Creates an empty list for a record of this name.
     pub fn new(name: impl Into<Box<str>>) -> FieldList {
         FieldList { name: name.into(), rows: Vec::new(), nested: Vec::new(), stray_unit: false }
     }
 
-    /// The list of the fields of a structure, as its declaration would give it.
+    /// The list of the fields of a structure.
     pub fn of(structure: &Structure) -> FieldList {
         let mut list = FieldList::new(structure.name());
         for field in structure.fields() {
@@ -65,7 +66,7 @@ impl FieldList {
         list
     }
 
-    /// The same list with one more field: its name, its type, the bytes of one element, and its offset.
+    /// Adds a field: its name, its type, the bytes of one element, and its offset.
     pub fn field(
         mut self,
         name: impl Into<Box<str>>,
@@ -77,7 +78,7 @@ impl FieldList {
         self
     }
 
-    /// The same list, with the unit in which its last field is measured.
+    /// Sets the unit of the last field.
     pub fn unit(mut self, unit: impl Into<Box<str>>) -> FieldList {
         match self.rows.last_mut() {
             Some(row) => row.unit = Some(unit.into()),
@@ -86,7 +87,7 @@ impl FieldList {
         self
     }
 
-    /// The same list, in which types may name this structure.
+    /// Adds a structure that types may name.
     pub fn nested(mut self, structure: Arc<Structure>) -> FieldList {
         self.nested.push(structure);
         self
@@ -100,11 +101,10 @@ impl FieldList {
         Format::new(self.structure(machine, size, align)?)
     }
 
-    /// The structure, to be nested in other lists.
+    /// The structure, for nesting in other lists.
     ///
     /// # Errors
-    /// [`Code::Declaration`] at the field whose type cannot be understood or contradicts its size, and as
-    /// [`Structure::new`].
+    /// [`Code::Declaration`] at a field whose type is malformed or contradicts its size, and as [`Structure::new`].
     pub fn structure(&self, machine: Machine, size: usize, align: usize) -> Result<Arc<Structure>> {
         let mut known = HashMap::new();
         for structure in &self.nested {

@@ -1,8 +1,8 @@
-//! Layouts of machines, as data: what a C compiler must know to put a struct's fields in their places.
+//! Layouts of machines, as data: the rules by which a C compiler places the fields of a struct.
 //!
-//! The table follows the processor supplements of the System V ABI (for Windows, Microsoft's x64 convention) as GCC and
-//! rustc apply them; `tests/layouts.rs` asks the compilers that it finds. What follows from a layout - the offsets of
-//! a record's fields - is computed in [`shape`](super::Shape).
+//! The table follows the processor supplements of the System V ABI, as GCC and rustc apply them, and Microsoft's x64
+//! convention for Windows. `tests/layouts.rs` asks the compilers that it finds. [`shape`](super::Shape) computes
+//! offsets from a layout.
 
 use crate::format::{ByteOrder, Element, FloatKind, Machine};
 
@@ -17,9 +17,9 @@ use crate::format::{ByteOrder, Element, FloatKind, Machine};
 pub struct Layout {
     /// Its name, such as `s390x`.
     pub name: &'static str,
-    /// Order of the bytes of every number.
+    /// The byte order of every number.
     pub order: ByteOrder,
-    /// Bytes of a pointer, to which it is also aligned.
+    /// The size and the alignment of a pointer.
     pub pointer: u8,
     /// Bytes of C's `long`.
     pub long: u8,
@@ -31,18 +31,18 @@ pub struct Layout {
     pub align_double: u8,
     /// C's `long double`.
     pub long_double: LongDouble,
-    /// No number is aligned to more than this.
+    /// The largest alignment of a number.
     pub align_max: u8,
 }
 
-/// What C calls `long double` on one kind of machine.
+/// C's `long double` on one kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LongDouble {
     /// How its bits are read.
     pub kind: FloatKind,
     /// Bytes of its slot.
     pub size: u8,
-    /// Bytes that its address is a multiple of.
+    /// Its alignment.
     pub align: u8,
 }
 
@@ -55,8 +55,8 @@ impl LongDouble {
     const DOUBLE2: LongDouble = LongDouble { kind: FloatKind::Double2, size: 16, align: 16 };
 }
 
-/// A machine whose `long` is as wide as its pointers, with all numbers aligned to their size, up to 16 bytes on those of
-/// 64 bits and 8 on those of 32. What deviates is written beside its name in the table.
+/// A machine whose `long` is as wide as its pointers. All numbers are aligned to their size, up to 16 bytes on 64-bit
+/// machines and 8 on 32-bit ones. The table states deviations after the name.
 const fn regular(name: &'static str, order: ByteOrder, pointer: u8, long_double: LongDouble) -> Layout {
     let align_max = if pointer == 8 { 16 } else { 8 };
     Layout {
@@ -101,7 +101,7 @@ impl Layout {
     pub const POWERPC64: Layout = regular("powerpc64", Big, 8, LongDouble::DOUBLE2);
     /// Linux on little-endian 64-bit PowerPC, where `long double` is a double-double unless compiled otherwise.
     pub const POWERPC64LE: Layout = regular("powerpc64le", Little, 8, LongDouble::DOUBLE2);
-    /// Linux on IBM Z: nothing is aligned to more than 8 bytes.
+    /// Linux on IBM Z: the largest alignment is 8 bytes.
     pub const S390X: Layout =
         Layout { align_integer16: 8, align_max: 8, ..regular("s390x", Big, 8, LongDouble::QUAD_AT_8) };
     /// Linux and Solaris on 32-bit SPARC.
@@ -142,7 +142,7 @@ impl Layout {
         Machine { order: self.order, pointer: self.pointer }
     }
 
-    /// Bytes that the address of such an element is a multiple of, in a record that is not packed.
+    /// The alignment of an element, in a record that is not packed.
     pub fn align_of(&self, element: &Element) -> usize {
         let align = match element {
             Element::Integer { size, .. } | Element::Boolean { size } => self.align_integer(*size),
@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Also for kinds that the machine's C has no name for: the largest power of two that divides the size.
+    /// For kinds that the machine's C lacks, this is the largest power of two that divides the size.
     fn align_float(&self, kind: FloatKind, size: u8) -> u8 {
         match size {
             _ if kind == self.long_double.kind && size == self.long_double.size && size > 8 => self.long_double.align,
@@ -207,7 +207,8 @@ const fn native() -> Layout {
     }
 }
 
-/// The layout of a machine that is not in the table, as far as Rust knows it: `long double` is taken for `double`.
+/// The layout of a machine that is not in the table, as far as Rust knows it. Its `long double` is assumed to be
+/// `double`.
 const fn unnamed() -> Layout {
     Layout {
         long: size_of::<std::ffi::c_long>() as u8,

@@ -1,8 +1,8 @@
-//! Records declared without a layout, as a C header declares them, and laid out by the rules of any [`Layout`].
+//! Records declared without a layout, as in a C header, and laid out by the rules of any [`Layout`].
 //!
-//! One record of a shape, and how a layout places its fields, is in [`declaration`](super::declaration). The text of
-//! shapes - `record Point`, a line for each field - is in [`shape_text`](super::shape_text), that of types in
-//! [`type_text`](super::type_text).
+//! [`declaration`](super::declaration) has one record of a shape, and places its fields by a layout.
+//! [`shape_text`](super::shape_text) reads and prints the text of shapes - `record Point`, and a line for each field -
+//! and [`type_text`](super::type_text) that of types.
 
 use super::Layout;
 use super::declaration::{Declaration, DeclaredField, two_of};
@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A record's name and fields without sizes and offsets: what a C header says of a struct. [`Shape::on`] lays it out as
-/// the C compiler of a machine would.
+/// The name and the fields of a record without sizes and offsets, as in a C header. [`Shape::on`] lays it out as the C
+/// compiler of a machine would.
 ///
 /// ```
 /// use isoform_core::{Layout, Shape};
@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 ///
-/// The types are written as [`Type`] says. Where their words leave the size open, it is that of C's `int`, `float` and
-/// `enum`: 4 bytes; of 1 for a boolean. The same as a text, and with a nested record:
+/// Types are texts as for [`Type`]. If a type leaves its size open, it has the size of C's `int`, `float` and `enum`,
+/// which is 4 bytes, and a boolean has 1 byte. The same as a text, with a nested record:
 ///
 /// ```
 /// use isoform_core::{Layout, Shape};
@@ -47,32 +47,32 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// The records, each after those that it nests. The last one is what is laid out.
+    /// The records, each after those that it nests. The last one is laid out.
     records: Vec<Declaration>,
     fault: Option<Error>,
 }
 
 impl Shape {
-    /// The shape of a record of this name, without fields yet.
+    /// Creates an empty shape for a record of this name.
     pub fn new(name: impl Into<Box<str>>) -> Shape {
         Shape { records: vec![Declaration { name: name.into(), packed: false, fields: Vec::new() }], fault: None }
     }
 
-    /// The shape of a format, with all its sizes. Where the fields lie is forgotten.
+    /// The shape of a format, with its sizes and without its offsets.
     pub fn of(format: &Format) -> Shape {
         let records = format.structure().inside_out().into_iter().map(Declaration::of).collect();
         Shape { records, fault: None }
     }
 
-    /// The shape that a text declares: its last record, in which types may name the records before it.
+    /// Parses a shape: the last record of a text, in which types may name the records before it.
     ///
     /// # Errors
-    /// [`Code::Declaration`], with line and column, where the text cannot be understood.
+    /// [`Code::Declaration`], with line and column, if the text is malformed.
     pub fn parse(text: &str) -> Result<Shape> {
         super::shape_text::parse(text).map(|records| Shape { records, fault: None })
     }
 
-    /// The same shape with one more field. A type that cannot be understood is reported by [`Shape::on`].
+    /// Adds a field. [`Shape::on`] reports a malformed type.
     pub fn field(mut self, name: impl Into<Box<str>>, words: &str) -> Shape {
         let name = name.into();
         match words.parse() {
@@ -85,7 +85,7 @@ impl Shape {
         self
     }
 
-    /// The same shape, with the unit in which its last field is measured.
+    /// Sets the unit of the last field.
     pub fn unit(mut self, unit: impl Into<Box<str>>) -> Shape {
         match self.last().fields.last_mut() {
             Some(field) => field.unit = Some(unit.into()),
@@ -94,7 +94,7 @@ impl Shape {
         self
     }
 
-    /// The same shape with one more record, which may nest those before it: from here on, fields are its.
+    /// Adds a record, which may nest those before it. The following fields belong to it.
     ///
     /// ```
     /// use isoform_core::{Layout, Shape};
@@ -107,7 +107,7 @@ impl Shape {
         self
     }
 
-    /// The same shape, in which types may name `inner` and what that nests.
+    /// Adds the records of `inner`, which types may then name.
     pub fn nested(mut self, inner: Shape) -> Shape {
         inner.fault.into_iter().for_each(|fault| self.fail(fault));
         for record in inner.records {
@@ -120,7 +120,7 @@ impl Shape {
         self
     }
 
-    /// The same shape without gaps, as `__attribute__((packed))` makes a struct. Nested records keep theirs.
+    /// Removes the gaps, as `__attribute__((packed))` does for a struct. Nested records keep theirs.
     pub fn packed(mut self) -> Shape {
         self.last().packed = true;
         self
@@ -134,13 +134,13 @@ impl Shape {
     /// The format of the record as the C compiler of a machine lays it out.
     ///
     /// # Errors
-    /// [`Code::Declaration`] at the field whose type cannot be understood, and as [`Structure::new`] and [`Format::new`].
+    /// [`Code::Declaration`] at a field whose type is malformed, and as [`Structure::new`] and [`Format::new`].
     pub fn on(&self, layout: &Layout) -> Result<Format> {
         let last = self.structures(layout)?.pop();
         Format::new(last.ok_or_else(|| Error::new(Code::Internal).came("a shape without records"))?)
     }
 
-    /// The formats of all its records, those that others nest included, in their order.
+    /// The formats of all of its records, including nested ones, in order.
     ///
     /// # Errors
     /// As [`Shape::on`].
@@ -164,7 +164,7 @@ impl Shape {
         Ok(structures)
     }
 
-    /// The same shape in which every number that some machine calls `long double` is that of the layout.
+    /// Replaces every number that some machine calls `long double` by that of the layout.
     fn with_native_long_double(mut self) -> Shape {
         for field in self.records.iter_mut().flat_map(|record| &mut record.fields) {
             let (kind, width, complex) = match field.words.kind {
@@ -197,8 +197,8 @@ impl fmt::Display for Shape {
 }
 
 impl Format {
-    /// The format of the same record on another machine: integers and floats keep their sizes, while pointers, places
-    /// and gaps follow the layout, and `long double` - of whichever kind - is what it is there.
+    /// The format of the same record on another machine. Integers and floats keep their sizes. Pointers, offsets and
+    /// gaps follow the layout, and every kind of `long double` becomes that of the layout.
     ///
     /// ```
     /// use isoform_core::{Layout, Shape};
@@ -210,7 +210,7 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// A limit's code, if the record passes it there.
+    /// The code of a limit that the record exceeds there.
     pub fn on(&self, layout: &Layout) -> Result<Format> {
         Shape::of(self).with_native_long_double().on(layout)
     }

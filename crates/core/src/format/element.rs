@@ -1,4 +1,4 @@
-//! What one element of a field is: a number of some kind, a string, or a nested structure.
+//! The type of one element of a field: a number of some kind, a string, or a nested structure.
 //!
 //! An element can be a structure, whose fields have elements: so this file and [`structure`](super::structure) use each
 //! other.
@@ -9,7 +9,7 @@ use isoform_kernels::FloatKind;
 use std::fmt;
 use std::sync::Arc;
 
-/// One element of a field; an array has several of one kind.
+/// The type of one element of a field. All elements of an array have the same type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// A two's-complement (`signed`) or unsigned integer of 1, 2, 4, 8 or 16 bytes.
@@ -49,7 +49,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Bytes of one element, in memory of pointers of this size.
+    /// The bytes of one element, with pointers of this size.
     pub fn size(&self, pointer: u8) -> usize {
         match self {
             Element::Integer { size, .. } | Element::Float { size, .. } | Element::Boolean { size } => {
@@ -63,8 +63,8 @@ impl Element {
         }
     }
 
-    /// Where a block of such elements begins in a body: at a multiple of 16 if they are (or are aligned to) 16 bytes,
-    /// else of 8 (`spec/message.md`).
+    /// The alignment of a block of such elements in a body: 16 for elements of 16 bytes or with an alignment of 16 or
+    /// more, and otherwise 8 (`spec/message.md`).
     pub fn block_alignment(&self) -> usize {
         let sixteen = match self {
             Element::Integer { size, .. } | Element::Float { size, .. } | Element::Complex { size, .. } => *size == 16,
@@ -74,7 +74,7 @@ impl Element {
         if sixteen { 16 } else { 8 }
     }
 
-    /// Whether it holds bytes without meaning: gaps of a structure, or the rest of a slot around an x87's 10 bytes.
+    /// Whether it has bytes without meaning: gaps of a structure, or the bytes of a slot around an x87's 10.
     pub fn has_gaps(&self) -> bool {
         match self {
             Element::Float { kind, size } | Element::Complex { kind, size } => kind.digits(*size) < *size,
@@ -115,7 +115,7 @@ impl fmt::Display for Element {
     }
 }
 
-/// The numbers that an enumeration can have, each with its symbol. Receivers match by symbol, not number.
+/// The values of an enumeration, each with its symbol. Receivers match by symbol, not by number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Enumeration {
     signed: bool,
@@ -135,7 +135,7 @@ pub struct Symbol {
 }
 
 impl Enumeration {
-    /// An enumeration in an integer of `size` bytes (1, 2, 4 or 8). The symbols may come in any order.
+    /// Creates an enumeration in an integer of `size` bytes (1, 2, 4 or 8). The symbols may have any order.
     ///
     /// # Errors
     /// [`Code::Declaration`] if there is no symbol, two share a name or a number, or one does not fit `size`.

@@ -1,11 +1,11 @@
-//! What a record looks like in memory, and its name on the wire.
+//! The memory layouts of records, and their names on the wire.
 //!
-//! A [`Format`] is a [`Structure`] - named fields with types, sizes and offsets - together with the byte order
-//! and pointer size of the machine whose memory it describes. It has exactly one [`Description`], and its
-//! [`Token`] is a hash of that, so that equal formats are equal wherever they were made (`spec/format.md`).
+//! A [`Format`] is a [`Structure`], that is, named fields with types, sizes and offsets, together with the byte order
+//! and the pointer size of the machine. It has exactly one [`Description`], and its [`Token`] is a hash of that. So
+//! equal formats have equal tokens, wherever they were made (`spec/format.md`).
 //!
-//! What makes formats - lists of fields, shapes laid out for a machine - is in [`declare`](crate::declare), and a derive is in
-//! the crate `isoform`; others come as descriptions. All of them pass the one checker, [`Structure::new`].
+//! [`declare`](crate::declare) makes formats from lists of fields and from shapes, and the crate `isoform` from Rust
+//! types. Others arrive as descriptions. [`Structure::new`] checks all of them.
 
 mod admitted;
 mod checks;

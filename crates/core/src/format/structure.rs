@@ -7,17 +7,17 @@ use crate::limits::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, too_
 use std::collections::HashSet;
 use std::fmt;
 
-/// A named field: what it holds and where.
+/// A named field: its type and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// Its name, by which sender and receiver match it.
     pub name: Box<str>,
-    /// What each of its elements is.
+    /// The type of its elements.
     pub element: Element,
-    /// Its dimensions, the slowest-varying first; none for a single element.
+    /// Its dimensions, with the slowest-varying first; none for a single element.
     pub dims: Box<[Dimension]>,
-    /// Whether the record holds a pointer to the elements instead of the elements. Arrays with a dynamic
-    /// dimension always do; without dimensions it is a pointer to one element, or null.
+    /// Whether the record has a pointer to the elements in place of the elements. That is so for all arrays with a
+    /// dynamic dimension. Without dimensions, it is a pointer to one element, or null.
     pub indirect: bool,
     /// Bytes from the start of its structure.
     pub offset: usize,
@@ -28,19 +28,19 @@ pub struct Field {
 /// One dimension of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// So many elements, always.
+    /// A fixed number of elements.
     Fixed(usize),
-    /// As many as the integer field of this index, of the same structure, says.
+    /// The number of elements is the value of the integer field of this index, in the same structure.
     Field(usize),
 }
 
 impl Field {
-    /// Bytes of one element, in memory of pointers of this size.
+    /// The bytes of one element, with pointers of this size.
     pub fn element_size(&self, pointer: u8) -> usize {
         self.element.size(pointer)
     }
 
-    /// How many elements the field has, or `None` if that depends on the record.
+    /// The number of elements, or `None` if it depends on the record.
     pub fn fixed_count(&self) -> Option<usize> {
         self.dims.iter().try_fold(1usize, |count, dim| match dim {
             Dimension::Fixed(n) => count.checked_mul(*n),
@@ -53,7 +53,8 @@ impl Field {
         self.dims.iter().any(|dim| matches!(dim, Dimension::Field(_)))
     }
 
-    /// Bytes that the field takes in its record: those of a pointer if it is indirect, else of all its elements.
+    /// The bytes that the field occupies in its record: those of a pointer if it is indirect, and otherwise those of
+    /// all elements.
     pub fn extent(&self, pointer: u8) -> Option<usize> {
         match self.indirect {
             true => Some(usize::from(pointer)),
@@ -72,7 +73,7 @@ impl Field {
     }
 }
 
-/// Named fields in their places: a C struct as one kind of machine lays it out.
+/// Named fields with their places: a C struct, as one kind of machine lays it out.
 #[derive(Clone)]
 pub struct Structure {
     name: Box<str>,
@@ -90,12 +91,12 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Puts fields in their places. They may come in any order; [`Dimension::Field`] counts in the order given.
+    /// Creates a structure. Fields may have any order; [`Dimension::Field`] counts in the given order.
     ///
     /// # Errors
-    /// [`Code::Declaration`] if fields overlap or leave the structure, share a name, have no elements, or if an
-    /// array's length is not a single integer field of at most 8 bytes; [`Code::Depth`], [`Code::Fields`],
-    /// [`Code::Size`] if a limit is passed.
+    /// [`Code::Declaration`] if fields overlap or extend past the structure, two share a name, there are none, or the
+    /// length of an array is not a single integer field of at most 8 bytes; [`Code::Depth`], [`Code::Fields`],
+    /// [`Code::Size`] if a limit is exceeded.
     pub fn new(
         name: impl Into<Box<str>>,
         machine: Machine,
@@ -124,7 +125,7 @@ impl Structure {
         let mut depth = 1;
         let mut total_fields = fields.len();
         for field in &fields {
-            // A name that is none, and may be of any length, is no path.
+            // An invalid name may have any length, and is not a path.
             check_name(&field.name).map_err(|error| error.at(&*name))?;
             check_field(field, &fields, machine).map_err(|error| error.within(&field.name).within(&name))?;
             let fault = |code| Error::new(code).at(&*field.name).within(&name);
@@ -170,12 +171,12 @@ impl Structure {
         self.machine
     }
 
-    /// Bytes, and the distance between two of them in an array.
+    /// Its size, which is also the distance between elements of an array.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Bytes that its address is a multiple of.
+    /// Its alignment.
     pub fn align(&self) -> usize {
         self.align
     }
@@ -199,9 +200,10 @@ impl Structure {
         self.index_of(name).map(|index| &self.fields[index])
     }
 
-    /// The field of this number, and its path, in which `[]` stands for the index in an array of structures. Numbers
-    /// count through all fields from 0, those of a nested structure behind the field that nests it: kept instead of
-    /// paths, they cost nothing, where names deep within others could take a thousand times what their description does.
+    /// The field of this number, with its path, in which `[]` stands for the index in an array of structures. Numbers
+    /// count all fields from 0, with the fields of a nested structure after the field that nests it. Numbers are stored
+    /// in place of paths, since paths of deeply nested fields could take a thousand times the memory of their
+    /// description.
     pub(crate) fn numbered(&self, mut number: usize) -> Option<(String, &Field)> {
         let (mut structure, mut path) = (self, String::new());
         loop {
@@ -220,7 +222,7 @@ impl Structure {
         }
     }
 
-    /// It and all that it nests, each once and after those that it nests itself.
+    /// The structure and all that it nests, each once, and after those that it nests itself.
     pub fn inside_out(&self) -> Vec<&Structure> {
         fn add<'a>(structure: &'a Structure, known: &mut HashSet<&'a str>, all: &mut Vec<&'a Structure>) {
             if !known.insert(structure.name()) {
@@ -238,12 +240,12 @@ impl Structure {
         all
     }
 
-    /// How deep structures are nested: 1 without any.
+    /// The number of levels of nested structures: 1 without any.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Its fields and those of nested structures, each as often as it is nested.
+    /// The number of its fields and of those of nested structures, which count once for each field that nests them.
     pub fn total_fields(&self) -> usize {
         self.total_fields
     }
@@ -253,12 +255,13 @@ impl Structure {
         self.slots
     }
 
-    /// Whether some bytes could be invalid: pointers, booleans, enumerations.
+    /// Whether it can contain invalid bytes: pointers, booleans, enumerations.
     pub fn needs_check(&self) -> bool {
         self.checked
     }
 
-    /// Whether there are bytes that belong to no field, or no digit of a number: here, or in what is pointed at.
+    /// Whether there are bytes that belong to no field or are not part of a number, here or in memory that it points
+    /// at.
     pub fn has_gaps(&self) -> bool {
         self.gaps
     }
@@ -291,7 +294,7 @@ impl fmt::Debug for Structure {
     }
 }
 
-/// Names are text that a path such as `grid[3].rho` can hold.
+/// A name can be part of a path such as `grid[3].rho`.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let odd =
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '.' | '[' | ']' | '{' | '}' | '*' | ',' | '=');
@@ -356,7 +359,7 @@ fn needs_check(element: &Element) -> bool {
 
 const _: () = assert!(MAX_FIELDS <= u16::MAX as usize);
 
-/// The indices of fields by ascending name, no two of which are the same.
+/// The indices of fields by ascending name. Two equal names are an error.
 fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
     let name = |index: u16| &fields[usize::from(index)].name;
     let mut indices: Box<[u16]> = (0..fields.len() as u16).collect();
@@ -367,7 +370,7 @@ fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
     }
 }
 
-/// Sorts fields by offset, and lets their dimensions follow the length fields to their new places.
+/// Sorts fields by offset, and adjusts the dimensions that refer to length fields.
 fn in_order(fields: Vec<Field>) -> Box<[Field]> {
     if fields.is_sorted_by_key(|field| field.offset) {
         return fields.into();

@@ -1,4 +1,4 @@
-//! The 32 bytes before every body.
+//! The header of 32 bytes before every body.
 
 use super::HEADER;
 use crate::error::{Code, Error, Result};
@@ -8,33 +8,33 @@ use crate::token::Token;
 const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'O'];
 const VERSION: u8 = 1;
 
-/// The flags of a message. This version defines none; they are the room for later ones.
+/// The flags of a message. This version defines none; later ones may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// A reader that does not know one of these must refuse the message.
+    /// A reader that does not know one of these flags must refuse the message.
     pub critical: u8,
-    /// A reader may ignore these.
+    /// A reader may ignore these flags.
     pub ignorable: u8,
 }
 
-/// What stands before a body: which format it is in, and how long it is (`spec/message.md`, "Header").
+/// The header of a message: the format of its body, and its length (`spec/message.md`, "Header").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The format of the body; [`Token::ZERO`] if the body is a description.
+    /// The token of the body's format; [`Token::ZERO`] if the body is a description.
     pub token: Token,
-    /// Bytes of the body, without padding.
+    /// The number of bytes of the body, without padding.
     pub length: u64,
-    /// Room for later versions.
+    /// For later versions.
     pub flags: Flags,
 }
 
 impl Header {
-    /// The header of a body of so many bytes.
+    /// The header of a body of this length.
     pub fn new(token: Token, length: u64) -> Header {
         Header { token, length, flags: Flags::default() }
     }
 
-    /// Its bytes.
+    /// The bytes of the header.
     pub fn to_bytes(self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -46,10 +46,10 @@ impl Header {
         bytes
     }
 
-    /// Reads a header.
+    /// Parses a header.
     ///
     /// # Errors
-    /// [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`] if this reader must not go on.
+    /// [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`] if this reader cannot continue.
     #[inline]
     pub fn parse(bytes: &[u8; HEADER]) -> Result<Header> {
         if bytes[..4] != MAGIC || [bytes[4], bytes[5], bytes[7]] != [VERSION, 0, 0] {
@@ -62,7 +62,7 @@ impl Header {
         Ok(Header { token: Token::from_bytes(token), length: u64::from_le_bytes(length), flags })
     }
 
-    /// What is wrong with a header that this reader does not understand.
+    /// The error of a header that this reader does not understand.
     #[cold]
     fn refuse(bytes: &[u8; HEADER]) -> Error {
         let came = format_args!("{:#04x} and {:#04x}", bytes[5], bytes[7]);
@@ -70,7 +70,7 @@ impl Header {
         Header::check_start(bytes).err().unwrap_or_else(flags)
     }
 
-    /// Refuses bytes that no header begins with, as soon as they are there.
+    /// Refuses bytes that are not the start of a header, as soon as they have arrived.
     #[cold]
     pub(super) fn check_start(bytes: &[u8]) -> Result<()> {
         let there = bytes.len().min(4);
@@ -92,7 +92,7 @@ impl Header {
 }
 
 impl Limits {
-    /// Refuses a message by its header, before its body has come.
+    /// Refuses a message by its header, before its body has arrived.
     ///
     /// # Errors
     /// [`Code::DescriptionSize`], [`Code::MessageSize`].

@@ -1,7 +1,7 @@
-//! A message: a header of 32 bytes that names a format, and a body (`spec/message.md`).
+//! Messages: a header of 32 bytes, which names a format, and a body (`spec/message.md`).
 //!
-//! A stream is just messages one after another, a description being a message of its own kind. This module finds where
-//! a message begins and ends in bytes that may still be arriving; what a body holds is for [`verify`](crate::verify).
+//! A stream is a sequence of messages, and a description is a kind of message. This module finds the start and the end
+//! of a message in bytes that may still be arriving. [`verify`](crate::verify) checks the contents of a body.
 
 mod header;
 
@@ -14,30 +14,30 @@ pub const HEADER: usize = 32;
 /// In a stream, every message is padded with zeros to a multiple of this many bytes.
 pub const ALIGNMENT: usize = 16;
 
-/// What the bytes of a stream begin with.
+/// The beginning of a stream.
 #[derive(Debug)]
 pub enum Split<'a> {
-    /// Not yet a whole message: at least so many bytes are needed, counted from its first. The header is there
-    /// as soon as it has arrived, so that a reader may choose by its token where the body goes.
+    /// A message of which a part has arrived. `needed` bytes are required, counted from its first. The header is
+    /// available as soon as it has arrived, so that a reader can choose the destination of the body by its token.
     Partial {
         /// The header, once its 32 bytes have arrived.
         header: Option<Header>,
-        /// Bytes that the reader needs before it can go on.
+        /// The bytes that are required to continue.
         needed: u64,
     },
-    /// A whole message.
+    /// A complete message.
     Whole {
         /// Its header.
         header: Header,
         /// Its body.
         body: &'a [u8],
-        /// Its bytes with padding, after which the next message begins. May exceed what is there by the padding
-        /// if the stream ends here.
+        /// Its bytes with padding, after which the next message begins. If the stream ends in the padding, this is more
+        /// than the available bytes.
         length: usize,
     },
 }
 
-/// Looks for a message at the start of `bytes`.
+/// Finds the message at the start of `bytes`.
 ///
 /// ```
 /// use isoform_core::message::{split, Header, Split};

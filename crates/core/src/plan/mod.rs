@@ -1,9 +1,9 @@
-//! A plan: the checked steps from records of one format to records of another, made once for each pair.
+//! Plans: the checked steps from records of one format to records of another, made once for each pair.
 //!
-//! [`Plan::new`] is where everything is decided - which fields match, what becomes of missing ones, what is checked - and
-//! proven: every fixed access of every [`Step`] lies within its record. What is left for each record is to run the steps
-//! ([`interp`](crate::interp), or code generated from the same plan). Plans print as text, which is what
-//! `isoform explain --plan` shows and what tests compare. The rules of matching are in `spec/conversion.md`.
+//! [`Plan::new`] makes all decisions: which fields match, how missing ones are filled, and what is checked. It proves
+//! that every fixed access of every [`Step`] is within its record. Only the steps are run for each record, by
+//! [`interp`](crate::interp) or by code generated from the same plan. `isoform explain --plan` prints plans as text,
+//! and tests compare that text. `spec/conversion.md` has the rules of matching.
 
 mod block;
 mod default;
@@ -57,17 +57,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans the way from records of `wire` to records of `native`.
+    /// Plans the conversion of records of `wire` into records of `native`.
     ///
     /// # Errors
-    /// If it can never work, at the field that is in the way: [`Code::Required`], [`Code::NoConversion`],
-    /// [`Code::Unit`], [`Code::Shape`], [`Code::TooLong`], [`Code::Lengths`], or [`Code::Declaration`] for a default that
-    /// is no value of its field.
+    /// If no record can be converted, with the path of the field: [`Code::Required`], [`Code::NoConversion`],
+    /// [`Code::Unit`], [`Code::Shape`], [`Code::TooLong`], [`Code::Lengths`], or [`Code::Declaration`] for a default
+    /// that its field cannot hold.
     pub fn new(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Result<Plan> {
         make::plan(wire, native, rules, faults, None)
     }
 
-    /// Plans, and says of each field what was decided.
+    /// Plans, and reports the decision for each field.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -77,17 +77,17 @@ impl Plan {
         Ok((plan, reports))
     }
 
-    /// What comes.
+    /// The format of the sender.
     pub fn wire(&self) -> &Format {
         &self.wire
     }
 
-    /// What it becomes.
+    /// The format of the receiver.
     pub fn native(&self) -> &Format {
         &self.native
     }
 
-    /// What is done with numbers that do not fit.
+    /// The treatment of numbers that do not fit.
     pub fn faults(&self) -> Faults {
         self.faults
     }
@@ -97,18 +97,18 @@ impl Plan {
         &self.steps
     }
 
-    /// Whether a body of the wire format, once verified, already *is* a native record (but for pointers, which are
-    /// offsets in it): the formats are equal, or the sender has only added fields where the receiver has none.
+    /// Whether a verified body of the wire format already *is* a native record, except for pointers, which are offsets
+    /// in it: the formats are equal, or the sender only added fields where the receiver has none.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// The native field that a step is about, and its path: the steps keep its number.
+    /// The native field of a step, and its path. Steps contain its number.
     pub(crate) fn field(&self, number: usize) -> Option<(String, &Field)> {
         self.native.structure().numbered(number)
     }
 
-    /// The failure `code` at a field of this plan, in its element `index` if it is an array.
+    /// The failure `code` at a field of this plan, with the index of the element if it is an array.
     #[cold]
     pub(crate) fn fault(&self, code: Code, field: usize, index: Option<usize>, dims: &[usize]) -> Error {
         let Some((mut path, native)) = self.field(field) else { return Error::new(code) };
@@ -120,7 +120,7 @@ impl Plan {
         Error::new(code).at(path)
     }
 
-    /// The brackets for the element `index` of a field, which counts through all dimensions.
+    /// The brackets for element `index` of a field, counted through all dimensions.
     pub(crate) fn index_text(&self, field: usize, mut index: usize, dims: &[usize]) -> String {
         let Some((_, native)) = self.field(field) else { return format!("[{index}]") };
         let fixed = |dim: &Dimension| match *dim {

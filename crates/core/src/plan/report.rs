@@ -1,5 +1,4 @@
-//! What a plan means to a person: per field what is done, what may be lost and what it costs; and in a word, how two
-//! formats relate.
+//! Plans in words: for each field its conversion, possible losses and the cost; and the relation of two formats.
 
 use super::Plan;
 use super::make::{describe, element_path};
@@ -11,7 +10,7 @@ use isoform_kernels::NumberClass;
 use std::fmt;
 use std::sync::Arc;
 
-/// What was decided for each field of two formats. Put into words one by one, as they are asked for.
+/// The decisions for each field of two formats. They are turned into words only when they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reports {
     wire: Format,
@@ -20,8 +19,8 @@ pub struct Reports {
     entries: Vec<Entry>,
 }
 
-/// What was decided for one field, by the numbers (`Structure::numbered`) of what comes and what it becomes. A field that is
-/// ignored has that of the native field which nests the structure where it is missing.
+/// The decision for one field, with the numbers (`Structure::numbered`) of the wire field and the native field. An
+/// ignored field has the number of the native field that nests the structure in which it is missing.
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
     wire: Option<u16>,
@@ -41,12 +40,12 @@ impl Reports {
         self.entries.len() - 1
     }
 
-    /// Says what is done to the field at this place.
+    /// Sets the action for the field at this place.
     pub(super) fn settle(&mut self, place: usize, action: Action) {
         self.entries[place].action = action;
     }
 
-    /// The fields, in the order of the native record; those that are ignored behind the others of their structure.
+    /// The fields, in the order of the native record. Ignored fields come after the other fields of their structure.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = FieldReport> {
         self.entries.iter().map(|entry| self.report(entry))
     }
@@ -69,30 +68,30 @@ impl Reports {
     }
 }
 
-/// What was decided for one field.
+/// The decision for one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldReport {
-    /// Its path, `[]` standing for every element of an array of structures.
+    /// Its path, in which `[]` stands for every element of an array of structures.
     pub path: String,
-    /// Its type as it comes, or `None` if it does not.
+    /// Its type at the sender, or `None` if the sender lacks it.
     pub wire: Option<String>,
-    /// Its type as it is received, or `None` if it is not.
+    /// Its type at the receiver, or `None` if the receiver ignores it.
     pub native: Option<String>,
-    /// What is done.
+    /// The conversion.
     pub action: Action,
-    /// What only the record can tell - how long an array is, whether a pointer is null - and what happens then.
+    /// Checks that depend on the record, such as the length of an array or a null pointer, and their result.
     pub checks: Vec<String>,
 }
 
 impl FieldReport {
-    /// What may be lost, or refused, for some records; `None` if nothing can be.
+    /// Possible losses or errors for some records; `None` if there are none.
     pub fn loss(&self) -> Option<String> {
         let all: Vec<String> = self.action.loss().into_iter().chain(self.checks.iter().cloned()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
-/// What has to be seen in each record of a pair of fields, and what happens if it does not fit.
+/// The checks of a pair of fields for each record, and their result.
 fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
     let (refused, cut, zeros) = match faults {
         Faults::Error => ("refused", "refused", "refused"),
@@ -124,28 +123,28 @@ fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
     checks
 }
 
-/// What is done with a field.
+/// The conversion of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Its bytes are taken as they are.
+    /// Its bytes are copied.
     Copy,
     /// The bytes of its numbers are reversed.
     Swap,
     /// Its numbers become numbers of another type.
     Convert(Conversion),
-    /// Its numbers are replaced by those that its symbols have here.
+    /// Its numbers are replaced by those of the same symbols here.
     Symbols(Arc<Symbols>),
     /// It is a string, or characters.
     Text,
     /// It is a nested structure, whose fields follow.
     Nested,
-    /// It does not come and takes its default.
+    /// The sender lacks it, and it becomes its default.
     Default,
-    /// It does not come and becomes zero, null or empty.
+    /// The sender lacks it, and it becomes zero, null or empty.
     Zero,
-    /// It is the length of arrays and follows them.
+    /// It is a length of arrays, and follows from them.
     Length,
-    /// It comes and is not wanted.
+    /// The receiver ignores it.
     Ignored,
 }
 
@@ -161,7 +160,7 @@ impl Action {
         }
     }
 
-    /// What may be lost, or refused, for some values of the field; `None` if nothing can be.
+    /// Possible losses or errors for some values of the field; `None` if there are none.
     pub fn loss(&self) -> Option<String> {
         match self {
             Action::Convert(conversion) if !conversion.is_exact() => {
@@ -188,7 +187,7 @@ impl Action {
         }
     }
 
-    /// What it costs for each record, in a word.
+    /// Its cost for each record, in a word.
     pub fn cost(&self) -> &'static str {
         match self {
             Action::Copy => "copy",
@@ -227,25 +226,25 @@ impl fmt::Display for Action {
     }
 }
 
-/// How records of one format relate to a receiver's format.
+/// The relation of two formats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The formats are the same: nothing is done at all.
+    /// The formats are equal. Nothing is converted.
     Identical,
-    /// The formats differ, and a record can still be used where it was received.
+    /// The formats differ, but a record can be used where it was received.
     NoCopy,
     /// Each side can read the other's records.
     Full,
-    /// The receiver can read what the sender writes, and not the other way round, for the reason given.
+    /// The receiver can read the sender's records, but not vice versa, for the given reason.
     Backward(Error),
-    /// The sender's side could read the receiver's records, and not the other way round, for the reason given.
+    /// The sender's side could read the receiver's records, but not vice versa, for the given reason.
     Forward(Error),
-    /// Neither can read the other's records: first why the receiver cannot, then why the sender's side could not.
+    /// Neither can read the other's records, for these reasons: first the receiver's, then the sender's.
     Incompatible(Error, Error),
 }
 
 impl Verdict {
-    /// Whether the receiver can read what the sender writes.
+    /// Whether the receiver can read the sender's records.
     pub fn is_readable(&self) -> bool {
         !matches!(self, Verdict::Forward(_) | Verdict::Incompatible(..))
     }
@@ -264,13 +263,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How `wire` relates to a receiver of `native` with these rules, in the words of schema registries: *backward* if new
-/// readers (`native`) read old records (`wire`), *forward* if it is the other way round, *full* if both.
+/// The relation of `wire` to a receiver of `native` with these rules, in the terms of schema registries: *backward* if
+/// new readers (`native`) read old records (`wire`), *forward* in the opposite case, and *full* if both hold.
 pub fn compare(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Verdict {
     if wire == native {
         return Verdict::Identical;
     }
-    // One after the other: no more than one plan is there at a time.
+    // One after the other, so that at most one plan exists at a time.
     let there = Plan::new(wire, native, rules, faults).map(|plan| plan.is_direct());
     let back = Plan::new(native, wire, &Rules::new(), faults).map(drop);
     match (there, back) {

@@ -1,20 +1,20 @@
-//! What a receiver says of its own fields beyond their layout: other names, defaults, which must be there.
+//! The rules of a receiver for its own fields: aliases, defaults, required fields.
 //!
-//! None of it travels: rules belong to a receiver's declaration and are outside the token.
+//! Rules do not travel. They belong to a receiver's declaration, and are not part of the token.
 
 use crate::value::Value;
 use std::collections::HashMap;
 
-/// What a plan does with a number that does not fit its destination.
+/// The treatment of numbers that do not fit their destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Faults {
-    /// Refuse the record, naming the field.
+    /// Refuse the record, and name the field.
     #[default]
     Error,
-    /// Take the nearest value that fits; fractions are cut off, NaN becomes 0, arrays lose their tail.
+    /// Take the nearest value that fits. Fractions are cut, NaN becomes 0, and long arrays lose their tail.
     Saturate,
-    /// Keep the low bits of integers, let floats become infinite; fractions are cut off, NaN becomes 0, arrays lose
-    /// their tail.
+    /// Keep the low bits of integers, and let floats become infinite. Fractions are cut, NaN becomes 0, and long arrays
+    /// lose their tail.
     Wrap,
 }
 
@@ -28,7 +28,7 @@ impl std::fmt::Display for Faults {
     }
 }
 
-/// A receiver's wishes, by structure and field.
+/// The rules of a receiver, by structure and field.
 ///
 /// ```
 /// use isoform_core::plan::Rules;
@@ -43,37 +43,37 @@ pub struct Rules {
     structures: HashMap<Box<str>, HashMap<Box<str>, Rule>>,
 }
 
-/// The wishes for one field.
+/// The rules for one field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rule {
-    /// Other names under which it may come, tried in order after its own. A name with dots, such as `pos.x`, reaches
-    /// into nested structures of what came.
+    /// Other names under which the field may arrive, tried in order after its own. A name with dots, such as `pos.x`,
+    /// reaches into nested structures of the sender.
     pub aliases: Vec<Box<str>>,
-    /// Its value if it does not come; also what an unknown symbol of an enumeration becomes.
+    /// Its value if the sender lacks it. For an enumeration, it also replaces unknown symbols.
     pub default: Option<Value>,
-    /// Whether a format without it is refused.
+    /// Whether formats without it are refused.
     pub required: bool,
 }
 
 impl Rules {
-    /// No wishes.
+    /// Creates empty rules.
     pub fn new() -> Rules {
         <Rules as Default>::default()
     }
 
-    /// Adds another name under which the field may come.
+    /// Adds another name under which the field may arrive.
     pub fn alias(mut self, structure: &str, field: &str, alias: &str) -> Rules {
         self.rule(structure, field).aliases.push(alias.into());
         self
     }
 
-    /// Gives the field a value for when it does not come.
+    /// Sets the value of the field for senders that lack it.
     pub fn default(mut self, structure: &str, field: &str, value: Value) -> Rules {
         self.rule(structure, field).default = Some(value);
         self
     }
 
-    /// Refuses formats that do not have the field.
+    /// Refuses formats without the field.
     pub fn required(mut self, structure: &str, field: &str) -> Rules {
         self.rule(structure, field).required = true;
         self
@@ -87,7 +87,7 @@ impl Rules {
         self
     }
 
-    /// The wishes for a field, if there are any.
+    /// The rules for a field, if there are any.
     pub fn of(&self, structure: &str, field: &str) -> Option<&Rule> {
         self.structures.get(structure)?.get(field)
     }

@@ -1,10 +1,10 @@
-//! The formats that are known here, by token, and where to ask for others.
+//! The known formats, by token, and resolvers for unknown ones.
 //!
 //! A [`Registry`] learns formats from descriptions: those that arrive in a stream or over a link, and those that a
-//! [`Resolver`] finds. Formats that the program [registers](Registry::register) stay. The learned ones are bounded, so
-//! that no peer can fill the memory with descriptions.
+//! [`Resolver`] finds. Formats that the program [registers](Registry::register) stay. The number of learned ones is
+//! bounded, so that no peer can fill the memory with descriptions.
 //!
-//! `table` holds what all clones of a registry share, [`recent`](Recent) what one clone has looked up before.
+//! All clones of a registry share its `table`; [`recent`](Recent) has the formats that one clone has looked up.
 
 mod recent;
 mod table;
@@ -20,19 +20,20 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use table::{Entry, Table, length, same};
 
-/// Somewhere to ask for the description of a format that is not known here: a format service, a folder, a table.
+/// Finds descriptions of unknown formats: in a format service, a folder, a table.
 pub trait Resolver: Send + Sync {
-    /// The description bytes of the format of this token. Nobody has to trust them: they are checked against the token.
+    /// The description of the format of this token. Callers need not trust it: the registry checks it against the
+    /// token.
     ///
     /// # Errors
-    /// [`Error::unknown_format`] if there is none, [`Code::Io`] if it could not be asked.
+    /// [`Error::unknown_format`] if there is none, [`Code::Io`] if the source cannot be asked.
     fn resolve(&self, token: Token) -> Result<Vec<u8>>;
 }
 
-/// The formats that are known here. Cheap to clone: clones share what they know, also between threads.
+/// The known formats. Cloning is cheap: clones share their formats, also between threads.
 ///
-/// Each clone remembers where it has found formats, so that [`lookup`](Registry::lookup) takes no lock: let every thread
-/// have one of its own, and keep it.
+/// Each clone remembers the formats that it has looked up, so [`lookup`](Registry::lookup) takes no lock. So give each
+/// thread a clone of its own.
 ///
 /// ```
 /// # use isoform_core::{ByteOrder, Element, Field, Format, Machine, Structure};
@@ -53,9 +54,9 @@ pub trait Resolver: Send + Sync {
 #[derive(Default)]
 pub struct Registry {
     shared: Arc<Shared>,
-    /// What this clone has looked up: never more than `shared` keeps, but for the last one.
+    /// The formats that this clone has looked up: at most as many as `shared` keeps, except the last one.
     recent: Recent<Arc<Entry>>,
-    /// What the descriptions of those have together.
+    /// The bytes of their descriptions together.
     bytes: usize,
 }
 
@@ -63,41 +64,41 @@ pub struct Registry {
 struct Shared {
     limits: Limits,
     table: RwLock<Table>,
-    /// Counts the descriptions that came, by twos: what is used before the next one comes is used at the odd time between.
-    /// So it can be told which formats have not been used for longest, and using one most often writes nothing.
+    /// Counts descriptions, in steps of two. A use between two descriptions is recorded as the odd number between them.
+    /// So the registry knows which formats were used least recently, and most uses write nothing.
     clock: AtomicU64,
     resolver: RwLock<Option<Arc<dyn Resolver>>>,
 }
 
-/// Where a clone of a [`Registry`] holds the format that it [located](Registry::locate) last.
+/// The place in a clone of a [`Registry`] of the format that it [located](Registry::locate) last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located(usize);
 
 impl Registry {
-    /// A registry that knows nothing yet.
+    /// Creates an empty registry.
     pub fn new() -> Registry {
         Registry::default()
     }
 
-    /// The same, with limits for what is learned, and for the messages that are read with it. Registered formats have
-    /// none. A registry that keeps less than the default may forget a format that a writer takes to be known, whose
-    /// messages are then refused.
+    /// The same, with limits for learned formats, and for the messages that are read with this registry. Registered
+    /// formats are not limited. A registry that keeps fewer formats than the default may forget a format that a writer
+    /// takes for known. The messages of that format are then refused.
     pub fn within(limits: Limits) -> Registry {
         Registry { shared: Arc::new(Shared { limits, ..Shared::default() }), ..Registry::default() }
     }
 
-    /// What is put up with.
+    /// The limits.
     #[inline]
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
     }
 
-    /// Asks `resolver` from now on for formats that are not known here.
+    /// Sets the resolver that is asked for unknown formats.
     pub fn set_resolver(&self, resolver: impl Resolver + 'static) {
         *self.shared.resolver.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(resolver));
     }
 
-    /// Makes a format of this program known for good.
+    /// Makes a format of this program known for ever.
     ///
     /// # Errors
     /// [`Code::TokenMismatch`] if another description is known under its token.
@@ -105,7 +106,7 @@ impl Registry {
         self.write().register(format)
     }
 
-    /// The format of these description bytes, known from now on. A format that is known already is not parsed again.
+    /// Makes the format of a description known, and returns it. A known description is not parsed again.
     ///
     /// # Errors
     /// As [`Format::parse_within`]; [`Code::TokenMismatch`] if another description is known under its token.
@@ -114,30 +115,29 @@ impl Registry {
         self.entry(admitted).map(|entry| entry.format.clone())
     }
 
-    /// The format of a token: from what is known here, else by asking the [resolver](Registry::set_resolver), which may
-    /// take its time.
+    /// The format of a token. If it is unknown, this asks the [resolver](Registry::set_resolver), which may take time.
     ///
     /// # Errors
     /// [`Error::unknown_format`]; [`Code::TokenMismatch`] if the resolver answers with another format's description;
-    /// whatever the resolver reports.
+    /// errors of the resolver.
     #[inline(always)]
     pub fn lookup(&mut self, token: Token) -> Result<&Format> {
         self.locate(token).map(|located| self.at(located))
     }
 
-    /// The format of a token if it is known here, without asking anyone.
+    /// The format of a token, if it is known. This does not ask the resolver.
     pub fn known(&self, token: Token) -> Option<Format> {
         self.find(token).map(|entry| entry.format.clone())
     }
 
-    /// Every format that is known here, by name.
+    /// All known formats, sorted by name.
     pub fn formats(&self) -> Vec<Format> {
         let mut formats: Vec<Format> = self.read().entries.values().map(|entry| entry.format.clone()).collect();
         formats.sort_by(|a, b| a.name().cmp(b.name()).then(a.token().cmp(&b.token())));
         formats
     }
 
-    /// As [`lookup`](Registry::lookup), for a caller that goes on to use this registry before it uses the format.
+    /// As [`lookup`](Registry::lookup), for a caller that uses the registry again before it uses the format.
     ///
     /// # Errors
     /// As [`lookup`](Registry::lookup).
@@ -149,7 +149,7 @@ impl Registry {
         }
     }
 
-    /// Locates a format that this clone has looked up before, unless it has been forgotten since. Takes no lock.
+    /// Locates a format that this clone has looked up before, unless the registry has forgotten it. Takes no lock.
     #[inline(always)]
     pub fn recent(&mut self, token: Token) -> Option<Located> {
         let place = self.recent.find(token)?;
@@ -159,13 +159,14 @@ impl Registry {
     /// The format that was located last.
     ///
     /// # Panics
-    /// It may panic, or answer with another format, if this clone has located one since, or another clone `located` it.
+    /// It may panic, or return another format, if this clone has located another one since, or another clone `located`
+    /// it.
     #[inline]
     pub fn at(&self, located: Located) -> &Format {
         &self.recent.at(located.0).format
     }
 
-    /// As `lookup`, of a format that is not a recent one.
+    /// As `lookup`, for a format that is not a recent one.
     #[cold]
     fn look_further(&mut self, token: Token) -> Result<Located> {
         let entry = match self.find(token) {
@@ -199,7 +200,7 @@ impl Registry {
         self.entry(admitted)
     }
 
-    /// The entry of a description, which is parsed unless it is known.
+    /// The entry of a description, which is parsed if it is unknown.
     fn entry(&self, admitted: Admitted<'_>) -> Result<Arc<Entry>> {
         let now = self.shared.clock.fetch_add(2, Ordering::Relaxed) + 2;
         if let Some(known) = self.find(admitted.token()) {
@@ -219,7 +220,7 @@ impl Registry {
     }
 }
 
-/// Another one that knows the same.
+/// Another clone with the same formats.
 impl Clone for Registry {
     fn clone(&self) -> Registry {
         Registry { shared: self.shared.clone(), ..Registry::default() }

@@ -1,4 +1,4 @@
-//! What all clones of a registry share: the formats by token, and which of them have not been used for longest.
+//! The part that all clones of a registry share: the formats by token, and the order of their last use.
 
 use super::recent::Key;
 use crate::{Code, Error, Format, Limits, Result, Token};
@@ -10,20 +10,20 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) entries: HashMap<Token, Arc<Entry>, Key>,
-    /// Every learned format, under a time that is not later than its last use.
+    /// Every learned format, with a time that is not later than its last use.
     oldest: BinaryHeap<Reverse<(u64, Token)>>,
-    /// What their descriptions have together.
+    /// The bytes of their descriptions together.
     pub(super) bytes: usize,
 }
 
-/// A format that is known.
+/// A known format.
 pub(super) struct Entry {
     pub(super) format: Format,
-    /// When its description came, or it was looked up, for the last time; or [`FORGOTTEN`].
+    /// The time when its description arrived or it was looked up last; or [`FORGOTTEN`].
     used: AtomicU64,
 }
 
-/// When an entry was used that is no longer in the table.
+/// The time of an entry that is no longer in the table.
 const FORGOTTEN: u64 = u64::MAX;
 
 impl Entry {
@@ -31,7 +31,7 @@ impl Entry {
         Arc::new(Entry { format, used: used.into() })
     }
 
-    /// Notes that the entry is used now, by the clock of its registry. False if it has been forgotten.
+    /// Records a use of the entry now, by the clock of its registry. Returns false if the entry was forgotten.
     #[inline]
     pub(super) fn is_used(&self, clock: &AtomicU64) -> bool {
         let (used, now) = (self.used.load(Ordering::Relaxed), clock.load(Ordering::Relaxed) + 1);
@@ -40,19 +40,19 @@ impl Entry {
 
     #[cold]
     fn note(&self, used: u64, now: u64) -> bool {
-        // Whoever was faster has noted as much, or has forgotten it.
+        // A faster thread has recorded a use, or has forgotten the entry.
         let noted = |used| (used < now).then_some(now);
         used != FORGOTTEN && self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted) != Err(FORGOTTEN)
     }
 
-    /// Forgets it, if `then` was its last use.
+    /// Forgets the entry, if `then` was its last use.
     fn forget(&self, then: u64) -> std::result::Result<u64, u64> {
         self.used.compare_exchange(then, FORGOTTEN, Ordering::Relaxed, Ordering::Relaxed)
     }
 }
 
 impl Table {
-    /// Adds a format that stays.
+    /// Adds a registered format.
     pub(super) fn register(&mut self, format: &Format) -> Result<()> {
         if let Some(known) = self.entries.get(&format.token()) {
             same(known, format.description().as_bytes())?;
@@ -64,7 +64,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a format within the limits, unless another thread was faster.
+    /// Adds a learned format within the limits, unless another thread has added it already.
     pub(super) fn learned(&mut self, format: Format, used: u64, limits: &Limits) -> Arc<Entry> {
         let token = format.token();
         match self.entries.entry(token) {
@@ -79,8 +79,8 @@ impl Table {
         }
     }
 
-    /// Forgets the learned formats whose last use is longest ago, until the limits hold. An entry of the heap that has
-    /// been used since it was put there goes back under its last use; each use causes that at most once.
+    /// Forgets the least recently used formats until the limits hold. If an entry of the heap was used since it was put
+    /// there, it goes back with the time of its last use. Each use causes that at most once.
     fn evict(&mut self, limits: &Limits) {
         while self.oldest.len() > limits.formats || self.bytes > limits.registry {
             let Some(Reverse((then, token))) = self.oldest.pop() else { return };
@@ -96,12 +96,12 @@ impl Table {
     }
 }
 
-/// Bytes of a format's description.
+/// The number of bytes of a format's description.
 pub(super) fn length(format: &Format) -> usize {
     format.description().as_bytes().len()
 }
 
-/// A token is half of a hash: should two descriptions ever share one, the second is refused.
+/// A token is half of a hash. If two descriptions ever have the same token, the second is refused.
 pub(super) fn same(known: &Entry, description: &[u8]) -> Result<()> {
     if known.format.description().as_bytes() == description {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Base64 as RFC 4648 has it, with padding.
+//! Base64 of RFC 4648, with padding.
 
 use std::fmt::{Result, Write};
 
@@ -15,7 +15,7 @@ pub(super) fn encode(bytes: &[u8], out: &mut impl Write) -> Result {
     Ok(())
 }
 
-/// The bytes, or `None` if this is not the one way to write them.
+/// The bytes, or `None` if the text is not the canonical encoding of any bytes.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     for four in text.as_bytes().chunks(4) {

@@ -1,6 +1,6 @@
-//! Records as rows of a table: one column for each field, those of nested records under names with dots.
+//! Records as rows of a table, with one column for each field. Fields of nested records have names with dots.
 //!
-//! This makes the cells; whoever prints them knows how wide the screen is, and puts the columns side by side.
+//! This creates the cells. The program that prints them knows the width of the screen.
 
 use crate::format::{Element, Field, Format, Structure};
 use crate::view::{Array, Item, View};
@@ -38,13 +38,13 @@ pub struct Column {
     pub name: String,
     /// The unit of measurement.
     pub unit: Option<Box<str>>,
-    /// Whether its cells are single numbers, which stand at the right side.
+    /// Whether its cells are single numbers, which are aligned to the right.
     pub number: bool,
 }
 
 impl Table {
-    /// The table of a format, with cells of at most `width` characters as far as that is possible: numbers keep their
-    /// digits, and arrays at least say how long they are.
+    /// Creates the table of a format, with cells of at most `width` characters if possible. Numbers keep their digits,
+    /// and arrays at least state their length.
     pub fn new(format: &Format, width: usize) -> Table {
         Table { format: format.clone(), count: count(format.structure()), width }
     }
@@ -76,21 +76,22 @@ impl Table {
     }
 }
 
-/// How many columns there are.
+/// The number of columns.
 fn count(structure: &Structure) -> usize {
     structure.fields().iter().map(|field| nested(field).map_or(1, count)).sum()
 }
 
-/// Goes through the columns. Their names are made one by one: those of fields deep within others are long, and many.
+/// Iterates over the columns. It creates their names one by one, since names of deeply nested fields are long, and
+/// many.
 struct Columns<'a> {
-    /// The way from the record to the structure at hand.
+    /// The path from the record to the current structure.
     way: Vec<Step<'a>>,
     /// The path to it.
     path: String,
     left: usize,
 }
 
-/// A structure on the way: its fields that have not been seen, and how much of the path leads to it.
+/// A structure on the path: its remaining fields, and the length of the path to it.
 struct Step<'a> {
     fields: std::slice::Iter<'a, Field>,
     prefix: usize,
@@ -126,7 +127,7 @@ impl Iterator for Columns<'_> {
 
 impl ExactSizeIterator for Columns<'_> {}
 
-/// The structure of a single nested record, whose fields are columns of their own.
+/// The structure of a single nested record, whose fields have columns of their own.
 fn nested(field: &Field) -> Option<&Structure> {
     match &field.element {
         Element::Structure(inner) if field.dims.is_empty() => Some(inner),
@@ -134,7 +135,7 @@ fn nested(field: &Field) -> Option<&Structure> {
     }
 }
 
-/// The cell of a single field, such as [`View::get`] finds, of at most `width` characters as far as that is possible.
+/// The cell of a single field, such as [`View::get`] returns, of at most `width` characters if possible.
 pub fn cell(item: Item<'_>, width: usize) -> String {
     match item {
         Item::Null => "null".into(),
@@ -156,9 +157,9 @@ pub fn cell(item: Item<'_>, width: usize) -> String {
     }
 }
 
-/// As many characters as there is room for.
+/// As many characters as fit.
 fn text(bytes: &[u8], width: usize) -> String {
-    // Of these, there are too many characters already.
+    // This many bytes have too many characters already.
     let shown = &bytes[..bytes.len().min(width.saturating_add(1).saturating_mul(4))];
     let mut cell = String::new();
     for chunk in shown.utf8_chunks() {
@@ -176,7 +177,7 @@ fn text(bytes: &[u8], width: usize) -> String {
     }
 }
 
-/// The first elements, and how many there are in all.
+/// The first elements, and the number of all.
 fn array(array: Array<'_>, width: usize) -> String {
     if let Some(bytes) = array.text() {
         return text(bytes, width);
@@ -209,7 +210,7 @@ fn list(
     width: usize,
 ) -> String {
     let mut whole = String::from(open);
-    // How much of it can stand before "… 3 values]".
+    // The length that fits before "… 3 values]".
     let mut cut = whole.len();
     let room = |text: &str, behind: usize| text.chars().count() + behind <= width;
     for (i, part) in parts.enumerate() {

@@ -1,6 +1,6 @@
 //! A record as a tree of values, for programs that learn its format only at run time: tools, tests, defaults.
 //!
-//! `write` makes a body of it, as any machine would; [`Item::to_value`](crate::view::Item::to_value) reads it out of one.
+//! `write` turns it into a body, for any machine. [`Item::to_value`](crate::view::Item::to_value) reads it from one.
 
 mod lengths;
 mod read;
@@ -10,12 +10,12 @@ use crate::error::{Code, Error, Result};
 use crate::format::{Format, Structure};
 use std::fmt;
 
-/// One value of any type that a field can have.
+/// A value of any type that a field can have.
 ///
-/// Not the fast way: records go through plans, and [`View`](crate::view::View) reads single fields in place.
+/// This is not the fast way: records go through plans, and [`View`](crate::view::View) reads single fields in place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A null pointer: no string, no array.
+    /// A null pointer, string or array.
     Null,
     /// A boolean.
     Boolean(bool),
@@ -33,21 +33,21 @@ pub enum Value {
     Char(u8),
     /// A symbol of an enumeration.
     Symbol(Box<str>),
-    /// The bytes of a string, without the NUL. Also those of a `char` array's last dimension: of a fixed one without
-    /// the NULs that fill it up at the end.
+    /// The bytes of a string, without the NUL. Also those of a `char` array's last dimension; if that is fixed, without
+    /// the NULs at its end.
     String(Vec<u8>),
-    /// The elements of an array; those of an array of several dimensions are arrays, the slowest-varying outside.
+    /// The elements of an array. With several dimensions, its elements are arrays, with the slowest-varying outermost.
     Array(Vec<Value>),
     /// A nested record: names and values, in the order of the fields.
     Record(Vec<(Box<str>, Value)>),
 }
 
-/// The body of a record, as a machine of this format's kind would have it in memory and send it: blocks in the order of
-/// the walk, zeros in all gaps.
+/// Creates the body of a record, as a machine of this format's kind would have it in memory and send it: with blocks in
+/// the order of the walk, and zeros in all gaps.
 ///
-/// Fields that `record` does not have become zero, null, or an enumeration's symbol for 0 (its first one, if 0 has
-/// none). The lengths of dynamic arrays follow from the arrays, whose fields may but need not be given. Numbers are
-/// converted if that loses nothing; floating-point numbers are rounded to the nearest, ties to even.
+/// Fields that `record` lacks become zero, null, or an enumeration's symbol for 0 (its first symbol, if 0 has none).
+/// The lengths of dynamic arrays follow from the arrays; `record` may contain length fields, but need not. Numbers are
+/// converted if that loses nothing. Floating-point numbers are rounded to the nearest, ties to even.
 ///
 /// ```
 /// use isoform_core::{Layout, Shape, Value, Verifier, value};
@@ -81,7 +81,7 @@ impl Value {
 }
 
 impl fmt::Display for Value {
-    /// In few words, for messages.
+    /// A short form, for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),
@@ -100,13 +100,13 @@ impl fmt::Display for Value {
     }
 }
 
-/// The complaint about a field that a structure does not have, with those that it has.
+/// The error for a field that a structure does not have, with the fields that it has.
 pub(crate) fn no_such_field(structure: &Structure, name: &str) -> Error {
     let names: Vec<&str> = structure.fields().iter().map(|field| &*field.name).collect();
     Error::new(Code::NoSuchField).expected(one_of(&names)).came(format_args!("{name:?}"))
 }
 
-/// Names to choose from, the first of them if they are many.
+/// Names to choose from; only the first of them, if there are many.
 fn one_of(names: &[&str]) -> String {
     const SHOWN: usize = 12;
     match names {

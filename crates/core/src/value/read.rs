@@ -1,19 +1,19 @@
-//! Values from views.
+//! Creates values from views.
 
 use super::Value;
 use crate::scalar::{Float, Real};
 use crate::view::{Array, Item, View};
 
 impl View<'_> {
-    /// The whole record, as a tree of owned values. [`value::body`](crate::value::body) makes the same body of it again, but
-    /// that a pointer to a single string that is null becomes a null pointer.
+    /// The whole record, as a tree of owned values. [`value::body`](crate::value::body) turns it into the same body
+    /// again, except that a pointer to a null string becomes a null pointer.
     pub fn to_value(&self) -> Value {
         Value::Record(self.fields().map(|(field, item)| (field.name.clone(), item.to_value())).collect())
     }
 }
 
 impl Array<'_> {
-    /// Its elements as owned values; text if they are of `char`.
+    /// Its elements as owned values, or as text if they are of `char`.
     pub fn to_value(&self) -> Value {
         match self.text() {
             Some(text) => Value::String(text.to_vec()),

@@ -1,10 +1,10 @@
-//! Many bodies of one format at once, as they lie in a stream.
+//! Verifies consecutive bodies of one format, as they are in a stream.
 
 use super::{Body, Verifier};
 use crate::error::Result;
 use crate::format::Format;
 
-/// Bodies of one format and length that have been checked. Each begins at the same distance from the one before.
+/// Verified bodies of one format and one length, at equal distances.
 ///
 /// ```
 /// use isoform_core::{FieldList, Machine, Verifier};
@@ -18,22 +18,22 @@ use crate::format::Format;
 #[derive(Clone, Copy, Debug)]
 pub struct Bodies<'a> {
     format: &'a Format,
-    /// From the first byte of the first body to the last of the last.
+    /// The bytes from the start of the first body to the end of the last.
     bytes: &'a [u8],
     length: usize,
     stride: usize,
 }
 
 impl Verifier {
-    /// Checks bodies of `length` bytes each, of which the first begins where `bytes` do, the last ends where they do, and
-    /// each begins `stride` bytes behind where the one before does. Where a format needs no more than a comparison of
-    /// lengths, all need no more than one.
+    /// Verifies bodies of `length` bytes. The first begins at the start of `bytes`, the last ends at their end, and
+    /// each begins `stride` bytes after the one before. If one body of the format needs only a comparison of its
+    /// length, all bodies need only one.
     ///
     /// # Errors
     /// As [`Format::verify`], with the number of the body in front of the path: `[17].name`.
     ///
     /// # Panics
-    /// If no bodies lie so.
+    /// If `bytes` cannot be divided in this way.
     pub fn verify_many<'a>(&'a self, bytes: &'a [u8], length: usize, stride: usize) -> Result<Bodies<'a>> {
         let behind = bytes.len().checked_sub(length).expect("there is one body at least");
         assert!(stride >= length.max(1) && behind.is_multiple_of(stride), "bodies lie at equal distances");
@@ -48,12 +48,12 @@ impl Verifier {
 }
 
 impl<'a> Bodies<'a> {
-    /// The format that all of them follow.
+    /// The format of the bodies.
     pub fn format(&self) -> &'a Format {
         self.format
     }
 
-    /// How many there are: at least one.
+    /// The number of bodies, which is at least 1.
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
         (self.bytes.len() - self.length) / self.stride + 1
@@ -62,18 +62,18 @@ impl<'a> Bodies<'a> {
     /// One of them.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there is no such body.
     #[inline]
     pub fn at(&self, index: usize) -> Body<'a> {
         Body { format: self.format, bytes: self.bytes_at(index) }
     }
 
-    /// All of them, with what lies between.
+    /// All bodies, with the bytes between them.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// From the beginning of one to that of the next.
+    /// The distance from the start of one body to that of the next.
     pub fn stride(&self) -> usize {
         self.stride
     }

@@ -1,9 +1,9 @@
-//! The check that every body passes once, before anything else touches it (`spec/message.md`, "Verification").
+//! Verifies every body once, before any other code reads it (`spec/message.md`, "Verification").
 //!
-//! What there is to check is worked out once per wire format, and kept with it. `format::checks` lists what of that format can
-//! be wrong at all - slots, booleans, enumerations - and `walk` goes through a body by that list, in the order in which
-//! its blocks must lie. A body that passes has exactly one owner for each of its bytes, so whoever reads it needs no
-//! further care: plans, views, and use in place.
+//! The list of checks is computed once for each wire format, and kept with it. `format::checks` lists everything that
+//! can be invalid in that format: slots, booleans, enumerations. `walk` goes through a body by that list, in the order
+//! in which its blocks must be. Each byte of a valid body has exactly one owner. So plans, views and in-place use need
+//! no further checks.
 
 mod many;
 mod walk;
@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::Format;
 pub use many::Bodies;
 
-/// Checks bodies of one format.
+/// Verifies bodies of one format.
 ///
 /// ```
 /// use isoform_core::{ByteOrder, Code, Element, Field, Format, Machine, Structure, Verifier};
@@ -31,12 +31,12 @@ pub use many::Bodies;
 #[derive(Debug)]
 pub struct Verifier {
     format: Format,
-    /// How long every body is, if there is nothing else to check.
+    /// The length of every body, if there is nothing else to check.
     length: Option<usize>,
 }
 
 impl Verifier {
-    /// A verifier for bodies of this format.
+    /// Creates a verifier for bodies of this format.
     pub fn new(format: &Format) -> Verifier {
         let length = format.checks().are_none().then(|| format.size());
         Verifier { format: format.clone(), length }
@@ -61,9 +61,9 @@ impl Verifier {
 }
 
 impl Format {
-    /// Checks a whole body: its length, and every slot, array length, string end, boolean and enumeration in it, also
-    /// within nested structures and blocks. Takes time in proportion to the body, and no memory; but the first time, it
-    /// is found out what there is to check.
+    /// Verifies a whole body: its length, and every slot, array length, string end, boolean and enumeration in it, also
+    /// in nested structures and blocks. This takes time in proportion to the body, and no memory. The first call for a
+    /// format also computes its list of checks.
     ///
     /// # Errors
     /// With the path of the field at fault: [`Code::BodyLength`], [`Code::Slot`], [`Code::NullArray`],
@@ -86,8 +86,8 @@ fn wrong_length(expected: std::fmt::Arguments<'_>, came: usize) -> Error {
     Error::new(Code::BodyLength).expected(expected).came(came)
 }
 
-/// A body that has been checked against its format: every block is where it must be, every boolean and enumeration is
-/// valid. Only a [`Verifier`] makes one; views, plans and in-place use trust it.
+/// A body that was verified against its format: every block is in its place, and every boolean and enumeration is
+/// valid. Only a [`Verifier`] creates one; views, plans and in-place use trust it.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<'a> {
     format: &'a Format,
@@ -95,7 +95,7 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The format that the bytes follow.
+    /// The format of the bytes.
     #[inline]
     pub fn format(&self) -> &'a Format {
         self.format

@@ -10,26 +10,26 @@ use std::fmt;
 pub struct Array<'a> {
     pub(super) element: &'a Element,
     pub(super) dims: Dims,
-    /// Whether the last dimension is fixed, so that text in it is filled up with NULs.
+    /// Whether the last dimension is fixed, so that NULs pad text in it.
     pub(super) padded: bool,
-    /// Those of the elements, row-major.
+    /// The bytes of the elements, row-major.
     pub(super) bytes: &'a [u8],
     pub(super) body: &'a [u8],
     pub(super) machine: Machine,
 }
 
 impl<'a> Array<'a> {
-    /// What each of its elements is.
+    /// The type of its elements.
     pub fn element_type(&self) -> &'a Element {
         self.element
     }
 
-    /// Its dimensions, the slowest-varying first.
+    /// Its dimensions, with the slowest-varying first.
     pub fn dims(&self) -> &[usize] {
         self.dims.as_slice()
     }
 
-    /// Its first dimension: how many items [`Array::iter`] gives.
+    /// Its first dimension, which is the number of items of [`Array::iter`].
     pub fn len(&self) -> usize {
         self.dims()[0]
     }
@@ -39,12 +39,12 @@ impl<'a> Array<'a> {
         self.len() == 0
     }
 
-    /// Its elements as they lie in the body, row-major, in the sender's byte order.
+    /// The bytes of its elements as in the body, row-major, in the sender's byte order.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What is at an index of the first dimension: an element, or an array of the other dimensions.
+    /// The item at an index of the first dimension: an element, or an array of the other dimensions.
     pub fn get(&self, index: usize) -> Option<Item<'a>> {
         if index >= self.len() {
             return None;
@@ -57,20 +57,20 @@ impl<'a> Array<'a> {
         Some(Item::Array(Array { dims: inner, bytes: &self.bytes[index * size..][..size], ..*self }))
     }
 
-    /// What [`Array::get`] gives for each index.
+    /// The items of [`Array::get`] for all indices.
     pub fn iter(self) -> impl ExactSizeIterator<Item = Item<'a>> {
         (0..self.len()).map(move |index| self.get(index).unwrap_or(Item::Null))
     }
 
-    /// All elements, whatever the dimensions, row-major.
+    /// All elements, for any number of dimensions, row-major.
     pub fn elements(self) -> impl ExactSizeIterator<Item = Item<'a>> {
         (0..self.bytes.len() / self.size()).map(move |index| self.element(index))
     }
 
-    /// All elements as the nearest `f64`, row-major: for plots.
+    /// All elements as the nearest `f64`, row-major, for plots.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if they are no integers and no floating-point numbers.
+    /// [`Code::WrongType`] if they are neither integers nor floating-point numbers.
     pub fn f64s(self) -> Result<impl ExactSizeIterator<Item = f64>> {
         match self.element {
             Element::Integer { .. } | Element::Float { .. } => {
@@ -80,7 +80,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// The text in a `char` array of one dimension: of a fixed one, the bytes before the NULs at its end; of another,
+    /// The text in a `char` array of one dimension: for a fixed one, the bytes before the NULs at its end; otherwise
     /// all bytes.
     pub fn text(&self) -> Option<&'a [u8]> {
         if self.dims().len() != 1 || *self.element != Element::Char {
@@ -121,12 +121,12 @@ impl Dims {
         &self.sizes[..usize::from(self.rank)]
     }
 
-    /// How many elements there are. Formats and the verifier see to it that this fits.
+    /// The number of elements. Formats and the verifier ensure that it does not overflow.
     pub(super) fn count(&self) -> usize {
         self.as_slice().iter().product()
     }
 
-    /// No elements: an array that is null may have any dimensions next to a 0, which nobody should count to.
+    /// No elements. A null array may have any dimensions besides a 0, and nobody should iterate over them.
     pub(super) fn clear(&mut self) {
         self.sizes = [0; MAX_RANK];
     }

@@ -1,8 +1,8 @@
-//! Fields of a record, read where they lie in a body, without converting the record.
+//! Reads fields of a record in its body, without converting the record.
 //!
-//! For programs that learn a format only at run time. A [`View`] gives [`Item`]s by name, by path, or one after another;
-//! what it reads was checked by the [`verifier`](crate::verify) before. As a tree of owned values a record comes from
-//! [`View::to_value`], as text from [`text`](crate::text).
+//! This is for programs that learn a format only at run time. A [`View`] returns [`Item`]s by name, by path, or in
+//! order. The [`verifier`](crate::verify) has checked the body before. [`View::to_value`] turns a record into a tree of
+//! owned values, and [`text`](crate::text) into text.
 
 mod array;
 mod path;
@@ -16,7 +16,7 @@ use crate::value::no_such_field;
 use crate::verify::Body;
 use array::Dims;
 
-/// A record in a body, or one nested in it.
+/// A record in a body, or a record nested in it.
 ///
 /// ```
 /// use isoform_core::view::{Item, View};
@@ -43,10 +43,10 @@ pub struct View<'a> {
     body: &'a [u8],
 }
 
-/// What a field or an element is in one record. Strings, arrays and records are borrowed from the body.
+/// The value of a field or an element in one record. Strings, arrays and records are borrowed from the body.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
-    /// A null pointer: no string, no record, no array of fixed length.
+    /// A null pointer: a null string, record, or array of fixed length.
     Null,
     /// A boolean.
     Boolean(bool),
@@ -64,7 +64,7 @@ pub enum Item<'a> {
     Symbol(&'a Symbol),
     /// The bytes of a string, without the NUL.
     String(&'a [u8]),
-    /// An array. One of variable length without elements has all its dimensions 0.
+    /// An array. If it has variable length and no elements, all its dimensions are 0.
     Array(Array<'a>),
     /// A nested record.
     Record(View<'a>),
@@ -77,25 +77,25 @@ impl<'a> View<'a> {
         View { structure, record: &body.bytes()[..structure.size()], body: body.bytes() }
     }
 
-    /// The fields that it has, and where.
+    /// The structure, with its fields and offsets.
     pub fn structure(&self) -> &'a Structure {
         self.structure
     }
 
-    /// Its bytes as they lie in the body; pointers are offsets from the body's start.
+    /// The bytes of the record in the body. Pointers are offsets from the body's start.
     pub fn bytes(&self) -> &'a [u8] {
         self.record
     }
 
-    /// Its fields, by ascending offset, and what they are.
+    /// Its fields, by ascending offset, with their values.
     pub fn fields(self) -> impl ExactSizeIterator<Item = (&'a Field, Item<'a>)> {
         self.structure.fields().iter().map(move |field| (field, self.item(field)))
     }
 
-    /// What the field of this name is.
+    /// The value of the field of this name.
     ///
     /// # Errors
-    /// [`Code::NoSuchField`], with the names that there are.
+    /// [`Code::NoSuchField`], with the names of the fields.
     pub fn field(&self, name: &str) -> Result<Item<'a>> {
         Ok(self.typed_field(name)?.0)
     }
@@ -105,21 +105,21 @@ impl<'a> View<'a> {
         Ok((self.item(field), &field.element))
     }
 
-    /// What is at a path: names with dots between them, and a `[3]` behind an array for each of its dimensions, as in
+    /// The value at a path: names with dots between them, and `[3]` after an array for each of its dimensions, as in
     /// `grid[3].rho`.
     ///
     /// # Errors
-    /// [`Code::NoSuchField`] if a field or an element is not there, [`Code::WrongType`] if a path goes on behind what
-    /// has no parts, [`Code::Null`] if it goes through a null pointer.
+    /// [`Code::NoSuchField`] if a field or an element does not exist; [`Code::WrongType`] if the path continues after a
+    /// value without parts; [`Code::Null`] if it leads through a null pointer.
     pub fn get(&self, path: &str) -> Result<Item<'a>> {
         Ok(self.typed(path)?.0)
     }
 
-    /// As [`View::get`], but [`Item::Null`] where this record has nothing and another of its format might: behind a null
+    /// As [`View::get`], but [`Item::Null`] if only other records of the format have a value there: behind a null
     /// pointer, and beyond the end of an array of variable length.
     ///
     /// # Errors
-    /// As [`View::get`], if no record of the format has anything at this path.
+    /// As [`View::get`], if no record of the format has a value at this path.
     pub fn find(&self, path: &str) -> Result<Item<'a>> {
         match self.get(path) {
             Err(error)
@@ -132,15 +132,15 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is at a path, and of what it is an element, or its elements are.
+    /// The value at a path, and its element type, or that of its elements.
     pub(crate) fn typed(&self, path: &str) -> Result<(Item<'a>, &'a Element)> {
         path::get(*self, path)
     }
 
-    /// The number at a path, rounded to the nearest `f64` if it is none.
+    /// The number at a path, rounded to the nearest `f64` if necessary.
     ///
     /// # Errors
-    /// As [`View::get`], and [`Code::WrongType`] if it is no integer and no floating-point number.
+    /// As [`View::get`], and [`Code::WrongType`] if it is neither an integer nor a floating-point number.
     pub fn f64(&self, path: &str) -> Result<f64> {
         let item = self.get(path)?;
         item.to_f64().ok_or_else(|| item.wrong_type("a number").at(path))
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
     /// The integer at a path.
     ///
     /// # Errors
-    /// As [`View::get`], [`Code::WrongType`] if it is no integer, [`Code::Overflow`] if it does not fit.
+    /// As [`View::get`], [`Code::WrongType`] if it is not an integer, [`Code::Overflow`] if it does not fit.
     pub fn i64(&self, path: &str) -> Result<i64> {
         let overflow = |came: &dyn std::fmt::Display| {
             Error::new(Code::Overflow).at(path).expected("an integer of 8 bytes").came(came)
@@ -161,10 +161,10 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The text at a path: a string, a `char` array up to the NULs at its end, or a symbol.
+    /// The text at a path: a string, a `char` array without the NULs at its end, or a symbol.
     ///
     /// # Errors
-    /// As [`View::get`], [`Code::WrongType`] if it is no text, [`Code::Null`], [`Code::Utf8`].
+    /// As [`View::get`], [`Code::WrongType`] if it is not text, [`Code::Null`], [`Code::Utf8`].
     pub fn str(&self, path: &str) -> Result<&'a str> {
         let bytes = match self.get(path)? {
             Item::String(bytes) => bytes,
@@ -224,7 +224,7 @@ impl std::fmt::Debug for View<'_> {
 }
 
 impl Item<'_> {
-    /// An integer or a floating-point number, rounded to the nearest `f64`; nothing else is one.
+    /// An integer or a floating-point number, rounded to the nearest `f64`; `None` for other values.
     pub fn to_f64(&self) -> Option<f64> {
         match self {
             Item::Integer(number) => Some(*number as f64),
@@ -255,7 +255,7 @@ fn slot(machine: Machine, bytes: &[u8]) -> usize {
     machine.read(&bytes[..usize::from(machine.pointer)]) as usize
 }
 
-/// What the element in these bytes is.
+/// The value of the element in these bytes.
 fn item<'a>(element: &'a Element, machine: Machine, bytes: &'a [u8], body: &'a [u8]) -> Item<'a> {
     let order = machine.order;
     match element {
@@ -278,7 +278,7 @@ fn item<'a>(element: &'a Element, machine: Machine, bytes: &'a [u8], body: &'a [
             };
             let symbols = enumeration.symbols();
             let at = symbols.binary_search_by_key(&number, |symbol| symbol.value);
-            // The verifier has seen to it that there is one.
+            // The verifier has ensured that there is one.
             Item::Symbol(&symbols[at.unwrap_or(0)])
         }
         Element::String => match slot(machine, bytes) {

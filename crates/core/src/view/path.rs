@@ -4,7 +4,7 @@ use super::{Item, View};
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Structure};
 
-/// What is at a path, beginning in `view`; and of what it is an element, or its elements are.
+/// The value at a path that begins in `view`, and its element type, or that of its elements.
 pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Element)> {
     let mut item = Item::Record(view);
     let mut element_type;
@@ -34,7 +34,7 @@ pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Eleme
     }
 }
 
-/// Whether a record of this structure can have something at a path: none of its own pointers and lengths counts.
+/// Whether a record of this structure can have a value at a path, whatever its pointers and lengths are.
 pub(super) fn is_possible(mut structure: &Structure, path: &str) -> bool {
     let mut names = path.split('.').peekable();
     while let Some(name) = names.next() {
@@ -71,7 +71,7 @@ fn element<'a>(array: super::Array<'a>, index: &str) -> Result<Item<'a>> {
     })
 }
 
-/// An index as digits; `parse` alone would take a sign.
+/// An index as digits. `parse` alone would accept a sign.
 fn number(index: &str) -> Option<usize> {
     index.bytes().all(|byte| byte.is_ascii_digit()).then(|| index.parse().ok())?
 }

@@ -1,4 +1,4 @@
-//! Records as JSON: one object a line, with nothing lost on the way out and back.
+//! Records as JSON: one object on each line, without losses in either direction.
 //!
 //! | element | JSON |
 //! |---|---|
@@ -11,11 +11,11 @@
 //! | char | the same, of at most one byte: NUL is `""` |
 //! | structure | an object, with the fields in their order |
 //!
-//! Arrays are arrays, one within the other for several dimensions; one of variable length without elements is `[]`. The
-//! last dimension of a `char` array is a string: from a fixed dimension, without the NULs at the end that fill it up.
-//! Pointers to single elements and fixed arrays are what they point at, or `null`.
+//! Arrays of several dimensions are nested arrays; an array of variable length without elements is `[]`. The last
+//! dimension of a `char` array is a string; if that dimension is fixed, without the NULs at its end. Pointers to single
+//! elements and fixed arrays are their targets, or `null`.
 //!
-//! Control characters are escaped, so that a line is one line, and does to a terminal what it should.
+//! Control characters are escaped. So a record is one line, and cannot send commands to a terminal.
 
 mod parse;
 mod write;
@@ -26,8 +26,8 @@ use crate::value::Value;
 use crate::view::View;
 use std::fmt;
 
-/// A record as one line of JSON, without the line's end, written piece by piece as it is read: a body of a few bytes can
-/// be a line of many, since its names stand there once for each record.
+/// Writes a record as one line of JSON, without the end of the line. It is written in pieces while it is read: the line
+/// of a small body can be long, since it contains the names of all fields.
 ///
 /// ```
 /// use isoform_core::text::json;
@@ -45,18 +45,18 @@ use std::fmt;
 /// ```
 ///
 /// # Errors
-/// None but those of `out`.
+/// Only those of `out`.
 pub fn write(view: View<'_>, out: &mut impl fmt::Write) -> fmt::Result {
     write::record(view, out)
 }
 
-/// What [`write()`] writes, as a whole.
+/// The text that [`write()`] writes.
 pub fn line(view: View<'_>) -> String {
     fmt::from_fn(|f| write(view, f)).to_string()
 }
 
-/// Some fields of a record as one line of JSON: an object with what is at each of these paths, under the path;
-/// `null` behind a null pointer and beyond the end of an array of variable length.
+/// Some fields of a record as one line of JSON: an object with one entry for each path. A value is `null` behind a null
+/// pointer, and beyond the end of an array of variable length.
 ///
 /// ```
 /// # use isoform_core::text::json;
@@ -91,21 +91,21 @@ pub fn fields<'a, P: AsRef<str>>(view: View<'a>, paths: &'a [P]) -> Result<impl 
     }))
 }
 
-/// A record from JSON. What is not there is left out of the value, and will be zero or null in a body.
+/// Parses a record from JSON. Fields that the JSON lacks are not in the value; a body will have zero or null for them.
 ///
-/// Besides what [`write()`] writes, integers of every size may be strings and enumerations numbers. Objects and arrays may
-/// be nested 128 deep.
+/// Besides the output of [`write()`], integers of every size may be strings, and enumerations may be numbers. Objects
+/// and arrays may be nested 127 levels deep.
 ///
 /// # Errors
-/// With the path of the field at fault: [`Code::Text`](crate::Code::Text) for text that is no JSON or no value of its
-/// field, [`Code::NoSuchField`](crate::Code::NoSuchField), and [`Code::Overflow`](crate::Code::Overflow) or
-/// [`Code::Underflow`](crate::Code::Underflow) for a floating-point number that its kind does not hold. Whether integers
-/// fit, and array lengths agree, shows when a body is made.
+/// With the path of the field at fault: [`Code::Text`](crate::Code::Text) for malformed JSON or a value that its field
+/// cannot have, [`Code::NoSuchField`](crate::Code::NoSuchField), and [`Code::Overflow`](crate::Code::Overflow) or
+/// [`Code::Underflow`](crate::Code::Underflow) for a floating-point number beyond its type. Creating a body checks the
+/// range of integers and the lengths of arrays.
 pub fn parse(format: &Format, text: &str) -> Result<Value> {
     parse::record(format, text)
 }
 
-/// The value of a single field from JSON, and nothing besides.
+/// Parses the value of a single field from JSON.
 ///
 /// ```
 /// use isoform_core::{FieldList, Machine, Value, text::json};
@@ -119,7 +119,7 @@ pub fn parse(format: &Format, text: &str) -> Result<Value> {
 /// ```
 ///
 /// # Errors
-/// As [`parse()`], with a path only within the field.
+/// As [`parse()`], with a path relative to the field.
 pub fn parse_field(field: &Field, text: &str) -> Result<Value> {
     parse::value(field, text)
 }
