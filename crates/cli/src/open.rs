@@ -147,7 +147,8 @@ impl Opened {
             (Content::Type(format), _) => Some([(**format).clone()].into()),
             (Content::Stream(_), None) => None,
             (Content::Stream(_), Some(_)) => {
-                let failure = Failure::usage(format!("{} is a stream, and its formats are laid out already", self.name));
+                let failure =
+                    Failure::usage(format!("{} is a stream, and its formats are laid out already", self.name));
                 return Err(
                     failure.hint("omit the @ and the layout; `isoform layout` shows the formats on other machines")
                 );
