@@ -80,7 +80,7 @@ impl Hello {
         if let Some(&flags) = bytes.get(6)
             && flags != 0
         {
-            return Err(Error::new(Code::Flags).at("link").expected("none that must be known").came(flags));
+            return Err(Error::new(Code::Flags).at("link").expected("no critical flags").came(flags));
         }
         let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
         let length = usize::from(u16::from_le_bytes([fixed[60], fixed[61]]));

@@ -250,7 +250,7 @@ fn a_wrong_address_is_an_error() {
         "{}",
         refused("iso://127.0.0.1:1/river")
     );
-    assert!(refused("iso://192.0.2.1:7000/river").starts_with("not without encryption"));
+    assert!(refused("iso://192.0.2.1:7000/river").starts_with("refused without encryption"));
     let other = Node::new().unwrap();
     let channel = other.create_untyped("river").unwrap();
     let id = channel.id().to_string().replace("river", "lake");

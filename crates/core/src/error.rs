@@ -82,7 +82,7 @@ codes! {
     /// The value of an enumeration belongs to none of its symbols.
     Symbol = 125 BadInput "invalid enumeration value";
     /// A string has no terminating NUL.
-    Unterminated = 126 BadInput "string without end";
+    Unterminated = 126 BadInput "unterminated string";
     /// A string is not UTF-8, but the caller needs text.
     Utf8 = 127 BadInput "not UTF-8";
     /// JSON, or other text, is malformed or is not a record of the format.
@@ -90,7 +90,7 @@ codes! {
     /// The other node of a link sent something that is not a frame, or a frame that is not allowed at this point.
     Frame = 140 BadInput "malformed frame";
     /// The other side of a connection did not complete the handshake of a link.
-    Handshake = 141 BadInput "not a link";
+    Handshake = 141 BadInput "handshake failed";
 
     /// A message is larger than this receiver accepts.
     MessageSize = 200 Limit "message too large";
@@ -133,7 +133,7 @@ codes! {
     /// The operating system refused to read or write.
     Io = 401 Unavailable "input/output";
     /// No answer or event arrived within the given time.
-    Deadline = 402 Unavailable "no answer in time";
+    Deadline = 402 Unavailable "timed out";
     /// No node answers at an address, or the link with a node has ended.
     Unreachable = 403 Unavailable "cannot be reached";
     /// The node at the address has no channel of that name or identity.
@@ -141,11 +141,11 @@ codes! {
     /// The channel, source, sink or node was closed.
     Closed = 405 Unavailable "closed";
     /// The node at the address is not the node that the caller wanted.
-    WrongNode = 406 Unavailable "another node";
+    WrongNode = 406 Unavailable "wrong node";
     /// The two nodes already have a link, and that link stays.
     Duplicate = 407 Unavailable "already linked";
     /// The name of a channel, or an address to listen at, is already in use.
-    Taken = 408 Unavailable "taken";
+    Taken = 408 Unavailable "already in use";
 
     /// There is no field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";
@@ -158,7 +158,7 @@ codes! {
     /// An address, or the id of a channel, is malformed.
     Address = 504 Usage "not an address";
     /// An address is beyond this machine, where traffic would not be encrypted, and the caller has not allowed that.
-    Insecure = 505 Usage "not without encryption";
+    Insecure = 505 Usage "refused without encryption";
 
     /// Isoform has a defect.
     Internal = 900 Internal "internal error";

@@ -178,7 +178,7 @@ def wait_for_first(sink: Sink, patience: float | None) -> Record:
         if isinstance(event, Record):
             return event
         if event is None:
-            raise Unavailable("no answer in time: expected an event to draw", Code.Deadline, "", "an event to draw", "")
+            raise Unavailable("timed out: expected an event to draw", Code.Deadline, "", "an event to draw", "")
 
 
 def numbers_of(view: View) -> list[str]:

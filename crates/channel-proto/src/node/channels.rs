@@ -26,7 +26,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         check_name(name)?;
         if self.channels.iter().any(|(_, channel)| channel.name == name) {
             let error = Error::new(Code::Taken).at("channel's name");
-            return Err(error.expected("one that no channel of this node has").came(format_args!("{name:?}")));
+            return Err(error.expected("a name that no channel of this node has").came(format_args!("{name:?}")));
         }
         Ok(self.add_channel(identity, name, format))
     }
@@ -141,7 +141,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub(super) fn control(&mut self, now: Time, link: LinkKey, control: Control) -> Result<()> {
         match control {
             Control::Ping => {}
-            Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("no second Start")),
+            Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("only one Start")),
             Control::Bye { .. } => self.end_link(link, Cause::Unknown),
             Control::Synced => self.synced(link),
             Control::Open { request, identity, name } => self.asked_to_open(link, request, identity, &name),

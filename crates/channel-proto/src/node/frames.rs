@@ -153,7 +153,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let link = &self.links[link];
         if link.too_much_news {
             let error = Error::new(Code::Frame).at("sink");
-            return Err(error.expected("fewer gaps, and fewer sources that come and go, than it takes"));
+            return Err(error.expected("fewer reports of gaps, and of sources that join and leave"));
         }
         let unread = link.outbox.length();
         if unread <= UNREAD {
@@ -161,7 +161,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let error = Error::new(Code::Frame).at("request");
         Err(error
-            .expected("somebody who reads the answers to earlier ones")
+            .expected("a node that reads earlier answers")
             .came(format_args!("{unread} bytes unread")))
     }
 
@@ -334,7 +334,7 @@ fn expect_running(stage: Stage, is_amid: bool) -> Result<()> {
     let error = Error::new(Code::Frame).at("subscription");
     Err(match is_amid {
         true => error.expected("the rest of the event that has begun").came("another one"),
-        false => error.expected("no event before Started and behind End").came("one"),
+        false => error.expected("no event before Started or after End").came("one"),
     })
 }
 

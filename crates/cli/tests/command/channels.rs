@@ -299,7 +299,7 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
         (["echo", &format!("{here}/lake")], "no such channel"),
-        (["echo", &strange], ": not a link: expected a link"),
+        (["echo", &strange], ": handshake failed: expected a link"),
         (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
     ] {
         let errors = isoform(&arguments).bad(2);

@@ -257,7 +257,7 @@ impl Reader<'_> {
                 return Ok(value);
             }
         }
-        Err(self.fault("a shortest 64-bit varint"))
+        Err(self.fault("a 64-bit varint without redundant bytes"))
     }
 
     /// A size or offset within a record.
@@ -273,7 +273,7 @@ impl Reader<'_> {
     fn length(&mut self) -> Result<usize> {
         let value = self.varint()?;
         let left = self.bytes.len() - self.at;
-        usize::try_from(value).ok().filter(|&n| n <= left).ok_or_else(|| self.fault("as many bytes as announced"))
+        usize::try_from(value).ok().filter(|&n| n <= left).ok_or_else(|| self.fault("as many bytes as stated"))
     }
 
     fn text(&mut self) -> Result<Box<str>> {
@@ -301,7 +301,7 @@ impl Reader<'_> {
         for _ in 0..count {
             let field = self.field(end, known).map_err(|error| error.within(&name))?;
             if field.is_dynamic() && !field.indirect {
-                let error = Error::new(Code::Declaration).expected("the mark of a pointer").at(&*field.name);
+                let error = Error::new(Code::Declaration).expected("the flag of an indirect field").at(&*field.name);
                 return Err(error.within(&name));
             }
             let extent = field.extent(machine.pointer);

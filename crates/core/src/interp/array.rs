@@ -125,7 +125,7 @@ impl<O: Output> Run<'_, O> {
         let bits = u32::from(size) * 8 - u32::from(signed);
         if bits < 64 && length as u64 >> bits != 0 {
             let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
-            return Err(error.expected(format_args!("a length that {size} bytes hold")));
+            return Err(error.expected(format_args!("a length that fits {size} bytes")));
         }
         machine.write(place, length as u64);
         Ok(())

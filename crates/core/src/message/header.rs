@@ -66,7 +66,7 @@ impl Header {
     #[cold]
     fn refuse(bytes: &[u8; HEADER]) -> Error {
         let came = format_args!("{:#04x} and {:#04x}", bytes[5], bytes[7]);
-        let flags = || Error::new(Code::Flags).expected("none that must be known").came(came);
+        let flags = || Error::new(Code::Flags).expected("no critical flags").came(came);
         Header::check_start(bytes).err().unwrap_or_else(flags)
     }
 

@@ -196,7 +196,7 @@ fn block_fault(slot: u64, at: usize, count: u64, left: u64) -> Error {
         (_, 0) => Error::new(Code::Slot).expected("null, as the array has no elements").came(slot),
         _ if slot != at as u64 => Error::new(Code::Slot).expected(at).came(slot),
         _ => {
-            let error = Error::new(Code::ArrayLength).expected(format_args!("what {left} bytes can hold"));
+            let error = Error::new(Code::ArrayLength).expected(format_args!("an array of at most {left} bytes"));
             error.came(format_args!("{count} elements"))
         }
     }

@@ -382,7 +382,7 @@ impl Walk<'_> {
 pub(super) unsafe fn count(block: &Block, record: *const u8) -> Result<usize> {
     let mut count = block.fixed;
     let mut empty = false;
-    let bad = |came: &dyn std::fmt::Display| Error::new(Code::BadRecord).expected("a possible length").came(came);
+    let bad = |came: &dyn std::fmt::Display| Error::new(Code::BadRecord).expected("a valid length").came(came);
     for &Length { offset, size, signed } in &block.lengths {
         // SAFETY: by (2) the field is there, and by (1) initialised.
         let bytes = unsafe { slice::from_raw_parts(record.add(offset), size.into()) };
