@@ -1,21 +1,21 @@
-//! The account of every event: what has become of those that a source submitted to a sink (`spec/channel.md`, "The
-//! account"), and what a sink does when it cannot keep up.
+//! The account of the events that a source submitted to a sink (`spec/channel.md`, "The account"), and the policies for
+//! slow sinks.
 
 use std::fmt;
 
-/// Why events were lost.
+/// The reason why events were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Cause {
     /// The sink was too slow for its policy.
     Overrun = 1,
-    /// They were sent on a connection that broke.
+    /// The connection on which they were sent broke.
     Cut = 2,
-    /// They are longer than the sink takes.
+    /// They are longer than the sink accepts.
     TooLarge = 3,
-    /// The sink has left, or its subscription has ended otherwise.
+    /// The sink left, or its subscription ended for another reason.
     Ended = 4,
-    /// The link has ended: nobody knows whether they arrived.
+    /// The link ended, and nobody knows whether they arrived.
     Unknown = 5,
 }
 
@@ -23,7 +23,7 @@ impl Cause {
     /// Every cause, in the order of its number.
     pub const ALL: [Cause; 5] = [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown];
 
-    /// A number that stands for none of them is one of a later version.
+    /// A number without a cause belongs to a later version.
     pub(crate) fn of(number: u16) -> Cause {
         Cause::ALL.into_iter().find(|cause| *cause as u16 == number).unwrap_or(Cause::Unknown)
     }
@@ -45,14 +45,14 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Events that will not come.
+/// Lost events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The sequence of the first.
+    /// The sequence number of the first.
     pub first: u64,
-    /// How many there are.
+    /// Their number.
     pub count: u64,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
 }
 
@@ -65,46 +65,46 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Events and their bytes.
+/// A number of events, and of their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Events.
     pub events: u64,
-    /// Their bytes, with 16 for each.
+    /// Their bytes, plus 16 for each.
     pub bytes: u64,
 }
 
-/// How many events and bytes may be under way, or wait at the sink.
+/// The limit of events and bytes on their way to a sink, or waiting there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Events.
     pub events: u64,
-    /// Bytes, an event counting 16 more than its body has.
+    /// Bytes; each event counts 16 more than its body.
     pub bytes: u64,
 }
 
-/// What has become of the events that were submitted to one sink.
+/// The account of the events that were submitted to one sink.
 ///
 /// At every moment, `submitted == acknowledged + lost() + in_flight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// Events that the source submitted since this sink is there.
+    /// Events that the source submitted after this sink subscribed.
     pub submitted: u64,
-    /// Those that the sink has handed to its application.
+    /// Events that the sink has given to its application.
     pub acknowledged: u64,
-    /// Those that wait at the source, or are on their way, or wait at the sink.
+    /// Events that wait at the source, are on their way, or wait at the sink.
     pub in_flight: u64,
     losses: [u64; Cause::ALL.len()],
 }
 
 impl Ledger {
-    /// Those that are declared lost.
+    /// The number of lost events.
     pub fn lost(&self) -> u64 {
-        // What another node tells may be anything.
+        // Saturates, since another node may report anything.
         self.losses.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Those that are lost for this cause.
+    /// The number of events lost for this cause.
     pub fn lost_for(&self, cause: Cause) -> u64 {
         self.losses[cause.place()]
     }
@@ -137,19 +137,19 @@ impl fmt::Display for Ledger {
     }
 }
 
-/// What the source does when a sink cannot keep up.
+/// The behaviour of a source when a sink is too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// It waits. A sink that stops then stops the source, and so all other sinks of it.
+    /// The source waits. A sink that stops then also stops the source, and with it the source's other sinks.
     Block,
-    /// It keeps so many events, of so many bytes together, and loses the oldest.
+    /// It keeps this many events and bytes, and drops the oldest.
     DropOldest {
-        /// How many events wait at the source.
+        /// The number of events that wait at the source.
         events: u64,
-        /// How many bytes they may have together; a single event may have more.
+        /// Their bytes. A single event may have more.
         bytes: u64,
     },
-    /// It keeps the latest event only, and sends it when the sink has taken the one before.
+    /// It keeps only the latest event, and sends it when the sink has taken the one before.
     Latest,
 }
 
@@ -162,7 +162,7 @@ impl Policy {
         }
     }
 
-    /// How many events and bytes may wait at the source.
+    /// The number of events and bytes that may wait at the source.
     pub(crate) fn queue(self) -> (u64, u64) {
         match self {
             Policy::Block => (0, 0),
@@ -171,7 +171,7 @@ impl Policy {
         }
     }
 
-    /// The same, but that no more than this is kept.
+    /// The same policy, with at most this much waiting.
     pub(crate) fn within(self, most: Count) -> Policy {
         match self {
             Policy::DropOldest { events, bytes } => {

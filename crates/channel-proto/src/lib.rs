@@ -1,9 +1,8 @@
-//! Event channels as state machines: what a node says and does, without sockets, threads or clocks.
+//! Event channels as state machines, without sockets, threads or clocks.
 //!
-//! [`Node`] is fed the bytes that came over connections, the time, and what the application wants; it gives back bytes to
-//! be written and [`Action`]s to be taken. So everything that can go wrong between processes - cuts, double dials, slow sinks,
-//! restarts - happens in tests on a clock that they turn themselves. The crate `isoform-channel` puts sockets and threads
-//! around it.
+//! [`Node`] gets the bytes that arrived on connections, the time, and the requests of the application. It returns bytes
+//! to write and [`Action`]s to take. So tests control the clock, and can produce everything that goes wrong between
+//! processes: cuts, double dials, slow sinks, restarts. The crate `isoform-channel` adds sockets and threads.
 //!
 //! | | |
 //! |---|---|
@@ -17,7 +16,7 @@
 //! | `inbox` | what has come for a sink |
 //! | [`Ledger`], [`Gap`], [`Policy`] | the account |
 //!
-//! The text to all of it is `spec/channel.md`.
+//! `spec/channel.md` defines the protocol.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -51,5 +50,5 @@ pub use outbox::{Outgoing, Splice};
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
 pub use settings::{Settings, Wanted};
 
-/// Time since any moment that the caller chose, the same for all calls to a node.
+/// Time since a moment that the caller chooses, the same for all calls to a node.
 pub type Time = std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a node tells of its part in a channel (`spec/channel.md`, "Reports").
+//! The report of a node about a channel (`spec/channel.md`, "Reports").
 
 use crate::account::{Cause, Ledger, Policy};
 use crate::frame::PAYLOAD;
@@ -15,14 +15,14 @@ pub struct Report {
     pub sinks: Vec<SinkReport>,
 }
 
-/// A source, and what has become of its events.
+/// A source, and the accounts of its events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceReport {
     /// Its number at its node.
     pub source: u32,
-    /// Events that it has submitted while somebody listened.
+    /// Events that it has submitted while it had sinks.
     pub submitted: u64,
-    /// Name and token of its format; `None` if it has not submitted any yet, and was not declared with one.
+    /// Name and token of its format; `None` if it was declared without one and has submitted nothing yet.
     pub format: Option<(String, Token)>,
     /// The account with each sink.
     pub sinks: Vec<SinkLedger>,
@@ -31,32 +31,32 @@ pub struct SourceReport {
 /// The account of a source with one sink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SinkLedger {
-    /// Where the sink is.
+    /// The node of the sink.
     pub node: NodeId,
-    /// Its number there.
+    /// The number of the sink there.
     pub sink: u32,
-    /// What is done when it is too slow.
+    /// Its policy.
     pub policy: Policy,
     /// Whether it is still subscribed.
     pub present: bool,
-    /// What has become of its events.
+    /// The account of its events.
     pub ledger: Ledger,
 }
 
-/// A sink, and what has come to it.
+/// A sink, and the counts of its events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SinkReport {
     /// Its number at its node.
     pub sink: u32,
-    /// Name and token of its format; `None` for one that takes any.
+    /// Name and token of its format; `None` if it accepts all formats.
     pub format: Option<(String, Token)>,
-    /// What is done when it is too slow.
+    /// Its policy.
     pub policy: Policy,
-    /// Events that have come.
+    /// Events that have arrived.
     pub received: u64,
-    /// Events that were handed to the application.
+    /// Events that the application has taken.
     pub taken: u64,
-    /// Events that were declared lost.
+    /// Events that were lost.
     pub lost: u64,
 }
 
@@ -77,7 +77,7 @@ impl SourceReport {
         out.extend(self.source.to_le_bytes());
         out.extend(self.submitted.to_le_bytes());
         put_format(out, self.format.as_ref());
-        // A source of very many sinks tells of as many as leave room for other sources.
+        // A source with very many sinks reports only as many as leave room for the other sources.
         let limit = out.len() + PAYLOAD / 2;
         put_list(out, &self.sinks, limit, SinkLedger::put);
     }
@@ -126,7 +126,7 @@ impl SinkReport {
     }
 }
 
-/// Writes as many as fit before `limit`, behind their number.
+/// Writes as many as fit before `limit`, after their number.
 fn put_list<T>(out: &mut Vec<u8>, list: &[T], limit: usize, put: impl Fn(&T, &mut Vec<u8>)) {
     let count = out.len();
     out.extend([0; 4]);

@@ -1,4 +1,4 @@
-//! What is written beside a struct, a field or a variant: `#[isoform(..)]` and `#[repr(..)]`.
+//! The attributes of a struct, a field or a variant: `#[isoform(..)]` and `#[repr(..)]`.
 
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parse;
@@ -77,7 +77,7 @@ impl TypeAttributes {
         Ok(all)
     }
 
-    /// The name of what these attributes stand beside.
+    /// The name of the item of these attributes.
     pub(crate) fn name(&self, ident: &Ident) -> LitStr {
         name(&self.rename, ident)
     }
@@ -100,7 +100,7 @@ pub(crate) fn representation(attributes: &[Attribute]) -> Result<Vec<Ident>> {
     Ok(words)
 }
 
-/// The name that is written, else that of the identifier.
+/// The given name, or that of the identifier.
 pub(crate) fn name(rename: &Option<LitStr>, ident: &Ident) -> LitStr {
     let own = || LitStr::new(ident.to_string().trim_start_matches("r#"), ident.span());
     rename.clone().unwrap_or_else(own)
@@ -137,7 +137,7 @@ fn lengths(meta: &ParseNestedMeta<'_>) -> Result<Vec<LitStr>> {
     Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&inside)?.into_iter().collect())
 }
 
-/// As in `spec/format.md`.
+/// The rules of `spec/format.md`.
 fn check_name(name: &LitStr) -> Result<()> {
     check_text(&name.value(), name)
 }

@@ -1,11 +1,11 @@
-//! Enumerations: an integer each of whose values has a name.
+//! Enumerations: integers with names for their values.
 
 use crate::attributes::{TypeAttributes, representation};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Fields, Result};
 
-/// Which integers an enumeration can be, and whether they are signed.
+/// The integers that an enumeration can be, and whether they are signed.
 const INTEGERS: [(&str, bool); 11] = [
     ("i8", true),
     ("i16", true),
@@ -96,7 +96,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 "an enumeration is an integer and nothing else: it cannot be aligned to more, nor exceed C's `int`"
             );
 
-            // That no variant is missing above, even if another macro has added one.
+            // Checks that no variant is missing above, even if another macro has added one.
             fn _complete(value: &#ident) {
                 match value {
                     #(#ident::#variants => {})*

@@ -1,8 +1,8 @@
-//! `#[derive(Record)]` and `#[derive(Enumeration)]`: a Rust declaration becomes a format.
+//! `#[derive(Record)]` and `#[derive(Enumeration)]`: formats from Rust declarations.
 //!
-//! `attributes` reads what is written beside fields, `record` decides what kind of record a struct is, `plain` and `owned`
-//! write the code for either kind, `enumeration` that for enumerations. What they write is little more than lists of
-//! fields; everything that is done with those is in the crate `isoform`, whose hidden module `derive` they refer to.
+//! `attributes` reads the attributes, `record` decides what kind of record a struct is, `plain` and `owned` write the
+//! code for either kind, and `enumeration` that for enumerations. The generated code is mostly lists of fields. The
+//! crate `isoform` does the work, in its hidden module `derive`.
 
 mod attributes;
 mod enumeration;
@@ -14,16 +14,16 @@ use proc_macro::TokenStream;
 
 /// Makes a struct a record, which can be sent and received.
 ///
-/// With `#[repr(C)]` the struct goes out as it lies in memory, and is received in place. Its fields can be
+/// A struct with `#[repr(C)]` is sent as it is in memory, and received in place. Its fields can be
 ///
 /// - integers, `f32`, `f64`, `bool`, and `Char`, `F16`, `Bf16`, `F128`, `Complex<T>` of this crate;
 /// - enumerations that derive `Enumeration`, and other `#[repr(C)]` records;
 /// - fixed arrays `[T; N]` of all these, of any number of dimensions;
-/// - with a lifetime: strings `Str<'a>`, arrays `Slice<'a, T>` and `Array<'a, T, N>`, and `Ref<'a, T>`.
+/// - with a lifetime, strings `Str<'a>`, arrays `Slice<'a, T>` and `Array<'a, T, N>`, and `Ref<'a, T>`.
 ///
-/// Without `#[repr(C)]`, a struct may own `String`, `Option<String>`, `CString`, `Vec<T>` and `Option<Box<T>>` as well as
-/// numbers, enumerations, and records that borrow nothing. It is converted from and to a hidden `#[repr(C)]` twin. If it is
-/// not plain to see from the types of its fields that it owns something, `#[isoform(owned)]` says so.
+/// Without `#[repr(C)]`, a struct may own `String`, `Option<String>`, `CString`, `Vec<T>` and `Option<Box<T>>`, besides
+/// numbers, enumerations, and records that borrow nothing. It is converted from and to a hidden `#[repr(C)]` twin. If
+/// the types of its fields do not show that it owns something, write `#[isoform(owned)]`.
 ///
 /// # Attributes
 ///
@@ -83,8 +83,8 @@ pub fn record(input: TokenStream) -> TokenStream {
 
 /// Makes an enumeration a type for fields of records. Receivers match its variants by name.
 ///
-/// It must have no data and say which integer it is, such as `#[repr(i32)]`. A variant has the name that it has in Rust,
-/// unless `#[isoform(rename = "name")]` says otherwise.
+/// It must have no data, and state its integer, such as `#[repr(i32)]`. A variant has its name in Rust, unless
+/// `#[isoform(rename = "name")]` sets another.
 ///
 /// ```
 /// use isoform::Enumeration;

@@ -38,7 +38,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
         const _: () = {
             use ::isoform::derive as __isoform;
 
-            /// The form in memory of a record that owns its parts.
+            /// The native form of a record that owns its parts.
             #[repr(C)]
             #[allow(missing_docs, unreachable_pub, dead_code)]
             #visibility struct #twin<'isoform> {

@@ -1,4 +1,4 @@
-//! `#[repr(C)]` structs: their own native form.
+//! `#[repr(C)]` structs, which are their own native form.
 
 use crate::record::Record;
 use proc_macro2::{Span, TokenStream};
@@ -51,7 +51,7 @@ pub(crate) fn expand(record: &Record<'_>) -> TokenStream {
     }
 }
 
-/// `Native` for a `#[repr(C)]` struct with the fields of `record`, which have these types in it.
+/// `Native` for a `#[repr(C)]` struct with the fields of `record`, of these types.
 pub(crate) fn native(
     record: &Record<'_>,
     ident: &Ident,
@@ -101,7 +101,7 @@ pub(crate) fn native(
             );
         };
 
-        // That no field is missing above, even if another macro has added one.
+        // Checks that no field is missing above, even if another macro has added one.
         fn _complete(record: &#ident #forever) {
             let #ident { #(#idents: _),* } = record;
         }

@@ -1,4 +1,4 @@
-//! Which kind of record a struct is, and what its fields are.
+//! The kind of a record, and its fields.
 
 use crate::attributes::{FieldAttributes, TypeAttributes, name, representation};
 use crate::{owned, plain};
@@ -11,7 +11,7 @@ use syn::{
     Result, Type, Visibility,
 };
 
-/// A struct, as far as its declaration could be understood.
+/// A struct, with everything that its declaration states.
 pub(crate) struct Record<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) visibility: &'a Visibility,
@@ -126,7 +126,7 @@ impl<'a> Field<'a> {
         Ok(Some(Field { ident, visibility: &field.vis, ty: &field.ty, name, attributes }))
     }
 
-    /// The field as one of a `#[repr(C)]` struct that borrows for a lifetime, in which it is of type `ty`.
+    /// The field in a `#[repr(C)]` struct that borrows for a lifetime, where it has the type `ty`.
     pub(crate) fn placed(&self, ty: &impl ToTokens, lifetime: &Lifetime) -> TokenStream {
         let Field { ident, name, attributes, .. } = self;
         let unit = attributes.unit.as_ref().map(|unit| quote!(.unit(#unit)));
@@ -138,7 +138,7 @@ impl<'a> Field<'a> {
 }
 
 impl Record<'_> {
-    /// Adds what the attributes of the fields say to `rules`.
+    /// Adds the rules from the attributes of the fields to `rules`.
     pub(crate) fn rules(&self) -> TokenStream {
         let structure = &self.name;
         let rules = self.fields.iter().map(|field| {
@@ -154,7 +154,7 @@ impl Record<'_> {
     }
 }
 
-/// A type that owns what it points at, if `ty` is or contains one.
+/// The type that owns memory, if `ty` is or contains one.
 fn owning(ty: &Type) -> Option<&Type> {
     match ty {
         Type::Array(array) => owning(&array.elem),
@@ -175,7 +175,7 @@ fn owning(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Says what to use instead of types that are often tried.
+/// Suggests replacements for unsupported types that are often tried.
 fn check_type(ty: &Type) -> Result<()> {
     let message = match ty {
         Type::Reference(reference) => match &*reference.elem {
