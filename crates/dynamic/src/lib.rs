@@ -14,6 +14,53 @@
 //! | sources and sinks of channels, of records or of messages | [`source`], [`sink`] |
 //! | to wait, and to look after other things meanwhile | [`wait`] |
 //!
+//! A face in thirty lines, for a language whose records are bytes:
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> isoform::Result<()> {
+//! use isoform::{Code, Error, Faults, Machine, Rules};
+//! use isoform_channel::{Event, Node, Policy};
+//! use isoform_dynamic::sink::{Came, Sink};
+//! use isoform_dynamic::source::{Progress, Source};
+//! use isoform_dynamic::table::{Row, Tables};
+//! use isoform_dynamic::wait::{in_turns, seconds};
+//! use isoform_dynamic::words::{Choice, keeping};
+//! use std::time::Duration;
+//!
+//! // The program names its fields ..
+//! let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None };
+//! let (mut written, mut read) = (Tables::new(Machine::NATIVE), Tables::new(Machine::NATIVE));
+//! written.add("Level", 8, 4, [row("station", "integer", 4, 0), row("depth", "float", 4, 4)])?;
+//! read.add("Level", 8, 8, [row("depth", "float", 8, 0)])?;
+//!
+//! // .. chooses by words ..
+//! let channel = Node::new()?.create_untyped("levels")?;
+//! let policy = keeping(Policy::named("drop oldest")?, Some(1000), None);
+//! let sink = channel.sink_builder().policy(policy).faults(Faults::named("saturate")?);
+//! let mut sink = Sink::of_records(sink, &read.format()?, Rules::new())?;
+//!
+//! // .. and has records as bytes.
+//! let mut source = Source::of_records(channel.source_builder(), &written.format()?)?;
+//! let level = [7i32.to_ne_bytes(), 0.5f32.to_ne_bytes()].concat();
+//! source.submit_many(&level, &mut Progress::default())?;
+//!
+//! // Between two turns, the language looks after its signals.
+//! let turn = |longest| {
+//!     Ok::<_, Error>(match sink.recv_timeout(longest)? {
+//!         Some(Event::Record { record: Came::Record(bytes), .. }) => Some(bytes.to_vec()),
+//!         _ => None, // nothing yet, or a source has come
+//!     })
+//! };
+//! let depth = in_turns(Some(seconds(10.0)?), Duration::from_millis(50), turn, || Ok(true))?;
+//! assert_eq!(depth, Some(0.5f64.to_ne_bytes().to_vec()));
+//! assert_eq!(Faults::named("ignore").unwrap_err().code(), Code::WrongType);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
 //! How records become messages and messages records is `isoform`'s affair; this crate only drives it. Channels are for Unix so
 //! far, and so are the modules about them.
 #![deny(unsafe_code)]

@@ -12,6 +12,7 @@ use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::{Code, Error, Format};
 use isoform_channel::{Channel, MessageSource, Node};
+use isoform_dynamic::wait::{in_turns, unless_late};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -96,20 +97,12 @@ impl<'a> Publisher<'a> {
         if self.source.sinks() < count {
             notice(&format!("waiting for {}", plural(count, "sink")));
         }
-        while !self.stop.is_asked() {
-            if self.has_sinks(count, LOOK)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let turn = |longest| self.has_sinks(count, longest).map(|has| has.then_some(()));
+        Ok(in_turns(None, LOOK, turn, || Ok(!self.stop.is_asked()))?.is_some())
     }
 
     fn has_sinks(&self, count: usize, patience: Duration) -> Result<bool, Failure> {
-        match self.source.wait_for_sinks(count, patience) {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == Code::Deadline => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(unless_late(self.source.wait_for_sinks(count, patience))?.is_some())
     }
 
     /// Publishes all that is read.
