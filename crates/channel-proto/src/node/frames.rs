@@ -160,9 +160,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             return Ok(());
         }
         let error = Error::new(Code::Frame).at("request");
-        Err(error
-            .expected("a node that reads earlier answers")
-            .came(format_args!("{unread} bytes unread")))
+        Err(error.expected("a node that reads earlier answers").came(format_args!("{unread} bytes unread")))
     }
 
     fn named(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {

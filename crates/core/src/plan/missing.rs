@@ -49,7 +49,9 @@ impl Maker<'_> {
             (Value::Null, Element::String, _) | (Value::Null, _, true) => {
                 block.fill(dst, Bytes::Zero(n.extent(self.native.pointer).unwrap_or(0)));
             }
-            (_, _, true) => return Err(Error::new(Code::Declaration).expected("null, the only default behind a pointer")),
+            (_, _, true) => {
+                return Err(Error::new(Code::Declaration).expected("null, the only default behind a pointer"));
+            }
             _ => block.fill(dst, Bytes::Of(super::default::bytes(n, self.native, value)?.into())),
         }
         Ok(())
