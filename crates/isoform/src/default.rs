@@ -1,6 +1,6 @@
 //! The values of `#[isoform(default = ..)]`.
 
-use crate::{Bf16, Char, Complex, F16, Real, Str};
+use crate::native::{Bf16, Char, Complex, F16, Real, Str};
 use isoform_core::Value;
 use std::ffi::CString;
 

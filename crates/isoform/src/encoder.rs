@@ -2,9 +2,11 @@
 //!
 //! [`crate::memory`] encodes memory. This module adds the Rust type, which defines the memory.
 
+use crate::memory;
 use crate::message::{Message, Shared};
 use crate::native::scratch::Scratch;
-use crate::{Format, Record, Result, memory};
+use crate::record::{Record, native_format};
+use isoform_core::{Format, Result};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -144,11 +146,6 @@ impl<T: Record> Encoder<T> {
         // SAFETY: as above, and the caller promises that gaps are zeros.
         unsafe { self.memory.encode_value((&raw const *native).cast(), true) }
     }
-}
-
-/// The format of a record's native form, from the promises of its type.
-pub(crate) fn native_format<'a, T: Record + 'a>() -> Format {
-    crate::native::format::<T::Native<'a>>()
 }
 
 impl<T: Record> Default for Encoder<T> {

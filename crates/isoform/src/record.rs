@@ -41,6 +41,11 @@ pub trait Record: Sized {
     fn native<'a>(&'a self, scratch: &'a Scratch) -> Result<&'a <Self::Static as Record>::Native<'a>>;
 }
 
+/// The format of a record's native form, from the promises of its type.
+pub(crate) fn native_format<'a, T: Record + 'a>() -> Format {
+    crate::native::format::<T::Native<'a>>()
+}
+
 /// A value that owns all of its parts: numbers, `String`, `Option<String>`, `CString`, fixed arrays of these, and
 /// records that borrow nothing.
 #[diagnostic::on_unimplemented(

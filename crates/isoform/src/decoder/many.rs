@@ -1,11 +1,12 @@
 //! Decodes many messages at once.
 
 use super::Decoder;
-#[cfg(doc)]
-use crate::Code;
 use crate::message::Batch;
 use crate::native::Flat;
-use crate::{Record, Result};
+use crate::record::Record;
+#[cfg(doc)]
+use isoform_core::Code;
+use isoform_core::Result;
 use std::slice;
 
 impl<T: Record> Decoder<T> {

@@ -12,14 +12,14 @@ mod many;
 
 pub use columns::{Column, Columns};
 
-use crate::encoder::native_format;
 use crate::memory::{self, Engine};
+use crate::message::Incoming;
 use crate::native::Flat;
-use crate::record::Owned;
-use crate::{Faults, Format, Incoming, Record, Result};
+use crate::record::{Owned, Record, native_format};
 #[cfg(doc)]
 use isoform_core::interp;
 use isoform_core::plan::Plans;
+use isoform_core::{Faults, Format, Result};
 use std::fmt;
 use std::marker::PhantomData;
 

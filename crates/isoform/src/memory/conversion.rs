@@ -3,10 +3,9 @@
 use super::Engine;
 use super::engine::Converter;
 use crate::native::outline::Outline;
-use crate::{Error, Faults, Format, Result, Rules};
 use isoform_core::plan::Plans;
 use isoform_core::registry::Recent;
-use isoform_core::{Plan, Verifier};
+use isoform_core::{Error, Faults, Format, Plan, Result, Rules, Verifier};
 use std::sync::Arc;
 
 /// A decoder remembers this many wire formats. It forgets the least recently used ones first.
@@ -118,7 +117,7 @@ impl Conversions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FieldList, Machine};
+    use isoform_core::{FieldList, Machine};
 
     fn format(name: &str, kind: &str) -> Format {
         let size = if kind == "string" { size_of::<usize>() } else { 8 };

@@ -10,12 +10,13 @@
 use super::conversion::{Conversions, Receiver};
 use super::encoder::refuse_pointers;
 use super::{Engine, admit, admit_alignment};
-use crate::message::Batch;
+use crate::message::{Batch, Incoming};
+use crate::native::Aligned;
 use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
-use crate::{Aligned, Code, Error, Faults, Format, Incoming, Result, Rules};
 use isoform_core::interp::Output;
 use isoform_core::plan::Plans;
+use isoform_core::{Code, Error, Faults, Format, Result, Rules};
 use std::{fmt, ptr, slice};
 
 /// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of

@@ -5,11 +5,11 @@
 
 use super::admit;
 use crate::message::{Batch, Message, Shared};
+use crate::native::Aligned;
 use crate::native::gather::Gather;
 use crate::native::owned_body::{OwnedBody, Owner};
 use crate::native::scratch::Scratch;
-use crate::{Aligned, Code, Error, Format, Result};
-use isoform_core::{Element, Structure, Verifier};
+use isoform_core::{Code, Element, Error, Format, Result, Structure, Verifier};
 use std::fmt;
 
 /// Encodes records in memory as messages, as [`isoform::Encoder`](crate::Encoder) does for Rust types: without

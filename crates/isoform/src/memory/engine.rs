@@ -4,7 +4,7 @@
 //! A thread that all decoders share then generates the code, and the next record uses it. If no code can be generated,
 //! the interpreter continues.
 
-use crate::Result;
+use isoform_core::Result;
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Plan};
 use std::sync::Arc;
@@ -165,8 +165,7 @@ mod generated {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::{Faults, Rules};
-        use isoform_core::{Layout, Shape};
+        use isoform_core::{Faults, Layout, Rules, Shape};
 
         #[test]
         fn code_comes_after_many_records_and_not_by_the_thread_that_counts_them() {

@@ -41,8 +41,7 @@ pub use encoder::Encoder;
 pub use engine::Engine;
 
 use crate::native::MAX_ALIGN;
-use crate::{Code, Error, Format, Machine, Result};
-use isoform_core::{Element, Structure};
+use isoform_core::{Code, Element, Error, Format, Machine, Result, Structure};
 
 /// Checks that records of a format can be in this process's memory. Records without pointers always can, whatever their
 /// machine.

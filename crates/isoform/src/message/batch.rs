@@ -1,7 +1,7 @@
 //! Consecutive messages with equal headers, which can be decoded at once.
 
 use super::Incoming;
-use crate::Registry;
+use isoform_core::Registry;
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Bodies, Format, Result, Token, Verifier};
 

@@ -1,6 +1,6 @@
 //! A received message: its header, its format and its body.
 
-use crate::Registry;
+use isoform_core::Registry;
 use isoform_core::message::{Header, Split, split};
 use isoform_core::{Body, Code, Error, Format, Result, Token, View};
 

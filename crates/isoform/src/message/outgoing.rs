@@ -1,8 +1,7 @@
 //! A message to send: a header and a body in several buffers.
 
-use super::{ALIGNMENT, HEADER, Shared};
-use crate::Aligned;
-use crate::stream::write_pieces;
+use super::{ALIGNMENT, HEADER, Shared, write_pieces};
+use crate::native::Aligned;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::fmt;
 use std::io::{IoSlice, Write};

@@ -9,6 +9,9 @@
 //! `way` that costs least. `owned_body` owns the memory of such buffers, `gaps` clears gaps, and `relocate` turns the
 //! offsets of a body into addresses. `aligned`, `buffer` and `scratch` are memory. The `unsafe` code of this crate is
 //! here, and each file states the basis of its proofs.
+//!
+//! This module and `message` use each other. `gather` returns a [`Message`](crate::Message), because its lifetime keeps what
+//! the buffers borrow; and [`Shared`](crate::Shared) is the public form of `owned_body`.
 
 pub(crate) mod aligned;
 mod array;

@@ -36,7 +36,6 @@ mod writer;
 
 pub use reader::Reader;
 pub use writer::Writer;
-pub(crate) use writer::write_pieces;
 
 use isoform_core::{Code, Error};
 

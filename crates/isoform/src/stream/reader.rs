@@ -2,7 +2,8 @@
 
 use super::buffer::{Buffer, retry};
 use super::io_error;
-use crate::{Batch, Incoming, Registry};
+use crate::message::{Batch, Incoming};
+use isoform_core::Registry;
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
 use isoform_core::registry::Located;
 use isoform_core::{Code, Error, Format, Limits, Result};

@@ -1,15 +1,12 @@
 //! Writes a stream.
 
 use super::io_error;
-use crate::message::{Batch, Message, admit_body};
+use crate::message::{Batch, Message, admit_body, write_pieces};
 use isoform_core::message::{ALIGNMENT, HEADER, Header};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
 use std::fmt;
-use std::io::{ErrorKind, IoSlice, Write};
-
-/// A message with fewer pieces than this is written without an allocation.
-const FEW: usize = 8;
+use std::io::Write;
 
 /// Writes messages, with the description of each format before its first message.
 ///
@@ -174,37 +171,6 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes pieces in order, in one call if the system accepts that many. On failure, `partly` tells whether some bytes
-/// were written.
-pub(crate) fn write_pieces<'s>(
-    writer: &mut impl Write,
-    pieces: impl Iterator<Item = &'s [u8]>,
-    partly: &mut bool,
-) -> std::io::Result<()> {
-    let mut pieces = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new);
-    let mut few = [IoSlice::new(&[]); FEW];
-    let count = few.iter_mut().zip(&mut pieces).map(|(place, piece)| *place = piece).count();
-    if count < FEW {
-        return write_slices(writer, &mut few[..count], partly);
-    }
-    let mut many: Vec<IoSlice<'_>> = few.into_iter().chain(pieces).collect();
-    write_slices(writer, &mut many, partly)
-}
-
-fn write_slices(writer: &mut impl Write, mut slices: &mut [IoSlice<'_>], partly: &mut bool) -> std::io::Result<()> {
-    let mut written = false;
-    while !slices.is_empty() {
-        let length = match writer.write_vectored(slices) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Ok(0) => Err(ErrorKind::WriteZero.into()),
-            other => other,
-        };
-        IoSlice::advance_slices(&mut slices, length.inspect_err(|_| *partly = written)?);
-        written = true;
-    }
-    Ok(())
-}
-
 impl<W> fmt::Debug for Writer<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Writer({} formats described)", self.described.len())
@@ -220,17 +186,4 @@ fn description(format: &Format) -> ([u8; HEADER], &[u8], &'static [u8]) {
 /// The zeros after a body of this length.
 fn padding(length: usize) -> &'static [u8] {
     &[0; ALIGNMENT][..length.wrapping_neg() % ALIGNMENT]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_and_many_pieces() {
-        let pieces: Vec<Vec<u8>> = (0..10 * FEW).map(|i| vec![i as u8; i % 5]).collect();
-        let mut written = Vec::new();
-        write_pieces(&mut written, pieces.iter().map(|piece| &piece[..]), &mut false).unwrap();
-        assert_eq!(written, pieces.concat());
-    }
 }
