@@ -30,6 +30,6 @@ pub use convert::{convert, convert_at};
 pub use ieee::ieee;
 pub use level::Level;
 pub use mask::Mask;
-pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass};
+pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass, Slot};
 pub use shuffle::{Run, Shuffle};
 pub use swap::{swap, swap_at};

@@ -1,4 +1,7 @@
 //! The types of numbers. Formats, plans, both engines and the loops of this crate mean these by a number.
+//!
+//! What is known of each kind of float stands in one table, `FACTS`. Their tags on the wire are in
+//! `isoform_core::format`, their arithmetic in `isoform_core::scalar`.
 
 /// The type of a number, without its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +73,27 @@ impl Number {
         }
     }
 
+    /// Whether every number of this type is one of the other as well.
+    pub fn fits(self, other: Number) -> bool {
+        use NumberClass::{Boolean, Float, Signed, Unsigned};
+        let bits = 8 * u32::from(self.size);
+        let slot = |kind: FloatKind, size| kind.slot(size).map_or((0, 0), |slot| (slot.exponent, slot.fraction));
+        match (self.class, other.class) {
+            (Boolean, _) => true,
+            (Signed, Signed) | (Unsigned, Unsigned) => self.size <= other.size,
+            (Unsigned, Signed) => self.size < other.size,
+            (Unsigned, Float(kind)) => bits <= u32::from(slot(kind, other.size).1) + 1,
+            (Signed, Float(kind)) => bits - 1 <= u32::from(slot(kind, other.size).1) + 1,
+            // The parts of a double-double can be so far apart that nothing else has their digits.
+            (Float(FloatKind::Double2), Float(kind)) => kind == FloatKind::Double2,
+            (Float(from), Float(to)) => {
+                let ((exponent, fraction), (most, digits)) = (slot(from, self.size), slot(to, other.size));
+                exponent <= most && fraction <= digits
+            }
+            (_, Boolean) | (Signed, Unsigned) | (Float(_), _) => false,
+        }
+    }
+
     /// Whether it is a floating-point number.
     #[inline]
     pub fn is_float(self) -> bool {
@@ -83,34 +107,97 @@ impl Number {
     }
 }
 
-impl FloatKind {
-    /// Every kind, in the order of its code in a description.
-    pub const ALL: [FloatKind; 4] = [FloatKind::Ieee, FloatKind::Brain, FloatKind::X87, FloatKind::Double2];
+/// One size that a kind of float can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Bytes.
+    pub size: u8,
+    /// The word for a number of this kind and size, such as `f32`, if there is one.
+    pub word: Option<&'static str>,
+    /// Bits of its exponent.
+    pub exponent: u8,
+    /// Bits of its fraction, behind the leading 1. Of a double-double, what its two parts have together at least.
+    pub fraction: u8,
+}
 
-    /// The sizes that a slot of this kind can have.
-    pub fn sizes(self) -> &'static [u8] {
-        match self {
-            FloatKind::Ieee => &[2, 4, 8, 16],
-            FloatKind::Brain => &[2],
-            FloatKind::X87 => &[10, 12, 16],
-            FloatKind::Double2 => &[16],
-        }
+/// What is known of a kind of float.
+struct Facts {
+    kind: FloatKind,
+    word: &'static str,
+    usual_size: u8,
+    slots: &'static [Slot],
+}
+
+/// All that is known of each kind, in the order of [`FloatKind`].
+const FACTS: [Facts; 4] = [
+    Facts {
+        kind: FloatKind::Ieee,
+        word: "float",
+        usual_size: 4,
+        slots: &[
+            slot(2, Some("f16"), 5, 10),
+            slot(4, Some("f32"), 8, 23),
+            slot(8, Some("f64"), 11, 52),
+            slot(16, Some("f128"), 15, 112),
+        ],
+    },
+    Facts { kind: FloatKind::Brain, word: "bfloat", usual_size: 2, slots: &[slot(2, Some("bf16"), 8, 7)] },
+    Facts {
+        kind: FloatKind::X87,
+        word: "x87",
+        usual_size: 16,
+        slots: &[slot(10, None, 15, 63), slot(12, None, 15, 63), slot(16, None, 15, 63)],
+    },
+    Facts { kind: FloatKind::Double2, word: "double-double", usual_size: 16, slots: &[slot(16, None, 11, 105)] },
+];
+
+const fn slot(size: u8, word: Option<&'static str>, exponent: u8, fraction: u8) -> Slot {
+    Slot { size, word, exponent, fraction }
+}
+
+const fn kinds() -> [FloatKind; FACTS.len()] {
+    let mut kinds = [FloatKind::Ieee; FACTS.len()];
+    let mut at = 0;
+    while at < kinds.len() {
+        kinds[at] = FACTS[at].kind;
+        assert!(kinds[at] as usize == at, "the table is in the order of the enumeration");
+        at += 1;
+    }
+    kinds
+}
+
+impl FloatKind {
+    /// Every kind.
+    pub const ALL: [FloatKind; FACTS.len()] = kinds();
+
+    const fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
+
+    /// The word for it in a field list.
+    pub const fn word(self) -> &'static str {
+        self.facts().word
+    }
+
+    /// The size that it has where neither words nor a machine say one.
+    pub const fn usual_size(self) -> u8 {
+        self.facts().usual_size
+    }
+
+    /// The slots that it can have, by size.
+    pub const fn slots(self) -> &'static [Slot] {
+        self.facts().slots
+    }
+
+    /// The slot of so many bytes, if it can have one.
+    pub fn slot(self, size: u8) -> Option<&'static Slot> {
+        self.slots().iter().find(|slot| slot.size == size)
     }
 
     /// How many bytes of a slot of `size` bytes hold its digits: an x87's are the first 10 of a little-endian slot, the
     /// last 10 of a big-endian one. The rest is a gap.
-    pub fn digits(self, size: u8) -> u8 {
-        if self == FloatKind::X87 { 10 } else { size }
-    }
-
-    /// The word for it in a field list.
-    pub fn word(self) -> &'static str {
-        match self {
-            FloatKind::Ieee => "float",
-            FloatKind::Brain => "bfloat",
-            FloatKind::X87 => "x87",
-            FloatKind::Double2 => "double-double",
-        }
+    pub const fn digits(self, size: u8) -> u8 {
+        if matches!(self, FloatKind::X87) { 10 } else { size }
     }
 }
 

@@ -110,6 +110,10 @@ fn size(random: &mut Random, sizes: &[u8]) -> u8 {
     random.of_these(sizes).unwrap_or(8)
 }
 
+fn slot(random: &mut Random, kind: FloatKind) -> u8 {
+    random.of_these(kind.slots()).map_or(8, |slot| slot.size)
+}
+
 /// Declares a field that is no length as somebody else might.
 fn twist(structure: &str, field: &mut Field, lengths: &[usize], random: &mut Random, rules: Rules) -> Rules {
     match random.below(10) {
@@ -178,7 +182,7 @@ fn default(element: &Element, random: &mut Random) -> Value {
 fn other_element(element: &Element, random: &mut Random) -> Element {
     const SIZES: &[u8] = &[1, 2, 4, 8, 16];
     let kind = random.of_these(&FloatKind::ALL).unwrap_or(FloatKind::Ieee);
-    let float = |random: &mut Random| Element::Float { kind, size: size(random, kind.sizes()) };
+    let float = |random: &mut Random| Element::Float { kind, size: slot(random, kind) };
     let integer = |random: &mut Random| Element::Integer { signed: random.one_in(2), size: size(random, SIZES) };
     let boolean = |random: &mut Random| Element::Boolean { size: size(random, &[1, 2, 4, 8]) };
     match (element, random.below(8)) {
@@ -190,7 +194,7 @@ fn other_element(element: &Element, random: &mut Random) -> Element {
             integer(random)
         }
         (Element::Float { .. }, _) => float(random),
-        (Element::Complex { .. }, _) => Element::Complex { kind, size: size(random, kind.sizes()) },
+        (Element::Complex { .. }, _) => Element::Complex { kind, size: slot(random, kind) },
         (Element::Enumeration(known), 0..=4) => other_symbols(known, random),
         (Element::Enumeration(_), _) => integer(random),
         (Element::String, 0) => Element::Char,

@@ -148,14 +148,12 @@ fn small_exponent(kind: FloatKind, size: u8, mut bytes: [u8; 16]) -> [u8; 16] {
 
 /// The smallest number, the largest without all its digits, the smallest with them, the largest, the next after 1.
 fn corners(kind: FloatKind, size: u8) -> [[u8; 16]; 5] {
-    let (fraction, exponent) = match (kind, size) {
-        (FloatKind::Ieee, 2) => (10, 5),
-        (FloatKind::Brain, _) => (7, 8),
-        (FloatKind::Ieee, 4) => (23, 8),
-        (FloatKind::Ieee, 8) | (FloatKind::Double2, _) => (52, 11),
-        (FloatKind::X87, _) => (63, 15),
-        (FloatKind::Ieee, _) => (112, 15),
+    let slot = match kind {
+        FloatKind::Double2 => FloatKind::Ieee.slot(8),
+        kind => kind.slot(size),
     };
+    let slot = slot.expect("a size that the kind can have");
+    let (fraction, exponent) = (slot.fraction, slot.exponent);
     let infinity = ((1u128 << exponent) - 1) << fraction;
     let one = (infinity >> 1) & infinity;
     [1, (1 << fraction) - 1, 1 << fraction, infinity - 1, one + 1].map(|mut bits: u128| {

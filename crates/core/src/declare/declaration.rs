@@ -1,6 +1,6 @@
 //! One record of a shape: its fields without sizes and offsets, and how a layout places them.
 
-use super::Layout;
+use super::layout::{Layout, LongDouble};
 use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
 use crate::format::{Element, Field, FloatKind, MAX_RECORD, Structure};
@@ -81,11 +81,9 @@ impl Kind {
     fn usual_size(&self, layout: &Layout) -> u8 {
         match self {
             Kind::Boolean { .. } => 1,
-            Kind::Float { kind, .. } | Kind::Complex { kind, .. } => match kind {
-                FloatKind::Ieee => 4,
-                FloatKind::Brain => 2,
-                FloatKind::X87 if layout.long_double.kind == FloatKind::X87 => layout.long_double.size,
-                FloatKind::X87 | FloatKind::Double2 => 16,
+            Kind::Float { kind, .. } | Kind::Complex { kind, .. } => match layout.long_double {
+                LongDouble { kind: FloatKind::X87, size, .. } if *kind == FloatKind::X87 => size,
+                _ => kind.usual_size(),
             },
             _ => 4,
         }

@@ -233,10 +233,13 @@ fn integer_words(f: &mut fmt::Formatter<'_>, signed: bool, width: Width) -> fmt:
 }
 
 fn float_words(f: &mut fmt::Formatter<'_>, kind: FloatKind, width: Width) -> fmt::Result {
-    match (kind, width) {
-        (FloatKind::Ieee, Width::Bytes(size @ (2 | 4 | 8 | 16))) => write!(f, "f{}", 8 * u32::from(size)),
-        (FloatKind::Brain, Width::Bytes(2)) => f.write_str("bf16"),
-        _ => with_size(f, kind.word(), width),
+    let word = match width {
+        Width::Bytes(size) => kind.slot(size).and_then(|slot| slot.word),
+        _ => None,
+    };
+    match word {
+        Some(word) => f.write_str(word),
+        None => with_size(f, kind.word(), width),
     }
 }
 

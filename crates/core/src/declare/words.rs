@@ -18,15 +18,10 @@ pub(super) fn known_kind(words: &str) -> Option<Kind> {
 fn known_real(words: &str) -> Option<Kind> {
     use Width::{Bytes, Long, Open, Pointer};
     let integer = |signed, width| Kind::Integer { signed, width };
-    let float = |kind, width| Kind::Float { kind, width };
     let symbols = Box::default();
     Some(match words {
         "integer" | "signed integer" => integer(true, Open),
         "unsigned integer" | "unsigned" => integer(false, Open),
-        "float" => float(FloatKind::Ieee, Open),
-        "bfloat" => float(FloatKind::Brain, Open),
-        "x87" => float(FloatKind::X87, Open),
-        "double-double" => float(FloatKind::Double2, Open),
         "char" => Kind::Char,
         "boolean" => Kind::Boolean { width: Open },
         "enumeration" | "enum" => Kind::Enumeration { signed: true, width: Open, symbols },
@@ -51,13 +46,17 @@ fn known_real(words: &str) -> Option<Kind> {
         "unsigned long" | "unsigned long int" => integer(false, Long),
         "size_t" | "uintptr_t" | "usize" => integer(false, Pointer),
 
-        "f16" => float(FloatKind::Ieee, Bytes(2)),
-        "f32" => float(FloatKind::Ieee, Bytes(4)),
-        "f64" | "double" => float(FloatKind::Ieee, Bytes(8)),
-        "f128" => float(FloatKind::Ieee, Bytes(16)),
-        "bf16" => float(FloatKind::Brain, Bytes(2)),
+        "double" => Kind::Float { kind: FloatKind::Ieee, width: Bytes(8) },
         "long double" => Kind::LongDouble { complex: false },
         "bool" | "_Bool" => Kind::Boolean { width: Bytes(1) },
-        _ => return None,
+        _ => return known_float(words),
     })
+}
+
+fn known_float(words: &str) -> Option<Kind> {
+    let width = |kind: FloatKind| match kind.slots().iter().find(|slot| slot.word == Some(words)) {
+        Some(slot) => Some(Width::Bytes(slot.size)),
+        None => (kind.word() == words).then_some(Width::Open),
+    };
+    FloatKind::ALL.into_iter().find_map(|kind| Some(Kind::Float { kind, width: width(kind)? }))
 }

@@ -20,10 +20,10 @@ const WIDE_POINTERS: u8 = 2;
 
 /// Kinds of elements, and what else a tag says.
 mod tag {
+    use isoform_kernels::FloatKind;
+
     pub(super) const SIGNED: u8 = 1;
     pub(super) const UNSIGNED: u8 = 2;
-    pub(super) const FLOAT: u8 = 3; // .. 6: the kinds of FloatKind::ALL
-    pub(super) const COMPLEX: u8 = 7; // .. 10: the same, complex
     pub(super) const CHAR: u8 = 11;
     pub(super) const BOOLEAN: u8 = 12;
     pub(super) const SIGNED_ENUMERATION: u8 = 13;
@@ -32,6 +32,15 @@ mod tag {
     pub(super) const STRUCTURE: u8 = 16;
     pub(super) const NEXT_FLOATS: u8 = 17; // .. 24: reserved, odd for a further float, even for its complex number
     pub(super) const NEXT_OTHERS: u8 = 25; // .. 31: reserved
+    /// Those of a kind of float and of its complex number.
+    pub(super) const fn floats(kind: FloatKind) -> (u8, u8) {
+        match kind {
+            FloatKind::Ieee => (3, 7),
+            FloatKind::Brain => (4, 8),
+            FloatKind::X87 => (5, 9),
+            FloatKind::Double2 => (6, 10),
+        }
+    }
     pub(super) const MASK: u8 = 0x1f;
     pub(super) const HAS_DIMS: u8 = 0x20;
     pub(super) const INDIRECT: u8 = 0x40;
@@ -121,12 +130,11 @@ impl<'a> Writer<'a> {
         let indirect = if field.indirect { tag::INDIRECT } else { 0 };
         let has_unit = if field.unit.is_some() { tag::HAS_UNIT } else { 0 };
         let flags = has_dims | indirect | has_unit;
-        let float = |kind: &FloatKind| FloatKind::ALL.iter().position(|k| k == kind).unwrap_or(0) as u8;
         match &field.element {
             Element::Integer { signed: true, size } => bytes.extend([tag::SIGNED | flags, *size]),
             Element::Integer { signed: false, size } => bytes.extend([tag::UNSIGNED | flags, *size]),
-            Element::Float { kind, size } => bytes.extend([(tag::FLOAT + float(kind)) | flags, *size]),
-            Element::Complex { kind, size } => bytes.extend([(tag::COMPLEX + float(kind)) | flags, *size]),
+            Element::Float { kind, size } => bytes.extend([tag::floats(*kind).0 | flags, *size]),
+            Element::Complex { kind, size } => bytes.extend([tag::floats(*kind).1 | flags, *size]),
             Element::Char => bytes.push(tag::CHAR | flags),
             Element::Boolean { size } => bytes.extend([tag::BOOLEAN | flags, *size]),
             Element::Enumeration(enumeration) => self.enumeration(bytes, enumeration, flags),
@@ -339,12 +347,6 @@ impl Reader<'_> {
         Ok(match kind {
             tag::SIGNED => Element::Integer { signed: true, size: self.byte()? },
             tag::UNSIGNED => Element::Integer { signed: false, size: self.byte()? },
-            tag::FLOAT..tag::COMPLEX => {
-                Element::Float { kind: FloatKind::ALL[usize::from(kind - tag::FLOAT)], size: self.byte()? }
-            }
-            tag::COMPLEX..tag::CHAR => {
-                Element::Complex { kind: FloatKind::ALL[usize::from(kind - tag::COMPLEX)], size: self.byte()? }
-            }
             tag::CHAR => Element::Char,
             tag::BOOLEAN => Element::Boolean { size: self.byte()? },
             tag::SIGNED_ENUMERATION | tag::UNSIGNED_ENUMERATION => {
@@ -356,8 +358,20 @@ impl Reader<'_> {
                 let inner = usize::try_from(index).ok().and_then(|index| known.get(index));
                 Element::Structure(inner.ok_or_else(|| self.fault("a structure listed before"))?.clone())
             }
-            _ => return Err(self.unknown(kind)),
+            _ => return self.float(kind),
         })
+    }
+
+    /// A float or a complex number.
+    fn float(&mut self, tag: u8) -> Result<Element> {
+        for kind in FloatKind::ALL {
+            match tag::floats(kind) {
+                (float, _) if float == tag => return Ok(Element::Float { kind, size: self.byte()? }),
+                (_, complex) if complex == tag => return Ok(Element::Complex { kind, size: self.byte()? }),
+                _ => {}
+            }
+        }
+        Err(self.unknown(tag))
     }
 
     fn enumeration(&mut self, signed: bool) -> Result<Enumeration> {

@@ -86,7 +86,7 @@ impl Element {
     pub(super) fn check(&self) -> Result<()> {
         let good = match self {
             Element::Integer { size, .. } => matches!(size, 1 | 2 | 4 | 8 | 16),
-            Element::Float { kind, size } | Element::Complex { kind, size } => kind.sizes().contains(size),
+            Element::Float { kind, size } | Element::Complex { kind, size } => kind.slot(*size).is_some(),
             Element::Boolean { size } => matches!(size, 1 | 2 | 4 | 8),
             Element::Char | Element::String | Element::Enumeration(_) | Element::Structure(_) => true,
         };

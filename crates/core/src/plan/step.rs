@@ -5,8 +5,7 @@
 
 use super::rules::Faults;
 use super::schedule::Steps;
-use crate::format::FloatKind;
-use isoform_kernels::{Number, NumberClass};
+use isoform_kernels::Number;
 use std::sync::Arc;
 
 /// One step. Each writes bytes of its destination that no other step writes.
@@ -244,46 +243,7 @@ pub type SymbolEntry = (i128, Box<str>, Option<i128>);
 impl Conversion {
     /// Whether every number of the one type is a number of the other.
     pub fn is_exact(&self) -> bool {
-        use NumberClass::*;
-        let (from, to) = (self.from, self.to);
-        let digits = |number: Number| match number.class {
-            Float(kind) => significand_bits(kind, number.size),
-            Signed => u32::from(number.size) * 8 - 1,
-            Unsigned => u32::from(number.size) * 8,
-            Boolean => 1,
-        };
-        match (from.class, to.class) {
-            (Boolean, Boolean | Signed | Unsigned | Float(_)) => true,
-            (Signed, Signed) | (Unsigned, Unsigned) => from.size <= to.size,
-            (Unsigned, Signed) => from.size < to.size,
-            (Signed | Unsigned, Float(_)) => digits(from) <= digits(to),
-            (Float(a), Float(b)) => match (a, b) {
-                (FloatKind::Brain, FloatKind::Brain) => true,
-                (FloatKind::Brain, _) => to.size > 2,
-                (_, FloatKind::Brain) => false,
-                (FloatKind::X87, FloatKind::X87) => true,
-                (FloatKind::Ieee, FloatKind::X87) => from.size <= 8,
-                (FloatKind::X87, FloatKind::Ieee) => to.size == 16,
-                (FloatKind::Double2, FloatKind::Double2) => true,
-                (FloatKind::Double2, _) => false,
-                (FloatKind::Ieee, FloatKind::Double2) => from.size <= 8,
-                (FloatKind::X87, FloatKind::Double2) => false,
-                (FloatKind::Ieee, FloatKind::Ieee) => from.size <= to.size,
-            },
-            _ => false,
-        }
-    }
-}
-
-fn significand_bits(kind: FloatKind, size: u8) -> u32 {
-    match (kind, size) {
-        (FloatKind::Ieee, 2) => 11,
-        (FloatKind::Ieee, 4) => 24,
-        (FloatKind::Ieee, 8) => 53,
-        (FloatKind::Ieee, _) => 113,
-        (FloatKind::Brain, _) => 8,
-        (FloatKind::X87, _) => 64,
-        (FloatKind::Double2, _) => 106,
+        self.from.fits(self.to)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::step::{Array, Bytes, Conversion, Count, Place, Step, Transform};
-use crate::format::{ByteOrder, FloatKind};
+use crate::format::ByteOrder;
 use isoform_kernels::{Number, NumberClass};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -159,7 +159,6 @@ impl Display for Show<Number> {
             NumberClass::Signed => "integer",
             NumberClass::Unsigned => "unsigned",
             NumberClass::Boolean => "boolean",
-            NumberClass::Float(FloatKind::Ieee) => "float",
             NumberClass::Float(kind) => kind.word(),
         };
         write!(f, "{word}({})", self.0.size)

@@ -1,9 +1,10 @@
 //! Floating-point numbers as decimal text, with no more digits than it takes to read the same number again.
 
 use super::real::{Real, Rounding};
+use super::soft::with_soft;
 use crate::format::{ByteOrder, FloatKind};
 use rustc_apfloat::Float;
-use rustc_apfloat::ieee::{BFloat, Half, Quad, X87DoubleExtended};
+use rustc_apfloat::ieee::Quad;
 
 /// Digits with which every binary128 can be told from its neighbours, and one more.
 const DIGITS: i32 = 36;
@@ -58,15 +59,12 @@ impl Real {
         let value = match (kind, size) {
             (FloatKind::Ieee, 8) => Real::Double(text.parse().ok()?),
             (FloatKind::Ieee, 4) => Real::Double(text.parse::<f32>().ok()?.into()),
-            (FloatKind::Ieee, 2) => parse::<Half>(text)?,
-            (FloatKind::Brain, _) => parse::<BFloat>(text)?,
-            (FloatKind::X87, _) => parse::<X87DoubleExtended>(text)?,
-            (FloatKind::Ieee, _) => parse::<Quad>(text)?,
             (FloatKind::Double2, _) => {
                 let mut bytes = [0; 16];
                 parse::<Quad>(text)?.write(kind, ByteOrder::NATIVE, &mut bytes);
                 Real::read(kind, ByteOrder::NATIVE, &bytes)
             }
+            _ => with_soft!(kind, size, F => parse::<F>(text)?),
         };
         let rounding = match value.to_f64() {
             number if matches!(value, Real::Double(_)) && number.is_infinite() => Rounding::Overflow,

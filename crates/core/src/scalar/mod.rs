@@ -5,6 +5,7 @@
 
 mod decimal;
 mod real;
+mod soft;
 
 pub use real::{Float, Integral, Real, Rounding, Wide};
 

@@ -1,8 +1,9 @@
 //! Floating-point numbers of every kind.
 
+use super::soft::with_soft;
 use super::{is_zero, read_bits, widen, write_bits};
 use crate::format::{ByteOrder, FloatKind};
-use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single, X87DoubleExtended};
+use rustc_apfloat::ieee::{Double, Quad};
 use rustc_apfloat::{Float as SoftFloat, FloatConvert, Round};
 use std::fmt;
 
@@ -131,13 +132,10 @@ impl Real {
     }
 
     fn read_rare(kind: FloatKind, order: ByteOrder, bytes: &[u8]) -> Real {
-        assert!(kind.sizes().contains(&(bytes.len() as u8)), "no {kind:?} has {} bytes", bytes.len());
+        assert!(kind.slot(bytes.len() as u8).is_some(), "no {kind:?} has {} bytes", bytes.len());
         let bits = |bytes| read_bits(order, bytes);
         match kind {
             FloatKind::Brain => Real::Double(widen((bits(bytes) as u32) << 16)),
-            FloatKind::Ieee if bytes.len() == 2 => as_quad::<Half>(bits(bytes)),
-            FloatKind::Ieee => Real::of(Quad::from_bits(bits(bytes))),
-            FloatKind::X87 => as_quad::<X87DoubleExtended>(bits(&bytes[x87_place(order, bytes.len())])),
             FloatKind::Double2 => {
                 let [large, small] = [&bytes[..8], &bytes[8..]].map(|part| f64::from_bits(bits(part) as u64));
                 match large.is_finite() && !is_zero(small) {
@@ -145,6 +143,7 @@ impl Real {
                     false => Real::Double(large),
                 }
             }
+            _ => with_soft!(kind, bytes.len(), F => as_quad::<F>(bits(&bytes[digits(kind, order, bytes.len())]))),
         }
     }
 
@@ -169,18 +168,14 @@ impl Real {
     }
 
     fn write_rare(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) -> Rounding {
-        assert!(kind.sizes().contains(&(bytes.len() as u8)), "no {kind:?} has {} bytes", bytes.len());
+        assert!(kind.slot(bytes.len() as u8).is_some(), "no {kind:?} has {} bytes", bytes.len());
         let value = self.odd();
         let (bits, rounding) = match (kind, bytes.len()) {
-            (FloatKind::Brain, _) => narrow::<BFloat>(value),
-            (FloatKind::Ieee, 2) => narrow::<Half>(value),
-            (FloatKind::Ieee, 4) => narrow::<Single>(value),
-            (FloatKind::Ieee, 8) => narrow::<Double>(value),
-            (FloatKind::Ieee, _) => {
+            (FloatKind::Ieee, 16) => {
                 (self.quad().to_bits(), if is_zero(self.rest()) { Rounding::Exact } else { Rounding::Nearest })
             }
-            (FloatKind::X87, _) => narrow::<X87DoubleExtended>(value),
             (FloatKind::Double2, _) => return self.write_double2(order, bytes),
+            (_, size) => with_soft!(kind, size, F => narrow::<F>(value)),
         };
         write_slot(kind, order, bytes, bits);
         rounding
@@ -207,22 +202,15 @@ impl Real {
             F::largest().copy_sign(if negative { -F::ZERO } else { F::ZERO }).to_bits()
         }
         let negative = self.quad().is_negative();
-        let bits = match (kind, bytes.len()) {
-            (FloatKind::Brain, _) => largest::<BFloat>(negative),
-            (FloatKind::Ieee, 2) => largest::<Half>(negative),
-            (FloatKind::Ieee, 4) => largest::<Single>(negative),
-            (FloatKind::Ieee, 8) => largest::<Double>(negative),
-            (FloatKind::Ieee, _) => largest::<Quad>(negative),
-            (FloatKind::X87, _) => largest::<X87DoubleExtended>(negative),
-            (FloatKind::Double2, _) => {
-                // Half a unit in the last place of the larger part more, and that would no longer be the nearest.
-                let parts = [f64::MAX, 2f64.powi(970).next_down()];
-                for (part, bytes) in parts.into_iter().zip(bytes.chunks_exact_mut(8)) {
-                    write_bits(order, bytes, if negative { -part } else { part }.to_bits().into());
-                }
-                return;
+        if kind == FloatKind::Double2 {
+            // Half a unit in the last place of the larger part more, and that would no longer be the nearest.
+            let parts = [f64::MAX, 2f64.powi(970).next_down()];
+            for (part, bytes) in parts.into_iter().zip(bytes.chunks_exact_mut(8)) {
+                write_bits(order, bytes, if negative { -part } else { part }.to_bits().into());
             }
-        };
+            return;
+        }
+        let bits = with_soft!(kind, bytes.len(), F => largest::<F>(negative));
         write_slot(kind, order, bytes, bits);
     }
 
@@ -328,22 +316,22 @@ impl From<f64> for Real {
     }
 }
 
-/// Where an x87 number's 80 bits are in its slot; the rest is a gap.
-fn x87_place(order: ByteOrder, size: usize) -> std::ops::Range<usize> {
+/// Which bytes of a slot hold the number; the rest is a gap.
+fn digits(kind: FloatKind, order: ByteOrder, size: usize) -> std::ops::Range<usize> {
+    let digits = usize::from(kind.digits(size as u8));
     match order {
-        ByteOrder::Little => 0..10,
-        ByteOrder::Big => size - 10..size,
+        ByteOrder::Little => 0..digits,
+        ByteOrder::Big => size - digits..size,
     }
 }
 
 /// Writes the bits of a number that is not a double-double.
 fn write_slot(kind: FloatKind, order: ByteOrder, bytes: &mut [u8], bits: u128) {
-    if kind != FloatKind::X87 {
-        return write_bits(order, bytes, bits);
+    let digits = digits(kind, order, bytes.len());
+    if digits.len() < bytes.len() {
+        bytes.fill(0);
     }
-    bytes.fill(0);
-    let place = x87_place(order, bytes.len());
-    write_bits(order, &mut bytes[place], bits);
+    write_bits(order, &mut bytes[digits], bits);
 }
 
 pub(super) fn quad(value: f64) -> Quad {
