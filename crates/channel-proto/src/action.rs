@@ -1,6 +1,7 @@
 //! What the shell around a node shall do.
 
 use crate::keys::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey};
+use std::collections::VecDeque;
 
 /// What the caller shall do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,4 +23,33 @@ pub enum Action {
     Opened(OpenKey),
     /// Members, sources or sinks of a channel have changed, or a report has come.
     Changed(ChannelKey),
+}
+
+/// Actions in the order in which they are to be taken.
+#[derive(Default)]
+pub(crate) struct Actions(VecDeque<Action>);
+
+impl Actions {
+    /// Told once is enough: what is woken looks at everything.
+    pub(crate) fn act(&mut self, action: Action) {
+        if self.0.back() != Some(&action) {
+            self.0.push_back(action);
+        }
+    }
+
+    /// Tells again what was told before.
+    #[inline]
+    pub(crate) fn act_again(&mut self, action: Action) {
+        self.0.push_back(action);
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Action> {
+        self.0.pop_front()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }

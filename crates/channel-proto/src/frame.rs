@@ -118,6 +118,15 @@ pub(crate) fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&[0; HEADER][..length.wrapping_neg() % HEADER]);
 }
 
+/// The frame at the beginning of some bytes, with its payload and its length; `None` if it is not whole.
+#[inline]
+pub(crate) fn split(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>> {
+    let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(None) };
+    let header = Header::parse(bytes)?;
+    let Some(frame) = input.get(..header.extent()) else { return Ok(None) };
+    Ok(Some((header, &frame[HEADER..HEADER + header.length as usize], frame.len())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -151,3 +151,9 @@ pub fn check_name(name: &str) -> Result<()> {
     };
     Err(Error::new(Code::Address).expected(expected).came(format_args!("{name:?}")))
 }
+
+/// The failure to find what was closed.
+#[cold]
+pub(crate) fn closed(what: &str) -> Error {
+    Error::new(Code::Closed).at(what)
+}

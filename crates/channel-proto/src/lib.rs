@@ -6,14 +6,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart |
-//! | [`Settings`], [`Wanted`] | what the application says first |
-//! | [`Node`] | connections, links, channels, sources and sinks of one process |
-//! | `frame`, `control`, [`Hello`] | what goes over the wire |
-//! | `outbox` | what is to be written to a connection |
-//! | `sending`, `receiving` | a subscription at its source, and at its sink |
-//! | `lane` | the way between both: over a link, or within the node |
-//! | `inbox` | what has come for a sink |
+//! | [`Node`] | what the application and the shell talk to: it conducts the next three, which do not know each other but for links |
+//! | `links` | handshakes, epochs, dials; what is to be written to each connection |
+//! | `channels` | which channels there are, who has them open, what sources are offered |
+//! | `flows` | sources, sinks, the events between them, and the account of each |
+//! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
+//! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
+//! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
 //! | [`Ledger`], [`Gap`], [`Policy`] | the account |
 //!
 //! `spec/channel.md` defines the protocol.
@@ -21,32 +20,32 @@
 
 mod account;
 mod action;
+mod channels;
 mod control;
+mod flows;
 mod frame;
 mod hello;
-mod inbox;
 mod keys;
-mod lane;
+mod links;
 mod memory;
 mod node;
 mod numbered;
-mod outbox;
-mod receiving;
+mod offer;
 mod report;
-mod sending;
 mod settings;
 mod wire;
 
 pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
 pub use action::Action;
+pub use flows::inbox::{Batch, Item, Place};
+pub use flows::{Large, Submitted};
 pub use frame::{HEADER, Header, Kind, PAYLOAD};
 pub use hello::Hello;
-pub use inbox::{Batch, Item, Place};
 pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
+pub use links::{Outgoing, Splice};
 pub use memory::{Body, Draft, Storage};
-pub use node::{ChannelInfo, Large, MemberInfo, Node, Submitted};
-pub use outbox::{Outgoing, Splice};
+pub use node::{ChannelInfo, MemberInfo, Node};
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
 pub use settings::{Settings, Wanted};
 

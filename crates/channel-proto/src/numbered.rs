@@ -1,7 +1,8 @@
-//! Two containers that are indexed by a type of key, and by nothing else: so nobody takes one thing's number for another's.
+//! Containers that are indexed by a type of key, and by nothing else: so nobody takes one thing's number for another's.
 //!
 //! [`Numbered`] gives each number once. [`Slots`] gives dense numbers, again and again, where all who have one are told in
-//! time when its thing is gone; a key that counts turns finds nothing even then.
+//! time when its thing is gone; a key that counts turns finds nothing even then. [`Beside`] holds what others than the owner
+//! of such a thing keep of it.
 
 use crate::keys::Key;
 use slab::Slab;
@@ -160,6 +161,70 @@ impl<K: Key, T> IndexMut<K> for Slots<K, T> {
     }
 }
 
+/// What is kept of the things of [`Slots`] elsewhere, by their keys.
+pub(crate) struct Beside<K, T> {
+    all: Vec<Option<(K, T)>>,
+}
+
+impl<K: Key, T> Beside<K, T> {
+    pub(crate) fn new() -> Self {
+        Beside { all: Vec::new() }
+    }
+
+    /// What is kept of a thing, from now on if nothing was.
+    pub(crate) fn at(&mut self, key: K) -> &mut T
+    where
+        T: Default,
+    {
+        let place = place(key);
+        if self.all.len() <= place {
+            self.all.resize_with(place + 1, || None);
+        }
+        let kept = self.all[place].take().filter(|(own, _)| *own == key);
+        &mut self.all[place].insert(kept.unwrap_or_else(|| (key, T::default()))).1
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: K) -> Option<&T> {
+        self.all.get(place(key))?.as_ref().filter(|(own, _)| *own == key).map(|(_, thing)| thing)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        self.all.get_mut(place(key))?.as_mut().filter(|(own, _)| *own == key).map(|(_, thing)| thing)
+    }
+
+    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+        self.get(key)?;
+        self.all[place(key)].take().map(|(_, thing)| thing)
+    }
+
+    /// By ascending place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &T)> {
+        self.all.iter().flatten().map(|(key, thing)| (*key, thing))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
+        self.all.iter_mut().flatten().map(|(key, thing)| (*key, thing))
+    }
+}
+
+impl<K: Key, T> Index<K> for Beside<K, T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, key: K) -> &T {
+        self.get(key).unwrap_or_else(|| panic!("there is no {key:?}"))
+    }
+}
+
+impl<K: Key, T> IndexMut<K> for Beside<K, T> {
+    #[inline]
+    fn index_mut(&mut self, key: K) -> &mut T {
+        self.get_mut(key).unwrap_or_else(|| panic!("there is no {key:?}"))
+    }
+}
+
 #[inline]
 fn place(key: impl Key) -> usize {
     key.number() as usize
@@ -201,5 +266,17 @@ mod tests {
         assert_eq!((things.get(a), things[b], things[c]), (None, 'b', 'c'));
         assert!(things.get_mut(a).is_none() && things.remove(a).is_none());
         assert_eq!((things.keys(), things.len()), (vec![c, b], 2));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_thing_is_not_of_the_next_in_its_place() {
+        let (a, b, c) = (LinkKey::of(0, 0), LinkKey::of(2, 1), LinkKey::of(0, 2));
+        let mut kept = Beside::<LinkKey, u8>::new();
+        (*kept.at(a), *kept.at(b)) = (1, 2);
+        assert_eq!((*kept.at(a), kept[b], kept.get(c)), (1, 2, None));
+        assert_eq!(*kept.at(c), 0);
+        assert_eq!((kept.get(a), kept.get(b)), (None, Some(&2)));
+        assert_eq!((kept.remove(a), kept.remove(b)), (None, Some(2)));
+        assert_eq!(kept.iter().collect::<Vec<_>>(), [(c, &0)]);
     }
 }

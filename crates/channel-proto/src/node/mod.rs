@@ -1,43 +1,34 @@
-//! A node: a process's part in channels. Here are its state and what the application asks of it; its other parts are
+//! A node: a process's part in channels. It is what the application and the shell talk to, and conducts the three parts that
+//! do the work and do not know each other:
 //!
-//! - `connections`: dialing, the handshake, cuts, and the passing of time;
-//! - `frames`, `output`: what comes over a connection, and what goes out;
-//! - `channels`, `members`, `offers`, `subscriptions`: what is set up, in this order;
-//! - `epochs`: what is said when a connection takes the place of another, and what is left when none does;
-//! - `events`: submitting and taking;
-//! - `reports`: accounts, counts, members;
-//! - `link`, `state`: what is kept of another node, and of everything else.
+//! | | |
+//! |---|---|
+//! | [`Links`] | who is connected, and what is to be written |
+//! | [`Channels`] | which channels there are, who has them open, and what sources are offered |
+//! | [`Flows`] | events, from sources to sinks |
+//!
+//! Channels and flows say what they have to say over links. What becomes of links comes back as [`Turn`]s, which the node
+//! follows before it does anything else. A frame that comes goes to the part that it is for (`frames`); what is known of
+//! channels is put together here (`info`).
 
-mod channels;
-mod connections;
-mod epochs;
-mod events;
 mod frames;
-mod link;
-mod members;
-mod offers;
-mod output;
-mod reports;
-mod state;
-mod subscriptions;
+mod info;
 
-pub use events::Submitted;
-pub use frames::Large;
-pub use reports::{ChannelInfo, MemberInfo};
+pub use info::{ChannelInfo, MemberInfo};
 
+use crate::Time;
 use crate::action::Action;
-use crate::keys::{
-    ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey, ReceivingKey, SendingKey, SinkKey, SourceKey,
-};
-use crate::memory::{Body, Storage};
-use crate::numbered::{Numbered, Slots};
-use crate::receiving::Receiving;
-use crate::sending::Sending;
-use crate::settings::Settings;
-use isoform_core::{Code, Error};
-use link::Link;
-use state::{Channel, Connection, Dial, Open, Sink, Source};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use crate::channels::Channels;
+use crate::flows::inbox::Batch;
+use crate::flows::{Flows, Large, Submitted};
+use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey};
+use crate::links::{Links, Outgoing, Purpose, Turn};
+use crate::memory::{Body, Draft, Storage};
+use crate::offer::Offer;
+use crate::report::SinkLedger;
+use crate::settings::{Settings, Wanted};
+use isoform_core::plan::Plans;
+use isoform_core::{Error, Format, Result};
 use std::fmt;
 
 /// A process's part in channels. `B` are the bodies that it sends, `S` the memory for those that come.
@@ -95,87 +86,365 @@ use std::fmt;
 /// # }
 /// ```
 pub struct Node<B, S> {
-    settings: Settings,
-    connections: BTreeMap<ConnId, Connection>,
-    dials: Numbered<DialKey, Dial>,
-    links: Slots<LinkKey, Link<B>>,
-    peers: HashMap<NodeId, LinkKey>,
-    channels: Numbered<ChannelKey, Channel>,
-    opens: Numbered<OpenKey, Open>,
-    sources: Numbered<SourceKey, Source>,
-    sinks: Numbered<SinkKey, Sink<B, S>>,
-    sendings: Slots<SendingKey, Sending<B>>,
-    receivings: Slots<ReceivingKey, Receiving<S>>,
-    actions: VecDeque<Action>,
-    /// The number of the next source that a sink hears of.
-    sources_seen: u32,
-    /// The number of the next request to tell of a channel.
-    asks: u32,
-    /// Bytes of handshakes that go out with the closing of their connections.
-    farewells: BTreeMap<ConnId, Vec<u8>>,
+    links: Links<B>,
+    channels: Channels,
+    flows: Flows<B, S>,
 }
 
+/// What concerns the node itself.
 impl<B: Body, S: Storage> Node<B, S> {
     /// A node that knows nobody.
     pub fn new(settings: Settings) -> Node<B, S> {
-        Node {
-            settings,
-            connections: BTreeMap::new(),
-            dials: Numbered::new(),
-            links: Slots::new(),
-            peers: HashMap::new(),
-            channels: Numbered::new(),
-            opens: Numbered::new(),
-            sources: Numbered::new(),
-            sinks: Numbered::new(),
-            sendings: Slots::new(),
-            receivings: Slots::new(),
-            actions: VecDeque::new(),
-            sources_seen: 0,
-            asks: 0,
-            farewells: BTreeMap::new(),
-        }
+        Node { links: Links::new(settings), channels: Channels::new(), flows: Flows::new() }
     }
 
     /// Who it is.
     pub fn id(&self) -> NodeId {
-        self.settings.id
+        self.links.settings.id
     }
 
     /// Where it says that it can be dialed.
     pub fn set_addresses(&mut self, addresses: Vec<String>) {
-        self.settings.addresses = addresses;
+        self.links.settings.addresses = addresses;
     }
 
     /// The next thing that the caller shall do. To be asked until there is none, after every other call.
     #[inline]
     pub fn action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
+        self.links.actions.next()
     }
 
     /// Whether there is such a thing.
     #[inline]
     pub fn has_action(&self) -> bool {
-        !self.actions.is_empty()
+        !self.links.actions.is_empty()
     }
 
-    fn act(&mut self, action: Action) {
-        // Told once is enough: what is woken looks at everything.
-        if self.actions.back() != Some(&action) {
-            self.actions.push_back(action);
+    /// Looks at the time.
+    pub fn tick(&mut self, now: Time) {
+        self.links.tick(now);
+        self.follow(now);
+        self.flows.tick(now, &mut self.links);
+        self.channels.tick(now, &mut self.links);
+    }
+
+    /// When [`tick`](Node::tick) next has something to do; `None` if never.
+    pub fn deadline(&self) -> Option<Time> {
+        let all = [self.links.deadline(), self.flows.deadline(&self.links), self.channels.deadline()];
+        all.into_iter().flatten().min()
+    }
+
+    /// This node was stopped for a while: nobody's silence until now counts.
+    pub fn excuse(&mut self, now: Time) {
+        self.links.excuse(now);
+    }
+
+    /// Leaves everything, orderly.
+    pub fn leave(&mut self) {
+        self.channels.keys().into_iter().for_each(|channel| self.close(channel));
+        self.links.leave();
+        self.follow(Time::ZERO);
+        self.channels.forget_opens(&mut self.links);
+    }
+
+    /// Follows what has become of links.
+    fn follow(&mut self, now: Time) {
+        while let Some(turn) = self.links.turn() {
+            let Node { links, channels, flows } = self;
+            match turn {
+                Turn::Begun(link) => {
+                    flows.begin_link(link);
+                    channels.say_all(links, link);
+                    flows.say_subscriptions(links, link);
+                    links.say(link, &crate::control::Control::Synced);
+                }
+                Turn::Cut(link) => flows.cut_link(link),
+                Turn::Ended(ended) => {
+                    flows.end_link(links, ended.link);
+                    channels.lose_link(now, links, ended);
+                }
+                Turn::Reached(Purpose::Open(open), link) => channels.ask_to_open(links, open, link),
+                Turn::Reached(Purpose::Join(channel), link) => channels.join(links, channel, link),
+                Turn::Reached(Purpose::Resume(_), _) => {}
+                Turn::Missed(open, error) => channels.answer(links, open, Err(error)),
+            }
         }
     }
 }
 
-/// The failure to find what was closed.
-#[cold]
-fn closed(what: &str) -> Error {
-    Error::new(Code::Closed).at(what)
+/// What concerns connections.
+impl<B: Body, S: Storage> Node<B, S> {
+    /// There is a connection: by an attempt of this node's own, or accepted.
+    pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
+        self.links.connected(now, id, dial);
+    }
+
+    /// Says how many bytes of long events, and of others that had to wait, may lie in front of a short event that comes later:
+    /// 128 KiB, unless this is called before the connection's handshake is over. More of it is faster, and later.
+    pub fn let_ahead(&mut self, id: ConnId, bytes: usize) {
+        self.links.let_ahead(id, bytes);
+    }
+
+    /// An attempt to connect has failed.
+    pub fn dial_failed(&mut self, now: Time, dial: DialKey, error: Error) {
+        self.links.dial_failed(now, dial, error);
+        self.follow(now);
+    }
+
+    /// A connection is gone, without a word.
+    pub fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
+        self.links.closed(now, id, why);
+        self.follow(now);
+    }
+
+    /// Gives out what is to be written to a connection, in exchange for memory that was used before: all that was given out
+    /// then is written. Whether to call it again once that is written, in any case: there is more, or it was much. Else
+    /// [`Action::Write`] says when.
+    pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) -> bool {
+        let Node { links, flows, .. } = self;
+        out.clear();
+        let Some(link) = links.of(id) else {
+            links.output_of_stranger(id, out);
+            return false;
+        };
+        flows.depart(now, links, link);
+        links.output(now, link, out);
+        // With less that it does not know to be written, the outbox takes whatever waits.
+        flows.has_more(link) || links[link].outbox.length() >= crate::frame::PAYLOAD
+    }
+
+    /// Whether so much waits to be written to a connection that a system call for it pays.
+    pub fn has_much(&self, id: ConnId) -> bool {
+        self.links.of(id).is_some_and(|link| self.links.has_much(link) || self.flows.has_more(link))
+    }
+
+    /// How much of a connection's output waits in the node.
+    pub fn waiting(&self, id: ConnId) -> usize {
+        self.links.waiting(id)
+    }
+
+    /// How many bytes of what was given out the caller still has to write.
+    pub fn unwritten(&mut self, id: ConnId, bytes: usize) {
+        if let Some(link) = self.links.of(id) {
+            self.flows.unwritten(&mut self.links, link, bytes);
+        }
+    }
+
+    /// The memory for the rest of the fragment that is under way, if it belongs to a body. To be given
+    /// [back](Node::put_large) before anything else is said of this connection.
+    pub fn take_large(&mut self, id: ConnId) -> Option<Large<S>> {
+        self.flows.take_large(self.links.of(id)?)
+    }
+
+    /// Gives the memory of a fragment back, with so many bytes more in it.
+    pub fn put_large(&mut self, now: Time, id: ConnId, large: Large<S>, got: usize) {
+        let Some(link) = self.links.of(id) else { return };
+        self.links[link].heard = now;
+        self.flows.put_large(&mut self.links, link, large, got);
+    }
+}
+
+/// What concerns channels.
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Makes a channel, of a type or of none.
+    ///
+    /// # Errors
+    /// [`Code::Address`](isoform_core::Code::Address) if the name cannot be one; [`Code::Taken`](isoform_core::Code::Taken) if
+    /// there is a channel of that name here.
+    pub fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
+        self.channels.create(identity, name, format)
+    }
+
+    /// Opens a channel at the node of an address, by its name and its identity if that is known. There will be an answer
+    /// at `deadline`, at the latest.
+    pub fn open(
+        &mut self,
+        now: Time,
+        address: &str,
+        name: &str,
+        identity: Option<Identity>,
+        deadline: Time,
+    ) -> OpenKey {
+        self.channels.open(now, &mut self.links, address, name, identity, deadline)
+    }
+
+    /// What became of an attempt to open a channel; `None` as long as there is no answer. It is told once.
+    pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
+        self.channels.opened(key)
+    }
+
+    /// Forgets an attempt to open a channel. What is answered later is answered to nobody.
+    pub fn forget_open(&mut self, key: OpenKey) {
+        self.channels.forget_open(key);
+    }
+
+    /// Whether this node is about to meet members of a channel that it has heard of.
+    pub fn is_joining(&self, key: ChannelKey) -> bool {
+        self.channels.is_joining(&self.links, key)
+    }
+
+    /// Leaves a channel: its sources and sinks here end, and the other members are told.
+    pub fn close(&mut self, key: ChannelKey) {
+        self.channels.sources(key).into_iter().for_each(|source| self.end_source(source));
+        self.channels.sinks(key).into_iter().for_each(|sink| self.end_sink(sink));
+        self.channels.close(&mut self.links, key);
+    }
+}
+
+/// What concerns sources.
+impl<B: Body, S: Storage> Node<B, S> {
+    /// A source of events, all of one format if one is given, else of any.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the format to the channel's type.
+    pub fn add_source(&mut self, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
+        let agreed = self.channels.expect(key)?.format.as_ref();
+        let source = self.flows.add_source(key, agreed, format)?;
+        let offer = self.channels.add_source(&mut self.links, key, source, format);
+        self.offered(key, &offer);
+        Ok(source)
+    }
+
+    /// The source leaves: what is queued is sent, and then that it has left. Its account stays until it is
+    /// [dropped](Node::drop_source).
+    pub fn end_source(&mut self, key: SourceKey) {
+        let Some(channel) = self.flows.end_source(&mut self.links, key) else { return };
+        self.channels.end_source(&mut self.links, channel, key);
+        // Whoever waits for room learns that there is no use.
+        self.flows.make_room(&mut self.links, key);
+    }
+
+    /// Forgets a source: what of it is in flight is lost. Returns its account with each sink.
+    pub fn drop_source(&mut self, key: SourceKey) -> Vec<SinkLedger> {
+        self.end_source(key);
+        self.flows.drop_source(&mut self.links, key)
+    }
+
+    /// Submits an event of this time, in nanoseconds since 1970, to all sinks of a source. Its format is the source's, or for
+    /// sources of any format the one that is given.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](isoform_core::Code::Closed); [`Code::WrongType`](isoform_core::Code::WrongType) for another format than
+    /// the source has; what speaks against a plan from the format to the channel's type.
+    #[inline]
+    pub fn submit(
+        &mut self,
+        time: u64,
+        key: SourceKey,
+        format: Option<&Format>,
+        draft: &mut impl Draft<B>,
+    ) -> Result<Submitted> {
+        self.flows.submit(&mut self.links, time, key, format, draft)
+    }
+
+    /// Whether a source was told to wait, and has not been told since that it may try again.
+    pub fn waits(&self, key: SourceKey) -> bool {
+        self.flows.waits(key)
+    }
+
+    /// The connections to those sinks that have no room for the next event of a source, and let it wait.
+    pub fn waits_over(&mut self, key: SourceKey) -> Vec<ConnId> {
+        self.flows.waits_over(&mut self.links, key)
+    }
+
+    /// Whether nothing of a source is in flight.
+    pub fn is_settled(&self, key: SourceKey) -> bool {
+        self.flows.is_settled(key)
+    }
+
+    /// Whether there is such a source, and it has not left.
+    pub fn has_source(&self, key: SourceKey) -> bool {
+        self.flows.has_source(key)
+    }
+
+    /// Whether a source has left, and all its accounts are closed.
+    pub fn is_over(&self, key: SourceKey) -> bool {
+        self.flows.is_over(key)
+    }
+}
+
+/// What concerns sinks.
+impl<B: Body, S: Storage> Node<B, S> {
+    /// A sink for the events of all sources of a channel.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the channel's type to the format that is
+    /// wanted.
+    pub fn add_sink(&mut self, key: ChannelKey, wanted: Wanted) -> Result<SinkKey> {
+        let agreed = self.channels.expect(key)?.format.as_ref();
+        let sink = self.flows.add_sink(key, agreed, wanted)?;
+        for offer in self.channels.add_sink(&mut self.links, key, sink) {
+            self.subscribe(sink, &offer);
+        }
+        Ok(sink)
+    }
+
+    /// The sink leaves. What it has not taken is lost.
+    pub fn end_sink(&mut self, key: SinkKey) {
+        if let Some(channel) = self.flows.end_sink(&mut self.links, key) {
+            self.channels.end_sink(channel, key);
+        }
+    }
+
+    /// Whether there is such a sink.
+    pub fn has_sink(&self, key: SinkKey) -> bool {
+        self.flows.has_sink(key)
+    }
+
+    /// The plans from what comes to what a sink wants: proven when it subscribes, and to be run when events come. `None` for a
+    /// sink that takes any format.
+    pub fn plans(&self, key: SinkKey) -> Option<Plans> {
+        self.flows.plans(key)
+    }
+
+    /// Whether a sink has sources, and all of them are at other nodes.
+    pub fn is_remote(&self, key: SinkKey) -> bool {
+        self.flows.is_remote(key)
+    }
+
+    /// Whether something has come for a sink.
+    pub fn has_come(&self, key: SinkKey) -> bool {
+        self.flows.has_come(key)
+    }
+
+    /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
+    pub fn take(&mut self, now: Time, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
+        let came = self.flows.take(now, &mut self.links, key, batch);
+        if let Some(first) = self.flows.forget_news(key) {
+            let channel = self.flows.channel_of_sink(key);
+            let late = channel.map_or(Vec::new(), |channel| self.channels.offered_since(channel, first));
+            late.iter().for_each(|offer| self.subscribe(key, offer));
+        }
+        came
+    }
+
+    /// The application has taken so many items of the batch that it has.
+    pub fn consumed(&mut self, now: Time, key: SinkKey, items: usize) {
+        self.flows.consumed(now, &mut self.links, key, items);
+    }
+
+    /// There is a source for the sinks of a channel.
+    fn offered(&mut self, channel: ChannelKey, offer: &Offer) {
+        for sink in self.channels.sinks(channel) {
+            // In a new epoch, it may have asked for what it is told of only now.
+            if !self.flows.has_subscribed(sink, offer.origin) {
+                self.subscribe(sink, offer);
+            }
+        }
+    }
+
+    fn subscribe(&mut self, sink: SinkKey, offer: &Offer) {
+        if let Some(error) = self.flows.subscribe(&mut self.links, sink, offer)
+            && let Some(channel) = self.flows.channel_of_sink(sink)
+        {
+            self.channels.declined(&mut self.links, channel, offer.node, error);
+        }
+    }
 }
 
 impl<B, S> fmt::Debug for Node<B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (links, channels) = (self.links.len(), self.channels.len());
-        write!(f, "Node({:?}, {links} links, {channels} channels)", self.settings.id)
+        write!(f, "Node({:?}, {links} links, {channels} channels)", self.links.settings.id)
     }
 }

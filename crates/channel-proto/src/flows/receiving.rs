@@ -1,7 +1,7 @@
 //! A subscription at its sink: what has come, what was taken, and what is acknowledged.
 
+use super::inbox::{LastGap, Stamp, cost};
 use crate::account::{Cause, Count, Gap, Window};
-use crate::inbox::{LastGap, Stamp, cost};
 use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Format, Result};
@@ -73,6 +73,32 @@ impl<S> Long<S> {
 }
 
 impl<S> Receiving<S> {
+    /// A subscription that is asked for.
+    pub(crate) fn new(sink: SinkKey, from: From, source: SourceRef, window: Window, longest: u64) -> Receiving<S> {
+        Receiving {
+            sink,
+            from,
+            source,
+            stage: Stage::Asked,
+            longest,
+            window,
+            expected: 0,
+            received: Count::default(),
+            taken: Count::default(),
+            told: Count::default(),
+            lost: 0,
+            gap: None,
+            owes: false,
+            long: None,
+        }
+    }
+
+    /// Whether it comes over this link.
+    #[inline]
+    pub(crate) fn is_from(&self, link: LinkKey) -> bool {
+        matches!(self.from, From::Link(from, _) if from == link)
+    }
+
     /// Counts an event that comes now, and returns its stamp.
     #[inline]
     pub(crate) fn receive(&mut self, subscription: ReceivingKey, time: u64, length: usize) -> Stamp {
@@ -146,22 +172,10 @@ mod tests {
     use super::*;
 
     fn receiving() -> Receiving<Vec<u8>> {
-        Receiving {
-            sink: SinkKey(0),
-            from: From::Gone,
-            source: SourceRef(0),
-            stage: Stage::Running,
-            longest: 100,
-            window: Window { events: 4, bytes: 1_000 },
-            expected: 10,
-            received: Count::default(),
-            taken: Count::default(),
-            told: Count::default(),
-            lost: 0,
-            gap: None,
-            owes: false,
-            long: None,
-        }
+        let window = Window { events: 4, bytes: 1_000 };
+        let mut receiving = Receiving::new(SinkKey(0), From::Gone, SourceRef(0), window, 100);
+        (receiving.stage, receiving.expected) = (Stage::Running, 10);
+        receiving
     }
 
     #[test]

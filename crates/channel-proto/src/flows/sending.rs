@@ -1,10 +1,10 @@
 //! A subscription at its source: what was submitted, what of it may be sent, what waits, and what has become of it.
 
+use super::inbox::cost;
+use super::lane::Lane;
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::frame::PAYLOAD;
-use crate::inbox::cost;
 use crate::keys::{LinkKey, NodeId, ReceivingKey, SourceKey};
-use crate::lane::Lane;
 use crate::memory::{Body, Draft};
 use isoform_core::{Code, Error, Format, Result};
 use std::collections::VecDeque;
@@ -399,9 +399,9 @@ impl<B: Body> Draft<B> for Kept<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flows::lane::Over;
     use crate::keys::Key;
-    use crate::lane::Over;
-    use crate::outbox::{AHEAD, Outbox};
+    use crate::links::{AHEAD, Outbox};
     use isoform_core::{FieldList, Machine};
     use std::sync::Arc;
 

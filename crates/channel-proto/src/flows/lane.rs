@@ -1,12 +1,12 @@
 //! The way from a source to one sink: frames on a link, or straight into the inbox of a sink of the same node.
 
+use super::inbox::{Inbox, Item};
+use super::receiving::{Receiving, Stage};
 use crate::account::{Cause, Gap};
 use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
-use crate::inbox::{Inbox, Item};
 use crate::keys::ReceivingKey;
+use crate::links::Outbox;
 use crate::memory::{Body, Draft, Storage};
-use crate::outbox::Outbox;
-use crate::receiving::{Receiving, Stage};
 use isoform_core::Format;
 
 /// Shared bodies up to this length are copied nevertheless: pointing at them costs a system call as much.

@@ -1,0 +1,183 @@
+//! Channels: who else has them open, how they come to know each other, and what sources there are (`spec/channel.md`,
+//! "Channels"). Events have no part in this, nor have subscriptions: an [`Offer`] is what they begin with.
+//!
+//! - `opens`: what the application asks for;
+//! - `members`: who comes, who is let in, who leaves;
+//! - `offers`: sources, this node's own and those of others.
+
+mod members;
+mod offers;
+mod opens;
+
+pub(crate) use members::Opened;
+pub(crate) use opens::code_of;
+
+use crate::action::Action;
+use crate::control::Control;
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, SinkKey, SourceKey, check_name, closed};
+use crate::links::Links;
+use crate::memory::Body;
+use crate::numbered::Numbered;
+use crate::offer::Offer;
+use crate::report::Report;
+use isoform_core::{Code, Error, Format, Result};
+use offers::Own;
+use opens::Open;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Of what is kept only for the eye, so many are kept.
+const LATEST: usize = 64;
+
+/// The channels that a node has open, and those that it would.
+pub(crate) struct Channels {
+    all: Numbered<ChannelKey, Channel>,
+    opens: Numbered<OpenKey, Open>,
+    /// The number of the next source that a sink hears of.
+    sources_seen: u32,
+    /// The number of the next request to tell of a channel.
+    asks: u32,
+}
+
+/// A channel that this node is a member of.
+pub(crate) struct Channel {
+    pub(crate) identity: Identity,
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) format: Option<Format>,
+    /// The other members, by the links with them.
+    pub(crate) members: BTreeMap<LinkKey, Membership>,
+    /// Nodes that this one has asked to be let in, and which have not answered yet.
+    joining: BTreeSet<LinkKey>,
+    sources: Vec<Own>,
+    sinks: Vec<SinkKey>,
+    /// The sources that there are for this node's sinks, its own included.
+    offers: Vec<Offer>,
+    /// Sinks that could not use a source of this node, and why; the latest few.
+    pub(crate) declined: VecDeque<(NodeId, Error)>,
+    /// With which request the members were last asked: what answers an earlier one may be from before something that they
+    /// were told since.
+    asked: Option<u32>,
+}
+
+/// Another member of a channel.
+#[derive(Default)]
+pub(crate) struct Membership {
+    /// What it last told of its part.
+    pub(crate) report: Option<Report>,
+    /// The epoch in which it last opened the channel here; 0 if it did not.
+    opened: u64,
+}
+
+impl Channels {
+    pub(crate) fn new() -> Channels {
+        Channels { all: Numbered::new(), opens: Numbered::new(), sources_seen: 0, asks: 0 }
+    }
+
+    /// Makes a channel, of a type or of none.
+    pub(crate) fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
+        check_name(name)?;
+        if self.all.iter().any(|(_, channel)| channel.name == name) {
+            let error = Error::new(Code::Taken).at("channel's name");
+            return Err(error.expected("a name that no channel of this node has").came(format_args!("{name:?}")));
+        }
+        Ok(self.add(identity, name, format))
+    }
+
+    fn add(&mut self, identity: Identity, name: &str, format: Option<Format>) -> ChannelKey {
+        self.all.insert(Channel {
+            identity,
+            name: name.into(),
+            format,
+            members: BTreeMap::new(),
+            joining: BTreeSet::new(),
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            offers: Vec::new(),
+            declined: VecDeque::new(),
+            asked: None,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn keys(&self) -> Vec<ChannelKey> {
+        self.all.keys()
+    }
+
+    pub(crate) fn get(&self, key: ChannelKey) -> Option<&Channel> {
+        self.all.get(key)
+    }
+
+    /// A channel that the application means.
+    pub(crate) fn expect(&self, key: ChannelKey) -> Result<&Channel> {
+        self.all.get(key).ok_or_else(|| closed("channel"))
+    }
+
+    /// The channel of an identity.
+    pub(crate) fn of(&self, identity: Identity) -> Option<ChannelKey> {
+        self.find("", Some(identity))
+    }
+
+    fn find(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
+        let matches = |channel: &Channel| match identity {
+            Some(identity) => channel.identity == identity,
+            None => channel.name == name,
+        };
+        self.all.iter().find(|(_, channel)| matches(channel)).map(|(key, _)| key)
+    }
+
+    /// Whether a channel has a node for a member.
+    pub(crate) fn has_member(&self, key: ChannelKey, link: LinkKey) -> bool {
+        self.all.get(key).is_some_and(|channel| channel.members.contains_key(&link))
+    }
+
+    /// Leaves a channel, whose sources and sinks here have ended: the other members are told.
+    pub(crate) fn close<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        let Some(channel) = self.all.remove(key) else { return };
+        links.actions.act(Action::Changed(key));
+        channel.members.keys().for_each(|&member| self.say_leave(links, member, channel.identity));
+    }
+
+    /// The sinks of this node on a channel.
+    pub(crate) fn sinks(&self, key: ChannelKey) -> Vec<SinkKey> {
+        self.all.get(key).map_or(Vec::new(), |channel| channel.sinks.clone())
+    }
+
+    /// The sources of this node on a channel.
+    pub(crate) fn sources(&self, key: ChannelKey) -> Vec<SourceKey> {
+        self.all.get(key).map_or(Vec::new(), |channel| channel.sources.iter().map(|own| own.source).collect())
+    }
+
+    /// Asks the other members of a channel what they can tell of it.
+    pub(crate) fn ask<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        let (identity, request) = (channel.identity, self.asks);
+        channel.members.values_mut().for_each(|member| member.report = None);
+        channel.asked = Some(request);
+        self.asks = self.asks.wrapping_add(1);
+        channel.members.keys().for_each(|&member| links.say(member, &Control::Ask { request, identity }));
+    }
+
+    /// A member tells what it was asked.
+    pub(crate) fn told<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, report: Report) {
+        let asked = self.all.iter_mut().find(|(_, channel)| channel.asked == Some(request));
+        if let Some((key, channel)) = asked
+            && let Some(member) = channel.members.get_mut(&link)
+        {
+            member.report = Some(report);
+            links.actions.act(Action::Changed(key));
+        }
+    }
+
+    /// Notes that a sink cannot use a source of this node.
+    pub(crate) fn declined<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId, error: Error) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        channel.declined.push_back((node, error));
+        if channel.declined.len() > LATEST {
+            channel.declined.pop_front();
+        }
+        links.actions.act(Action::Changed(key));
+    }
+}

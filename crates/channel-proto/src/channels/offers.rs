@@ -1,0 +1,146 @@
+//! Sources: this node's own, which the other members are told of, and all that its sinks may subscribe to.
+
+use super::Channels;
+use crate::action::Action;
+use crate::control::Control;
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey, SourceRef};
+use crate::links::Links;
+use crate::memory::Body;
+use crate::offer::{Offer, Origin};
+use isoform_core::{Code, Error, Format, Result};
+
+/// A source of this node, as the other members are told of it.
+pub(super) struct Own {
+    pub(super) source: SourceKey,
+    /// The format of all its events, if it was declared.
+    format: Option<Format>,
+}
+
+impl Channels {
+    /// There is a sink on a channel. Returns what it may subscribe to.
+    pub(crate) fn add_sink<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, sink: SinkKey) -> Vec<Offer> {
+        let channel = &mut self.all[key];
+        channel.sinks.push(sink);
+        links.actions.act(Action::Changed(key));
+        channel.offers.clone()
+    }
+
+    /// A sink has left its channel.
+    pub(crate) fn end_sink(&mut self, key: ChannelKey, sink: SinkKey) {
+        if let Some(channel) = self.all.get_mut(key) {
+            channel.sinks.retain(|&other| other != sink);
+        }
+    }
+
+    /// There is a source on a channel, of one format or of any: the other members are told, and this node's sinks may
+    /// subscribe to what is returned.
+    pub(crate) fn add_source<B: Body>(
+        &mut self,
+        links: &mut Links<B>,
+        key: ChannelKey,
+        source: SourceKey,
+        format: Option<&Format>,
+    ) -> Offer {
+        let channel = &mut self.all[key];
+        let own = Own { source, format: format.cloned() };
+        channel.members.keys().for_each(|&member| own.offer(links, channel.identity, member));
+        channel.sources.push(own);
+        links.actions.act(Action::Changed(key));
+        let node = links.settings.id;
+        self.add_offer(key, Origin::Here(source), node, format.cloned(), 0)
+    }
+
+    /// A source has left its channel.
+    pub(crate) fn end_source<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, source: SourceKey) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        channel.sources.retain(|own| own.source != source);
+        channel.offers.retain(|offer| offer.origin != Origin::Here(source));
+        channel.members.keys().for_each(|&member| links.say(member, &Control::Withdraw { source: source.0 }));
+    }
+
+    /// Tells another member of all sources that this node has on a channel.
+    pub(super) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let channel = &self.all[key];
+        channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link));
+    }
+
+    /// Another member tells of a source. Returns the channel, and what its sinks may subscribe to, if that is news.
+    pub(crate) fn was_offered<B: Body>(
+        &mut self,
+        links: &Links<B>,
+        link: LinkKey,
+        identity: Identity,
+        number: u32,
+        format: Option<u16>,
+    ) -> Result<Option<(ChannelKey, Offer)>> {
+        let (epoch, peer) = (links[link].epoch, links[link].peer);
+        let format = format.map(|index| links[link].formats.at(index).cloned()).transpose()?;
+        let Some(key) = self.of(identity).filter(|&key| self.has_member(key, link)) else { return Ok(None) };
+        let offers = &mut self.all[key].offers;
+        let origin = Origin::Link(link, number);
+        if let Some(offer) = offers.iter_mut().find(|offer| offer.origin == origin) {
+            offer.epoch = epoch;
+            return Ok(None);
+        }
+        let most = links.settings.subscriptions;
+        if offers.iter().filter(|offer| offer.is_of(link)).count() >= most {
+            return Err(Error::new(Code::Peers).at("sources").expected(format_args!("at most {most} of a node")));
+        }
+        Ok(Some((key, self.add_offer(key, origin, peer, format, epoch))))
+    }
+
+    /// Another member's source has left.
+    pub(crate) fn was_withdrawn(&mut self, link: LinkKey, source: u32) {
+        let origin = Origin::Link(link, source);
+        self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| offer.origin != origin));
+    }
+
+    /// The other side of a link has said everything anew: sources that it did not speak of have gone. Subscriptions to them
+    /// are answered with an End.
+    pub(crate) fn synced<B: Body>(&mut self, links: &Links<B>, link: LinkKey) {
+        let epoch = links[link].epoch;
+        let stale = |offer: &Offer| offer.is_of(link) && offer.epoch != epoch;
+        self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| !stale(offer)));
+    }
+
+    /// What a source is offered as from here on, which is offered still though a subscription to it has ended.
+    pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Origin) -> Option<Offer> {
+        let source = self.new_source_ref();
+        let offer = self.all.get_mut(key)?.offers.iter_mut().find(|offer| offer.origin == origin)?;
+        offer.source = source;
+        Some(offer.clone())
+    }
+
+    /// The sources of other nodes that were offered since this one was.
+    pub(crate) fn offered_since(&self, key: ChannelKey, first: SourceRef) -> Vec<Offer> {
+        let is_late = |offer: &&Offer| offer.origin.link().is_some() && offer.source.is_since(first);
+        self.all.get(key).map_or(Vec::new(), |channel| channel.offers.iter().filter(is_late).cloned().collect())
+    }
+
+    fn add_offer(
+        &mut self,
+        key: ChannelKey,
+        origin: Origin,
+        node: NodeId,
+        format: Option<Format>,
+        epoch: u64,
+    ) -> Offer {
+        let offer = Offer { origin, node, source: self.new_source_ref(), format, epoch };
+        self.all[key].offers.push(offer.clone());
+        offer
+    }
+
+    /// A source as sinks are told of it: who has left does not come back under the same.
+    fn new_source_ref(&mut self) -> SourceRef {
+        let source = SourceRef(self.sources_seen);
+        self.sources_seen = self.sources_seen.wrapping_add(1);
+        source
+    }
+}
+
+impl Own {
+    fn offer<B: Body>(&self, links: &mut Links<B>, identity: Identity, link: LinkKey) {
+        let format = self.format.as_ref().and_then(|format| links.index(link, format));
+        links.say(link, &Control::Offer { identity, source: self.source.0, format });
+    }
+}

@@ -1,0 +1,227 @@
+//! Events that come over a link: short ones in a frame, long ones in fragments, and gaps.
+
+use super::inbox::Stamp;
+use super::receiving::{Long, Receiving, Stage};
+use super::sinks::unknown;
+use super::{Flows, Part};
+use crate::account::{Cause, Gap};
+use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
+use crate::keys::{LinkKey, ReceivingKey, SinkKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+use crate::wire::Reader;
+use isoform_core::{Code, Error, Result};
+
+/// The least room that a long body gets when its first part comes.
+const ROOM: usize = 64 << 10;
+
+/// A fragment whose bytes can be read straight to where they belong: `missing` bytes from `at` on.
+pub struct Large<S> {
+    /// The memory: at least `at + missing` bytes.
+    pub storage: S,
+    /// Where the next byte goes.
+    pub at: usize,
+    /// How many bytes of the fragment are missing.
+    pub missing: usize,
+    /// How many bytes of the event come behind this fragment, in further ones.
+    pub behind: usize,
+    /// The number of the subscription.
+    pub subscription: u32,
+}
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// The frames at the beginning of the input that are whole events: most of what comes.
+    pub(crate) fn events(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> Result<usize> {
+        let (mut used, mut woken) = (0, None);
+        while let Some((header, body, length)) = frame::split(&input[used..])? {
+            if header.kind != Some(Kind::Event) {
+                break;
+            }
+            let entry = &links[link];
+            let (format, time) = (entry.formats.at(header.index)?, entry.time + u64::from(header.time));
+            let at = ReceivingKey(header.subscription);
+            let receiving = self.receivings.get_mut(at).filter(|receiving| receiving.is_from(link));
+            let receiving = receiving.ok_or_else(|| unknown(at))?;
+            used += length;
+            if receiving.stage == Stage::Leaving {
+                continue;
+            }
+            expect_running(receiving)?;
+            receiving.admit(body.len() as u64)?;
+            let (sink, stamp) = (receiving.sink, receiving.receive(at, time, body.len()));
+            let Some(entry) = self.sinks.get_mut(sink) else { continue };
+            entry.inbox.copy(stamp, format, |storage| storage.append(body));
+            if woken != Some(sink) {
+                woken = Some(sink);
+                self.wake(links, sink);
+            }
+        }
+        Ok(used)
+    }
+
+    /// Whether too much was told over a link that somebody has to keep.
+    pub(crate) fn has_too_much_news(&self, link: LinkKey) -> bool {
+        self.traffic[link].too_much_news
+    }
+
+    /// Events of a subscription will not come.
+    pub(crate) fn lost(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscription: u32,
+        fields: &mut Reader<'_>,
+    ) -> Result<()> {
+        let (first, count, cause) = (fields.u64()?, fields.u64()?, Cause::of(fields.u16()?));
+        let (at, gap) = (ReceivingKey(subscription), Gap { first, count, cause });
+        let receiving = self.receiving(link, at)?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving)?;
+        receiving.lose(gap)?;
+        self.tell_gap(links, link, at, gap);
+        Ok(())
+    }
+
+    /// A body longer than a frame begins.
+    pub(crate) fn begin_long(&mut self, links: &Links<B>, link: LinkKey, header: &Header, length: u64) -> Result<()> {
+        let entry = &links[link];
+        let (format, time) = (entry.formats.at(header.index)?.clone(), entry.time + u64::from(header.time));
+        let receiving = self.receiving(link, ReceivingKey(header.subscription))?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving)?;
+        receiving.admit(length)?;
+        let length = usize::try_from(length).map_err(|_| Error::new(Code::Size).at("event").came(length))?;
+        if length <= PAYLOAD {
+            let error = Error::new(Code::Frame).at("length");
+            return Err(error.expected(format_args!("more than {PAYLOAD} bytes")).came(length));
+        }
+        receiving.long = Some(Long { storage: S::default(), filled: 0, length, format, time });
+        Ok(())
+    }
+
+    /// A fragment of a long body begins.
+    pub(crate) fn begin_part(&mut self, links: &mut Links<B>, link: LinkKey, header: &Header) -> Result<()> {
+        let length = header.length as usize;
+        let at = ReceivingKey(header.subscription);
+        let receiving = self.receiving(link, at)?;
+        let wanted = match (&receiving.long, receiving.stage) {
+            (_, Stage::Leaving) => None,
+            (Some(long), _) if length == long.missing().min(PAYLOAD) => Some(at),
+            (long, _) => {
+                let missing = long.as_ref().map_or(0, Long::missing).min(PAYLOAD);
+                let error = Error::new(Code::Frame).at("part");
+                return Err(error.expected(format_args!("{missing} bytes")).came(length));
+            }
+        };
+        // Not before: until now the application may have been at the event in front, whose storage is best used again.
+        if let Some(at) = wanted
+            && let Some(receiving) = self.receivings.get_mut(at)
+            && let Some(long) = receiving.long.as_mut().filter(|long| long.filled == 0)
+            && let Some(entry) = self.sinks.get_mut(receiving.sink)
+        {
+            long.storage = entry.inbox.storage();
+        }
+        let padding = length.wrapping_neg() % HEADER;
+        self.traffic[link].part = Some(Part { receiving: wanted, missing: length, padding });
+        self.finish_part(links, link);
+        Ok(())
+    }
+
+    /// Whether a fragment is under way.
+    #[inline]
+    pub(crate) fn is_amid_part(&self, link: LinkKey) -> bool {
+        self.traffic[link].part.is_some()
+    }
+
+    /// Bytes of the fragment that is under way: how many of these are.
+    pub(crate) fn more_of_part(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> usize {
+        let Some(part) = &mut self.traffic[link].part else { return 0 };
+        let length = part.missing.min(input.len());
+        let padding = part.padding.min(input.len() - length);
+        let wanted =
+            part.receiving.and_then(|at| self.receivings.get_mut(at)).and_then(|receiving| receiving.long.as_mut());
+        if let Some(long) = wanted {
+            make_room(&mut long.storage, long.filled, length, long.length);
+            long.storage.bytes_mut()[long.filled..long.filled + length].copy_from_slice(&input[..length]);
+            long.filled += length;
+        }
+        part.missing -= length;
+        part.padding -= padding;
+        self.finish_part(links, link);
+        length + padding
+    }
+
+    /// Looks whether the fragment that is under way is whole, and the body with it.
+    fn finish_part(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let part = &mut self.traffic[link].part;
+        let Some(Part { receiving, missing: 0, padding }) = *part else { return };
+        // The padding does not matter to whoever waits for the body.
+        *part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
+        let Some((sink, stamp, long)) = receiving.and_then(|at| self.whole(at)) else { return };
+        if let Some(entry) = self.sinks.get_mut(sink) {
+            entry.inbox.long(stamp, &long.format, long.storage);
+            self.wake(links, sink);
+        }
+    }
+
+    /// The long body of a subscription, if all of it has come.
+    fn whole(&mut self, at: ReceivingKey) -> Option<(SinkKey, Stamp, Long<S>)> {
+        let receiving = self.receivings.get_mut(at)?;
+        let long = receiving.long.take_if(|long| long.filled == long.length)?;
+        Some((receiving.sink, receiving.receive(at, long.time, long.length), long))
+    }
+
+    /// The memory for the rest of the fragment that is under way, if it belongs to a body.
+    pub(crate) fn take_large(&mut self, link: LinkKey) -> Option<Large<S>> {
+        let part = self.traffic[link].part.as_ref().filter(|part| part.missing > 0)?;
+        let (receiving, missing) = (part.receiving?, part.missing);
+        let long = self.receivings.get_mut(receiving)?.long.as_mut()?;
+        make_room(&mut long.storage, long.filled, missing, long.length);
+        let (at, behind) = (long.filled, long.length - long.filled - missing);
+        let storage = std::mem::take(&mut long.storage);
+        Some(Large { storage, at, missing, behind, subscription: receiving.0 })
+    }
+
+    /// Gives the memory of a fragment back, with so many bytes more in it.
+    pub(crate) fn put_large(&mut self, links: &mut Links<B>, link: LinkKey, large: Large<S>, got: usize) {
+        let Some(part) = &mut self.traffic[link].part else { return };
+        let got = got.min(part.missing);
+        part.missing -= got;
+        // Unless the sink has left meanwhile.
+        if let Some(receiving) = self.receivings.get_mut(ReceivingKey(large.subscription))
+            && let Some(long) = &mut receiving.long
+        {
+            long.storage = large.storage;
+            long.filled += got;
+        }
+        self.finish_part(links, link);
+    }
+}
+
+/// Makes room for so many bytes of a long body: for all of it if so much has come before, else twice what has come, so
+/// that a length alone reserves nothing.
+fn make_room<S: Storage>(storage: &mut S, filled: usize, more: usize, length: usize) {
+    let needed = filled + more;
+    if storage.bytes().len() < needed {
+        storage.resize(length.min((2 * needed).max(ROOM)));
+    }
+    if needed == length {
+        storage.resize(length);
+    }
+}
+
+fn expect_running<S>(receiving: &Receiving<S>) -> Result<()> {
+    let is_amid = receiving.long.is_some();
+    if receiving.stage == Stage::Running && !is_amid {
+        return Ok(());
+    }
+    let error = Error::new(Code::Frame).at("subscription");
+    Err(match is_amid {
+        true => error.expected("the rest of the event that has begun").came("another one"),
+        false => error.expected("no event before Started or after End").came("one"),
+    })
+}

@@ -1,0 +1,87 @@
+//! What goes out over a link: whose turn it is, and what is owed.
+
+use super::Flows;
+use super::lane::Over;
+use super::sending::To;
+use crate::Time;
+use crate::action::Action;
+use crate::frame::{self, Header, Kind};
+use crate::keys::{LinkKey, SourceKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// Appends to a link's output what may go out now.
+    pub(crate) fn depart(&mut self, now: Time, links: &mut Links<B>, link: LinkKey) {
+        self.unwritten(links, link, 0);
+        // Not with every frame, since there may be one for each event that comes the other way.
+        let soon = now + links.settings.acknowledge / 2;
+        let traffic = &self.traffic[link];
+        if traffic.pressing || traffic.due.is_none_or(|due| due <= soon) {
+            self.acknowledge(links, link);
+        }
+        self.take_turns(links, link);
+    }
+
+    /// Whether more would go out over a link if there were room.
+    pub(crate) fn has_more(&self, link: LinkKey) -> bool {
+        !self.traffic[link].ready.is_empty()
+    }
+
+    /// All that was given out of a link's output is written but for so many bytes.
+    pub(crate) fn unwritten(&mut self, links: &mut Links<B>, link: LinkKey, bytes: usize) {
+        let has_room_again = links.unwritten(link, bytes);
+        if self.has_more(link) && links[link].outbox.has_turns() {
+            links.announce(link);
+        }
+        if has_room_again {
+            let waiting = self.sources.iter().filter(|(_, source)| source.waits).map(|(key, _)| key);
+            let waiting: Vec<SourceKey> = waiting.collect();
+            waiting.into_iter().for_each(|source| self.make_room(links, source));
+        }
+    }
+
+    /// Lets subscriptions that have something to send do so, a fragment in turn.
+    fn take_turns(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
+        let mut heard = Vec::new();
+        while outbox.has_turns()
+            && let Some(at) = traffic.ready.pop_front()
+        {
+            let sending = &mut self.sendings[at];
+            let To::Link(_, number) = sending.to else { continue };
+            let mut lane = Over { outbox, number, live: sending.live };
+            sending.ready = sending.pump(&mut lane);
+            if sending.ready {
+                traffic.ready.push_back(at);
+                continue;
+            }
+            // Nothing waits any more: who had to wait for that may go on.
+            if let Some(source) = self.sources.get_mut(sending.source)
+                && std::mem::take(&mut source.waits)
+            {
+                heard.push(sending.source);
+            }
+        }
+        heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
+    }
+
+    /// Appends what is owed to the other side's sources.
+    fn acknowledge(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
+        (traffic.due, traffic.pressing) = (None, false);
+        for some in traffic.owing.chunks(frame::PAYLOAD / 24) {
+            frame::put(outbox.bytes(), Header::plain(Kind::Ack), |out| {
+                for &at in some {
+                    let receiving = &mut self.receivings[at];
+                    receiving.owes = false;
+                    receiving.told = receiving.taken;
+                    out.extend(u64::from(at.0).to_le_bytes());
+                    out.extend(receiving.taken.events.to_le_bytes());
+                    out.extend(receiving.taken.bytes.to_le_bytes());
+                }
+            });
+        }
+        traffic.owing.clear();
+    }
+}

@@ -1,0 +1,337 @@
+//! Sinks, and what they have of sources: from Subscribe to End (`spec/channel.md`, "Subscriptions").
+
+use super::inbox::{Inbox, Item};
+use super::receiving::{From, Receiving, Stage};
+use super::sending::{Sending, Terms, To};
+use super::{Flows, Sink};
+use crate::account::Cause;
+use crate::action::Action;
+use crate::control::{Control, Resumed, Subscribe};
+use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+use crate::offer::{Offer, Origin};
+use crate::settings::Wanted;
+use isoform_core::declare::Type;
+use isoform_core::format::{Field, Format};
+use isoform_core::plan::Plans;
+use isoform_core::{Code, Error, Result};
+use std::collections::HashMap;
+
+/// Bytes that the paths of the fields that a sink wants may have in a Subscribe.
+const PATHS: usize = 60_000;
+/// And a single one.
+const PATH: usize = 4_000;
+/// An explanation names so many fields of a format.
+const FIELDS: usize = 32;
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// A sink on a channel of this type.
+    pub(crate) fn add_sink(
+        &mut self,
+        channel: ChannelKey,
+        agreed: Option<&Format>,
+        mut wanted: Wanted,
+    ) -> Result<SinkKey> {
+        let plans = self.plans_for(&wanted);
+        if let (Some(wire), Some(plans)) = (agreed, &plans) {
+            plans.plan(wire)?;
+        }
+        let paths = wanted.fields.iter().map(String::len);
+        if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
+            // They do not fit into a frame. None named: all come, which is more than was asked for.
+            wanted.fields.clear();
+        }
+        Ok(self.sinks.insert(Sink {
+            channel,
+            wanted,
+            plans,
+            inbox: Inbox::new(),
+            runs: Vec::new(),
+            done: 0,
+            woken: false,
+            receivings: Vec::new(),
+            news: HashMap::new(),
+            old_news: 0,
+            put_off: None,
+            past: (0, 0),
+        }))
+    }
+
+    /// The plans for what a sink wants: those of another sink that wants the same, if there is one.
+    fn plans_for(&self, wanted: &Wanted) -> Option<Plans> {
+        let Wanted { format, rules, faults, .. } = wanted;
+        let native = format.as_ref()?;
+        let mut others = self.sinks.iter().filter_map(|(_, sink)| sink.plans.as_ref());
+        let same = others.find(|plans| plans.are_for(native, rules, *faults));
+        Some(same.cloned().unwrap_or_else(|| Plans::new(native.clone(), rules.clone(), *faults)))
+    }
+
+    /// The plans from what comes to what a sink wants.
+    pub(crate) fn plans(&self, key: SinkKey) -> Option<Plans> {
+        self.sinks.get(key)?.plans.clone()
+    }
+
+    /// The sink leaves. Returns its channel.
+    pub(crate) fn end_sink(&mut self, links: &mut Links<B>, key: SinkKey) -> Option<ChannelKey> {
+        let sink = self.sinks.remove(key)?;
+        for receiving in sink.receivings {
+            self.unsubscribe(links, receiving);
+        }
+        // Whoever waits for it learns that it is gone.
+        links.actions.act(Action::Wake(key));
+        Some(sink.channel)
+    }
+
+    /// Whether there is such a sink.
+    pub(crate) fn has_sink(&self, key: SinkKey) -> bool {
+        self.sinks.contains(key)
+    }
+
+    /// The channel of a sink.
+    pub(crate) fn channel_of_sink(&self, key: SinkKey) -> Option<ChannelKey> {
+        self.sinks.get(key).map(|sink| sink.channel)
+    }
+
+    /// Subscribes a sink to a source. If the events of the one cannot be the other's, both sides are told why; for a source
+    /// of this node, that is returned.
+    pub(crate) fn subscribe(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer) -> Option<Error> {
+        if self.puts_off(key, offer) {
+            return None;
+        }
+        if let Some(error) = self.fault(key, offer).or_else(|| self.too_many_subscriptions(links, offer.origin)) {
+            return self.decline(links, key, offer, error);
+        }
+        match offer.origin {
+            Origin::Link(link, number) => {
+                let receiving = self.receivings.insert(self.receiving_of(key, offer, From::Link(link, number)));
+                self.traffic[link].subscribed += 1;
+                self.sinks[key].receivings.push(receiving);
+                self.say_subscription(links, link, receiving);
+            }
+            Origin::Here(source) => self.subscribe_here(links, key, offer, source),
+        }
+        None
+    }
+
+    fn subscribe_here(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, source: SourceKey) {
+        let Wanted { policy, window, longest, .. } = self.sinks[key].wanted;
+        let (next, to) = (self.sources[source].next, To::Here(self.receivings.vacant_key()));
+        let terms = Terms { sink: key.0, policy, window, longest };
+        let sending = self.sendings.insert(Sending::new(source, to, offer.node, terms, next));
+        self.sources[source].sendings.push(sending);
+        let mut receiving = self.receiving_of(key, offer, From::Here(sending));
+        (receiving.stage, receiving.expected) = (Stage::Running, next);
+        let receiving = self.receivings.insert(receiving);
+        self.sinks[key].receivings.push(receiving);
+        self.tell(links, None, key, Item::Joined(offer.source, offer.node));
+    }
+
+    fn receiving_of(&self, key: SinkKey, offer: &Offer, from: From) -> Receiving<S> {
+        let Wanted { window, longest, .. } = self.sinks[key].wanted;
+        Receiving::new(key, from, offer.source, window, longest)
+    }
+
+    /// What is in the way of a sink's having a source's events.
+    fn fault(&self, key: SinkKey, offer: &Offer) -> Option<Error> {
+        let Sink { wanted, plans, .. } = &self.sinks[key];
+        let (wire, native) = (offer.format.as_ref()?, wanted.format.as_ref()?);
+        plans.as_ref()?.plan(wire).err().map(|error| explained(&error, wire, native))
+    }
+
+    fn too_many_subscriptions(&self, links: &Links<B>, origin: Origin) -> Option<Error> {
+        let link = origin.link()?;
+        let allowed = links[link].allowed.min(links.settings.subscriptions);
+        let full = self.traffic[link].subscribed >= allowed;
+        let error =
+            || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on a link"));
+        full.then(error)
+    }
+
+    /// A sink cannot use a source.
+    fn decline(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, error: Error) -> Option<Error> {
+        self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
+        let Origin::Link(link, source) = offer.origin else { return Some(error) };
+        let (code, text) = (error.code() as u16, error.to_string());
+        links.say(link, &Control::Decline { source, sink: key.0, code, text });
+        None
+    }
+
+    /// Says anew what this node's sinks have subscribed to over a link.
+    pub(crate) fn say_subscriptions(&mut self, links: &mut Links<B>, link: LinkKey) {
+        for receiving in self.receivings_from(link) {
+            self.say_subscription(links, link, receiving);
+        }
+    }
+
+    fn say_subscription(&mut self, links: &mut Links<B>, link: LinkKey, at: ReceivingKey) {
+        let receiving = &mut self.receivings[at];
+        let (subscription, taken) = (at.0, receiving.taken);
+        let From::Link(_, source) = receiving.from else { return };
+        if receiving.stage == Stage::Leaving {
+            return links.say(link, &Control::Unsubscribe { subscription, taken: taken.events });
+        }
+        let resumed = (receiving.stage != Stage::Asked).then_some(Resumed {
+            expected: receiving.expected,
+            received: receiving.received,
+            taken,
+        });
+        receiving.told = taken;
+        let Some(sink) = self.sinks.get(receiving.sink) else { return };
+        let Wanted { policy, window, longest, fields, .. } = sink.wanted.clone();
+        let sink = receiving.sink.0;
+        let subscribe = Subscribe { subscription, source, sink, policy, window, longest, resumed, fields };
+        links.say(link, &Control::Subscribe(subscribe.into()));
+    }
+
+    /// A source will send what it submits from `next` on.
+    pub(crate) fn was_started(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscription: u32,
+        next: u64,
+    ) -> Result<()> {
+        let receiving = self.receiving(link, ReceivingKey(subscription))?;
+        if receiving.stage == Stage::Asked {
+            (receiving.stage, receiving.expected) = (Stage::Running, next);
+            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer));
+            self.tell(links, Some(link), sink, joined);
+        }
+        Ok(())
+    }
+
+    /// Nothing more comes for a subscription. If that was said of one that stood, its sink, and where the source was: if it is
+    /// offered still, it did not know of the subscription, since its node had given up the link, and this one had not.
+    pub(crate) fn was_ended(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscription: u32,
+        next: u64,
+        is_answer: bool,
+    ) -> Result<Option<(SinkKey, Origin)>> {
+        let at = ReceivingKey(subscription);
+        let receiving = self.receiving(link, at)?;
+        match receiving.stage {
+            Stage::Leaving if is_answer => self.forget_receiving(at),
+            // It has left while the Unsubscribe was on its way.
+            Stage::Leaving | Stage::Ended => {}
+            Stage::Asked | Stage::Running => {
+                let (sink, from) = (receiving.sink, receiving.from);
+                self.source_left(links, at, next, Cause::Ended);
+                if let From::Link(link, source) = from {
+                    return Ok(Some((sink, Origin::Link(link, source))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a sink has subscribed to a source of another node, or has asked for that.
+    pub(crate) fn has_subscribed(&self, key: SinkKey, origin: Origin) -> bool {
+        let (Origin::Link(link, source), Some(sink)) = (origin, self.sinks.get(key)) else { return false };
+        let is_it = |receiving: &Receiving<S>| {
+            receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
+        };
+        sink.receivings.iter().any(|&at| is_it(&self.receivings[at]))
+    }
+
+    /// Ends a subscription from the sink's side.
+    pub(super) fn unsubscribe(&mut self, links: &mut Links<B>, at: ReceivingKey) {
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        match receiving.from {
+            From::Gone => self.forget_receiving(at),
+            From::Here(sending) => {
+                let taken = receiving.taken.events;
+                self.forget_receiving(at);
+                // What was taken is known here as well as there.
+                let settled = self.sendings[sending].left(taken);
+                debug_assert!(settled.is_ok(), "{settled:?}");
+                self.finish_sending(links, sending);
+            }
+            From::Link(..) if receiving.stage == Stage::Leaving => {}
+            From::Link(link, _) => {
+                receiving.stage = Stage::Leaving;
+                receiving.long = None;
+                let taken = receiving.taken.events;
+                links.say(link, &Control::Unsubscribe { subscription: at.0, taken });
+            }
+        }
+    }
+
+    /// Nothing more comes for a subscription.
+    fn source_left(&mut self, links: &mut Links<B>, at: ReceivingKey, next: u64, cause: Cause) {
+        let receiving = &mut self.receivings[at];
+        let (sink, source, was) = (receiving.sink, receiving.source, receiving.stage);
+        let link = if let From::Link(link, _) = receiving.from { Some(link) } else { None };
+        receiving.stage = Stage::Ended;
+        receiving.long = None;
+        let gap = receiving.until(next, cause).filter(|_| was == Stage::Running);
+        if let Some(gap) = gap {
+            self.tell(links, link, sink, Item::Gap(source, gap));
+        }
+        if was == Stage::Running {
+            self.tell(links, link, sink, Item::Left(source));
+        }
+        if self.receivings[at].is_drained() {
+            self.unsubscribe(links, at);
+        }
+    }
+
+    /// There is nobody any more from whom more could come. What has come is still to be taken.
+    pub(super) fn lose_source(&mut self, links: &mut Links<B>, at: ReceivingKey) {
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        receiving.from = From::Gone;
+        let expected = receiving.expected;
+        match receiving.stage {
+            Stage::Leaving => self.forget_receiving(at),
+            Stage::Ended if receiving.is_drained() => self.forget_receiving(at),
+            Stage::Ended => {}
+            Stage::Asked | Stage::Running => self.source_left(links, at, expected, Cause::Unknown),
+        }
+    }
+
+    fn forget_receiving(&mut self, at: ReceivingKey) {
+        let Some(receiving) = self.receivings.remove(at) else { return };
+        if let Some(sink) = self.sinks.get_mut(receiving.sink)
+            && sink.receivings.contains(&at)
+        {
+            sink.receivings.retain(|&other| other != at);
+            sink.past.0 += receiving.taken.events;
+            sink.past.1 = sink.past.1.saturating_add(receiving.lost);
+        }
+        if let From::Link(link, _) = receiving.from
+            && let Some(traffic) = self.traffic.get_mut(link)
+        {
+            traffic.subscribed -= 1;
+            traffic.owing.retain(|&other| other != at);
+        }
+    }
+
+    /// A subscription of this node's sinks, by its number on a link.
+    pub(super) fn receiving(&mut self, link: LinkKey, at: ReceivingKey) -> Result<&mut Receiving<S>> {
+        self.receivings.get_mut(at).filter(|receiving| receiving.is_from(link)).ok_or_else(|| unknown(at))
+    }
+}
+
+#[cold]
+pub(super) fn unknown(at: ReceivingKey) -> Error {
+    Error::new(Code::Frame).at("subscription").expected("one of this link").came(at.0)
+}
+
+/// What is in the way of a plan, with the fields of both sides: whoever reads it may have neither at hand.
+fn explained(error: &Error, wire: &Format, native: &Format) -> Error {
+    let fields = |format: &Format| {
+        let structure = format.structure();
+        let field = |field: &Field| format!("{} {}", field.name, Type::of(field, structure));
+        let fields: Vec<String> = structure.fields().iter().take(FIELDS).map(field).collect();
+        let more = if structure.fields().len() > FIELDS { ", .." } else { "" };
+        format!("{} {{ {}{more} }}", format.name(), fields.join(", "))
+    };
+    let (expected, came) = (error.expectation(), error.actual());
+    let explained = Error::new(error.code()).at(error.path());
+    explained
+        .expected(format_args!("{expected}, for {}", fields(native)))
+        .came(format_args!("{came}, of {}", fields(wire)))
+}

@@ -1,0 +1,234 @@
+//! Sources, and what they have of sinks (`spec/channel.md`, "Subscriptions").
+
+use super::accounts::account;
+use super::sending::{Sending, Terms, To};
+use super::{Flows, Source};
+use crate::account::{Cause, Count};
+use crate::action::Action;
+use crate::control::{Control, Resumed, Subscribe};
+use crate::keys::{ChannelKey, LinkKey, SendingKey, SourceKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+use crate::report::SinkLedger;
+use crate::wire::Reader;
+use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
+use std::collections::VecDeque;
+
+/// Of accounts that are closed, so many are kept.
+const LATEST: usize = 64;
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// A source on a channel of this type, of events of one format if one is given, else of any.
+    pub(crate) fn add_source(
+        &mut self,
+        channel: ChannelKey,
+        agreed: Option<&Format>,
+        format: Option<&Format>,
+    ) -> Result<SourceKey> {
+        if let (Some(agreed), Some(format)) = (agreed, format) {
+            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
+        }
+        Ok(self.sources.insert(Source {
+            channel,
+            agreed: agreed.cloned(),
+            format: format.cloned(),
+            is_typed: format.is_some(),
+            next: 0,
+            sendings: Vec::new(),
+            waits: false,
+            left: false,
+            past: VecDeque::new(),
+        }))
+    }
+
+    /// The source leaves: what is queued is sent, and then that it has left. Returns its channel, if that is news.
+    pub(crate) fn end_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Option<ChannelKey> {
+        let source = self.sources.get_mut(key).filter(|source| !source.left)?;
+        source.left = true;
+        let (channel, sendings) = (source.channel, source.sendings.clone());
+        for sending in sendings {
+            self.sendings[sending].end();
+            self.pump(links, sending);
+        }
+        Some(channel)
+    }
+
+    /// Forgets a source that has left: what of it is in flight is lost. Returns its account with each sink.
+    pub(crate) fn drop_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<SinkLedger> {
+        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        for at in sendings {
+            let sending = &mut self.sendings[at];
+            let (to, next, has_told_end) = (sending.to, sending.next(), sending.has_told_end());
+            if let To::Link(link, subscription) = to {
+                if !has_told_end {
+                    links.say(link, &Control::End { subscription, next, is_answer: false });
+                }
+                if let Some(traffic) = self.traffic.get_mut(link) {
+                    traffic.sendings.remove(&subscription);
+                }
+            }
+            sending.forget(Cause::Unknown);
+            self.finish_sending(links, at);
+            if let To::Here(receiving) = to {
+                self.lose_source(links, receiving);
+            }
+        }
+        self.sources.remove(key).map_or(Vec::new(), |source| source.past.into())
+    }
+
+    /// Whether nothing of a source is in flight.
+    pub(crate) fn is_settled(&self, key: SourceKey) -> bool {
+        let source = self.sources.get(key);
+        source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
+    }
+
+    /// Whether there is such a source, and it has not left.
+    pub(crate) fn has_source(&self, key: SourceKey) -> bool {
+        self.sources.get(key).is_some_and(|source| !source.left)
+    }
+
+    /// Whether a source has left, and all its accounts are closed.
+    pub(crate) fn is_over(&self, key: SourceKey) -> bool {
+        self.sources.get(key).is_none_or(|source| source.left && source.sendings.is_empty())
+    }
+
+    /// The channel of a source.
+    pub(crate) fn channel_of_source(&self, key: SourceKey) -> Option<ChannelKey> {
+        self.sources.get(key).map(|source| source.channel)
+    }
+
+    /// A sink of another node, which `is_member` of the source's channel, subscribes to it, or does so anew.
+    pub(crate) fn was_subscribed(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        is_member: bool,
+        subscribe: &Subscribe,
+    ) -> Result<()> {
+        let Subscribe { subscription, source, sink, resumed, .. } = *subscribe;
+        if resumed.is_none() {
+            // Who took this node for gone, and has met it again, does not know any more what its sinks had subscribed to, nor
+            // by which numbers.
+            self.forget_sendings(links, link, |number, sending| {
+                let is_same = (sending.source.0, sending.sink) == (source, sink);
+                !sending.live && (number == subscription) != is_same
+            });
+        }
+        let known = self.traffic[link].sendings.get(&subscription).copied();
+        let sending = match (known, resumed) {
+            (Some(sending), Some(Resumed { expected, received, taken })) if !self.sendings[sending].live => {
+                self.sendings[sending].resume(expected, received, taken)?;
+                sending
+            }
+            (Some(sending), None) if !self.sendings[sending].live => {
+                // Its Started was lost with the connection: nothing of it can have come.
+                self.sendings[sending].restart();
+                sending
+            }
+            (Some(_), _) => {
+                let error = Error::new(Code::Frame).at("subscription");
+                return Err(error.expected("a number that is not in use").came(subscription));
+            }
+            (None, None) if is_member && self.has_source(SourceKey(source)) => self.serve(links, link, subscribe)?,
+            (None, _) => {
+                let next = resumed.map_or(0, |from| from.expected);
+                links.say(link, &Control::End { subscription, next, is_answer: false });
+                return Ok(());
+            }
+        };
+        let next = self.sendings[sending].position();
+        links.say(link, &Control::Started { subscription, next });
+        self.pump(links, sending);
+        self.make_room(links, self.sendings[sending].source);
+        Ok(())
+    }
+
+    /// A new subscription.
+    fn serve(&mut self, links: &mut Links<B>, link: LinkKey, subscribe: &Subscribe) -> Result<SendingKey> {
+        let Subscribe { subscription, sink, policy, window, longest, .. } = *subscribe;
+        let (traffic, most) = (&mut self.traffic[link], links.settings.subscriptions);
+        if traffic.sendings.len() >= most {
+            return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
+        }
+        let key = SourceKey(subscribe.source);
+        let source = &mut self.sources[key];
+        let terms = Terms { sink, policy: policy.within(links.settings.queue), window, longest };
+        let sending = Sending::new(key, To::Link(link, subscription), links[link].peer, terms, source.next);
+        let sending = self.sendings.insert(sending);
+        traffic.sendings.insert(subscription, sending);
+        source.sendings.push(sending);
+        links.actions.act(Action::Changed(source.channel));
+        Ok(sending)
+    }
+
+    /// A sink of another node ends its subscription.
+    pub(crate) fn was_unsubscribed(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscription: u32,
+        taken: u64,
+    ) -> Result<()> {
+        let mut next = 0;
+        if let Some(&sending) = self.traffic[link].sendings.get(&subscription) {
+            next = self.sendings[sending].next();
+            self.sendings[sending].left(taken)?;
+            self.traffic[link].sendings.remove(&subscription);
+            self.finish_sending(links, sending);
+        }
+        links.say(link, &Control::End { subscription, next, is_answer: true });
+        Ok(())
+    }
+
+    /// Sinks of another node have taken events.
+    pub(crate) fn acknowledged(&mut self, links: &mut Links<B>, link: LinkKey, fields: &mut Reader<'_>) -> Result<()> {
+        while !fields.is_empty() {
+            let (number, _) = (fields.u32()?, fields.u32()?);
+            let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
+            // It may have crossed with an End.
+            if let Some(&sending) = self.traffic[link].sendings.get(&number) {
+                self.sendings[sending].acknowledge(taken)?;
+                self.pump(links, sending);
+                self.make_room(links, self.sendings[sending].source);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the accounts of subscriptions, by number, that the other side has not kept.
+    pub(super) fn forget_sendings(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        forgotten: impl Fn(u32, &Sending<B>) -> bool,
+    ) {
+        let all = self.traffic[link].sendings.iter().map(|(&number, &at)| (number, at));
+        let gone: Vec<(u32, SendingKey)> = all.filter(|&(number, at)| forgotten(number, &self.sendings[at])).collect();
+        for (number, at) in gone {
+            self.traffic[link].sendings.remove(&number);
+            self.sendings[at].forget(Cause::Unknown);
+            self.finish_sending(links, at);
+        }
+    }
+
+    /// Closes the account of a subscription at its source.
+    pub(super) fn finish_sending(&mut self, links: &mut Links<B>, at: SendingKey) {
+        let Some(sending) = self.sendings.remove(at) else { return };
+        if let To::Link(link, _) = sending.to
+            && let Some(traffic) = self.traffic.get_mut(link)
+        {
+            traffic.ready.retain(|&other| other != at);
+        }
+        let key = sending.source;
+        if let Some(source) = self.sources.get_mut(key) {
+            source.sendings.retain(|&other| other != at);
+            source.past.push_front(account(&sending, false));
+            // At the end, its application gets all of them.
+            if !source.left {
+                source.past.truncate(LATEST);
+            }
+            links.actions.act(Action::Changed(source.channel));
+        }
+        self.make_room(links, key);
+    }
+}

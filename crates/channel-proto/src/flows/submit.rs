@@ -1,0 +1,144 @@
+//! Submitting events, and what follows from it for those who wait.
+
+use super::receiving::Stage;
+use super::sending::To;
+use super::{Flows, with_lane};
+use crate::action::Action;
+use crate::keys::{ConnId, SendingKey, SourceKey, closed};
+use crate::links::Links;
+use crate::memory::{Body, Draft, Storage};
+use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
+
+/// What became of an event that was to be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It was, under this number.
+    Done(u64),
+    /// Nobody has subscribed.
+    Unheard,
+    /// A sink that lets its source wait has no room. It was not submitted to anybody: try again when there is
+    /// [`Action::Room`].
+    Full,
+}
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// Submits an event to all sinks of a source.
+    #[inline]
+    pub(crate) fn submit(
+        &mut self,
+        links: &mut Links<B>,
+        time: u64,
+        key: SourceKey,
+        format: Option<&Format>,
+        draft: &mut impl Draft<B>,
+    ) -> Result<Submitted> {
+        let Some(source) = self.sources.get(key).filter(|source| !source.left) else { return Err(closed("source")) };
+        if source.sendings.is_empty() {
+            return Ok(Submitted::Unheard);
+        }
+        for i in 0..source.sendings.len() {
+            let sending = self.sources[key].sendings[i];
+            if with_lane!(self, links, sending, |sending, lane| sending.is_full(lane)) {
+                self.sources[key].waits = true;
+                return Ok(Submitted::Full);
+            }
+        }
+        if let Some(format) = format {
+            self.change_format(key, format)?;
+        }
+        let source = &mut self.sources[key];
+        let Some(format) = source.format.take() else { return Err(closed("format")) };
+        let sendings = std::mem::take(&mut source.sendings);
+        let sequence = source.next;
+        source.next += 1;
+        let many = sendings.len() > 1;
+        for &sending in &sendings {
+            with_lane!(self, links, sending, |sending, lane| sending.submit(time, &format, draft, many, lane));
+            self.follow(links, sending);
+        }
+        let source = &mut self.sources[key];
+        (source.format, source.sendings) = (Some(format), sendings);
+        Ok(Submitted::Done(sequence))
+    }
+
+    /// The next events of a source are of this format.
+    fn change_format(&mut self, key: SourceKey, format: &Format) -> Result<()> {
+        let source = &mut self.sources[key];
+        if source.format.as_ref() == Some(format) {
+            return Ok(());
+        }
+        if source.is_typed {
+            let error = Error::new(Code::WrongType).at("event");
+            let declared = source.format.as_ref().map_or("", Format::name);
+            return Err(error.expected(format_args!("the format {declared} that the source has")).came(format.name()));
+        }
+        if let Some(agreed) = &source.agreed {
+            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
+        }
+        source.format = Some(format.clone());
+        Ok(())
+    }
+
+    /// Sees to it that what a sending has to say is said.
+    #[inline]
+    fn follow(&mut self, links: &mut Links<B>, at: SendingKey) {
+        let sending = &mut self.sendings[at];
+        match sending.to {
+            To::Link(link, _) => {
+                let traffic = &mut self.traffic[link];
+                if sending.live && !sending.ready && sending.has_more() {
+                    sending.ready = true;
+                    traffic.ready.push_back(at);
+                }
+                let outbox = &links[link].outbox;
+                if outbox.waiting() > 0 || (!traffic.ready.is_empty() && outbox.has_turns()) {
+                    links.announce(link);
+                }
+            }
+            To::Here(number) => {
+                if sending.has_more() {
+                    while with_lane!(self, links, at, |sending, lane| sending.pump(lane)) {}
+                }
+                let sink = self.receivings[number].sink;
+                self.wake(links, sink);
+            }
+        }
+    }
+
+    /// Lets a sending send what it may.
+    pub(super) fn pump(&mut self, links: &mut Links<B>, at: SendingKey) {
+        let to = self.sendings[at].to;
+        self.follow(links, at);
+        if let To::Here(number) = to
+            && let receiving = &self.receivings[number]
+            && receiving.stage == Stage::Ended
+            && receiving.is_drained()
+        {
+            self.unsubscribe(links, number);
+        }
+    }
+
+    /// Tells a source that waits that it may try again.
+    pub(crate) fn make_room(&mut self, links: &mut Links<B>, key: SourceKey) {
+        if let Some(source) = self.sources.get_mut(key).filter(|source| source.waits) {
+            source.waits = false;
+            links.actions.act(Action::Room(key));
+        }
+    }
+
+    /// Whether a source was told to wait, and has not been told since that it may try again.
+    pub(crate) fn waits(&self, key: SourceKey) -> bool {
+        self.sources.get(key).is_some_and(|source| source.waits)
+    }
+
+    /// The connections to those sinks that have no room for the next event of a source, and let it wait.
+    pub(crate) fn waits_over(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<ConnId> {
+        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        let full = |at: SendingKey| {
+            let To::Link(link, _) = self.sendings[at].to else { return None };
+            let is_full = with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
+            links[link].connection().filter(|_| is_full)
+        };
+        sendings.into_iter().filter_map(full).collect()
+    }
+}

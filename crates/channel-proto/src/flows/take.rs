@@ -1,0 +1,107 @@
+//! Taking events, and what follows from it for their sources.
+
+use super::Flows;
+use super::inbox::{Batch, Run};
+use super::receiving::{From, Stage};
+use crate::Time;
+use crate::action::Action;
+use crate::keys::{LinkKey, ReceivingKey, SinkKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// Lets the application know that something has come for a sink, unless it knows, and has not looked since.
+    #[inline]
+    pub(super) fn wake(&mut self, links: &mut Links<B>, key: SinkKey) {
+        if let Some(sink) = self.sinks.get_mut(key)
+            && !sink.woken
+            && !sink.inbox.is_empty()
+        {
+            sink.woken = true;
+            links.actions.act(Action::Wake(key));
+        }
+    }
+
+    /// Whether a sink has sources, and all of them are at other nodes.
+    pub(crate) fn is_remote(&self, key: SinkKey) -> bool {
+        let Some(sink) = self.sinks.get(key) else { return false };
+        let over_link = |&at: &ReceivingKey| matches!(self.receivings[at].from, From::Link(..));
+        !sink.receivings.is_empty() && sink.receivings.iter().all(over_link)
+    }
+
+    /// Whether something has come for a sink.
+    pub(crate) fn has_come(&self, key: SinkKey) -> bool {
+        self.sinks.get(key).is_some_and(|sink| !sink.inbox.is_empty())
+    }
+
+    /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
+    pub(crate) fn take(&mut self, now: Time, links: &mut Links<B>, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
+        self.consumed(now, links, key, usize::MAX);
+        let Some(sink) = self.sinks.get_mut(key) else { return false };
+        sink.done = 0;
+        sink.runs.clear();
+        let came = sink.inbox.take(batch);
+        sink.woken = came;
+        std::mem::swap(&mut sink.runs, &mut batch.runs);
+        sink.runs.reverse();
+        came
+    }
+
+    /// The application has taken so many items of the batch that it has.
+    pub(crate) fn consumed(&mut self, now: Time, links: &mut Links<B>, key: SinkKey, items: usize) {
+        loop {
+            let Some(sink) = self.sinks.get_mut(key) else { return };
+            let Some(run) = sink.runs.last_mut() else { return };
+            let count = run.items.min((items as u64).saturating_sub(sink.done));
+            if count == 0 {
+                return;
+            }
+            sink.done += count;
+            run.items -= count;
+            let taken = Run { items: count, bytes: if run.items == 0 { run.bytes } else { 0 }, ..*run };
+            if run.items == 0 {
+                sink.runs.pop();
+            }
+            self.account(now, links, taken);
+        }
+    }
+
+    fn account(&mut self, now: Time, links: &mut Links<B>, taken: Run) {
+        let Some(at) = taken.subscription else { return };
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        receiving.taken.events += taken.items;
+        receiving.taken.bytes += taken.bytes;
+        let is_over = receiving.stage == Stage::Ended && receiving.is_drained();
+        match receiving.from {
+            From::Link(link, _) => self.owe(now, links, link, at),
+            From::Here(sending) => {
+                let taken = receiving.taken;
+                let counted = self.sendings[sending].acknowledge(taken);
+                debug_assert!(counted.is_ok(), "{counted:?}");
+                let source = self.sendings[sending].source;
+                self.pump(links, sending);
+                self.make_room(links, source);
+            }
+            From::Gone => {}
+        }
+        if is_over {
+            self.unsubscribe(links, at);
+        }
+    }
+
+    /// Notes that a source is to be told what was taken, at once if it may be waiting for that.
+    fn owe(&mut self, now: Time, links: &mut Links<B>, link: LinkKey, at: ReceivingKey) {
+        let (receiving, traffic) = (&mut self.receivings[at], &mut self.traffic[link]);
+        if !receiving.owes {
+            receiving.owes = true;
+            traffic.owing.push(at);
+        }
+        if traffic.due.is_none() {
+            traffic.due = Some(now + links.settings.acknowledge);
+        }
+        if receiving.is_urgent() {
+            traffic.pressing = true;
+            links.announce(link);
+        }
+    }
+}

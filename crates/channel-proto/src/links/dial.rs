@@ -1,0 +1,173 @@
+//! Attempts to reach nodes: where they may be, who is wanted there, and when the next one begins.
+
+use super::{Links, Purpose, Turn};
+use crate::Time;
+use crate::action::Action;
+use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
+use crate::memory::Body;
+use isoform_core::{Code, Error};
+
+/// After so many attempts in a row at which nobody listened, a node is taken for gone: one that is there listens.
+const REFUSALS: u32 = 5;
+/// Time before the next attempt to dial.
+const AGAIN: Time = Time::from_millis(50);
+/// Time that the one who was dialed leaves to the dialer, to dial again.
+const PATIENCE: Time = Time::from_secs(1);
+
+/// An attempt to reach a node.
+pub(super) struct Dial {
+    /// Where it may be: the first that answers.
+    addresses: Vec<String>,
+    /// How many of them have been tried.
+    tried: usize,
+    /// Who is wanted there; `None` for whoever answers.
+    pub(super) wanted: Option<NodeId>,
+    purpose: Purpose,
+    deadline: Time,
+    /// When the next attempt begins, if none is under way.
+    again: Option<Time>,
+    pub(super) connection: Option<ConnId>,
+    /// How often in a row nobody was there, at any of the addresses.
+    refusals: u32,
+}
+
+impl Dial {
+    fn new(addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) -> Dial {
+        Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None, refusals: 0 }
+    }
+
+    /// When there is something to do about it.
+    pub(super) fn due(&self) -> Time {
+        self.again.unwrap_or(self.deadline).min(self.deadline)
+    }
+
+    /// Tries all addresses again at this time.
+    pub(super) fn again(&mut self, at: Time) {
+        self.tried = 0;
+        self.again = Some(at);
+    }
+}
+
+impl<B: Body> Links<B> {
+    /// Begins to dial.
+    pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
+        let key = self.dials.insert(Dial::new(addresses, wanted, purpose, deadline));
+        self.dial_next(key);
+    }
+
+    /// How many attempts are under way.
+    pub(crate) fn dialing(&self) -> usize {
+        self.dials.len()
+    }
+
+    /// Whether a node is dialed for this: the one that is wanted, if one is named.
+    pub(crate) fn is_dialing(&self, purpose: Purpose, node: Option<NodeId>) -> bool {
+        self.dials.iter().any(|(_, dial)| dial.purpose == purpose && (node.is_none() || dial.wanted == node))
+    }
+
+    /// An attempt to connect has failed.
+    pub(crate) fn dial_failed(&mut self, now: Time, key: DialKey, error: Error) {
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        dial.connection = None;
+        if dial.tried < dial.addresses.len() {
+            return self.dial_next(key);
+        }
+        self.dial_is_over(now, key, error);
+    }
+
+    fn dial_next(&mut self, key: DialKey) {
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        let address = dial.addresses.get(dial.tried).cloned();
+        dial.tried += 1;
+        dial.again = None;
+        if let Some(address) = address {
+            self.actions.act(Action::Dial(key, address));
+        }
+    }
+
+    /// All addresses have been tried.
+    fn dial_is_over(&mut self, now: Time, key: DialKey, error: Error) {
+        let Some(dial) = self.dials.get_mut(key) else { return };
+        dial.refusals = if error.code() == Code::Unreachable { dial.refusals + 1 } else { 0 };
+        let nobody = dial.refusals >= REFUSALS;
+        match dial.purpose {
+            // Another node has its place: it will not come back.
+            Purpose::Resume(link) if error.code() == Code::WrongNode => {
+                self.dials.remove(key);
+                self.end(link, false);
+            }
+            Purpose::Resume(link) if nobody => {
+                self.dials.remove(key);
+                self.end(link, true);
+            }
+            Purpose::Join(_) if error.code() == Code::WrongNode => {
+                self.dials.remove(key);
+            }
+            // Nobody but this attempt would have the two meet, so that it is kept up, ever more slowly.
+            Purpose::Join(_) => dial.again(now + AGAIN * (1 << dial.refusals.min(REFUSALS))),
+            Purpose::Resume(_) => dial.again(now + AGAIN),
+            Purpose::Open(open) => {
+                self.dials.remove(key);
+                self.turns.push_back(Turn::Missed(open, error));
+            }
+        }
+    }
+
+    /// The other side has this connection for a second one, and the first has yet to be heard of here.
+    pub(super) fn dial_again(&mut self, now: Time, key: DialKey) {
+        if let Some(dial) = self.dials.get_mut(key) {
+            dial.connection = None;
+            dial.again(now + AGAIN);
+        }
+    }
+
+    /// Dials the other side of a link whose connection broke.
+    pub(super) fn dial_to_resume(&mut self, now: Time, key: LinkKey) {
+        let Some(link) = self.all.get(key).filter(|link| !link.addresses.is_empty()) else { return };
+        let deadline = now + self.settings.linger;
+        let mut dial = Dial::new(link.addresses.clone(), Some(link.peer), Purpose::Resume(key), deadline);
+        dial.again = Some(if link.dialed { now } else { now + PATIENCE });
+        self.dials.insert(dial);
+    }
+
+    /// The node that was dialed is linked.
+    pub(super) fn reached(&mut self, key: DialKey, link: LinkKey) {
+        let Some(dial) = self.dials.remove(key) else { return };
+        self.turns.push_back(Turn::Reached(dial.purpose, link));
+    }
+
+    /// Gives up all attempts to restore a link.
+    pub(super) fn forget_resuming(&mut self, link: LinkKey) {
+        let of_it = self.dials.iter().filter(|(_, dial)| dial.purpose == Purpose::Resume(link));
+        let all: Vec<DialKey> = of_it.map(|(dial, _)| dial).collect();
+        all.into_iter().for_each(|dial| self.forget_dial(dial));
+    }
+
+    /// Gives up an attempt, and the connection that came of it.
+    pub(super) fn forget_dial(&mut self, key: DialKey) {
+        let Some(dial) = self.dials.remove(key) else { return };
+        if let Some(id) = dial.connection
+            && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())
+        {
+            self.connections.remove(&id);
+            self.actions.act(Action::Close(id));
+        }
+    }
+
+    pub(super) fn tick_dials(&mut self, now: Time) {
+        for key in self.dials.keys() {
+            let Some(dial) = self.dials.get(key) else { continue };
+            if dial.deadline <= now {
+                let address = dial.addresses.first().cloned().unwrap_or_default();
+                let error = Error::new(Code::Deadline).at(address).expected("a node that answers");
+                let purpose = dial.purpose;
+                self.forget_dial(key);
+                if let Purpose::Open(open) = purpose {
+                    self.turns.push_back(Turn::Missed(open, error));
+                }
+            } else if dial.again.is_some_and(|again| again <= now) {
+                self.dial_next(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Cuts, the end of links, and what time brings (`spec/channel.md`, "Cuts").
+
+use super::outbox::Outgoing;
+use super::{Connection, Ended, Links, Turn};
+use crate::Time;
+use crate::action::Action;
+use crate::control::Control;
+use crate::keys::{ConnId, LinkKey};
+use crate::memory::Body;
+use isoform_core::{Code, Error};
+
+impl<B: Body> Links<B> {
+    /// A connection is gone, without a word.
+    pub(crate) fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
+        self.farewells.remove(&id);
+        let Some(connection) = self.connections.remove(&id) else { return };
+        match (connection.link, connection.dial) {
+            (Some(link), _) => {
+                self.cut(now, link);
+                self.tick_dials(now);
+            }
+            (None, Some(dial)) => {
+                let gone = || Error::new(Code::Unreachable).came("the connection was closed during the handshake");
+                self.dial_failed(now, dial, why.unwrap_or_else(gone));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// The connection of a link broke.
+    pub(super) fn cut(&mut self, now: Time, key: LinkKey) {
+        let Some(link) = self.all.get_mut(key) else { return };
+        link.cut(now);
+        self.turns.push_back(Turn::Cut(key));
+        self.dial_to_resume(now, key);
+    }
+
+    /// Ends a connection because of what came over it, or because it is not wanted, and says why.
+    pub(crate) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        let mut farewell = connection.out;
+        let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
+        match connection.link {
+            Some(link) => {
+                self.say(link, &bye);
+                let mut out = Outgoing::default();
+                self.all[link].outbox.give(&mut out);
+                farewell.extend(out.to_vec());
+                self.end(link, false);
+            }
+            // Who does not speak as a link does is not answered.
+            None if connection.hello.is_some() || error.code() == Code::Version => {
+                if connection.hello.is_none() {
+                    farewell.extend(self.hello(None).to_bytes());
+                }
+                bye.put(&mut farewell);
+            }
+            None => {}
+        }
+        self.farewells.insert(id, farewell);
+        self.actions.act(Action::Close(id));
+        let Some(dial) = connection.dial else { return };
+        let link = connection.hello.and_then(|hello| self.with(hello.node));
+        match link.filter(|&link| self.stands(link)) {
+            Some(link) if error.code() == Code::Duplicate => self.reached(dial, link),
+            _ => self.dial_failed(now, dial, error.clone()),
+        }
+    }
+
+    /// A link is over.
+    pub(crate) fn end(&mut self, key: LinkKey, is_given_up: bool) {
+        let Some(link) = self.all.remove(key) else { return };
+        self.peers.remove(&link.peer);
+        if let Some(id) = link.connection
+            && self.connections.remove(&id).is_some()
+        {
+            self.actions.act(Action::Close(id));
+        }
+        self.turns.push_back(Turn::Ended(Ended { link: key, peer: link.peer, addresses: link.addresses, is_given_up }));
+        self.forget_resuming(key);
+    }
+
+    /// Ends all links, and says so; and everything that leads to further ones.
+    pub(crate) fn leave(&mut self) {
+        self.all.keys().into_iter().for_each(|link| self.part_from(link));
+        // Nobody waits for those who were still to be met.
+        self.dials.keys().into_iter().for_each(|dial| self.forget_dial(dial));
+        let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
+        for id in strangers {
+            self.connections.remove(&id);
+            self.actions.act(Action::Close(id));
+        }
+    }
+
+    fn part_from(&mut self, key: LinkKey) {
+        if let Some(id) = self.all.get(key).and_then(|link| link.connection) {
+            self.say(key, &Control::Bye { code: 0, text: String::new() });
+            self.bid_farewell(key, id);
+        }
+        self.end(key, false);
+    }
+
+    /// Looks at the time.
+    pub(crate) fn tick(&mut self, now: Time) {
+        self.tick_handshakes(now);
+        self.tick_links(now);
+        // Behind the links: who loses one dials at once.
+        self.tick_dials(now);
+    }
+
+    /// When [`tick`](Links::tick) next has something to do; `None` if never.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let handshakes = self.connections.values().filter(|connection| connection.link.is_none());
+        let handshakes = handshakes.map(|connection| connection.since + self.settings.handshake);
+        let dials = self.dials.iter().map(|(_, dial)| dial.due());
+        let links = self.all.iter().map(|(_, link)| match link.connection {
+            Some(_) => (link.wrote + link.beat).min(link.heard + self.settings.silence),
+            None => link.since + self.settings.linger,
+        });
+        handshakes.chain(dials).chain(links).min()
+    }
+
+    /// This node was stopped for a while: nobody's silence until now counts.
+    pub(crate) fn excuse(&mut self, now: Time) {
+        self.all.iter_mut().for_each(|(_, link)| link.heard = link.heard.max(now));
+    }
+
+    fn tick_handshakes(&mut self, now: Time) {
+        let late = |connection: &Connection| connection.since + self.settings.handshake <= now;
+        let late: Vec<ConnId> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| connection.link.is_none() && late(connection))
+            .map(|(&id, _)| id)
+            .collect();
+        for id in late {
+            let expected = format!("a handshake within {:?}", self.settings.handshake);
+            self.refuse(now, id, &Error::new(Code::Handshake).expected(expected));
+        }
+    }
+
+    fn tick_links(&mut self, now: Time) {
+        for key in self.all.keys() {
+            let Some(link) = self.all.get_mut(key) else { continue };
+            match link.connection {
+                None if link.since + self.settings.linger <= now => self.end(key, false),
+                None => {}
+                Some(id) if link.heard + self.settings.silence <= now => {
+                    self.connections.remove(&id);
+                    self.actions.act(Action::Close(id));
+                    self.cut(now, key);
+                }
+                Some(_) if link.wrote + link.beat <= now => {
+                    link.wrote = now;
+                    self.say(key, &Control::Ping);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}

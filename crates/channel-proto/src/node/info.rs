@@ -1,0 +1,89 @@
+//! What a node knows and tells of channels: members, and their sources and sinks (`spec/channel.md`, "Reports").
+
+use super::Node;
+use crate::channels::Channel;
+use crate::control::Control;
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
+use crate::memory::{Body, Storage};
+use crate::report::{Report, SinkLedger};
+use isoform_core::{Error, Format};
+
+/// What is known of a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelInfo {
+    /// Which one it is.
+    pub identity: Identity,
+    /// Its name.
+    pub name: String,
+    /// Its type, if it has one.
+    pub format: Option<Format>,
+    /// Its members; the first is this node.
+    pub members: Vec<MemberInfo>,
+    /// Sinks elsewhere that could not use a source of this node, and why.
+    pub declined: Vec<(NodeId, Error)>,
+}
+
+/// A node that has a channel open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberInfo {
+    /// Who it is.
+    pub node: NodeId,
+    /// Where it can be dialed.
+    pub addresses: Vec<String>,
+    /// What it told of its sources and sinks; `None` before there was an answer.
+    pub report: Option<Report>,
+}
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// What has become of a source's events: with each sink that is there, and the latest that have left.
+    pub fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
+        self.flows.ledger(key)
+    }
+
+    /// What has come to a sink: events received, taken, lost.
+    pub fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
+        self.flows.counts(key)
+    }
+
+    /// How many sinks have subscribed to a source.
+    pub fn listeners(&self, key: SourceKey) -> usize {
+        self.flows.listeners(key)
+    }
+
+    /// What is known of a channel. What other members tell of their part is from when they were last
+    /// [asked](Node::ask).
+    pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
+        let Channel { identity, name, format, members, declined, .. } = self.channels.get(key)?;
+        let settings = &self.links.settings;
+        let report = Some(self.report(key));
+        let own = MemberInfo { node: settings.id, addresses: settings.addresses.clone(), report };
+        let others = members.iter().map(|(&link, member)| {
+            let link = &self.links[link];
+            MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: member.report.clone() }
+        });
+        Some(ChannelInfo {
+            identity: *identity,
+            name: name.clone(),
+            format: format.clone(),
+            members: std::iter::once(own).chain(others).collect(),
+            declined: declined.iter().cloned().collect(),
+        })
+    }
+
+    /// Asks the other members of a channel what they can tell of it: see [`info`](Node::info).
+    pub fn ask(&mut self, key: ChannelKey) {
+        self.channels.ask(&mut self.links, key);
+    }
+
+    /// Another member asks.
+    pub(super) fn asked(&mut self, link: LinkKey, request: u32, identity: Identity) {
+        if let Some(channel) = self.channels.of(identity) {
+            let report = Box::new(self.report(channel));
+            self.links.say(link, &Control::Told { request, report });
+        }
+    }
+
+    fn report(&self, key: ChannelKey) -> Report {
+        self.flows.report(&self.channels.sources(key), &self.channels.sinks(key))
+    }
+}

@@ -1,0 +1,38 @@
+//! What subscriptions begin with: a source that there is on a channel, for this node's sinks.
+
+use crate::keys::{LinkKey, NodeId, SourceKey, SourceRef};
+use isoform_core::Format;
+
+/// A source that this node's sinks may subscribe to.
+#[derive(Clone)]
+pub(crate) struct Offer {
+    pub(crate) origin: Origin,
+    pub(crate) node: NodeId,
+    pub(crate) source: SourceRef,
+    /// The format of all its events, if it was declared.
+    pub(crate) format: Option<Format>,
+    /// The epoch in which it was last told of.
+    pub(crate) epoch: u64,
+}
+
+/// Where a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// At another node, under this number.
+    Link(LinkKey, u32),
+    /// Here.
+    Here(SourceKey),
+}
+
+impl Origin {
+    /// The link that it is behind.
+    pub(crate) fn link(self) -> Option<LinkKey> {
+        if let Origin::Link(link, _) = self { Some(link) } else { None }
+    }
+}
+
+impl Offer {
+    pub(crate) fn is_of(&self, link: LinkKey) -> bool {
+        self.origin.link() == Some(link)
+    }
+}
