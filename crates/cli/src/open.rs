@@ -8,8 +8,8 @@ use isoform::core::declare::Shape;
 use isoform::core::{Element, Layout, Structure};
 use isoform::stream::Reader;
 use isoform::{Format, Limits, Token};
+use isoform_dynamic::stream::Input as Place;
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -285,19 +285,12 @@ pub(crate) struct Input {
     output: Output,
 }
 
-enum Place {
-    File(File),
-    Standard(io::Stdin),
-}
-
 impl Input {
     fn open(path: Option<&Path>, output: Output) -> io::Result<Input> {
-        let place = match path {
-            None => Place::Standard(io::stdin()),
-            Some(path) if path.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Some(path) => Place::File(File::open(path)?),
-        };
-        Ok(Input { place, first: None, output })
+        if path.is_some_and(Path::is_dir) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(Input { place: Place::open(path)?, first: None, output })
     }
 
     fn first_byte(&mut self) -> io::Result<Option<u8>> {
@@ -345,18 +338,15 @@ impl Read for Input {
             return Ok(1);
         }
         let _ = self.output.flush(); // whoever waits for the output need not wait for the input; it fails again later
-        match &mut self.place {
-            Place::File(file) => file.read(to),
-            Place::Standard(stdin) => stdin.read(to),
-        }
+        self.place.read(to)
     }
 }
 
 impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match &mut self.place {
-            Place::File(file) if self.first.is_none() => file.seek(to),
-            _ => Err(io::ErrorKind::NotSeekable.into()),
+        match self.first {
+            None => self.place.seek(to),
+            Some(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 }

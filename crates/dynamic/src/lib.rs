@@ -12,6 +12,7 @@
 //! | single fields of many records | [`columns`] |
 //! | messages to objects, by a body of the receiver's own format | [`convert`] |
 //! | sources and sinks of channels, of records or of messages | [`source`], [`sink`] |
+//! | streams of records behind addresses, by the names that users give | [`stream`] |
 //! | to wait, and to look after other things meanwhile | [`wait`] |
 //!
 //! A face in thirty lines, for a language whose records are bytes:
@@ -73,6 +74,7 @@ pub mod rules;
 pub mod sink;
 #[cfg(unix)]
 pub mod source;
+pub mod stream;
 pub mod table;
 pub mod wait;
 pub mod words;

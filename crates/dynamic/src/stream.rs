@@ -1,0 +1,254 @@
+//! Streams by the names that users give, and of records whose formats are known only when the program runs.
+//!
+//! The `unsafe` here is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
+#![allow(unsafe_code)]
+
+use isoform::memory::Encoder;
+use isoform::{Code, Error, Format, Incoming, Result, Token, stream};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
+use std::path::Path;
+
+/// So many formats a writer keeps an encoder for.
+const ENCODERS: usize = 64;
+
+/// Where a stream comes from.
+#[derive(Debug)]
+pub enum Input {
+    /// A file.
+    File(File),
+    /// Standard input.
+    Standard(Stdin),
+}
+
+/// Where a stream goes.
+#[derive(Debug)]
+pub enum Output {
+    /// A file.
+    File(File),
+    /// Standard output.
+    Standard(Stdout),
+}
+
+impl Input {
+    /// A file, or standard input, which is called `-`.
+    ///
+    /// # Errors
+    /// [`Code::Io`] at the name.
+    pub fn named(name: &str) -> Result<Input> {
+        Input::open((name != "-").then_some(Path::new(name))).map_err(|error| at(name, &error))
+    }
+
+    /// A file, or standard input.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(path: Option<&Path>) -> io::Result<Input> {
+        Ok(match path {
+            Some(path) => Input::File(File::open(path)?),
+            None => Input::Standard(io::stdin()),
+        })
+    }
+}
+
+impl Output {
+    /// A file that is made anew, or standard output, which is called `-`.
+    ///
+    /// # Errors
+    /// [`Code::Io`] at the name.
+    pub fn named(name: &str) -> Result<Output> {
+        Ok(match name {
+            "-" => Output::Standard(io::stdout()),
+            path => Output::File(File::create(path).map_err(|error| at(name, &error))?),
+        })
+    }
+}
+
+fn at(name: &str, error: &io::Error) -> Error {
+    Error::new(Code::Io).at(name).came(error)
+}
+
+impl Read for Input {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::File(file) => file.read(room),
+            Input::Standard(input) => input.read(room),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Input::File(file) => file.seek(to),
+            Input::Standard(_) => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::File(file) => file.write(bytes),
+            Output::Standard(output) => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::File(file) => file.flush(),
+            Output::Standard(output) => output.flush(),
+        }
+    }
+}
+
+/// Writes records of any formats, as they lie in memory, to a stream.
+pub struct Writer<W: Write> {
+    writer: stream::Writer<W>,
+    encoders: Vec<(Token, Encoder)>,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer to `target`.
+    pub fn new(target: W) -> Writer<W> {
+        Writer { writer: stream::Writer::new(target), encoders: Vec::new() }
+    }
+
+    /// Writes a record of a format.
+    ///
+    /// # Errors
+    /// As [`Encoder::new`], [`Encoder::encode`] and [`stream::Writer::write`].
+    ///
+    /// # Safety
+    /// As [`Encoder::encode`]'s, until this returns.
+    pub unsafe fn write(&mut self, format: &Format, record: *const u8) -> Result<()> {
+        let (encoder, writer) = self.encoder(format)?;
+        // SAFETY: promised.
+        writer.write(&unsafe { encoder.encode(record)? })
+    }
+
+    /// Writes `count` records of a format that lie one after another.
+    ///
+    /// # Errors
+    /// As [`write`](Writer::write), with the number of the record in front of the path.
+    ///
+    /// # Safety
+    /// As [`write`](Writer::write)'s, of each of them.
+    pub unsafe fn write_many(&mut self, format: &Format, records: *const u8, count: usize) -> Result<()> {
+        let (encoder, writer) = self.encoder(format)?;
+        if !format.structure().has_slots() {
+            // SAFETY: promised.
+            let batch = unsafe { encoder.encode_many(records, count)? };
+            return batch.map_or(Ok(()), |batch| writer.write_batch(&batch));
+        }
+        (0..count).try_for_each(|i| {
+            // SAFETY: promised.
+            let message = unsafe { encoder.encode(records.add(i * format.size())) };
+            writer.write(&message.map_err(|error| error.within(&format!("[{i}]")))?)
+        })
+    }
+
+    /// Writes a message that came.
+    ///
+    /// # Errors
+    /// As [`stream::Writer::write_body`].
+    pub fn pass(&mut self, message: &Incoming<'_>) -> Result<()> {
+        self.writer.write_body(message.format(), message.body())
+    }
+
+    /// Hands on all that was written.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.writer.flush()
+    }
+
+    /// The encoder of a format, and what is written to.
+    fn encoder(&mut self, format: &Format) -> Result<(&mut Encoder, &mut stream::Writer<W>)> {
+        let token = format.token();
+        let place = match self.encoders.iter().position(|(known, _)| *known == token) {
+            Some(place) => place,
+            None => {
+                if self.encoders.len() == ENCODERS {
+                    self.encoders.clear();
+                }
+                self.encoders.push((token, Encoder::new(format)?));
+                self.encoders.len() - 1
+            }
+        };
+        Ok((&mut self.encoders[place].1, &mut self.writer))
+    }
+}
+
+/// Reads messages of any formats, and knows whether the stream goes on behind one that failed.
+pub struct Reader<R> {
+    reader: stream::Reader<R>,
+    goes_on: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// A reader of `origin`.
+    pub fn new(origin: R) -> Reader<R> {
+        Reader { reader: stream::Reader::new(origin), goes_on: true }
+    }
+
+    /// The next message, if there is one.
+    ///
+    /// # Errors
+    /// As [`stream::Reader::next`].
+    #[expect(clippy::should_implement_trait, reason = "a message is lent until the next one")]
+    pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
+        if let Err(error) = self.reader.peek() {
+            self.goes_on = self.reader.goes_on_after(&error);
+            return Err(error);
+        }
+        // What fails behind a header that could be read is the stream.
+        self.goes_on = false;
+        let message = self.reader.next()?;
+        self.goes_on = true;
+        Ok(message)
+    }
+
+    /// Whether the next call goes on, if the last one failed.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform::core::declare::{Layout, Shape};
+
+    #[test]
+    fn records_of_several_formats_are_one_stream() {
+        let format = |shape| Shape::parse(shape).and_then(|shape| shape.on(&Layout::NATIVE)).unwrap();
+        let (level, note) = (format("record Level\n level double"), format("record Note\n text string"));
+        let (levels, text) = ([0.5f64, 1.5], c"all is well");
+        let notes = [text.as_ptr().expose_provenance(), 0];
+        let (mut bytes, mut passed) = (Vec::new(), Vec::new());
+        let mut writer = Writer::new(&mut bytes);
+        // SAFETY: two records of each format.
+        unsafe {
+            writer.write_many(&level, levels.as_ptr().cast(), 2).unwrap();
+            writer.write_many(&note, notes.as_ptr().cast(), 2).unwrap();
+            writer.write(&level, levels.as_ptr().cast()).unwrap();
+        }
+        writer.flush().unwrap();
+        let mut reader = Reader::new(&bytes[..]);
+        let (mut names, mut writer) = (String::new(), Writer::new(&mut passed));
+        while let Some(message) = reader.next().unwrap() {
+            names += &message.format().name()[..1];
+            writer.pass(&message).unwrap();
+        }
+        writer.flush().unwrap();
+        assert_eq!((names.as_str(), reader.goes_on()), ("LLNNL", true));
+        assert_eq!(passed, bytes);
+        let mut cut = Reader::new(&bytes[..bytes.len() - 12]);
+        let fault =
+            std::iter::from_fn(|| cut.next().map(|message| message.map(drop)).transpose()).find_map(Result::err);
+        assert_eq!((fault.map(|fault| fault.code()), cut.goes_on()), (Some(Code::Cut), false));
+        assert_eq!(Input::named("/no/such/file").unwrap_err().path(), "/no/such/file");
+    }
+}
