@@ -1,5 +1,6 @@
 //! Failures as the user sees them: one line on standard error, a hint, and an exit status.
 
+use isoform::text::is_hidden;
 use isoform::{Class, Code, Error};
 use std::io;
 use std::process::ExitCode;
@@ -74,7 +75,7 @@ fn printable(text: &str) -> String {
             printable.push_str(" ..");
             break;
         }
-        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
+        if is_hidden(c) { printable.extend(c.escape_default()) } else { printable.push(c) }
     }
     printable
 }

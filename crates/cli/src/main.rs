@@ -51,7 +51,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "isoform", &mut script);
-            Ok(output.write_all(&script)?)
+            Ok(output.as_it_is(&script)?)
         }
     }
 }

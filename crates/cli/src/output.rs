@@ -1,15 +1,22 @@
 //! Standard output: buffered, coloured only for a terminal, and text in columns.
 
+use isoform::text::{Shown, is_hidden};
 use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
 /// Where a command writes. Clones write to the same place.
+///
+/// Text from strangers goes through here in any case: whatever would do something to the terminal is escaped, as JSON does
+/// it. The only exception is what [`Output::paint`] has made.
 #[derive(Clone)]
 pub(crate) struct Output {
     inner: Rc<RefCell<BufWriter<Stdout>>>,
     coloured: bool,
+    /// What begins a colour of our own: nobody else knows it.
+    mark: Rc<str>,
 }
 
 /// What a piece of text is, for its colour.
@@ -31,7 +38,9 @@ impl Output {
         let wanted = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let coloured = io::stdout().is_terminal() && !wanted("NO_COLOR") && !dumb;
-        Output { inner: Rc::new(RefCell::new(BufWriter::with_capacity(64 << 10, io::stdout()))), coloured }
+        let inner = Rc::new(RefCell::new(BufWriter::with_capacity(64 << 10, io::stdout())));
+        let mark = format!("\x1b{:x};", RandomState::new().build_hasher().finish());
+        Output { inner, coloured, mark: mark.into() }
     }
 
     /// The text in its tone, if this is a terminal that shows it.
@@ -42,9 +51,15 @@ impl Output {
             Tone::Good => "32",
             Tone::Warning => "33",
             Tone::Bad => "31",
-            Tone::Plain => return text.to_string(),
+            Tone::Plain => return Shown(text).to_string(),
         };
-        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+        let (mark, text) = (&self.mark, Shown(text));
+        if self.coloured { format!("{mark}{code}m{text}{mark}0m") } else { text.to_string() }
+    }
+
+    /// Writes what this program has made itself, a script for a shell, as it is.
+    pub(crate) fn as_it_is(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.inner.borrow_mut().write_all(bytes)
     }
 
     /// The columns of characters of the terminal, if this is one.
@@ -105,7 +120,7 @@ pub(crate) fn cell(text: impl ToString) -> Cell {
 }
 
 pub(crate) fn toned(tone: Tone, text: impl ToString) -> Cell {
-    Cell { text: text.to_string(), tone }
+    Cell { text: Shown(text.to_string()).to_string(), tone }
 }
 
 /// A number of things.
@@ -132,9 +147,34 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// Writes text with everything escaped that is not seen, but for ends of lines and our own colours.
+fn escape(text: &str, mark: &str, out: &mut impl Write) -> io::Result<()> {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| c != '\n' && is_hidden(c)) {
+        out.write_all(&rest.as_bytes()[..at])?;
+        rest = &rest[at..];
+        if let Some(behind) = rest.strip_prefix(mark) {
+            out.write_all(b"\x1b[")?;
+            rest = behind;
+            continue;
+        }
+        let mut behind = rest.chars();
+        for unit in behind.next().unwrap_or_default().encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        rest = behind.as_str();
+    }
+    out.write_all(rest.as_bytes())
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.inner.borrow_mut().write(bytes)
+        let mut inner = self.inner.borrow_mut();
+        match bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+            true => inner.write_all(bytes)?,
+            false => escape(&String::from_utf8_lossy(bytes), &self.mark, &mut *inner)?,
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -145,6 +185,15 @@ impl Write for Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_our_own_colours_reaches_the_terminal() {
+        let mut out = Vec::new();
+        let text = "é\u{1b}[31m\u{1b}]0;x\u{7}\u{9b}2J\u{202e}\u{200b}\u{e0041}\t\nMARK1mx";
+        escape(&text.replace("MARK", "\u{1b}secret;"), "\u{1b}secret;", &mut out).unwrap();
+        let expected = "é\\u001b[31m\\u001b]0;x\\u0007\\u009b2J\\u202e\\u200b\\udb40\\udc41\\u0009\n\u{1b}[1mx";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 
     #[test]
     fn long_lines_are_broken_at_spaces() {

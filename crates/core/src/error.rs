@@ -4,6 +4,7 @@
 //! One type serves every operation, because one table serves every language: C codes, Python exceptions and exit statuses
 //! follow from [`Code`].
 
+use crate::text::Shown;
 use crate::token::Token;
 use std::fmt;
 
@@ -313,13 +314,13 @@ impl fmt::Display for Error {
         let Detail { code, path, expected, came, position, .. } = &*self.0;
         write!(f, "{code}")?;
         if !path.is_empty() {
-            write!(f, " at {path}")?;
+            write!(f, " at {}", Shown(path))?;
         }
         match (expected.is_empty(), came.is_empty()) {
             (true, true) => {}
-            (false, true) => write!(f, ": expected {expected}")?,
-            (true, false) => write!(f, ": {came}")?,
-            (false, false) => write!(f, ": expected {expected}, came {came}")?,
+            (false, true) => write!(f, ": expected {}", Shown(expected))?,
+            (true, false) => write!(f, ": {}", Shown(came))?,
+            (false, false) => write!(f, ": expected {}, came {}", Shown(expected), Shown(came))?,
         }
         match position {
             Some(Position { line, column }) => write!(f, " at line {line} column {column}"),
@@ -347,5 +348,12 @@ mod tests {
         assert_eq!(error.expectation(), format!("{}…", "ü".repeat(512)));
         assert_eq!(error.actual(), format!("\"{}…", "ü".repeat(511)));
         assert_eq!(Error::new(Code::Text).came(&long[..1024]).actual(), &long[..1024]);
+    }
+
+    #[test]
+    fn what_strangers_said_does_nothing_to_a_terminal() {
+        let error = Error::new(Code::Text).at("a\u{1b}[31m").expected("b\u{9b}2J\u{202e}").came("c\u{200b}\n\u{7}");
+        let expected = r"malformed text at a\u{1b}[31m: expected b\u{9b}2J\u{202e}, came c\u{200b}\n\u{7}";
+        assert_eq!(error.to_string(), expected);
     }
 }

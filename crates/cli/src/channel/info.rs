@@ -5,6 +5,7 @@ use super::{open, short};
 use crate::args;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
+use isoform::text::Shown;
 use isoform::{Format, Token};
 use isoform_channel::{Info, MemberInfo, NodeId, SinkReport, SourceReport};
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ fn print(
     writeln!(output, "{}  {kind}", output.paint(Tone::Strong, &info.name))?;
     writeln!(output, "identity  {}\n", info.identity)?;
     for MemberInfo { node, addresses, report } in members {
-        writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), addresses.join("  "))?;
+        writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), Shown(addresses.join("  ")))?;
         let Some(report) = report else {
             writeln!(output, "  {}", output.paint(Tone::Warning, "has not answered: it hangs, or has just died"))?;
             continue;
@@ -106,7 +107,7 @@ fn any(format: &Option<(String, Token)>) -> String {
 }
 
 fn kind(name: &str, token: Token) -> String {
-    format!("{name} {}", &token.to_string()[..8])
+    format!("{} {}", Shown(name), &token.to_string()[..8])
 }
 
 fn as_json(

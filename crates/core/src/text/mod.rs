@@ -5,4 +5,7 @@
 
 mod base64;
 pub mod json;
+mod shown;
 pub mod table;
+
+pub use shown::{Shown, is_hidden};

@@ -2,6 +2,7 @@
 //!
 //! This creates the cells. The program that prints them knows the width of the screen.
 
+use super::{Shown, is_hidden};
 use crate::format::{Element, Field, Format, Structure};
 use crate::view::{Array, Item, View};
 
@@ -150,7 +151,7 @@ pub fn cell(item: Item<'_>, width: usize) -> String {
         }
         Item::Char(0) => String::new(),
         Item::Char(byte) => text(&[byte], width),
-        Item::Symbol(symbol) => symbol.name.to_string(),
+        Item::Symbol(symbol) => Shown(&symbol.name).to_string(),
         Item::String(bytes) => text(bytes, width),
         Item::Array(array) => self::array(array, width),
         Item::Record(view) => record(view, width),
@@ -164,7 +165,7 @@ fn text(bytes: &[u8], width: usize) -> String {
     let mut cell = String::new();
     for chunk in shown.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if c.is_control() { cell.extend(c.escape_default()) } else { cell.push(c) }
+            if is_hidden(c) { cell.extend(c.escape_default()) } else { cell.push(c) }
         }
         cell.extend(chunk.invalid().iter().flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from));
     }

@@ -15,7 +15,8 @@
 //! dimension of a `char` array is a string; if that dimension is fixed, without the NULs at its end. Pointers to single
 //! elements and fixed arrays are their targets, or `null`.
 //!
-//! Control characters are escaped. So a record is one line, and cannot send commands to a terminal.
+//! Control characters, and others that are not visible, are escaped. So a record is one line, and cannot send commands to a
+//! terminal.
 
 mod parse;
 mod write;

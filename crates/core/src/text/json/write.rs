@@ -2,7 +2,7 @@
 
 use crate::format::Element;
 use crate::scalar::{Float, Real};
-use crate::text::base64;
+use crate::text::{base64, is_hidden};
 use crate::view::{Array, Item, View};
 use std::fmt::{Result, Write};
 
@@ -79,7 +79,7 @@ fn text(bytes: &[u8], out: &mut impl Write) -> Result {
 fn string(text: &str, out: &mut impl Write) -> Result {
     out.write_char('"')?;
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c.is_control()) {
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || is_hidden(c)) {
         out.write_str(&rest[..at])?;
         let escaped = rest[at..].chars().next().unwrap_or_default();
         match escaped {
@@ -87,7 +87,7 @@ fn string(text: &str, out: &mut impl Write) -> Result {
             '\\' => out.write_str("\\\\")?,
             '\n' => out.write_str("\\n")?,
             '\t' => out.write_str("\\t")?,
-            control => write!(out, "\\u{:04x}", u32::from(control))?,
+            hidden => hidden.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))?,
         }
         rest = &rest[at + escaped.len_utf8()..];
     }
