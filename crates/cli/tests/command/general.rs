@@ -1,6 +1,8 @@
 //! What holds for every subcommand: help, usage errors, sources, pipes, colours.
 
 use super::*;
+use isoform::core::declare::Shape;
+use isoform::core::{Value, value};
 use std::io::{BufRead, BufReader};
 
 #[test]
@@ -89,6 +91,28 @@ fn nothing_in_an_error_is_a_command_to_the_terminal() {
     let long = vec![b' '; (1 << 20) + 1];
     assert!(isoform_reading(&["format", "-"], &long).bad(2).contains("more than 1048576 bytes (limit: text)"));
     assert!(isoform_reading(&["format", "-"], &[0; 100]).bad(2).contains("neither a stream of records nor"));
+}
+
+#[test]
+fn nothing_in_what_is_shown_is_a_command_to_the_terminal() {
+    let shape = "record P\u{202e}x\n  a\u{200b}  string  unit=\"m\u{2066}\"\n  e  enumeration{s\u{feff}=0}\n";
+    let format = Shape::parse(shape).unwrap().on(&Layout::X86_64).unwrap();
+    let text = "\u{1b}]0;x\u{7}\u{9b}2J\u{202e}\u{200b}\u{e0041}";
+    let record = Value::Record(vec![("a\u{200b}".into(), Value::String(text.into()))]);
+    let mut writer = Writer::new(Vec::new());
+    writer.write_body(&format, &value::body(&format, &record).unwrap()).unwrap();
+    let stream = writer.into_inner();
+    for arguments in [&["dump", "-"][..], &["dump", "-", "--table"], &["dump", "-", "--json"], &["format", "-"]] {
+        let output = isoform_reading(arguments, &stream).good();
+        let hidden = |c: char| c != '\n' && isoform::text::is_hidden(c);
+        assert!(!output.contains(hidden) && output.contains("202e"), "{arguments:?}: {output:?}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&isoform_reading(&["dump", "-", "--json"], &stream).good()).unwrap();
+    assert_eq!(json["a\u{200b}"], text);
+    let json: serde_json::Value =
+        serde_json::from_str(&isoform_reading(&["format", "-", "--json"], &stream).good()).unwrap();
+    assert_eq!(json["name"], "P\u{202e}x");
 }
 
 #[test]
