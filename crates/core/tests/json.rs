@@ -126,3 +126,16 @@ fn malformed_text_has_a_position_and_what_does_not_fit_a_path() {
     let unfit = through("{\"small\": \"one\"}").unwrap_err();
     assert_eq!((unfit.code(), unfit.position(), unfit.path()), (Code::Text, None, "small"));
 }
+
+/// Whatever is nested without end is refused, and not gone into.
+#[test]
+fn nesting_without_end_is_refused() {
+    let shape = "record I\n  x  i32\nrecord P\n  i  I\n  n  i32\n  a  I[n]\n  s  string\n";
+    let format = Shape::parse(shape).unwrap().on(&Layout::X86_64).unwrap();
+    for (open, close) in [("[", "]"), ("{\"i\":", "}"), ("{\"a\":[", "]}"), ("{\"s\":", "}"), ("{\"base64\":", "}")] {
+        for text in [open.repeat(200_000), format!("{}1{}", open.repeat(200_000), close.repeat(200_000))] {
+            assert_eq!(json::parse(&format, &text).unwrap_err().code(), Code::Text);
+            assert_eq!(json::parse_field(&format.structure().fields()[0], &text).unwrap_err().code(), Code::Text);
+        }
+    }
+}
