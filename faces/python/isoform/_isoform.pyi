@@ -368,8 +368,8 @@ class Sink:
     def recv(self, timeout: float | None = None) -> Event | None:
         """The next event, or `None` if none arrives within `timeout` seconds."""
     def recv_many(self, most: int = 8192, timeout: float | None = None) -> Event | None:
-        """The records that have arrived, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`. Otherwise the result of
-        :meth:`recv`. For records without strings and arrays of variable length."""
+        """The records that have arrived, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`. Another event is
+        returned as by :meth:`recv`. For records without strings and arrays of variable length."""
     def batches(self, most: int = 8192) -> Iterator[Event]:
         """The results of :meth:`recv_many`, until the channel is closed."""
     def records(self) -> Iterator[Any]:

@@ -109,7 +109,7 @@ fn records_go_to_a_channel_that_is_there() {
 #[test]
 fn records_that_cannot_be_published_say_why() {
     for (arguments, input, says) in [
-        (&["points"][..], "{}\n", "lines of JSON need a type\n  hint: --shape FILE"),
+        (&["points"][..], "{}\n", "lines of JSON need a type\n  hint: use --shape FILE"),
         (&["a/b"], "", "cannot make a channel \"a/b\": expected a name without / "),
         (&["points", "--listen", "0.0.0.0:0"], "", "--insecure"),
         (&["points", "--shape", "nowhere.shape"], "", "cannot open nowhere.shape"),
