@@ -1,4 +1,4 @@
-//! Into generated code, and out of it again: what it is called with, and what it calls.
+//! Calls into generated code, and from generated code back.
 //!
 //! Proofs refer to these:
 //! 1. [`enter`], [`into_fixed`] and [`into_records`] call a function with nothing but a verified body of its plan's wire

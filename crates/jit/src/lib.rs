@@ -1,10 +1,10 @@
 //! The second engine: plans as machine code.
 //!
-//! [`Code::of`] turns a plan into one function of this machine, directly where the processor is one for which that has
-//! proven worth its while, else by Cranelift. Numbers, short runs of bytes and what is around them become straight code
-//! and loops; long arrays are left to the kernels, and what is rare to the interpreter, step by step. The code only finds
-//! out *that* something does not fit: then the interpreter converts the record once more, from the start, and what it
-//! finds is the result. So both engines agree on errors by construction.
+//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own where the processor makes
+//! that worthwhile, and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The
+//! kernels process long arrays, and the interpreter rare steps, one by one. The code only detects *that* a number does
+//! not fit. The interpreter then converts the record again, from the start, and its result counts. So both engines
+//! agree on errors by construction.
 //!
 //! ```
 //! use isoform_core::{Faults, FieldList, Layout, Plan, Rules, Shape, Verifier};

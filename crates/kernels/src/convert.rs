@@ -1,19 +1,18 @@
-//! Numbers of one type into numbers of another.
+//! Converts numbers of one type to another.
 //!
-//! Each pair of types is one loop, which compilers turn into vector instructions: all of them are compiled once for each
-//! [`Level`]. A loop only finds out whether every number is sure to fit; which one does not, and what becomes of it, is
-//! left to those who call.
+//! Each pair of types is one loop, which compilers turn into vector instructions for each [`Level`]. A loop only
+//! determines whether all numbers surely fit. The callers find the one that does not, and treat it.
 
 use crate::level::for_each_level;
 use crate::{Level, Number};
 
-/// Converts each number of `src` if there is a loop for it and every number is sure to fit. If not, it returns `false`, and
-/// `dst` must be filled anew.
+/// Converts each number of `src` if there is a loop for it and all numbers surely fit. Otherwise it returns `false`,
+/// and the contents of `dst` are unspecified.
 ///
-/// - There are loops for what becomes a number in this machine's byte order, and for the commoner pairs of types.
-/// - Integers, and floats that become wider, fit if they stay the same number.
-/// - Floats that become narrower fit if they become neither infinite nor so small that they lose digits. An infinity is not
-///   sure to fit.
+/// - There are loops for results in this machine's byte order, and for the commoner pairs of types.
+/// - Integers, and floats that become wider, fit if their value does not change.
+/// - Floats that become narrower fit if they neither become infinite nor lose digits because they are small. Infinities
+///   do not surely fit.
 /// - Floats must be converted within [`ieee()`](crate::ieee()).
 ///
 /// ```
@@ -28,23 +27,24 @@ use crate::{Level, Number};
 /// ```
 ///
 /// # Panics
-/// If `src` and `dst` do not hold equally many whole numbers.
+/// If `src` and `dst` do not contain equal numbers of whole numbers.
 #[inline]
 pub fn convert(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
     convert_at(Level::best(), from, to, src, dst)
 }
 
 for_each_level! {
-    /// [`convert()`], by the instructions of one level.
+    /// [`convert()`], with the instructions of one level.
     ///
     /// # Panics
     /// As [`convert()`].
     pub fn convert_at(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool = portable
 }
 
-/// From here on, doubles become infinite floats: halfway between the largest float and what would come next.
+/// From this value on, doubles become infinite floats: halfway between the largest float and its successor.
 const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
-/// Below this, doubles lose digits or become zero, and may do so although they need not ([`ieee()`](crate::ieee())).
+/// Below this value, doubles lose digits or become zero, and may do so although they need not
+/// ([`ieee()`](crate::ieee())).
 const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 #[inline(always)]
@@ -58,20 +58,20 @@ fn portable(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
     let [from_size, to_size] = [from, to].map(|number| usize::from(number.size));
     let count = src.len() / from_size;
     assert!(count * from_size == src.len() && count * to_size == dst.len(), "both hold as many whole numbers");
-    /// An integer that is the same number afterwards.
+    /// An integer whose value does not change.
     macro_rules! integer {
         ($from:ty, $to:ty) => {
             each(swapped, src, dst, |bytes| {
                 let value = <$from>::from_ne_bytes(bytes);
                 let result = value as $to;
-                // Of other signs, equal bits may be different numbers.
+                // With different signs, equal bits may be different numbers.
                 #[allow(unused_comparisons, reason = "for unsigned types")]
                 let same_sign = (value < 0) == (result < 0);
                 (result.to_ne_bytes(), result as $from == value && same_sign)
             })
         };
     }
-    /// An integer, by its magnitude, of which a float is sure to hold every digit.
+    /// An integer that a float surely holds exactly, by its magnitude.
     macro_rules! float {
         ($from:ty, $to:ty, $magnitude:expr) => {
             each(swapped, src, dst, |bytes| {
@@ -150,7 +150,7 @@ fn portable(from: Number, to: Number, src: &[u8], dst: &mut [u8]) -> bool {
     }
 }
 
-/// The number of these bits of a half: shifted into place, a single's exponent is too small by 112.
+/// The number with the bits of a half. After the shift, a single's exponent is too small by 112.
 #[inline(always)]
 fn half(bytes: [u8; 2]) -> f32 {
     let bits = u32::from(u16::from_ne_bytes(bytes));
@@ -160,13 +160,13 @@ fn half(bytes: [u8; 2]) -> f32 {
     f32::from_bits(magnitude | (bits & 0x8000) << 16)
 }
 
-/// The number of these bits of a bfloat: the first half of a single.
+/// The number with the bits of a bfloat: the first half of a single.
 #[inline(always)]
 fn brain(bytes: [u8; 2]) -> f32 {
     f32::from_bits(u32::from(u16::from_ne_bytes(bytes)) << 16)
 }
 
-/// Converts each number by `one`, which also says whether it fits.
+/// Converts each number with `one`, which also tells whether it fits.
 #[inline(always)]
 fn each<const FROM: usize, const TO: usize>(
     swapped: bool,

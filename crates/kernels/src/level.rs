@@ -1,19 +1,20 @@
-//! Which vector instructions there are.
+//! The available vector instructions.
 
 use std::fmt;
 
 /// A set of vector instructions that this processor has.
 ///
-/// **Invariant 1:** a value of this type exists only on processors that have its instructions. Values are made in this file
-/// alone: [`Level::PORTABLE`], which every processor has, and the others in [`Level::all`], after asking the processor.
+/// **Invariant 1:** a value of this type exists only on processors that have its instructions. Only this file creates
+/// values: [`Level::PORTABLE`], which every processor has, and the others in [`Level::all`], after asking the
+/// processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Level(Instructions);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Instructions {
-    /// What every processor has that the program was compiled for: SSE2 on x86-64, NEON on 64-bit ARM.
+    /// The instructions for which the program was compiled: SSE2 on x86-64, NEON on 64-bit ARM.
     Portable,
-    /// NEON, by name: for what compilers do not find by themselves.
+    /// NEON intrinsics, for code that compilers do not vectorise themselves.
     #[cfg(target_arch = "aarch64")]
     Neon,
     /// SSSE3 and SSE4.1.
@@ -28,10 +29,10 @@ pub(crate) enum Instructions {
 }
 
 impl Level {
-    /// What every processor has that this program runs on.
+    /// The level of every processor on which this program runs.
     pub const PORTABLE: Level = Level(Instructions::Portable);
 
-    /// Every level that this processor has, the best last.
+    /// All levels of this processor, the best last.
     pub fn all() -> Vec<Level> {
         let mut all = vec![Level::PORTABLE];
         #[cfg(target_arch = "x86_64")]
@@ -53,13 +54,13 @@ impl Level {
         all
     }
 
-    /// Which they are.
+    /// The levels.
     #[inline]
     pub(crate) fn instructions(self) -> Instructions {
         self.0
     }
 
-    /// The best level of this processor. It is found out once.
+    /// The best level of this processor, determined once.
     #[inline]
     pub fn best() -> Level {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -97,8 +98,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// Defines a function that does what a portable one does, compiled once for each level: it takes the level first, and
-/// then what the portable one takes, which must be `#[inline(always)]` all the way down.
+/// Defines a function from a portable one, compiled once for each level. It takes the level first, and then the
+/// arguments of the portable function. That function, and all that it calls, must be `#[inline(always)]`.
 macro_rules! for_each_level {
     ($(#[$attribute:meta])* $visible:vis fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $portable:path) => {
         $(#[$attribute])*

@@ -1,7 +1,7 @@
-//! Loops over arrays of numbers, and moves of single bytes, in the widest vector instructions that this processor has.
+//! Loops over arrays of numbers, and moves of single bytes, with the widest vector instructions of this processor.
 //!
-//! Every kernel does the same at every [`Level`]; only the time differs. All but [`Mask`] work on slices, and are safe.
-//! What the numbers mean, and what is done about one that does not fit, is the business of those who call.
+//! Every kernel gives the same result at every [`Level`]; only the time differs. All except [`Mask`] work on slices,
+//! and are safe. Callers know the meaning of the numbers, and treat those that do not fit.
 //!
 //! | kernel | what it does |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
 //!
-//! It stands below every other crate, so the types of numbers are here as well: [`Number`] and what it is made of.
+//! All other crates stand above this one, so the types of numbers are here as well: [`Number`] and its parts.
 
 #![cfg_attr(
     not(target_arch = "x86_64"),

@@ -1,11 +1,11 @@
-//! Copying records without their gaps.
+//! Copies records without their gaps.
 
 use crate::Level;
 use crate::level::Instructions;
 use std::ops::Range;
 
-/// Which bytes of a record belong to fields, so that the others become zeros where it is copied to - without being looked
-/// at, since they may never have been written.
+/// The bytes of a record that belong to fields. The other bytes become zeros in a copy; they are not read, since they
+/// may be uninitialised.
 ///
 /// **Invariant 1:** `level` has the instructions that [`copy`](Mask::copy) uses. **2:** bit `i % 64` of word `i / 64` of
 /// `words` is set exactly if byte `i % size` of a record belongs to a field; there are `64 * words.len()` bytes in whole
@@ -17,12 +17,13 @@ pub struct Mask {
     words: Box<[u64]>,
 }
 
-/// A longer pattern is not kept: such a record has gaps at so different places that clearing them is no great matter.
+/// A longer pattern is not stored: the gaps of such a record are at so different places that clearing them costs
+/// little.
 const WORDS: usize = 4096;
 
 impl Mask {
-    /// The mask of records of `size` bytes, of which those in `gaps` belong to no field. `None` if this processor has no
-    /// instructions for it.
+    /// The mask of records of `size` bytes, of which those in `gaps` belong to no field. `None` if this processor lacks
+    /// the instructions.
     pub fn new(size: usize, gaps: impl IntoIterator<Item = Range<usize>>) -> Option<Mask> {
         Mask::at(Level::best(), size, gaps)
     }
@@ -47,16 +48,16 @@ impl Mask {
         Some(Mask { level, size, words: words.into() })
     }
 
-    /// Bytes of a record.
+    /// The size of a record.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Copies `count` records, with zeros in their gaps: every byte of them at `dst` is initialised then.
+    /// Copies `count` records, with zeros in their gaps. All of their bytes at `dst` are then initialised.
     ///
     /// # Safety
-    /// **3.** At `src` lie that many records, of which bytes outside the gaps are initialised; at `dst` as many bytes may
-    /// be written, and they are elsewhere.
+    /// **3.** At `src` are that many records, and the bytes outside their gaps are initialised. At `dst` as many bytes
+    /// may be written, and they do not overlap those at `src`.
     #[inline]
     pub unsafe fn copy(&self, count: usize, src: *const u8, dst: *mut u8) {
         match self.level.instructions() {

@@ -1,12 +1,12 @@
-//! The types of numbers. Formats, plans, both engines and the loops of this crate mean these by a number.
+//! The types of numbers, for formats, plans, both engines and the loops of this crate.
 //!
-//! What is known of each kind of float stands in one table, `FACTS`. Their tags on the wire are in
-//! `isoform_core::format`, their arithmetic in `isoform_core::scalar`.
+//! One table, `FACTS`, has all facts about each kind of float. `isoform_core::format` has their tags on the wire, and
+//! `isoform_core::scalar` their arithmetic.
 
 /// The type of a number, without its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
-    /// What kind of number.
+    /// The kind of the number.
     pub class: NumberClass,
     /// Bytes.
     pub size: u8,
@@ -14,7 +14,7 @@ pub struct Number {
     pub order: ByteOrder,
 }
 
-/// What kind of number.
+/// The kind of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberClass {
     /// A two's-complement integer.
@@ -27,7 +27,7 @@ pub enum NumberClass {
     Float(FloatKind),
 }
 
-/// How the bits of a floating-point number are read.
+/// The encoding of a floating-point number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatKind {
     /// IEEE 754 binary16, binary32, binary64 or binary128, by its size of 2, 4, 8 or 16 bytes.
@@ -49,7 +49,7 @@ pub enum ByteOrder {
     Big,
 }
 
-/// The number of 64 bits that a common number becomes while it is converted.
+/// The number of 64 bits to which a common number is converted in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lane {
     /// An `i64`.
@@ -61,8 +61,8 @@ pub enum Lane {
 }
 
 impl Number {
-    /// What it becomes while it is converted. `None` for the rarer numbers, which need more than 64 bits or a decoder of
-    /// their own: 16-byte integers, and all floats but IEEE's of 4 and 8 bytes.
+    /// The type to which it is converted in between. `None` for the rarer numbers, which need more than 64 bits or code
+    /// of their own: 16-byte integers, and all floats except IEEE's of 4 and 8 bytes.
     #[inline]
     pub fn lane(self) -> Option<Lane> {
         match (self.class, self.size) {
@@ -73,7 +73,7 @@ impl Number {
         }
     }
 
-    /// Whether every number of this type is one of the other as well.
+    /// Whether every number of this type is also one of the other.
     pub fn fits(self, other: Number) -> bool {
         use NumberClass::{Boolean, Float, Signed, Unsigned};
         let bits = 8 * u32::from(self.size);
@@ -84,7 +84,7 @@ impl Number {
             (Unsigned, Signed) => self.size < other.size,
             (Unsigned, Float(kind)) => bits <= u32::from(slot(kind, other.size).1) + 1,
             (Signed, Float(kind)) => bits - 1 <= u32::from(slot(kind, other.size).1) + 1,
-            // The parts of a double-double can be so far apart that nothing else has their digits.
+            // The parts of a double-double can be so far apart that no other type has their digits.
             (Float(FloatKind::Double2), Float(kind)) => kind == FloatKind::Double2,
             (Float(from), Float(to)) => {
                 let ((exponent, fraction), (most, digits)) = (slot(from, self.size), slot(to, other.size));
@@ -100,14 +100,14 @@ impl Number {
         matches!(self.class, NumberClass::Float(_))
     }
 
-    /// Whether its bytes are in another order than this machine's.
+    /// Whether its byte order differs from this machine's.
     #[inline]
     pub fn is_swapped(self) -> bool {
         self.size > 1 && self.order != ByteOrder::NATIVE
     }
 }
 
-/// One size that a kind of float can have.
+/// A size of a kind of float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Bytes.
@@ -116,11 +116,12 @@ pub struct Slot {
     pub word: Option<&'static str>,
     /// Bits of its exponent.
     pub exponent: u8,
-    /// Bits of its fraction, behind the leading 1. Of a double-double, what its two parts have together at least.
+    /// Bits of its fraction, after the leading 1. For a double-double, the least number of bits that its two parts have
+    /// together.
     pub fraction: u8,
 }
 
-/// What is known of a kind of float.
+/// The facts about a kind of float.
 struct Facts {
     kind: FloatKind,
     word: &'static str,
@@ -128,7 +129,7 @@ struct Facts {
     slots: &'static [Slot],
 }
 
-/// All that is known of each kind, in the order of [`FloatKind`].
+/// The facts about each kind, in the order of [`FloatKind`].
 const FACTS: [Facts; 4] = [
     Facts {
         kind: FloatKind::Ieee,
@@ -179,23 +180,23 @@ impl FloatKind {
         self.facts().word
     }
 
-    /// The size that it has where neither words nor a machine say one.
+    /// Its size if neither the words nor a machine determine it.
     pub const fn usual_size(self) -> u8 {
         self.facts().usual_size
     }
 
-    /// The slots that it can have, by size.
+    /// Its slots, by size.
     pub const fn slots(self) -> &'static [Slot] {
         self.facts().slots
     }
 
-    /// The slot of so many bytes, if it can have one.
+    /// The slot of this size, if there is one.
     pub fn slot(self, size: u8) -> Option<&'static Slot> {
         self.slots().iter().find(|slot| slot.size == size)
     }
 
-    /// How many bytes of a slot of `size` bytes hold its digits: an x87's are the first 10 of a little-endian slot, the
-    /// last 10 of a big-endian one. The rest is a gap.
+    /// The bytes of a slot of `size` bytes that belong to the number. For an x87, these are the first 10 of a
+    /// little-endian slot, or the last 10 of a big-endian one; the others are a gap.
     pub const fn digits(self, size: u8) -> u8 {
         if matches!(self, FloatKind::X87) { 10 } else { size }
     }

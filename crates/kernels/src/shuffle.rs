@@ -1,26 +1,26 @@
-//! Single bytes put where they belong, a vector of the destination at a time: how many small fields of a record are moved
-//! and reversed at once.
+//! Moves single bytes, one vector of the destination at a time. Many small fields of a record are moved and reversed at
+//! once.
 
 use crate::Level;
 use crate::level::Instructions;
 
-/// Bytes that stay together: `length` of them go from `src` to `dst`, the last one first if `reversed`.
+/// Bytes that stay together: `length` bytes go from `src` to `dst`, the last one first if `reversed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Where they come from.
+    /// Their place in the source.
     pub src: usize,
-    /// Where they go.
+    /// Their place in the destination.
     pub dst: usize,
     /// How many there are.
     pub length: usize,
-    /// Whether they change their order.
+    /// Whether their order is reversed.
     pub reversed: bool,
 }
 
-/// A move of bytes from one record into another, prepared once.
+/// A prepared move of bytes from one record into another.
 ///
-/// It consists of parts: a vector is loaded from the source, its bytes are put in order, and those that belong there are
-/// stored in the destination. Bytes of the destination that no run covers stay what they are.
+/// It consists of parts. A part loads a vector from the source, orders its bytes, and stores those that belong to the
+/// destination. Bytes of the destination that no run covers are unchanged.
 ///
 /// **Invariant 1:** `level` has the instructions that the parts are made for. **2:** every part loads from where a whole
 /// vector lies within the first `src` bytes of the source; or, if these are less than a vector, from the first. **3:** the
@@ -32,35 +32,35 @@ pub struct Shuffle {
     src: usize,
     dst: usize,
     parts: Box<[Part]>,
-    /// For each part, which of its bytes goes to each place; [`NONE`] if none does.
+    /// For each part, the byte for each place, or [`NONE`].
     index: Box<[Line]>,
 }
 
-/// A part of fewer bytes, on average, does not pay: moving numbers one by one is as fast.
+/// A part of fewer bytes, on average, does not pay: moving the numbers one by one is as fast.
 const WORTHWHILE: usize = 10;
 
-/// A vector on its way.
+/// A vector and its places.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where it is loaded from.
+    /// Its place in the source.
     src: usize,
-    /// Where it is stored.
+    /// Its place in the destination.
     dst: usize,
-    /// Which of its places are stored.
+    /// The bytes of it that are stored.
     mask: u64,
 }
 
-/// Memory as vectors like it best.
+/// Memory with the alignment of vectors.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line([u8; 64]);
 
-/// Says to every shuffle instruction that the byte becomes 0.
+/// For every shuffle instruction, this index gives the byte 0.
 const NONE: u8 = 0x80;
 
 impl Shuffle {
-    /// Prepares moves whose destinations do not overlap, for the best level. `None` if there is no gain in it: too few
-    /// bytes are close together, or this processor has no shuffles.
+    /// Prepares moves with destinations that do not overlap, for the best level. `None` if they would not be faster:
+    /// too few bytes are close together, or this processor has no shuffles.
     ///
     /// ```
     /// use isoform_kernels::{Run, Shuffle};
@@ -104,17 +104,17 @@ impl Shuffle {
     /// Moves the bytes of one record.
     ///
     /// # Panics
-    /// If a run begins or ends outside `src` or `dst`.
+    /// If a run is not within `src` or `dst`.
     #[inline]
     pub fn run(&self, src: &[u8], dst: &mut [u8]) {
         let sizes = (src.len(), dst.len());
         self.each(1, (src, sizes.0), (dst, sizes.1));
     }
 
-    /// Moves the bytes of `count` consecutive records, which lie so many bytes apart.
+    /// Moves the bytes of `count` consecutive records, which are this many bytes apart.
     ///
     /// # Panics
-    /// If a run begins or ends outside its record, or a record is beyond `src` or `dst`.
+    /// If a run is not within its record, or a record is not within `src` or `dst`.
     #[inline]
     pub fn each(&self, count: usize, (src, src_size): (&[u8], usize), (dst, dst_size): (&mut [u8], usize)) {
         let inside = |size: usize, len: usize, need: usize| {
@@ -147,7 +147,7 @@ impl Shuffle {
     }
 }
 
-/// Bytes of a vector. `None` where there are no shuffles.
+/// The bytes of a vector. `None` without shuffles.
 fn vector(level: Level) -> Option<usize> {
     match level.instructions() {
         Instructions::Portable => None,
@@ -161,14 +161,14 @@ fn vector(level: Level) -> Option<usize> {
 }
 
 impl Run {
-    /// Where each byte goes, and where it comes from.
+    /// The source of each byte of the destination.
     fn bytes(&self) -> impl Iterator<Item = (usize, usize)> {
         let Run { src, dst, length, reversed } = *self;
         (0..length).map(move |i| (dst + i, src + if reversed { length - 1 - i } else { i }))
     }
 }
 
-/// Puts parts together.
+/// Builds the parts.
 struct Maker {
     /// Bytes of the source and of the destination, as far as they are used.
     sizes: (usize, usize),
@@ -178,7 +178,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// Adds parts for those of these bytes that go to the first vector of the destination. Returns the others.
+    /// Adds parts for those bytes that go to the first vector of the destination. Returns the others.
     fn block<'b>(&mut self, bytes: &'b [(usize, usize)]) -> &'b [(usize, usize)] {
         let vector = self.vector;
         let dst = bytes[0].0.min(self.sizes.1.saturating_sub(vector));
@@ -197,7 +197,7 @@ impl Maker {
         others
     }
 
-    /// Adds a part in which `from` is. It begins at the first byte before that which is still to come and near enough.
+    /// Adds a part that contains `from`. It begins at the first remaining byte before `from` that is near enough.
     fn part(&mut self, dst: usize, from: usize, to_come: &[(usize, usize)]) -> usize {
         let vector = self.vector;
         let near = to_come.iter().map(|&(_, byte)| byte).filter(|&byte| byte <= from && from - byte < vector);

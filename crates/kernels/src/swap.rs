@@ -1,4 +1,4 @@
-//! Reversing the bytes of each number of an array.
+//! Reverses the bytes of each number of an array.
 
 use crate::Level;
 use crate::level::Instructions;
@@ -12,13 +12,13 @@ use crate::level::Instructions;
 /// ```
 ///
 /// # Panics
-/// If `dst` is not as long as `src`, or that is no multiple of `width`.
+/// If `dst` is not as long as `src`, or the length is not a multiple of `width`.
 #[inline]
 pub fn swap(width: usize, src: &[u8], dst: &mut [u8]) {
     swap_at(Level::best(), width, src, dst);
 }
 
-/// [`swap()`], by the instructions of one level.
+/// [`swap()`], with the instructions of one level.
 ///
 /// # Panics
 /// As [`swap()`].
@@ -57,7 +57,7 @@ pub fn swap_at(level: Level, width: usize, src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// As many bytes as compilers turn into a few vector instructions without a loop around each number.
+/// As many bytes as compilers turn into a few vector instructions, without a loop for each number.
 const BLOCK: usize = 64;
 
 #[inline(always)]
@@ -79,8 +79,8 @@ fn blocks<const WIDTH: usize>(
     }
 }
 
-/// Reverses the bytes of each number: first of each pair of bytes, then the pairs, where pair `i` goes to `i ^ FLIP`.
-/// Every x86 does both to 16 bytes at a time, while reversing whole numbers so came only with SSSE3.
+/// Reverses the bytes of each number in two steps: first the bytes of each pair, then the pairs, where pair `i` goes to
+/// `i ^ FLIP`. Every x86 processor does both to 16 bytes at a time; reversing whole numbers at a time needs SSSE3.
 #[inline(always)]
 fn reverse_words<const FLIP: usize>(from: &[u8; BLOCK], to: &mut [u8; BLOCK]) {
     let ((pairs, _), (places, _)) = (from.as_chunks(), to.as_chunks_mut());
@@ -88,20 +88,21 @@ fn reverse_words<const FLIP: usize>(from: &[u8; BLOCK], to: &mut [u8; BLOCK]) {
     places.iter_mut().enumerate().for_each(|(i, place)| *place = pairs[i ^ FLIP].to_ne_bytes());
 }
 
-/// Reverses the bytes of each number, one by one: for 8 bytes the fastest way without SSSE3, and as fast as any with it.
+/// Reverses the bytes of each number, one by one. For 8 bytes, this is the fastest way without SSSE3, and as fast as
+/// any with it.
 #[inline(always)]
 fn reverse_each(from: &[u8; BLOCK], to: &mut [u8; BLOCK], one: impl Fn([u8; 8]) -> [u8; 8]) {
     let ((from, _), (to, _)) = (from.as_chunks(), to.as_chunks_mut());
     (0..BLOCK / 8).for_each(|i| to[i] = one(from[i]));
 }
 
-/// One shuffle of bytes reverses 16, 32 or 64 of them at once. What is left at the end is done once more together with
-/// bytes before it, or, by AVX-512, under a mask.
+/// One shuffle reverses 16, 32 or 64 bytes at once. The rest at the end is done together with bytes before it once
+/// more, or, with AVX-512, under a mask.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
-    /// For each place of 16 bytes the byte that comes there, if numbers of `width` bytes are reversed.
+    /// The source of each of 16 bytes, if numbers of `width` bytes are reversed.
     #[inline(always)]
     fn control(width: usize) -> [u8; 16] {
         const fn reversed(width: usize) -> [u8; 16] {

@@ -1,10 +1,10 @@
-//! Strategies without a test around them: what they make for a number.
+//! Draws values from strategies without a test, for a number.
 
 use crate::mutate::Random;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// What [`drawn`] takes its choices from: the same for the same state of `random`.
+/// The source of choices for [`drawn`]: the same for the same state of `random`.
 pub fn runner(random: &mut Random) -> TestRunner {
     let mut seed = [0; 32];
     seed.iter_mut().for_each(|byte| *byte = random.byte());
@@ -20,7 +20,7 @@ pub fn runner(random: &mut Random) -> TestRunner {
 /// ```
 ///
 /// # Panics
-/// If the strategy rejects all that it makes.
+/// If the strategy rejects all of its values.
 pub fn drawn<S: Strategy>(strategy: S, runner: &mut TestRunner) -> S::Value {
     strategy.new_tree(runner).expect("a strategy that finds something").current()
 }

@@ -1,9 +1,9 @@
-//! What becomes of a declaration in the course of time.
+//! Later versions of declarations.
 
 use isoform_core::{Dimension, Element, Layout, Shape, Structure};
 use std::collections::HashSet;
 
-/// Another version of a shape: fields dropped, added, widened, in another order, as the bytes of `choices` say.
+/// Another version of a shape: with fields dropped, added, widened and reordered, by the bytes of `choices`.
 ///
 /// # Panics
 /// If there are no `choices`, or the shape cannot be laid out.
@@ -57,7 +57,7 @@ fn collect_lengths(structure: &Structure, names: &mut HashSet<String>) {
     }
 }
 
-/// A name may be quoted where it could be mistaken for a word.
+/// A name may be quoted if it could be mistaken for a word.
 fn unquoted(name: &str) -> String {
     let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
     quoted.map_or(name.into(), |name| name.replace("\\\"", "\"").replace("\\\\", "\\"))

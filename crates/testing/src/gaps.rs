@@ -1,10 +1,10 @@
-//! Formats with gaps where no compiler leaves any.
+//! Formats with gaps that no compiler makes.
 
 use isoform_core::{Element, Format, Structure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The same record with gaps and alignments taken from `seeds`, over and over; unchanged if there are none.
+/// The same record with gaps and alignments from `seeds`, used cyclically; unchanged if there are none.
 pub fn with_gaps(format: &Format, seeds: &[u8]) -> Format {
     if seeds.is_empty() {
         return format.clone();
@@ -45,7 +45,7 @@ impl<Seeds: Iterator<Item = u8>> Stretcher<Seeds> {
         self.seeds.next().unwrap_or(0)
     }
 
-    /// None, more often than not.
+    /// Mostly none.
     fn gap(&mut self) -> usize {
         usize::from(self.seed()).saturating_sub(128) % 11
     }

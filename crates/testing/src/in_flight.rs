@@ -1,12 +1,12 @@
-//! What a program is at, for when that takes the whole process with it.
+//! The current task of a program, for crashes of the whole process.
 
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
-/// A file that says what one of a program's workers is at. It is removed when the worker is done, so that one that is left
-/// has the reason of a crash. There is none under Miri, and none where it cannot be made.
+/// A file with the current task of a program's worker. It is removed when the worker is done, so a remaining file names
+/// the cause of a crash. There is none under Miri, and none if it cannot be created.
 ///
 /// ```
 /// let in_flight = isoform_testing::InFlight::new("example", 0);
@@ -29,7 +29,7 @@ impl InFlight {
         }))
     }
 
-    /// Says what the worker does now.
+    /// Writes the current task of the worker.
     pub fn is(&self, what: impl Display) {
         if let Some((_, file)) = &self.0 {
             let mut file = file;

@@ -1,12 +1,12 @@
-//! Random formats and records, for the property tests of the whole project: strategies of `proptest`.
+//! Random formats and records for property tests, as strategies of `proptest`.
 //!
-//! [`any_shape`] makes declarations of records with every type that there is, nested and in arrays, [`any_format`] lays
-//! them out on every kind of machine, and sometimes with more gaps than any compiler would leave; [`evolved()`] makes
-//! other versions of them, and [`moved`] and [`twisted()`] what other receivers have. [`any_value`] makes records of a
-//! format, [`any_record`] both. [`mutate`] changes streams as somebody would who means harm.
+//! [`any_shape`] makes declarations of records with all types, nested and in arrays. [`any_format`] lays them out on
+//! all kinds of machines, and sometimes with more gaps than any compiler would leave. [`evolved()`] makes other
+//! versions of them, and [`moved`] and [`twisted()`] the formats of other receivers. [`any_value`] makes records of a
+//! format, and [`any_record`] both. [`mutate`] changes streams as an attacker would.
 //!
-//! Programs that try millions take from strategies what they need by [`drawn()`], the same for the same number at any time,
-//! and leave word of what they are at [`InFlight`].
+//! Programs that try millions of cases draw them from strategies with [`drawn()`], which gives the same value for the
+//! same number, and record their current task with [`InFlight`].
 #![forbid(unsafe_code)]
 
 mod drawn;
@@ -34,9 +34,9 @@ pub fn any_layout() -> impl Strategy<Value = Layout> {
     prop::sample::select(Layout::ALL)
 }
 
-/// Any format: a random shape, as a random machine lays it out or with random gaps.
+/// Any format: a random shape, laid out for a random machine or with random gaps.
 ///
-/// Records are small - some hundred bytes, some ten kilobytes at the worst - and nested up to four levels.
+/// Records are small: some hundred bytes, at most some ten kilobytes, and nested up to four levels.
 pub fn any_format() -> impl Strategy<Value = Format> {
     let gaps = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(any::<u8>(), 1..8)];
     (any_shape(), any_layout(), gaps).prop_map(|(shape, layout, gaps)| {

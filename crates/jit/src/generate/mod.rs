@@ -1,4 +1,4 @@
-//! Which generator makes the code of a plan, and what it hands over.
+//! The choice of a generator for a plan, and its result.
 
 mod plain;
 mod weight;
@@ -10,12 +10,12 @@ use crate::portable;
 use isoform_core::Plan;
 use std::sync::Arc;
 
-/// What makes machine code of plans.
+/// A generator of machine code for plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
-    /// This crate itself, for x86-64 with AVX-512: in microseconds, and the fastest code.
+    /// The generator of this crate, for x86-64 with AVX-512. It takes microseconds, and its code is the fastest.
     Direct,
-    /// Cranelift, for every machine that it knows.
+    /// Cranelift, for all machines that it supports.
     Portable,
 }
 
@@ -32,19 +32,19 @@ impl Generator {
     }
 }
 
-/// What a generator has made.
+/// The result of a generator.
 pub(crate) struct Made {
-    /// Machine code, which begins with a function of type [`Entry`](crate::call::Entry) and refers to nothing by relocation.
+    /// Machine code, which begins with a function of type [`Entry`](crate::call::Entry) and contains no relocations.
     pub(crate) code: Vec<u8>,
-    /// Whether that function does without its context.
+    /// Whether that function needs no context.
     pub(crate) alone: bool,
-    /// Where a function of type [`Many`](crate::call::Many) begins, if there is one.
+    /// The place of a function of type [`Many`](crate::call::Many), if there is one.
     pub(crate) many: Option<usize>,
 }
 
-/// What was generated.
+/// Generated code.
 ///
-/// **Invariant 1:** the functions of what was made do what the steps of the plan do. Only [`function`] makes one.
+/// **Invariant 1:** the functions do what the steps of the plan do. Only [`function`] creates one.
 pub(crate) struct Generated {
     made: Made,
     plan: Arc<Plan>,
@@ -56,7 +56,7 @@ impl Generated {
     }
 }
 
-/// Machine code for a plan, if this generator is there and can make it, and it is worth its while.
+/// Machine code for a plan, if this generator is available, supports the plan, and the code is worthwhile.
 pub(crate) fn function(plan: &Arc<Plan>, generator: Generator) -> Option<Generated> {
     if !weight::is_worth_it(plan) {
         return None;

@@ -1,11 +1,11 @@
-//! Plan to machine code by Cranelift, for every machine that it knows.
+//! Generates code with Cranelift, for all machines that it supports.
 //!
-//! A function gets the addresses of a verified body and of room for a record, does what the plan's steps do, and returns
-//! 0 if every number fitted. Numbers that do not fit are only noted, in a variable: the rest is done all the same, and
-//! thrown away. `layout` says how small fields are moved, `number` converts single numbers, `array` has what is
-//! done to many elements, and `emit` the words in which all of them speak.
+//! A function gets the addresses of a verified body and of room for a record. It does what the plan's steps do, and
+//! returns 0 if every number fits. If a number does not fit, it only notes that in a variable; the rest of its result
+//! is discarded. `layout` decides how small fields are moved, `number` converts single numbers, `array` processes many
+//! elements, and `emit` has the common instructions.
 //!
-//! Steps write different bytes, so their order is free, except that
+//! Steps write different bytes, so their order is free, with two exceptions:
 //! - 16 bytes that are put together from several fields are stored first, since what lies between those fields, and is
 //!   written by other steps, is stored with them as zeros;
 //! - steps that lay down blocks keep their order.
@@ -45,7 +45,7 @@ pub(crate) fn function(plan: &Plan) -> Option<Made> {
     whole.then(|| Made { code: compiled.code_buffer().to_vec(), alone, many: None })
 }
 
-/// Where the record or element is that steps work on.
+/// The place of the current record or element.
 #[derive(Clone, Copy)]
 struct At {
     src: Value,
@@ -120,7 +120,7 @@ impl Generator<'_> {
         at.dst = self.emit.at_offset(offset);
     }
 
-    /// Notes that a number did not fit if `misfit` is not 0.
+    /// Notes that a number did not fit, if `misfit` is not 0.
     fn note(&mut self, misfit: Value) {
         let before = self.emit.builder.use_var(self.emit.misfits);
         debug_assert_eq!(self.emit.builder.func.dfg.value_type(misfit), types::I64);

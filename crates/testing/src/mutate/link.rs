@@ -1,12 +1,12 @@
-//! What one side of a link says, taken apart into a Hello and frames (`spec/channel.md`), and changed.
+//! One side of a link, taken apart into a Hello and frames (`spec/channel.md`), and changed.
 //!
-//! Frames refer to each other by numbers - subscriptions, sources, indices, sequences, identities - so that most edits
-//! put a number of one frame into another.
+//! Frames refer to each other by numbers: subscriptions, sources, indices, sequences, identities. So most edits put a
+//! number of one frame into another.
 
 use super::{Random, bytes};
 
-/// What one side of a link says, in which up to four things are changed. Any bytes will do: what is no frame is changed
-/// as bytes are.
+/// The bytes of one side of a link, with up to four changes. Any bytes are accepted: what is not a frame is changed as
+/// plain bytes.
 ///
 /// ```
 /// use isoform_testing::mutate::{Random, mutate_link};

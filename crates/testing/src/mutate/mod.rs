@@ -1,12 +1,12 @@
-//! Mutants: streams that were right until something was changed, by somebody who knows how they are made.
+//! Mutants: valid streams with changes by someone who knows their structure.
 //!
-//! [`mutate`] changes headers, slots, lengths, truths and symbols in bodies; numbers, names, fields and structures in
-//! descriptions, mostly with the token that follows, so that the mutant is not refused for its hash; and the order of
-//! messages. [`mutate_text`] does the same to JSON, and [`mutate_link`] to what one side of a link says. What a mutant is
-//! depends on its input and on [`Random`] only, so that whatever fails can be made again.
+//! [`mutate`] changes headers; slots, lengths, booleans and symbols in bodies; numbers, names, fields and structures in
+//! descriptions, mostly with the matching token, so that the mutant is not refused for its hash; and the order of
+//! messages. [`mutate_text`] does the same to JSON, and [`mutate_link`] to one side of a link. A mutant depends only on
+//! its input and on [`Random`], so failures can be reproduced.
 //!
-//! A stream is taken apart in `stream`, a link in `link`, a description in `description`, a body in `places`; beside each
-//! stand its edits.
+//! `stream` takes a stream apart, `link` a link, `description` a description, and `places` a body. The edits of each
+//! are in the same file or beside it.
 
 mod body;
 mod bytes;
@@ -24,8 +24,7 @@ pub use random::Random;
 pub use stream::stream_of;
 pub use text::mutate_text;
 
-/// A stream like this one, in which up to four things are changed. Any bytes will do: what is no stream is changed as
-/// bytes are.
+/// A stream with up to four changes. Any bytes are accepted: what is not a stream is changed as plain bytes.
 ///
 /// ```
 /// use isoform_core::{Layout, Shape, Value, value};

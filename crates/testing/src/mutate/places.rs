@@ -1,9 +1,9 @@
-//! Which bytes of a body are what, found by a walk of its own: also a second opinion on what the verifier passed.
+//! The meaning of each byte of a body, found by an independent walk. This is also a second opinion on the verifier.
 
 use isoform_core::{Dimension, Element, Field, FloatKind, Format, Machine, Structure};
 use std::ops::Range;
 
-/// Bytes of a body that mean something together. Bytes of no place are gaps.
+/// Bytes of a body with a common meaning. Bytes of no place are gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Where they are in the body.
@@ -12,7 +12,7 @@ pub struct Place {
     pub what: What,
 }
 
-/// What bytes of a body are.
+/// The meaning of bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// An integer that is no length.

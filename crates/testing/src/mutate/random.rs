@@ -1,4 +1,4 @@
-//! Choices that can be made again.
+//! Reproducible choices.
 
 /// A source of choices: the same for the same seed, on every machine (SplitMix64).
 ///
@@ -16,7 +16,7 @@ impl Random {
         Random(seed)
     }
 
-    /// The choices for one of many mutants, unlike those for its neighbours.
+    /// The choices for one of many mutants, which differ from those of its neighbours.
     pub fn of(seed: u64, number: u64) -> Random {
         let mut outer = Random(seed);
         let mut inner = Random(number ^ outer.bits());
@@ -42,7 +42,7 @@ impl Random {
         (self.bits() % (bound as u64).max(1)) as usize
     }
 
-    /// True once in so many times.
+    /// True once in this many times, on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -58,7 +58,7 @@ impl Random {
         (count > 1).then(|| (first, (first + 1 + self.below(count - 1)) % count))
     }
 
-    /// A number near `number`, or one at which something might break.
+    /// A number near `number`, or a critical one.
     pub fn instead_of(&mut self, number: u64) -> u64 {
         match self.below(9) {
             0 => number.wrapping_add(1),
