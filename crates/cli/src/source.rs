@@ -1,4 +1,4 @@
-//! Sources: the one grammar in which every command is told what to read (`isoform help sources`).
+//! Sources: the one grammar for the input of all commands (`isoform help sources`).
 
 use crate::failure::Failure;
 use isoform::Token;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 /// Another name of `-`, on every system.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
-/// What a command is told to read.
+/// The source of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A file or standard input, with what is chosen of it.
+    /// A file or standard input, and a choice of its formats.
     Bytes(Bytes),
     /// A channel, by its id.
     Channel(String),
@@ -31,7 +31,7 @@ pub(crate) struct Bytes {
     pub(crate) layout: Option<Layout>,
 }
 
-/// Gives `-#NAME` and `-@LAYOUT` a form that is not mistaken for an option.
+/// Rewrites `-#NAME` and `-@LAYOUT` so that they are not mistaken for options.
 pub(crate) fn not_an_option(argument: OsString) -> OsString {
     match argument.to_str().and_then(|text| text.strip_prefix('-')) {
         Some(rest) if rest.starts_with(['#', '@']) => format!("{STANDARD_INPUT}{rest}").into(),
@@ -39,13 +39,13 @@ pub(crate) fn not_an_option(argument: OsString) -> OsString {
     }
 }
 
-/// Whether this means a channel. The rest of its id is understood where it is opened.
+/// Whether this is a channel. Opening it parses the rest of its id.
 pub(crate) fn is_channel(text: &str) -> bool {
     ["iso://", "iso+unix://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 impl Source {
-    /// Reads a source's name. `exists` tells whether there is a file of a name, for names that have # or @ in them.
+    /// Parses a source. `exists` tells whether a file of a name exists, for names with # or @ in them.
     pub(crate) fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Source, Failure> {
         let malformed = |form: &str| Err(Failure::usage(format!("source {text:?} should be of the form {form}")));
         if let Some(token) = text.strip_prefix("token:") {
@@ -98,7 +98,7 @@ impl Bytes {
     }
 }
 
-/// The layout of a name that the user gave.
+/// The layout of the given name.
 pub(crate) fn named_layout(name: &str) -> Result<Layout, Failure> {
     let unknown = || {
         let known: Vec<&str> = Layout::ALL.iter().map(|layout| layout.name).collect();

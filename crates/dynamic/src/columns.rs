@@ -1,4 +1,4 @@
-//! Single fields of many records, each in one piece: converted to where it shall be, without the records between.
+//! Single fields of many records, each in one array, converted directly to their place without records in between.
 
 use crate::flat::Decoder;
 use isoform::core::{ByteOrder, Element, Field, Structure};
@@ -6,7 +6,7 @@ use isoform::memory::Engine;
 use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules};
 use std::mem;
 
-/// Fields of many records, a column for each.
+/// Fields of many records, with a column for each.
 pub struct Columns {
     columns: Vec<Column>,
     rows: usize,
@@ -15,16 +15,17 @@ pub struct Columns {
 /// One of them.
 struct Column {
     field: Field,
-    /// To a record with this field alone.
+    /// Decodes a record with this field alone.
     decoder: Decoder,
     bytes: Vec<u8>,
 }
 
 impl Columns {
-    /// Columns of the fields of these names, or of all, in this machine's byte order. A field without a default is required.
+    /// Creates columns for the fields of these names, or for all fields, in this machine's byte order. A field without
+    /// a default is required.
     ///
     /// # Errors
-    /// [`Code::NoSuchField`]; [`Code::WrongType`] at a field that is not of fixed size, or has pointers.
+    /// [`Code::NoSuchField`]; [`Code::WrongType`] for a field that is not of fixed size, or has pointers.
     pub fn new(format: &Format, names: Option<&[String]>, rules: &Rules, faults: Faults) -> Result<Columns> {
         let structure = format.structure();
         let named = |name: &String| structure.field(name).ok_or_else(|| Error::new(Code::NoSuchField).came(name));
@@ -36,10 +37,10 @@ impl Columns {
         Ok(Columns { columns, rows: 0 })
     }
 
-    /// Adds the row of a message.
+    /// Adds a row for a message.
     ///
     /// # Errors
-    /// As [`Decoder::append`]; nothing was added then.
+    /// As [`Decoder::append`]; the columns are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
         self.add(1, |decoder, bytes| decoder.append(message, bytes))
     }
@@ -47,7 +48,7 @@ impl Columns {
     /// Adds a row for each message of a batch.
     ///
     /// # Errors
-    /// As [`Decoder::append_many`]; nothing was added then.
+    /// As [`Decoder::append_many`]; the columns are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.add(batch.len(), |decoder, bytes| decoder.append_many(batch, bytes))
     }
@@ -61,32 +62,32 @@ impl Columns {
         added
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The fields, as they lie alone.
+    /// The fields, each in a record of its own.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.columns.iter().map(|column| &column.field)
     }
 
-    /// The format of records with one of the fields alone: what its column consists of.
+    /// The format of records with one of the fields alone, of which its column consists.
     pub fn format(&self, column: usize) -> &Format {
         self.columns[column].decoder.format()
     }
 
-    /// Takes the values of a column, to show them; [`give`](Columns::give) brings them back before more rows are added.
+    /// Takes the values of a column, to show them. [`give`](Columns::give) returns them, before more rows are added.
     pub fn take(&mut self, column: usize) -> Vec<u8> {
         mem::take(&mut self.columns[column].bytes)
     }
 
-    /// Brings back what was taken.
+    /// Returns the values of a column.
     pub fn give(&mut self, column: usize, values: Vec<u8>) {
         self.columns[column].bytes = values;
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.rows = 0;
         self.columns.iter_mut().for_each(|column| column.bytes = Vec::new());
@@ -100,11 +101,11 @@ impl Column {
         let size = size.ok_or_else(|| {
             Error::new(Code::WrongType).at(&*field.name).expected("a field of fixed size, without pointers")
         })?;
-        // In this machine's byte order, as those who compute with a column have it, and Arrow.
+        // In this machine's byte order, for programs that compute with a column, and for Arrow.
         let machine = Machine { order: ByteOrder::NATIVE, ..machine };
         let field = Field { offset: 0, ..on(machine, field)? };
         let record = Structure::new(structure.name(), machine, size, 1, vec![field.clone()])?;
-        // Without it there would be nothing to make a row of, but for its default.
+        // Without the field, a row would have only its default.
         let rules = match more.of(structure.name(), &field.name) {
             Some(rule) if rule.default.is_some() => more,
             _ => more.required(structure.name(), &field.name),
@@ -114,7 +115,7 @@ impl Column {
     }
 }
 
-/// The same field on another machine, where it is.
+/// The same field on another machine, at its place there.
 fn on(machine: Machine, field: &Field) -> Result<Field> {
     let mut field = field.clone();
     if let Element::Structure(inner) = &field.element {

@@ -1,24 +1,24 @@
-//! From messages of any format to bodies of one: what languages stand on whose records are objects, not memory.
+//! Converts messages of any format to bodies of one, for languages whose records are objects and not memory.
 
 use isoform::core::{Plan, interp};
 use isoform::{Faults, Format, Incoming, Result, Rules, Token};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many formats a converter remembers the plans of.
+/// A converter remembers the plans of this many formats.
 const REMEMBERED: usize = 64;
 
-/// Makes bodies of a receiver's format of those of others. Threads may share it.
+/// Converts bodies of any format to bodies of a receiver's format. Threads may share it.
 pub struct Converter {
     format: Format,
     rules: Rules,
     faults: Faults,
-    /// Locked for as long as it takes to find or to make one.
+    /// Locked only while a plan is found or made.
     plans: Mutex<HashMap<Token, Arc<Plan>>>,
 }
 
 impl Converter {
-    /// A converter to this format.
+    /// Creates a converter to this format.
     pub fn new(format: Format, rules: Rules, faults: Faults) -> Converter {
         Converter { format, rules, faults, plans: Mutex::default() }
     }
@@ -28,10 +28,10 @@ impl Converter {
         &self.format
     }
 
-    /// The body of a message's record. Its text and arrays are views into it.
+    /// Converts the body of a message. Text and arrays in the result are views into it.
     ///
     /// # Errors
-    /// What verification finds, what speaks against a plan, and what the conversion finds in this record.
+    /// The errors of verification, of the plan, and of the conversion of this record.
     pub fn body(&self, message: &Incoming<'_>) -> Result<Vec<u8>> {
         let mut body = Vec::new();
         interp::run(&*self.plan(message)?, message.verify()?, &mut body)?;

@@ -1,9 +1,9 @@
-//! Records without pointers, as the bytes that they are: the one step from safe Rust to [`isoform::memory`], which works on
-//! addresses. And records most of which are bytes already, as [`Placer`] has them.
+//! Records without pointers, as bytes: the one step from safe Rust to [`isoform::memory`], which works on addresses.
+//! And records that are mostly bytes already, with [`Placer`].
 //!
-//! Invariants, of a [`Placer`] only the second:
-//! 1. The format has no pointers. So every byte of a record is a number's, a character's or a gap's, any bytes can be taken for a record, and
-//!    those that are no boolean or symbol are found by the encoder.
+//! Invariants; only the second one applies to a [`Placer`]:
+//! 1. The format has no pointers. So every byte of a record belongs to a number, a character or a gap, and any bytes
+//!    can be taken for a record. The encoder finds invalid booleans and symbols.
 //! 2. What a slot of a record points at is where a decoder has put it, or an array of as many elements as its length
 //!    fields say; and it is borrowed for as long as the record is used.
 
@@ -21,18 +21,18 @@ use {
     isoform_channel::{Event, MemorySink, MemorySource, Stamp},
 };
 
-/// Many records are received into no more than this, unless one alone is larger.
+/// Receiving many records takes at most this much memory, unless a single record is larger.
 #[cfg(unix)]
 const ROOM: usize = 8 << 20;
 
-/// Makes messages of bytes.
+/// Encodes bytes as messages.
 pub struct Encoder(memory::Encoder);
 
-/// Makes bytes of messages.
+/// Decodes messages into bytes.
 pub struct Decoder(memory::Decoder);
 
 impl Encoder {
-    /// An encoder of records of this format.
+    /// Creates an encoder for records of this format.
     ///
     /// # Errors
     /// [`Code::WrongType`] if it has pointers.
@@ -41,10 +41,10 @@ impl Encoder {
         memory::Encoder::new(format).map(Encoder)
     }
 
-    /// The message of one record.
+    /// Encodes one record.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if there are not as many bytes as a record has; as [`memory::Encoder::encode`].
+    /// [`Code::WrongType`] if the number of bytes is not that of a record; as [`memory::Encoder::encode`].
     pub fn one<'m>(&'m mut self, record: &'m [u8]) -> Result<Message<'m>> {
         admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
         // SAFETY: there are as many initialised bytes as the format's size says, borrowed for as long as the message, and by
@@ -52,7 +52,7 @@ impl Encoder {
         unsafe { self.0.encode(record.as_ptr()) }
     }
 
-    /// The messages of records that lie one after another; `None` if there are none.
+    /// Encodes consecutive records; `None` if there are none.
     ///
     /// # Errors
     /// As [`one`](Encoder::one), with the number of the record in front of the path.
@@ -65,32 +65,32 @@ impl Encoder {
 }
 
 impl Decoder {
-    /// A decoder for records of this format.
+    /// Creates a decoder for records of this format.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if it has pointers, or is aligned to more than 64.
+    /// [`Code::WrongType`] if it has pointers, or an alignment above 64.
     pub fn new(format: &Format, rules: Rules, faults: Faults, engine: Engine) -> Result<Decoder> {
         refuse_pointers(format)?;
         let decoder = memory::Decoder::new(format, rules)?;
         Ok(Decoder(decoder.with_faults(faults).with_engine(engine)))
     }
 
-    /// The format into which messages are converted.
+    /// The format to which it converts messages.
     pub fn format(&self) -> &Format {
         self.0.format()
     }
 
-    /// Puts the record of a message into bytes that are just as many.
+    /// Decodes a message into bytes, whose number must be that of a record.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if they are not; as [`memory::Decoder::decode`].
+    /// [`Code::WrongType`] if it is not; as [`memory::Decoder::decode`].
     pub fn one(&mut self, message: &Incoming<'_>, record: &mut [u8]) -> Result<()> {
         admit(record.len() == self.0.format().size(), self.0.format(), record.len())?;
         record.copy_from_slice(self.0.decode(message)?);
         Ok(())
     }
 
-    /// Puts the records of a batch one after another into bytes that are just as many.
+    /// Decodes a batch into contiguous bytes, whose number must be that of the records.
     ///
     /// # Errors
     /// As [`one`](Decoder::one).
@@ -101,18 +101,18 @@ impl Decoder {
         unsafe { self.0.decode_many_into(batch, records.as_mut_ptr()) }
     }
 
-    /// Adds the record of a message.
+    /// Appends the record of a message.
     ///
     /// # Errors
-    /// As [`one`](Decoder::one); nothing was added then.
+    /// As [`one`](Decoder::one); the bytes are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>, records: &mut Vec<u8>) -> Result<()> {
         self.grow(records, 1, |decoder, place| decoder.one(message, place))
     }
 
-    /// Adds the records of a batch.
+    /// Appends the records of a batch.
     ///
     /// # Errors
-    /// As [`many`](Decoder::many); nothing was added then.
+    /// As [`many`](Decoder::many); the bytes are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>, records: &mut Vec<u8>) -> Result<()> {
         self.grow(records, batch.len(), |decoder, place| decoder.many(batch, place))
     }
@@ -132,7 +132,7 @@ impl Decoder {
     }
 }
 
-/// Submits records that lie one after another, but for those that were submitted already.
+/// Submits consecutive records, except those that were submitted already.
 #[cfg(unix)]
 pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut Progress) -> Result<()> {
     refuse_pointers(source.format())?;
@@ -146,8 +146,8 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
     Ok(())
 }
 
-/// The records that have come, up to `most` and as far as there is room, one after another; or the next other thing. `room` is
-/// where they are put before it is known how many there are.
+/// Receives up to `most` records that have arrived, as far as there is room, contiguously; or another event. `room`
+/// holds them before their number is known.
 #[cfg(unix)]
 pub(crate) fn take(
     sink: &mut MemorySink,
@@ -169,18 +169,18 @@ pub(crate) fn take(
     Ok(came.map(|event| event.map(|count| room[..count * size].to_vec())))
 }
 
-/// An array that lies elsewhere than the rest of its record.
+/// An array that is not in the memory of its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Array<'a> {
-    /// The index of its field, which has numbers behind a pointer.
+    /// The index of its field, which is a pointer to numbers.
     pub field: usize,
-    /// How many there are, by dimension.
+    /// Its dimensions.
     pub dims: &'a [usize],
-    /// The numbers, as the format has them.
+    /// The numbers, in the layout of the format.
     pub bytes: &'a [u8],
 }
 
-/// Makes bodies of records some of whose arrays are elsewhere, and need not be looked at one number at a time.
+/// Makes bodies of records with arrays elsewhere, whose numbers need not be processed one by one.
 pub struct Placer {
     encoder: memory::Encoder,
     decoder: memory::Decoder,
@@ -190,13 +190,12 @@ impl Placer {
     /// For records of this format.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if it is not one of this machine's memory.
+    /// [`Code::WrongType`] if it is not a format of this machine's memory.
     pub fn new(format: &Format) -> Result<Placer> {
         Ok(Placer { encoder: memory::Encoder::new(format)?, decoder: memory::Decoder::new(format, Rules::new())? })
     }
 
-    /// The body of a record: what `rest` is the body of, with these arrays instead of none, and with their lengths in the
-    /// fields that have them.
+    /// Makes the body of a record: `rest` is a body without these arrays; this adds them, and sets their length fields.
     ///
     /// # Errors
     /// [`Code::Lengths`] if the arrays disagree about a length, or one that is not among them has it, too;

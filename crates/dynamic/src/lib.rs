@@ -1,7 +1,7 @@
-//! What faces to other languages stand on: records whose format is known only when a program runs.
+//! The base of the faces to other languages: records whose format is known only at run time.
 //!
-//! A face says in its language what this crate can do, and decides nothing itself. So two faces that read the same word, the
-//! same table of fields or the same event do the same.
+//! A face offers this crate's functions in its language, and makes no decisions. So all faces treat the same word, the
+//! same table of fields and the same event alike.
 //!
 //! | what a face needs | where it is |
 //! |---|---|
@@ -62,8 +62,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! How records become messages and messages records is `isoform`'s affair; this crate only drives it. Channels are for Unix so
-//! far, and so are the modules about them.
+//! The crate `isoform` encodes and decodes records; this crate only calls it. Channels, and the modules about them, are
+//! for Unix.
 #![deny(unsafe_code)]
 
 pub mod columns;

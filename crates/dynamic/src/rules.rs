@@ -1,9 +1,9 @@
-//! What a receiver says of its fields beyond their layout, by the names of structures and fields.
+//! The rules of a receiver, by the names of structures and fields.
 
 use isoform::core::{Element, Field, Structure};
 use isoform::{Code, Error, Format, Result, Rules, text::json};
 
-/// Rules that are said before the format is known: what a default means depends on the type of its field.
+/// Rules that are given before the format is known, since the meaning of a default depends on the type of its field.
 ///
 /// ```
 /// use isoform::core::{Layout, declare::Shape};
@@ -34,23 +34,23 @@ enum What {
 }
 
 impl Wishes {
-    /// No rules yet.
+    /// Creates empty rules.
     #[expect(clippy::new_without_default, reason = "`default` gives a field its value")]
     pub fn new() -> Wishes {
         Wishes(Vec::new())
     }
 
-    /// Another name under which the field may come.
+    /// Adds another name under which the field may arrive.
     pub fn alias(&mut self, structure: &str, field: &str, alias: &str) {
         self.add(structure, field, What::Alias(alias.into()));
     }
 
-    /// The value of the field if it does not come, as JSON.
+    /// Sets the value of the field, as JSON, for senders that lack it.
     pub fn default(&mut self, structure: &str, field: &str, json: &str) {
         self.add(structure, field, What::Default(json.into()));
     }
 
-    /// Refuses formats that do not have the field.
+    /// Refuses formats without the field.
     pub fn required(&mut self, structure: &str, field: &str) {
         self.add(structure, field, What::Required);
     }
@@ -62,7 +62,7 @@ impl Wishes {
     /// The rules, for records of a format.
     ///
     /// # Errors
-    /// As [`field`]; [`Code::Text`] for a default that is no value of its field.
+    /// As [`field`]; [`Code::Text`] for a default that its field cannot have.
     pub fn of(&self, format: &Format) -> Result<Rules> {
         let mut rules = Rules::new();
         for Wish { structure, field: name, what } in &self.0 {
@@ -80,7 +80,7 @@ impl Wishes {
     }
 }
 
-/// A field of a format's structure of this name, which may be nested.
+/// The field of a format's structure of this name, which may be nested.
 ///
 /// # Errors
 /// [`Code::NoSuchField`].

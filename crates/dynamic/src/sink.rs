@@ -1,4 +1,4 @@
-//! Sinks of any records: as they lie in memory, or as messages.
+//! Sinks of all records, in memory or as messages.
 
 use crate::flat;
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
@@ -6,10 +6,10 @@ use isoform_channel::{Counts, Event, MemorySink, MessageSink, SinkBuilder, Stamp
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Takes the events of a channel.
+/// Receives the events of a channel.
 pub struct Sink {
     end: End,
-    /// Where many records are put before it is known how many there are.
+    /// Holds records before their number is known.
     room: Vec<u8>,
 }
 
@@ -18,17 +18,17 @@ enum End {
     Messages(Box<MessageSink>),
 }
 
-/// What an event has.
+/// The contents of an event.
 #[derive(Debug)]
 pub enum Came<'s> {
-    /// A record of the sink's format, with what it points at.
+    /// A record of the sink's format, with the memory that it points at.
     Record(&'s [u8]),
-    /// A message, in the format that it came in.
+    /// A message, in its sender's format.
     Message(Incoming<'s>),
 }
 
 impl Sink {
-    /// A sink for records of a format, as they lie in memory.
+    /// Creates a sink for records of a format, in memory.
     ///
     /// # Errors
     /// As [`SinkBuilder::build_memory`].
@@ -36,7 +36,7 @@ impl Sink {
         Ok(Sink::new(End::Records(Box::new(sink.build_memory(format, rules)?))))
     }
 
-    /// A sink for messages: of any format, or those that can become records of one.
+    /// Creates a sink for messages: of any format, or those that can become records of one.
     ///
     /// # Errors
     /// As [`SinkBuilder::build_messages_for`].
@@ -52,7 +52,7 @@ impl Sink {
         Sink { end, room: Vec::new() }
     }
 
-    /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `patience`.
+    /// The next event, or `None` if none arrives within `patience`.
     ///
     /// # Errors
     /// As [`MemorySink::recv`].
@@ -63,8 +63,8 @@ impl Sink {
         })
     }
 
-    /// The records that have come, up to `most`, one after another, and their stamps; or the next other thing. They must be
-    /// records without pointers.
+    /// Receives up to `most` records that have arrived, contiguously, with their stamps; or another event. The records
+    /// must not contain pointers.
     ///
     /// # Errors
     /// As [`records`](Sink::records) and [`MemorySink::recv_many`].
@@ -73,15 +73,15 @@ impl Sink {
         flat::take(end.records()?, room, most, stamps, patience)
     }
 
-    /// The sink of records that it is.
+    /// The sink of records.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if it is one of messages.
+    /// [`Code::WrongType`] if it is a sink of messages.
     pub fn records(&mut self) -> Result<&mut MemorySink> {
         self.end.records()
     }
 
-    /// What has come and gone so far.
+    /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         match &self.end {
             End::Records(sink) => sink.counts(),
@@ -89,7 +89,7 @@ impl Sink {
         }
     }
 
-    /// A descriptor that can be read whenever something has come, as [`MemorySink::descriptor`].
+    /// A descriptor that is readable when an event has arrived, as [`MemorySink::descriptor`].
     ///
     /// # Errors
     /// [`Code::Io`].

@@ -1,4 +1,4 @@
-//! Sources of any records: as they lie in memory, or as messages.
+//! Sources of all records, in memory or as messages.
 
 use crate::flat;
 use isoform::core::Plan;
@@ -14,17 +14,17 @@ enum End {
     Messages(MessageSource),
 }
 
-/// How far a list of records was submitted.
+/// The progress of submitting a list of records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// How many of them were.
+    /// The number of submitted records.
     pub done: usize,
-    /// The sequence of the last; `None` if there was no sink.
+    /// The sequence number of the last; `None` without sinks.
     pub last: Option<u64>,
 }
 
 impl Source {
-    /// A source of records of a format, as they lie in memory.
+    /// Creates a source of records of a format, in memory.
     ///
     /// # Errors
     /// As [`SourceBuilder::build_memory`].
@@ -32,10 +32,10 @@ impl Source {
         source.build_memory(format).map(|source| Source(End::Records(Box::new(source))))
     }
 
-    /// A source of messages: of any format, or of this one, if the channel takes such records.
+    /// Creates a source of messages: of any format, or of this one, if the channel accepts such records.
     ///
     /// # Errors
-    /// What speaks against a plan from the format to that of the channel; as [`SourceBuilder::build_messages`].
+    /// The errors of a plan from the format to that of the channel; as [`SourceBuilder::build_messages`].
     pub fn of_messages(source: SourceBuilder, channel: &Channel, format: Option<&Format>) -> Result<Source> {
         if let (Some(format), Some(wanted)) = (format, channel.format()) {
             Plan::new(format, &wanted, &Rules::new(), Faults::default())?;
@@ -43,11 +43,11 @@ impl Source {
         source.build_messages().map(|source| Source(End::Messages(source)))
     }
 
-    /// Submits records without pointers that lie one after another, but for those that were submitted already: it may be called
+    /// Submits consecutive records without pointers, except those that were submitted already. So it can be called
     /// again after [`Code::Deadline`].
     ///
     /// # Errors
-    /// [`Code::WrongType`] if it is a source of messages, or its records have pointers, or these are no such records; as
+    /// [`Code::WrongType`] if it is a source of messages, its records have pointers, or these are not records; as
     /// [`MemorySource::submit`].
     pub fn submit_many(&mut self, records: &[u8], progress: &mut Progress) -> Result<()> {
         match &mut self.0 {
@@ -56,7 +56,7 @@ impl Source {
         }
     }
 
-    /// Submits a message, and returns its sequence; `None` if there are no sinks.
+    /// Submits a message, and returns its sequence number; `None` without sinks.
     ///
     /// # Errors
     /// [`Code::WrongType`] if it is a source of records; as [`MessageSource::submit_body`].
@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    /// How many sinks there are.
+    /// The number of sinks.
     pub fn sinks(&self) -> usize {
         match &self.0 {
             End::Records(source) => source.sinks(),
@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The account with every sink that is there, and the latest that have left.
+    /// The account with every subscribed sink, and with those that left most recently.
     pub fn ledger(&self) -> Vec<SinkLedger> {
         match &self.0 {
             End::Records(source) => source.ledger(),
@@ -94,7 +94,7 @@ impl Source {
         }
     }
 
-    /// Ends the source, waits until its sinks have taken all, and returns the account.
+    /// Ends the source, waits until its sinks have taken all events, and returns the account.
     ///
     /// # Errors
     /// [`Code::Io`].

@@ -1,17 +1,17 @@
-//! Tables of fields: what a program in another language knows of a struct, as a [`Format`].
+//! Turns tables of fields, a foreign program's knowledge of a struct, into a [`Format`].
 //!
-//! [`Tables`] are for structures whose fields have places, [`declared`] for those that have none yet.
+//! [`Tables`] are for structures whose fields have places, and [`declared`] for structures whose fields have none.
 
 pub use isoform::core::declare::{Row, Tables};
 
 use isoform::core::declare::{Layout, Shape};
 use isoform::{Code, Error, Format, Result};
 
-/// One field without a place: its name, its type in words, and what it is measured in.
+/// A field without a place: its name, its type in words, and its unit.
 pub type Declared<'a> = (&'a str, &'a str, Option<&'a str>);
 
-/// The format of the last of these structures, which may nest those before it, as the C compiler of this machine would lay it
-/// out.
+/// The format of the last of these structures, which may nest those before it, in the layout of this machine's C
+/// compiler.
 ///
 /// # Errors
 /// [`Code::Declaration`] if there is none; as [`Shape::on`].

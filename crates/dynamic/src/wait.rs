@@ -1,10 +1,11 @@
-//! Waiting, as languages want it: in turns, between which somebody looks whether to go on; and for as long as their users say.
+//! Waits as other languages require it: in turns, between which the program can stop it, and for the time that its user
+//! chose.
 
 use isoform::{Code, Error, Result};
 use std::time::{Duration, Instant};
 
-/// Has `turn` wait again and again, each time no longer than it is told and than `longest`, until it has something, `patience` is
-/// over, or `goes_on` says no; then there is nothing.
+/// Calls `turn` again and again, each time with at most `longest`, until it returns a value, `patience` is over, or
+/// `goes_on` returns false. Without a value, the result is `None`.
 ///
 /// # Errors
 /// Those of `turn` and of `goes_on`.
@@ -24,7 +25,7 @@ pub fn in_turns<R, E>(
     }
 }
 
-/// `None` where something was only too late.
+/// Turns [`Code::Deadline`] into `None`.
 ///
 /// # Errors
 /// Any other than [`Code::Deadline`].
@@ -35,15 +36,15 @@ pub fn unless_late<R>(done: Result<R>) -> Result<Option<R>> {
     }
 }
 
-/// So many milliseconds; for ever, if they are negative.
+/// This many milliseconds, or for ever if they are negative.
 pub fn milliseconds(count: i32) -> Duration {
     u64::try_from(count).map_or(Duration::MAX, Duration::from_millis)
 }
 
-/// So many seconds; for ever, if they are infinite.
+/// This many seconds, or for ever if they are infinite.
 ///
 /// # Errors
-/// [`Code::WrongType`] if they are negative or no number.
+/// [`Code::WrongType`] if they are negative or NaN.
 pub fn seconds(count: f64) -> Result<Duration> {
     if count == f64::INFINITY {
         return Ok(Duration::MAX);

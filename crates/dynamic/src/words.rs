@@ -1,11 +1,11 @@
-//! The words, and the numbers, by which programs choose: what to do with numbers that do not fit, what engine, what policy.
+//! The words and numbers of choices: the treatment of numbers that do not fit, the engine, the policy.
 
 use isoform::memory::Engine;
 use isoform::{Code, Error, Faults, Result};
 #[cfg(unix)]
 use isoform_channel::{Cause, Policy};
 
-/// Something that a program chooses by a word, or where its language has constants, by a number.
+/// A choice that a program makes by a word or, in a language with constants, by a number.
 ///
 /// ```
 /// use isoform::Faults;
@@ -15,7 +15,7 @@ use isoform_channel::{Cause, Policy};
 /// # Ok::<(), isoform::Error>(())
 /// ```
 pub trait Choice: Copy + 'static {
-    /// What the choice is called where it is made.
+    /// The name of the choice.
     const WHAT: &'static str;
     /// Every choice with its word. Its place is its number.
     const ALL: &'static [(&'static str, Self)];
@@ -23,7 +23,7 @@ pub trait Choice: Copy + 'static {
     /// The choice of this word.
     ///
     /// # Errors
-    /// [`Code::WrongType`], which says what words there are.
+    /// [`Code::WrongType`], which lists the words.
     fn named(word: &str) -> Result<Self> {
         let found = Self::ALL.iter().find(|(known, _)| *known == word);
         found.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -40,7 +40,7 @@ pub trait Choice: Copy + 'static {
     }
 }
 
-/// Words as one reads them: `a, b or c`.
+/// Words in a sentence: `a, b or c`.
 fn either(words: impl ExactSizeIterator<Item = &'static str>) -> String {
     let last = words.len().saturating_sub(1);
     words.enumerate().fold(String::new(), |all, (i, word)| match i {
@@ -62,7 +62,7 @@ impl Choice for Engine {
         &[("auto", Engine::Auto), ("interpreter", Engine::Interpreter), ("generated", Engine::Generated)];
 }
 
-/// How many bytes wait at a source for a sink that loses the oldest and does not say how many.
+/// The bytes that wait at a source for a sink that drops the oldest, if the sink states no number.
 #[cfg(unix)]
 const QUEUE: u64 = 4 << 20;
 
@@ -76,7 +76,7 @@ impl Choice for Policy {
     ];
 }
 
-/// A policy that keeps so many events and bytes, where it keeps any; what is not given stays as it is.
+/// Sets the events and bytes of a policy that keeps some. What is `None` stays the same.
 #[cfg(unix)]
 pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>) -> Policy {
     match policy {
@@ -87,7 +87,7 @@ pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>
     }
 }
 
-/// Why events were lost, in a word or two.
+/// The reason why events were lost, in a word or two.
 #[cfg(unix)]
 pub fn cause(cause: Cause) -> &'static str {
     match cause {

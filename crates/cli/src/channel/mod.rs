@@ -1,5 +1,5 @@
-//! What the command does with event channels: `echo`, `pub`, `info` and `plot`. Channels are for Unix so far; elsewhere these
-//! subcommands say so.
+//! The commands for event channels: `echo`, `pub`, `info` and `plot`. Channels are for Unix; on other systems these
+//! commands say so.
 
 #[cfg(unix)]
 pub(crate) mod account;
@@ -30,7 +30,7 @@ use {
     std::time::{Duration, Instant},
 };
 
-/// How long a program may take to start that has the channel.
+/// The time in which a program that has the channel may start.
 #[cfg(unix)]
 const STARTING: Duration = Duration::from_secs(2);
 
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
 /// The type of a channel.
 ///
 /// # Errors
-/// If it cannot be opened, or has none.
+/// If the channel cannot be opened, or has no type.
 #[cfg(unix)]
 pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     let (_node, channel) = open(id, false)?;
@@ -63,7 +63,7 @@ fn open(id: &str, insecure: bool) -> Result<(Node, Channel), Failure> {
     Ok((node, channel))
 }
 
-/// Opens a channel by its id. Whoever has it may have been started together with this process, and not be there yet.
+/// Opens a channel by its id. Its program may have been started together with this process, and may not be ready yet.
 #[cfg(unix)]
 fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
     let until = Instant::now() + STARTING;
@@ -96,7 +96,7 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         _ if error.code() == Code::NoSuchChannel => Failure::usage(format!("cannot open {id}: no such channel there")),
         Class::Usage => Failure::usage(error.to_string()),
         _ => {
-            // The id need not be said twice.
+            // The message contains the id already.
             let path = error.path().to_string();
             let error = error.at(path.strip_prefix(id).map_or(&*path, |rest| rest.trim_start_matches('.')));
             Failure::usage(format!("cannot open {id}: {error}"))
@@ -108,7 +108,7 @@ fn cannot_open(id: &str, error: Error) -> Failure {
     }
 }
 
-/// The first digits of a node's id, which tell it from others well enough for the eye.
+/// The first digits of a node's id, which distinguish it well enough for a reader.
 #[cfg(unix)]
 pub(crate) fn short(node: NodeId) -> String {
     node.to_string()[..8].into()
@@ -124,7 +124,7 @@ pub(crate) fn format_of(_: &str) -> Result<Format, Failure> {
     Err(elsewhere())
 }
 
-/// The failure to be another system.
+/// The failure on other systems.
 #[cfg(not(unix))]
 pub(crate) fn elsewhere() -> Failure {
     Failure::usage("channels are available on Unix only").hint("streams work on all systems: see `isoform help dump`")

@@ -1,4 +1,4 @@
-//! Records for the eye - a line for each field, or a row for each record - and as JSON.
+//! Shows records: as a line for each field, as a row for each record, or as JSON.
 
 mod columns;
 mod unshown;
@@ -13,14 +13,14 @@ use isoform::{Error, Format, View};
 use std::fmt::{self, Arguments};
 use std::io::{self, Write};
 
-/// Room for a text or an array where each field has a line of its own.
+/// The width of a text or an array in a line of its own.
 const LINE: usize = 60;
-/// The same in a row.
+/// The width of a text or an array in a row.
 const CELL: usize = 24;
-/// So many rows are put in columns at once, if they come fast enough.
+/// The columns of this many rows are computed together, if they arrive fast enough.
 const ROWS: usize = 100;
 
-/// From whom and when an event is.
+/// The source and the time of an event.
 pub(crate) struct Stamp {
     pub(crate) source: u32,
     pub(crate) sequence: u64,
@@ -30,12 +30,12 @@ pub(crate) struct Stamp {
 /// Shows records, one after another.
 pub(crate) struct Show {
     style: Style,
-    /// Only the fields at these paths, if there are any.
+    /// The paths of the fields to show; all fields if empty.
     paths: Vec<String>,
     output: Output,
-    /// The format of the latest record, as columns.
+    /// The columns of the latest record's format.
     latest: Option<(Format, Columns)>,
-    /// Rows that have not been written yet.
+    /// Rows that are not written yet.
     rows: Vec<Vec<Cell>>,
     /// The heads of the rows were written.
     headed: bool,
@@ -48,8 +48,8 @@ impl Show {
         Show { style, paths, output, latest: None, rows: Vec::new(), headed: false, begun: false }
     }
 
-    /// Shows a record, and its stamp if one is given; `about` is said where each record has a head. The outer failure
-    /// is one to write, the inner one is of the record.
+    /// Shows a record, and its stamp if there is one. `about` is the head of each record. The outer failure is one of
+    /// writing, and the inner one is of the record.
     pub(crate) fn record(
         &mut self,
         format: &Format,
@@ -92,13 +92,13 @@ impl Show {
         }
     }
 
-    /// Writes what is waiting to be put in columns with more.
+    /// Writes the rows that wait for others.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.flush_rows()?;
         self.output.flush()
     }
 
-    /// Writes a line that is no record, in its turn.
+    /// Writes a line that is not a record, in order.
     pub(crate) fn line(&mut self, line: impl fmt::Display) -> io::Result<()> {
         self.flush_rows()?;
         writeln!(self.output, "{line}")
@@ -144,7 +144,7 @@ impl Show {
         Ok(())
     }
 
-    /// Puts the heads of the columns in front of the rows.
+    /// Puts the heads of the columns above the rows.
     fn head(&mut self) {
         let Some((_, columns)) = &self.latest else { return };
         let mut row = |text: fn(&Head) -> &str| {

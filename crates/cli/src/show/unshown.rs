@@ -1,4 +1,5 @@
-//! What could not be shown, or published: told of one by one as long as that is few, then counted.
+//! Messages that could not be shown, or records that could not be published. The first few are reported one by one, and
+//! the others are counted.
 
 use crate::failure::Failure;
 use crate::output::plural;
@@ -6,19 +7,19 @@ use isoform::{Class, Error, Token};
 use std::collections::HashSet;
 use std::fmt::Arguments;
 
-/// So many are told of one by one.
+/// This many are reported one by one.
 const TOLD: u64 = 10;
 
-/// What failed, of many alike.
+/// The failures of many similar things.
 pub(crate) struct Unshown {
-    /// Where all of it comes from.
+    /// Their source.
     name: String,
-    /// What each is called, and what all have in common.
+    /// The name of one, and what happened to all.
     thing: &'static str,
     fate: &'static str,
     failed: u64,
     told: u64,
-    /// Formats that do not suit what was asked for.
+    /// Formats without the requested fields.
     unsuited: HashSet<Token>,
     status: u8,
 }
@@ -28,7 +29,7 @@ impl Unshown {
         Unshown { name: name.into(), thing, fate, failed: 0, told: 0, unsuited: HashSet::new(), status: 0 }
     }
 
-    /// Tells of one. That a format does not suit what was asked for is told once.
+    /// Reports one. For a format without the requested fields, this is done once.
     pub(crate) fn tell(&mut self, error: Error, about: Arguments<'_>, format: Option<Token>) {
         self.status = self.status.max(if error.class() == Class::Usage { 2 } else { 1 });
         self.failed += 1;
@@ -40,7 +41,7 @@ impl Unshown {
         let _ = Failure::from(error).about(&format!("{}: {about}", self.name)).report();
     }
 
-    /// Tells of one that is wrong itself, whatever was asked for.
+    /// Reports one that is invalid itself.
     pub(crate) fn bad(&mut self, error: &Error, about: &str) {
         self.status = self.status.max(1);
         self.failed += 1;
@@ -50,12 +51,12 @@ impl Unshown {
         }
     }
 
-    /// How many there are.
+    /// Their number.
     pub(crate) fn count(&self) -> u64 {
         self.failed
     }
 
-    /// What there is to say of all, at the end.
+    /// The summary at the end.
     pub(crate) fn end(self) -> Result<(), Failure> {
         match self.failed - self.told {
             0 if self.failed == 0 => Ok(()),
