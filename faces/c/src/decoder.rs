@@ -1,4 +1,4 @@
-//! Decoders: from messages to structs. Section "Decoders" of the header.
+//! Decodes messages into structs. Section "Decoders" of the header.
 
 use crate::error::{Number, answer, call};
 use crate::format::Format;

@@ -1,4 +1,4 @@
-//! Encoders: from structs to messages. Section "Messages by themselves" of the header.
+//! Encodes structs as messages. Section "Single messages" of the header.
 
 use crate::error::{Number, answer, call};
 use crate::format::Format;

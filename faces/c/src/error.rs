@@ -1,4 +1,4 @@
-//! Errors: a code for each call, and the rest of it for whoever asks the thread. Section "Errors" of the header.
+//! Errors: each call returns a code, and keeps the details for its thread. Section "Errors" of the header.
 
 use isoform::{Class, Code, Error, Result};
 use std::any::Any;
@@ -21,7 +21,7 @@ pub struct Told {
     came: *const c_char,
 }
 
-/// An error as C reads it, with the texts that it points at.
+/// An error in the form of C, with the texts that it points at.
 pub(crate) struct Kept {
     told: Told,
     _texts: [CString; 4],
@@ -42,7 +42,7 @@ impl Kept {
     }
 }
 
-/// A text for C, without what is behind a NUL in it.
+/// A text for C, cut at its first NUL.
 pub(crate) fn c_text(text: &str) -> CString {
     let text = text.split('\0').next().unwrap_or_default();
     CString::new(text).unwrap_or_default()
@@ -52,7 +52,7 @@ thread_local! {
     static LAST: RefCell<Option<Box<Kept>>> = const { RefCell::new(None) };
 }
 
-/// Does what a function does, and returns its code. Whatever is thrown on the way is our own defect, and stops here.
+/// Runs a function, and returns its code. A panic is our own defect, and becomes an error here.
 pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Number {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)));
     match result {
@@ -61,7 +61,7 @@ pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Number {
     }
 }
 
-/// The same for a function that cannot fail but by a defect, and returns something else.
+/// The same for a function that returns something else, and fails only by a defect.
 pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         keep(&panicked(&*panic));
@@ -78,7 +78,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 #[cold]
 fn keep(error: &Error) -> Number {
     let kept = Box::new(Kept::new(error));
-    // A thread that is ending has no such place any more, and nobody who would ask.
+    // A thread that ends no longer has this place, and nobody asks it.
     _ = LAST.try_with(|last| *last.borrow_mut() = Some(kept));
     error.code() as Number
 }
@@ -104,7 +104,7 @@ fn code(number: Number) -> Option<Code> {
     Code::ALL.iter().copied().find(|&code| code as Number == number)
 }
 
-/// Texts of all codes, with a NUL behind each, made when one is first asked for.
+/// The texts of all codes, each with a NUL, created when they are first needed.
 fn texts(of: fn(Code) -> &'static str) -> Vec<(Code, CString)> {
     Code::ALL.iter().map(|&code| (code, c_text(of(code)))).collect()
 }

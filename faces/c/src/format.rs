@@ -1,4 +1,4 @@
-//! Formats: what a struct is. Section "Formats" of the header.
+//! Formats of structs. Section "Formats" of the header.
 
 use crate::error::{Number, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, open};
@@ -21,7 +21,7 @@ impl Format {
     }
 }
 
-/// The format of what came last, for as long as others of the same come.
+/// The format of the last message, for as long as the next messages have the same.
 #[derive(Default)]
 pub(crate) struct Latest(Option<Box<Format>>);
 

@@ -1,4 +1,4 @@
-//! Messages that came, and what is in them by name. Sections "Messages by themselves" and "Fields by name" of the header.
+//! Received messages, and their fields by name. Sections "Single messages" and "Fields by name" of the header.
 
 use crate::error::{Number, c_text, call};
 use crate::format::{Format, Latest};
@@ -19,17 +19,17 @@ pub struct Message {
 }
 
 impl Message {
-    /// That there is none.
+    /// No message.
     pub(crate) const NONE: Message = Message { format: ptr::null(), body: ptr::null(), length: 0 };
 
-    /// One that is lent for as long as `incoming` is, and `latest` has not seen another.
+    /// A message that is valid as long as `incoming`, and until `latest` sees another one.
     pub(crate) fn of(incoming: &Incoming<'_>, latest: &mut Latest) -> Message {
         let body = incoming.body();
         let format = latest.of(incoming.format());
         Message { format: &raw const *format, body: body.as_ptr().cast(), length: body.len() }
     }
 
-    /// The message again.
+    /// The message as Rust has it.
     ///
     /// # Errors
     /// [`Code::WrongType`] if there is none.
@@ -45,7 +45,7 @@ impl Message {
     }
 }
 
-/// The message that an argument is.
+/// The message in an argument.
 ///
 /// # Safety
 /// As [`Message::incoming`].
@@ -116,7 +116,7 @@ impl Item {
         })
     }
 
-    /// A number that fits one of C's, as all three.
+    /// A number as all of C's numbers that it fits.
     fn integer(number: i128) -> Result<Item> {
         let whole = u64::try_from(number).ok();
         let integer = i64::try_from(number).ok();

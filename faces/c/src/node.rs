@@ -1,4 +1,4 @@
-//! Nodes: a process's part in channels. Section "Channels" of the header.
+//! Nodes, the members of channels that act for a process. Section "Channels" of the header.
 
 use crate::error::{Number, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};

@@ -1,4 +1,4 @@
-//! The one small place where addresses from C become references, and values are put where C wants them.
+//! The one small place where addresses from C become references, and where values are stored for C.
 //!
 //! Proofs refer to the promises in [`crate`].
 
@@ -7,16 +7,16 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::slice;
 
-/// A variable of C's in which a value is put, whatever it held.
+/// A variable of C in which a value is stored, whatever it contained.
 pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
-/// A variable of C's that holds a handle, or NULL. It is C's `T **` that is passed to close it.
+/// A variable of C that contains a handle, or NULL. C passes its address, a `T **`, to close the handle.
 pub(crate) type Held<'a, T> = Option<&'a mut Option<Box<T>>>;
 
-/// A variable of C's that a handle is put into.
+/// A variable of C in which a handle is stored.
 pub(crate) type Opened<'a, T> = Out<'a, Option<Box<T>>>;
 
-/// What was passed, unless it was NULL.
+/// The argument, unless it is NULL.
 pub(crate) fn given<T>(argument: Option<T>, name: &str) -> Result<T> {
     argument.ok_or_else(|| null(name))
 }
@@ -26,13 +26,13 @@ fn null(name: &str) -> Error {
     Error::new(Code::WrongType).at(name).expected("an argument").came("NULL")
 }
 
-/// Puts a value where C wants it.
+/// Stores a value for C.
 pub(crate) fn put<T>(out: Out<'_, T>, name: &str, value: T) -> Result<()> {
     given(out, name)?.write(value);
     Ok(())
 }
 
-/// Puts what is made where C wants it; if it could not be made, NULL, 0 or the like.
+/// Stores the result for C, or NULL, 0 or the like if there is none.
 pub(crate) fn make<T: Default>(out: Out<'_, T>, name: &str, value: impl FnOnce() -> Result<T>) -> Result<()> {
     let place = given(out, name)?;
     place.write(T::default());
@@ -45,7 +45,7 @@ pub(crate) fn open<T>(out: Opened<'_, T>, name: &str, value: impl FnOnce() -> Re
     make(out, name, || value().map(Box::new).map(Some))
 }
 
-/// Closes a handle: once, however often it is asked for, since the variable holds NULL from then on.
+/// Closes a handle, however often this is called, since the variable is NULL afterwards.
 pub(crate) fn close<T>(held: Held<'_, T>) {
     if let Some(held) = held {
         drop(held.take());
@@ -77,7 +77,7 @@ pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &str) -> Resul
     unsafe { self::text(text, name) }.map(Some)
 }
 
-/// So many elements.
+/// This many elements.
 ///
 /// # Safety
 /// (1): there are so many, aligned and initialised, and they stay as they are for 'a.
@@ -90,7 +90,7 @@ pub(crate) unsafe fn list<'a, T>(start: *const T, count: usize, name: &str) -> R
     }
 }
 
-/// So many bytes.
+/// This many bytes.
 ///
 /// # Safety
 /// As `list`.
@@ -99,7 +99,7 @@ pub(crate) unsafe fn bytes<'a>(start: *const c_void, count: usize, name: &str) -
     unsafe { list(start.cast(), count, name) }
 }
 
-/// So many bytes that are the caller's to change.
+/// This many bytes, which may be changed.
 ///
 /// # Safety
 /// (1): there are so many, and nobody else uses them for 'a.
@@ -112,12 +112,12 @@ pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str)
     }
 }
 
-/// A record or an array of them, which must not be NULL. What it points at is the business of whoever is given it.
+/// A record or an array of records, which must not be NULL. The code that uses it decides what it points at.
 pub(crate) fn record(record: *const c_void, name: &str) -> Result<*const u8> {
     if record.is_null() { Err(null(name)) } else { Ok(record.cast()) }
 }
 
-/// The same, to be written to.
+/// The same, for writing.
 pub(crate) fn record_mut(record: *mut c_void, name: &str) -> Result<*mut u8> {
     if record.is_null() { Err(null(name)) } else { Ok(record.cast()) }
 }

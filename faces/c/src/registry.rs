@@ -1,4 +1,4 @@
-//! Registries: the formats that are known. Section "Messages by themselves" of the header.
+//! Registries of known formats. Section "Single messages" of the header.
 
 use crate::error::{Number, answer, call};
 use crate::format::{Format, Latest};

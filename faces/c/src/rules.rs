@@ -1,4 +1,4 @@
-//! Rules: what a receiver says of its fields beyond the table. Section "Rules" of the header.
+//! Rules: aliases, defaults and required fields of a receiver. Section "Rules" of the header.
 
 use crate::error::{Number, answer, call};
 use crate::pointer::{Held, Opened, close, given, open, text};
@@ -10,12 +10,12 @@ use std::ffi::{c_char, c_int};
 /// `iso_rules`
 pub struct Rules(Wishes);
 
-/// The rules that an argument stands for.
+/// The rules of an argument.
 pub(crate) fn of(rules: Option<&Rules>, format: &Format) -> Result<isoform::Rules> {
     rules.map_or(Ok(isoform::Rules::new()), |rules| rules.0.of(format))
 }
 
-/// What a number of an enumeration of C's stands for.
+/// The choice for a number of a C enumeration.
 pub(crate) fn choice<T: Choice>(number: c_int) -> Result<T> {
     let unknown =
         || Error::new(Code::WrongType).at(T::WHAT).expected(format_args!("one of iso_{}", T::WHAT)).came(number);

@@ -1,4 +1,4 @@
-//! Sinks, and functions that are called for each event. Sections "Sinks" and "Handlers" of the header.
+//! Sinks and handlers. Sections "Sinks" and "Handlers" of the header.
 
 use crate::channel::Channel;
 use crate::error::{Kept, Number, Told, answer, call};
@@ -20,7 +20,7 @@ use std::ptr;
 pub struct Sink {
     sink: Any,
     latest: Latest,
-    /// Why a source was refused, as it was told last.
+    /// The reason why a source was refused last.
     refused: Option<Kept>,
     stamps: Vec<Stamp>,
 }
@@ -90,8 +90,8 @@ impl Event {
         error: ptr::null(),
     };
 
-    /// An event as C reads it. `record` says what of it are its record, its message, and how many they are; `refused` keeps
-    /// what it points at.
+    /// An event in the form of C. `record` returns its record, its message, and the number of records; `refused` owns
+    /// the memory that the event points at.
     fn of<R>(
         came: Option<Happened<R>>,
         refused: &mut Option<Kept>,
@@ -120,7 +120,7 @@ impl Event {
     }
 }
 
-/// What C wants of a sink.
+/// The settings of a sink from C.
 ///
 /// # Safety
 /// (1) of the crate, for the names of fields.
@@ -179,7 +179,7 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
     })
 }
 
-/// A record that is lent.
+/// A lent record.
 fn lent(record: &[u8]) -> (*const c_void, Message, u64) {
     (record.as_ptr().cast(), Message::NONE, 1)
 }
@@ -257,7 +257,7 @@ pub type Handle = unsafe extern "C" fn(context: *mut c_void, event: *const Event
 /// `iso_handler`
 pub struct Handler(isoform_channel::Handler);
 
-/// A function of the program, with what it wants to be given.
+/// A function of the program, with its context.
 struct Function(Handle, *mut c_void);
 
 // SAFETY: the header says that it is called by whichever thread polls the node.

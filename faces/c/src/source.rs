@@ -1,4 +1,4 @@
-//! Sources: where events come from. Section "Sources" of the header.
+//! Sources. Section "Sources" of the header.
 
 use crate::channel::Channel;
 use crate::error::{Number, answer, call};
@@ -43,7 +43,7 @@ impl Account {
     }
 }
 
-/// Puts as many accounts as there is room for, and says how many there are.
+/// Stores as many accounts as there is room for, and returns their number.
 ///
 /// # Safety
 /// (1) of the crate: there is room for so many.

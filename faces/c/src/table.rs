@@ -1,5 +1,5 @@
-//! Tables of fields as C has them, those of `isoform_writer.h`: from C's memory, and to it. What they mean is in
-//! [`isoform::core::declare`].
+//! Tables of fields in the form of C and `isoform_writer.h`, read from C's memory and written to it.
+//! [`isoform::core::declare`] interprets them.
 
 use crate::pointer::{list, optional_text, text};
 use isoform::core::Structure;
@@ -101,7 +101,7 @@ impl Tables {
         self._rows.push(rows);
     }
 
-    /// A text that stays where it is.
+    /// A text that does not move.
     fn text(&mut self, text: &str) -> *const c_char {
         let text = crate::error::c_text(text);
         let start = text.as_ptr();

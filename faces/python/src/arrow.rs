@@ -1,4 +1,4 @@
-//! Columns for whoever knows Arrow's C data interface: two structures of C, in capsules, that say where values are.
+//! Columns for Arrow's C data interface: two C structures, in capsules, that point at the values.
 //!
 //! Invariants:
 //! 1. The `private` of a [`Schema`] or an [`Array`] that has not been released is a box of [`Texts`] or [`Owner`], and nobody
@@ -6,7 +6,7 @@
 //! 2. All that the other pointers point at is in that box, or in an array of NumPy that the box holds: it cannot be
 //!    written to, and stays where it is.
 //!
-//! Whoever takes such a structure out of its capsule moves it and clears `release`, as the interface demands.
+//! A program that takes such a structure out of its capsule moves it and clears `release`, as the interface requires.
 
 use crate::error::raise;
 use isoform::core::{Dimension, Element, Field, FloatKind};
@@ -17,7 +17,7 @@ use pyo3::types::PyCapsule;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 
-/// What a column is.
+/// The type of a column.
 #[repr(C)]
 struct Schema {
     format: *const c_char,
@@ -31,7 +31,7 @@ struct Schema {
     private: *mut c_void,
 }
 
-/// Where its values are.
+/// The place of its values.
 #[repr(C)]
 struct Array {
     length: i64,
@@ -46,14 +46,14 @@ struct Array {
     private: *mut c_void,
 }
 
-/// What a schema points at.
+/// The memory that a schema points at.
 struct Texts {
     format: CString,
     name: CString,
     children: Vec<*mut Schema>,
 }
 
-/// What an array points at, and what keeps that alive.
+/// The memory that an array points at, and its owner.
 struct Owner {
     buffers: Vec<*const c_void>,
     children: Vec<*mut Array>,
@@ -147,7 +147,7 @@ pub(crate) fn schema<'py>(py: Python<'py>, name: &str, fields: &[&Field]) -> PyR
     Ok(PyCapsule::new_with_value(py, schema, c"arrow_schema")?.into_any())
 }
 
-/// The values of so many rows, in a capsule.
+/// The values of this many rows, in a capsule.
 pub(crate) fn array<'py>(
     py: Python<'py>,
     rows: usize,
@@ -198,7 +198,7 @@ fn values(rows: usize, field: &Field, bytes: &Bound<'_, PyArray1<u8>>) -> Array 
     array
 }
 
-/// The lists of lists that a field is, and what Arrow calls what is in them, if it has a name for it.
+/// The nested lists of a field, and Arrow's name for their elements, if it has one.
 fn lists(field: &Field) -> (Vec<usize>, Option<String>) {
     let fixed = |dim: &Dimension| match dim {
         Dimension::Fixed(length) => Some(*length),

@@ -10,7 +10,7 @@ use isoform_channel::Channel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// An event path that is nowhere in particular. See `isoform.Channel`.
+/// An event path, directly from every source to every sink. See `isoform.Channel`.
 #[pyclass(name = "Channel", module = "isoform", frozen)]
 pub(crate) struct PyChannel(Unhurried<Channel>);
 
@@ -19,7 +19,7 @@ impl PyChannel {
         PyChannel(Unhurried::new(channel))
     }
 
-    /// A channel, or the one of this id, opened by the node that all share who need not know of it.
+    /// A channel, or the channel of an id, opened by the default node of this process.
     pub(crate) fn of<'py>(channel: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyChannel>> {
         if let Ok(channel) = channel.cast::<PyChannel>() {
             return Ok(channel.clone());
@@ -35,7 +35,7 @@ impl PyChannel {
 
 #[pymethods]
 impl PyChannel {
-    /// The id by which others open it.
+    /// The id with which others open it.
     #[getter]
     fn id(&self) -> String {
         self.0.id().to_string()
@@ -51,13 +51,13 @@ impl PyChannel {
         self.0.name()
     }
 
-    /// Its type; `None` if it takes any records.
+    /// Its type, or `None` if it accepts all records.
     #[getter]
     fn format(&self) -> Option<PyFormat> {
         self.0.format().map(PyFormat)
     }
 
-    /// The nodes that have it open, this one first.
+    /// The nodes that have it open, with this one first.
     #[getter]
     fn members(&self) -> Vec<String> {
         self.0.members().iter().map(ToString::to_string).collect()
@@ -69,7 +69,7 @@ impl PyChannel {
         PySource::new(slf.py(), slf.as_any(), record, name)
     }
 
-    /// A sink for records of this type, or for views of any.
+    /// A sink for records of this type, or for views of all types.
     #[pyo3(signature = (record=None, **options))]
     fn sink<'py>(
         slf: &Bound<'py, Self>,
@@ -79,7 +79,7 @@ impl PyChannel {
         slf.py().get_type::<PySink>().call((slf, record), options)
     }
 
-    /// What its members tell of their sources and sinks, and the account of every source.
+    /// Asks the members for their sources and sinks, and for the account of every source.
     #[pyo3(signature = (timeout=1.0))]
     fn info(&self, py: Python<'_>, timeout: f64) -> PyResult<Members> {
         let patience = patience(timeout)?;
@@ -87,7 +87,7 @@ impl PyChannel {
         members(py, &aside(py, move || channel.info(patience))?)
     }
 
-    /// Leaves the channel: its sources and sinks here end.
+    /// Leaves the channel. Its sources and sinks here end.
     fn close(&self, py: Python<'_>) {
         let channel = Channel::clone(&self.0);
         py.detach(|| channel.close());

@@ -1,4 +1,4 @@
-//! Single fields of many records, each as an array: converted to where it shall be, without the records between.
+//! Single fields of many records, each as an array, converted directly to its place without records in between.
 
 use crate::arrow;
 use crate::decoder::choice;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 pub(crate) struct PyColumns {
     name: String,
     columns: Columns,
-    /// Since somebody has looked at them: arrays that cannot be written to, and have what the columns had.
+    /// Read-only arrays of the columns, once a program has asked for them.
     seen: Vec<Option<Py<PyArray1<u8>>>>,
 }
 
@@ -47,7 +47,7 @@ impl PyColumns {
         Ok(array)
     }
 
-    /// Adds the rows of a source that lies in `depth` lists.
+    /// Adds the rows of a source that is nested in `depth` lists.
     fn add(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if let Ok(batch) = source.cast::<PyBatch>() {
             let columns = self.growing(py)?;
@@ -93,7 +93,7 @@ impl PyColumns {
         Ok(PyColumns { name: format.name().into(), columns, seen })
     }
 
-    /// Adds a row for each message of a batch, of several, or of the rest of a stream.
+    /// Adds a row for each message of a batch, of several batches, or of the rest of a stream.
     fn append(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<()> {
         self.add(py, source, 0)
     }
@@ -103,7 +103,7 @@ impl PyColumns {
         self.columns.fields().map(|field| field.name.to_string()).collect()
     }
 
-    /// A column, as an array that cannot be written to.
+    /// A column, as a read-only array.
     fn __getitem__<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let index = self.columns.fields().position(|field| *field.name == *name);
         let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
@@ -116,7 +116,7 @@ impl PyColumns {
         self.columns.rows()
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     fn clear(&mut self) {
         self.columns.clear();
         self.seen.iter_mut().for_each(|seen| *seen = None);
@@ -127,7 +127,7 @@ impl PyColumns {
         arrow::schema(py, &self.name, &fields)
     }
 
-    /// The columns as Arrow sees them, where they are; the caller may ask for another schema, and is not given one.
+    /// The columns for Arrow, without a copy. A request for another schema is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &mut self,

@@ -1,4 +1,4 @@
-//! From messages to records: to arrays and ctypes structures as they lie in memory, to other objects by a body of their own format.
+//! Decodes messages: into memory for arrays and ctypes structures, and into the fields of other objects.
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
@@ -16,7 +16,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-/// Makes records of messages. See `isoform.Decoder`.
+/// Decodes messages into records. See `isoform.Decoder`.
 #[pyclass(name = "Decoder", module = "isoform")]
 pub(crate) struct PyDecoder {
     kind: Kind,
@@ -25,24 +25,24 @@ pub(crate) struct PyDecoder {
 }
 
 enum Way {
-    /// To records that are their memory.
+    /// Into records that are plain memory.
     Memory(Box<Decoder>),
-    /// To objects, by their fields.
+    /// Into objects, by their fields.
     Objects(Converter),
 }
 
 impl PyDecoder {
-    /// The format into which messages are converted.
+    /// The format to which it converts messages.
     pub(crate) fn native(&self) -> &Format {
         self.kind.format()
     }
 
-    /// Whether its records are their memory.
+    /// Whether its records are plain memory.
     pub(crate) fn is_memory(&self) -> bool {
         self.kind.is_memory()
     }
 
-    /// What is said of its fields.
+    /// The rules of its fields.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -57,7 +57,7 @@ impl PyDecoder {
         self.kind.many_of(PyArray1::from_vec(py, bytes))
     }
 
-    /// The object of a message. It can be asked by several threads.
+    /// The object of a message. Several threads may call this.
     pub(crate) fn object<'py>(&self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
         let Way::Objects(converter) = &self.way else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
         let (header, format, body) = message.incoming(py);
@@ -67,7 +67,7 @@ impl PyDecoder {
         self.kind.load(fields)
     }
 
-    /// The records of messages and batches, one after another, as bytes.
+    /// The records of messages and batches, contiguous, as bytes.
     fn bytes(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let Way::Memory(decoder) = &mut self.way else { unreachable!("asked before") };
         let mut records = Vec::new();
@@ -99,9 +99,9 @@ impl PyDecoder {
 }
 
 impl PyDecoder {
-    /// Adds the objects of the messages of a source that lies in `depth` lists.
+    /// Adds the objects of the messages of a source that is nested in `depth` lists.
     fn add_objects<'py>(&self, source: &Bound<'py, PyAny>, records: &Bound<'py, PyList>, depth: usize) -> PyResult<()> {
-        // A batch and a stream give messages one after another.
+        // Batches and streams yield single messages.
         let plain = source.is_instance_of::<PyBatch>() || source.is_instance_of::<PyReader>();
         let each = if plain { source.try_iter()? } else { rows(source, "messages, a batch or a stream", depth)? };
         for each in each {
@@ -140,13 +140,13 @@ impl PyDecoder {
         Ok(PyDecoder { kind, rules: all, way })
     }
 
-    /// The format into which messages are converted.
+    /// The format to which it converts messages.
     #[getter]
     fn format(&self) -> PyFormat {
         PyFormat(self.native().clone())
     }
 
-    /// The record of a message.
+    /// Decodes a message.
     fn decode<'py>(&mut self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
         let Way::Memory(decoder) = &mut self.way else { return self.object(py, message) };
         let (header, format, body) = message.incoming(py);
@@ -155,7 +155,8 @@ impl PyDecoder {
         self.one_of(py, record)
     }
 
-    /// The records of a batch, of messages or batches, or of the rest of a stream: in one array, or a list of objects.
+    /// Decodes a batch, messages or batches, or the rest of a stream. Returns one array for dtypes and ctypes
+    /// structures, and otherwise a list.
     fn decode_many<'py>(&mut self, py: Python<'py>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Way::Memory(decoder) = &mut self.way {
             let records = match source.cast::<PyBatch>() {
@@ -174,7 +175,7 @@ impl PyDecoder {
     }
 }
 
-/// The records of a batch, in an array of NumPy's: it has large pages for large arrays.
+/// The records of a batch in a NumPy array, since NumPy uses large pages for large arrays.
 fn whole<'py>(decoder: &mut Decoder, batch: &PyBatch, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let length = decoder.format().size().checked_mul(batch.count());
     let length = length.ok_or_else(|| raise(Error::new(Code::Size).came(batch.count())))?;
@@ -186,7 +187,7 @@ fn whole<'py>(decoder: &mut Decoder, batch: &PyBatch, py: Python<'py>) -> PyResu
     Ok(records)
 }
 
-/// What a word stands for.
+/// The choice of a word.
 pub(crate) fn choice<T: Choice>(word: &str) -> PyResult<T> {
     T::named(word).map_err(raise)
 }

@@ -1,4 +1,4 @@
-//! From records to messages: of arrays and ctypes structures as they lie in memory, of other objects by their fields.
+//! Encodes records: from memory for arrays and ctypes structures, and from the fields of other objects.
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
@@ -12,17 +12,17 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// Makes messages of records. See `isoform.Encoder`.
+/// Encodes records as messages. See `isoform.Encoder`.
 #[pyclass(name = "Encoder", module = "isoform")]
 pub(crate) struct PyEncoder {
     kind: Kind,
-    /// For records that are their memory.
+    /// For records that are plain memory.
     memory: Option<flat::Encoder>,
-    /// For objects that can have large arrays.
+    /// For objects with large arrays.
     large: Option<Large>,
 }
 
-/// What an array, a list or a record is made to, part by part.
+/// The result of encoding an array, a list or a record, in parts.
 pub(crate) enum Part<'a> {
     Body(&'a Format, &'a [u8]),
     Batch(Batch<'a>),
@@ -33,12 +33,12 @@ impl PyEncoder {
         self.kind.format()
     }
 
-    /// Whether its records are their memory.
+    /// Whether its records are plain memory.
     pub(crate) fn is_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// The objects that an object or a list is.
+    /// The records of an object or a list.
     pub(crate) fn objects<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
         self.kind.each(records)
     }
@@ -53,7 +53,7 @@ impl PyEncoder {
         value::body(self.kind.format(), object)
     }
 
-    /// The bytes of records that are their memory.
+    /// The bytes of records that are plain memory.
     pub(crate) fn bytes<'py>(
         &self,
         py: Python<'py>,
@@ -62,7 +62,7 @@ impl PyEncoder {
         self.kind.bytes(py, records)
     }
 
-    /// Gives all messages of a record, an array or a list to `act`.
+    /// Passes all messages of a record, an array or a list to `act`.
     pub(crate) fn each(
         &mut self,
         records: &Bound<'_, PyAny>,
@@ -102,7 +102,7 @@ impl PyEncoder {
         PyFormat(self.kind.format().clone())
     }
 
-    /// The message of a record.
+    /// Encodes a record.
     fn encode(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         if self.memory.is_none() {
             let object = self.kind.one(record)?;
@@ -114,7 +114,7 @@ impl PyEncoder {
         PyMessage::outgoing(py, &encoder.one(bytes).map_err(raise)?)
     }
 
-    /// The messages of all records of an array; `None` if it has none.
+    /// Encodes all records of an array. Returns `None` if it is empty.
     fn encode_many(&mut self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
         if self.memory.is_none() {
             return Err(raise(wrong_type("a type of records that lie in arrays", self.kind.object(py))));

@@ -1,4 +1,4 @@
-//! What sinks are told, and accounts, as the classes that `isoform.event` has for them.
+//! Turns events and accounts into the classes of `isoform.event`.
 
 use crate::error::exception;
 use crate::face::face;
@@ -6,15 +6,15 @@ use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, Stamp};
 use isoform_dynamic::words;
 use pyo3::prelude::*;
 
-/// What the members of a channel have told.
+/// The reports of the members of a channel.
 pub(crate) type Members = Vec<Py<PyAny>>;
 
-/// An event with its record.
+/// A record with its stamp.
 pub(crate) fn record<'py>(py: Python<'py>, stamp: Stamp, record: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     face(py)?.record.bind(py).call1((record, stamp.source.0, stamp.sequence, stamp.nanoseconds))
 }
 
-/// What is no record. `None` if it is one.
+/// An event that is not a record, or `None` for a record.
 pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let face = face(py)?;
     Ok(Some(match event {

@@ -1,5 +1,5 @@
-//! Formats: made of tables that `isoform._records` draws up of dtypes, classes and ctypes structures; and what there is to
-//! know of one.
+//! Formats, made from the tables that `isoform._records` derives from dtypes, classes and ctypes structures; and their
+//! properties.
 
 use crate::error::raise;
 use crate::face::face;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
-/// What a record looks like in memory, and its name on the wire. See `isoform.Format`.
+/// The memory layout of a record, with its name on the wire. See `isoform.Format`.
 #[pyclass(name = "Format", module = "isoform", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyFormat(pub(crate) Format);
@@ -35,21 +35,21 @@ type Declared = (String, Vec<(String, String, Option<String>)>);
 
 #[pymethods]
 impl PyFormat {
-    /// The format of a dtype, a dataclass or another annotated class, a ctypes structure, or what has a format already.
+    /// The format of a dtype, a dataclass or another annotated class, a ctypes structure, or an object with a format.
     #[staticmethod]
     #[pyo3(signature = (record, name=None))]
     fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyFormat> {
         Ok(PyFormat(Kind::of(record, name)?.format().clone()))
     }
 
-    /// The format of these description bytes.
+    /// The format of this description.
     #[staticmethod]
     fn parse(description: &[u8]) -> PyResult<PyFormat> {
         Format::parse(description).map(PyFormat).map_err(raise)
     }
 
-    /// The format of a shape, such as `record Sample\n step int`, as a machine lays it out: this one, unless `layout` names
-    /// another, such as `s390x`.
+    /// The format of a shape, such as `record Sample\n step int`, laid out for this machine, or for the machine that
+    /// `layout` names, such as `s390x`.
     #[staticmethod]
     #[pyo3(signature = (shape, layout=None))]
     fn of_shape(shape: &str, layout: Option<&str>) -> PyResult<PyFormat> {
@@ -123,7 +123,7 @@ impl PyFormat {
         self.structure().fields(py)
     }
 
-    /// The dtype of its records, in its own byte order.
+    /// The dtype of its records, in their byte order.
     #[getter]
     fn dtype<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py())?.dtype_of.bind(slf.py()).call1((slf.clone(),))
@@ -133,7 +133,7 @@ impl PyFormat {
         format!("Format({} {})", self.0.name(), self.0.token())
     }
 
-    /// The shape of it, as `of_shape` reads it.
+    /// Its shape, as text for `of_shape`.
     fn __str__(&self) -> String {
         Shape::of(&self.0).to_string()
     }
@@ -196,7 +196,7 @@ impl PyField {
         }
     }
 
-    /// The whole type, as it is written in a shape.
+    /// The whole type, in the notation of shapes.
     #[getter]
     fn r#type(&self) -> String {
         Type::of(self.field(), &self.structure).to_string()
@@ -212,7 +212,7 @@ impl PyField {
         self.field().offset
     }
 
-    /// Each a number, or the name of the field that has it.
+    /// Each a number, or the name of the length field.
     #[getter]
     fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let dims = Type::of(self.field(), &self.structure).dims;

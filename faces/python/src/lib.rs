@@ -40,7 +40,7 @@ mod wait;
 
 use pyo3::prelude::*;
 
-/// What Python imports as `isoform._isoform`.
+/// The module `isoform._isoform`.
 #[pymodule]
 #[pyo3(name = "_isoform")]
 mod module {

@@ -1,4 +1,4 @@
-//! Messages and batches of them, in memory that Python owns: what is seen in them keeps it alive.
+//! Messages and batches, in memory that Python owns. Views into that memory keep it alive.
 
 use crate::error::raise;
 use crate::face::face;
@@ -10,14 +10,14 @@ use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header}
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// A record as it was sent. See `isoform.Message`.
+/// A record as its sender sent it. See `isoform.Message`.
 #[pyclass(name = "Message", module = "isoform", frozen)]
 pub(crate) struct PyMessage {
     pub(crate) format: Format,
     pub(crate) body: Py<PyBytes>,
 }
 
-/// Messages of one format and length. See `isoform.Batch`.
+/// Messages of one format and one length. See `isoform.Batch`.
 #[pyclass(name = "Batch", module = "isoform", frozen)]
 pub(crate) struct PyBatch {
     format: Format,
@@ -52,7 +52,7 @@ impl PyMessage {
 
 #[pymethods]
 impl PyMessage {
-    /// The message that these bytes are, whose format the registry knows.
+    /// The message of these bytes. The registry must know its format.
     #[staticmethod]
     fn parse(py: Python<'_>, message: &[u8], registry: &mut PyRegistry) -> PyResult<PyMessage> {
         let message = Incoming::parse(message, &mut registry.0).map_err(raise)?;
@@ -69,7 +69,7 @@ impl PyMessage {
         self.body.clone_ref(py)
     }
 
-    /// Header and body, as they are sent.
+    /// Header and body, as on the wire.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let (header, _, body) = self.incoming(py);
         PyBytes::new_with(py, HEADER + body.len(), |bytes| {
@@ -83,7 +83,7 @@ impl PyMessage {
         HEADER + self.body.as_bytes(py).len()
     }
 
-    /// Its fields by name, after the body was checked.
+    /// Verifies the message, and returns its fields by name.
     fn _fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let body = self.body.bind(py);
         let bytes = body.as_bytes();
@@ -96,7 +96,7 @@ impl PyMessage {
         face(py)?.view.bind(py).call1((self.format.name(), self._fields(py)?))
     }
 
-    /// The record as NumPy sees it: in the body, in the sender's byte order, not to be written to.
+    /// The record as a read-only NumPy scalar, without a copy, in the sender's byte order.
     fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let bytes = this.body.as_bytes(py);
@@ -165,7 +165,7 @@ impl PyBatch {
         Ok(self.message(py, index))
     }
 
-    /// The records as NumPy sees them: where they came, in the sender's byte order, not to be written to.
+    /// The records as a read-only NumPy array, without a copy, in the sender's byte order.
     fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         this.lend(py, |batch| py.detach(|| batch.messages().try_for_each(|message| message.verify().map(drop))))?

@@ -1,4 +1,4 @@
-//! A node: this process's part in channels.
+//! A node: the member of channels that acts for this process.
 
 use crate::channel::PyChannel;
 use crate::error::raise;
@@ -7,7 +7,7 @@ use crate::wait::{Unhurried, aside, patience};
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
 
-/// This process's part in channels. See `isoform.Node`.
+/// The member of channels that acts for this process. See `isoform.Node`.
 #[pyclass(name = "Node", module = "isoform", frozen)]
 pub(crate) struct PyNode(Unhurried<Node>);
 
@@ -35,13 +35,13 @@ impl PyNode {
         py.detach(|| builder.build()).map(|node| PyNode(Unhurried::new(node))).map_err(raise)
     }
 
-    /// Where it can be dialed.
+    /// The addresses at which it listens.
     #[getter]
     fn addresses(&self) -> Vec<String> {
         self.0.addresses().iter().map(ToString::to_string).collect()
     }
 
-    /// Makes a channel: for records of this type, or of any.
+    /// Creates a channel for records of this type, or of all types.
     #[pyo3(signature = (name, record=None))]
     fn create(&self, py: Python<'_>, name: &str, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyChannel> {
         let kind = record.map(|record| Kind::of(record, None)).transpose()?;

@@ -1,11 +1,11 @@
-//! The formats that are known here.
+//! The known formats.
 
 use crate::error::raise;
 use crate::format::PyFormat;
 use isoform::{Limits, Registry};
 use pyo3::prelude::*;
 
-/// The formats that are known here. See `isoform.Registry`.
+/// The known formats, and the limits for input. See `isoform.Registry`.
 #[pyclass(name = "Registry", module = "isoform")]
 pub(crate) struct PyRegistry(pub(crate) Registry);
 
@@ -31,12 +31,12 @@ impl PyRegistry {
         }))
     }
 
-    /// Makes a format known for good.
+    /// Makes a format known for ever.
     fn register(&self, format: &PyFormat) -> PyResult<()> {
         self.0.register(&format.0).map_err(raise)
     }
 
-    /// The format of these description bytes, known from now on.
+    /// Makes the format of this description known, and returns it.
     fn learn(&self, description: &[u8]) -> PyResult<PyFormat> {
         self.0.learn(description).map(PyFormat).map_err(raise)
     }
@@ -46,7 +46,7 @@ impl PyRegistry {
         self.0.known(token.parse().ok()?).map(PyFormat)
     }
 
-    /// All that are known, by name.
+    /// All known formats, sorted by name.
     fn formats(&self) -> Vec<PyFormat> {
         self.0.formats().into_iter().map(PyFormat).collect()
     }

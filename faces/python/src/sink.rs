@@ -1,4 +1,4 @@
-//! Sinks: where events go.
+//! Sinks receive events.
 
 use crate::channel::PyChannel;
 use crate::decoder::{PyDecoder, choice};
@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
-/// Takes the events of a channel. See `isoform.Sink`.
+/// Receives the events of a channel. See `isoform.Sink`.
 #[pyclass(name = "Sink", module = "isoform", frozen)]
 pub(crate) struct PySink {
     /// `None` once it was closed.
@@ -126,13 +126,13 @@ impl PySink {
         Ok(PySink { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), parting: Mutex::default(), decoder })
     }
 
-    /// The next event, or the next thing that there is to know about events; `None` if nothing comes within `timeout` seconds.
+    /// The next event, or `None` if none arrives within `timeout` seconds.
     #[pyo3(signature = (timeout=None))]
     fn recv<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.next(py, timeout)?.map(|came| self.event(py, came)).transpose()
     }
 
-    /// The events that have come, up to `most`, in one array; else what `recv` would return.
+    /// The records that have arrived, up to `most`, in one array. Another event is returned as by `recv`.
     #[pyo3(signature = (most=8192, timeout=None))]
     fn recv_many<'py>(
         &self,
@@ -157,19 +157,19 @@ impl PySink {
         }
     }
 
-    /// What has come and gone so far: received, taken, lost.
+    /// The numbers of events that have arrived, were taken, and are lost.
     #[getter]
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
         let counts = py.detach(|| self.with(|sink| Ok(sink.counts()))).map_err(raise)?;
         Ok((counts.received, counts.taken, counts.lost))
     }
 
-    /// A descriptor that can be read when something has come: for `select` and event loops.
+    /// A descriptor that is readable when an event has arrived, for `select` and event loops.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
         py.detach(|| self.with(|sink| Ok(sink.descriptor()?.as_raw_fd()))).map_err(raise)
     }
 
-    /// Two descriptors that are the caller's own, to close them: the one of `fileno`, and one that can be read once the sink was
+    /// Two descriptors that the caller must close: that of `fileno`, and one that is readable after the sink was
     /// closed.
     fn _descriptors(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
         let io = |error: std::io::Error| Error::new(Code::Io).at("sink").came(error);
@@ -191,7 +191,7 @@ impl PySink {
         slf
     }
 
-    /// The next event; the end, when the channel was closed.
+    /// The next event. The iteration ends when the channel is closed.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.recv(py, None) {
             Err(error) if is_closed(py, &error)? => Ok(None),
@@ -199,13 +199,13 @@ impl PySink {
         }
     }
 
-    /// The events, a batch at a time, and between them what else there is to know.
+    /// The events in batches.
     #[pyo3(signature = (most=8192))]
     fn batches<'py>(slf: Bound<'py, Self>, most: usize) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py())?.batches.bind(slf.py()).call1((slf.clone(), most))
     }
 
-    /// The records alone.
+    /// The records without other events.
     fn records(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         face(slf.py())?.records.bind(slf.py()).call1((slf.clone(),))
     }
@@ -214,7 +214,7 @@ impl PySink {
         face(slf.py())?.events.bind(slf.py()).call1((slf.clone(),))
     }
 
-    /// Leaves the channel. Twice does no harm.
+    /// Leaves the channel. Calling it twice does no harm.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take());

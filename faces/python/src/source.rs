@@ -1,4 +1,4 @@
-//! Sources: where events come from.
+//! Sources submit events.
 
 use crate::channel::PyChannel;
 use crate::encoder::PyEncoder;
@@ -42,7 +42,7 @@ impl PySource {
         Ok(progress.last)
     }
 
-    /// Submits what lies in `depth` lists.
+    /// Submits records that are nested in `depth` lists.
     fn submit_any(&self, py: Python<'_>, record: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<u64>> {
         if let Ok(message) = record.cast::<PyMessage>() {
             let (_, format, body) = message.get().incoming(py);
@@ -101,12 +101,13 @@ impl PySource {
         Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })
     }
 
-    /// Submits a record, or each of an array or a list, and returns the sequence of the last; `None` if there are no sinks.
+    /// Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if
+    /// there are no sinks.
     fn submit(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         self.submit_any(py, record, 0)
     }
 
-    /// Waits until so many sinks have subscribed.
+    /// Waits until `count` sinks have subscribed.
     #[pyo3(signature = (count=1, timeout=None))]
     fn wait_for_sinks(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<()> {
         let turn = |patience| unless_late(self.with(|source| source.wait_for_sinks(count, patience)));
@@ -114,19 +115,20 @@ impl PySource {
         wait(py, timeout, turn)?.ok_or_else(late)
     }
 
-    /// How many sinks there are.
+    /// The number of sinks.
     #[getter]
     fn sinks(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| self.with(|source| Ok(source.sinks()))).map_err(raise)
     }
 
-    /// The account with every sink that is there, and the latest that have left.
+    /// The account with every subscribed sink, and with those that left most recently.
     fn ledger(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         let all = py.detach(|| self.with(|source| Ok(source.ledger())));
         ledgers(py, &all.map_err(raise)?)
     }
 
-    /// Ends the source, waits until its sinks have taken all, and returns the account. Twice does no harm.
+    /// Ends the source, waits until its sinks have taken all events, and returns the account. Calling it twice does no
+    /// harm.
     #[pyo3(signature = (timeout=10.0))]
     fn close(&self, py: Python<'_>, timeout: f64) -> PyResult<Vec<Py<PyAny>>> {
         let patience = patience(timeout)?;

@@ -1,4 +1,4 @@
-//! Streams: messages one after another, through files, pipes and sockets.
+//! Streams: sequences of messages, through files, pipes and sockets.
 
 use crate::encoder::{Part, PyEncoder};
 use crate::error::{raise, wrong_type};
@@ -30,7 +30,7 @@ pub(crate) struct PyWriter {
 }
 
 impl PyReader {
-    /// What is read, and where the exception is with which reading it failed.
+    /// The input, and the exception of a failed read.
     pub(crate) fn reader(&mut self) -> PyResult<(&mut Reader<Input>, &Fault)> {
         let reader = self.reader.as_mut().ok_or_else(|| raise(Error::new(Code::Closed).at("reader")))?;
         Ok((reader, &self.fault))
@@ -52,32 +52,32 @@ impl PyReader {
         slf
     }
 
-    /// The next message. It may be asked again after the end, if the stream still grows.
+    /// The next message. After the end of a stream that still grows, it can be called again.
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
         let (reader, fault) = self.reader()?;
         let message = py.detach(|| reader.next()).map_err(|error| fault.raise(error))?;
         Ok(message.map(|message| PyMessage::of_body(py, message.format(), message.body())))
     }
 
-    /// The next messages that have one header, as far as they have come.
+    /// The next messages with equal headers that have arrived.
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         let (reader, fault) = self.reader()?;
         let batch = py.detach(|| reader.next_batch()).map_err(|error| fault.raise(error))?;
         batch.map(|batch| PyBatch::of(py, &batch)).transpose()
     }
 
-    /// The formats that have come so far.
+    /// The formats that the stream has described so far.
     fn formats(&mut self) -> PyResult<Vec<PyFormat>> {
         Ok(self.reader()?.0.registry().formats().into_iter().map(PyFormat).collect())
     }
 
-    /// Where in the stream the next message begins.
+    /// The position of the next message in the stream.
     #[getter]
     fn position(&mut self) -> PyResult<u64> {
         Ok(self.reader()?.0.position())
     }
 
-    /// Lets go of the file. Twice does no harm.
+    /// Closes the file. Calling it twice does no harm.
     fn close(&mut self) {
         self.reader = None;
     }
@@ -100,7 +100,7 @@ impl PyReader {
 }
 
 impl PyWriter {
-    /// Has something written, while Python goes on.
+    /// Writes while other Python threads run.
     fn write_by(
         &mut self,
         py: Python<'_>,
@@ -110,7 +110,7 @@ impl PyWriter {
         py.detach(|| write(writer)).map_err(|error| self.fault.raise(error))
     }
 
-    /// Writes what lies in `depth` lists.
+    /// Writes records that are nested in `depth` lists.
     fn write_any(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if let Ok(message) = record.cast::<PyMessage>() {
             let (_, format, body) = message.get().incoming(py);
@@ -144,12 +144,12 @@ impl PyWriter {
         Ok(PyWriter { writer: Some(Writer::new(output)), fault, encoder })
     }
 
-    /// Writes a message, a batch, a list of either; or if the writer has a type of records, one, or an array of them.
+    /// Writes a message, a batch or a list of these; or records of the writer's type, single or in an array.
     fn write(&mut self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<()> {
         self.write_any(py, record, 0)
     }
 
-    /// Writes a format's description, so that a reader knows it before there is a message.
+    /// Writes the description of a format, so that a reader knows the format before its first message.
     fn describe(&mut self, py: Python<'_>, format: &PyFormat) -> PyResult<()> {
         self.write_by(py, |writer| writer.describe(&format.0))
     }
@@ -158,7 +158,7 @@ impl PyWriter {
         self.write_by(py, Writer::flush)
     }
 
-    /// Writes what is left, and lets go of the file. Twice does no harm.
+    /// Writes the rest, and closes the file. Calling it twice does no harm.
     fn close(&mut self, py: Python<'_>) -> PyResult<()> {
         let flushed = if self.writer.is_some() { self.flush(py) } else { Ok(()) };
         self.writer = None;
