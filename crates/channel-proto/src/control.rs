@@ -1,4 +1,4 @@
-//! Frames that set things up: what their payloads say (`spec/channel.md`, "Frames"). Events have no part in this.
+//! The payloads of frames that set things up (`spec/channel.md`, "Frames"), without events.
 
 use crate::account::{Count, Policy, Window};
 use crate::frame::{self, Header, Kind, NO_FORMAT, PAYLOAD};

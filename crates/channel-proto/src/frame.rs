@@ -1,4 +1,4 @@
-//! Frames: what a connection carries once it is a link's (`spec/channel.md`, "Frames").
+//! Frames: the contents of a connection after the handshake (`spec/channel.md`, "Frames").
 
 use isoform_core::{Code, Error, Result};
 

@@ -1,4 +1,4 @@
-//! The memory that bodies lie in, as far as the machine needs to know it: what it is made of is the caller's choice.
+//! The memory of bodies, as far as the state machine needs it. The caller provides it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ pub trait Body: Clone {
     /// Its bytes.
     fn length(&self) -> usize;
 
-    /// Gives out the bytes of a range, in order, in as many pieces as they lie in. They are written from there.
+    /// Returns the bytes of a range, in order, as contiguous pieces. They are written from there.
     fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8]));
 }
 

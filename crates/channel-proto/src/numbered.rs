@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// Things by keys whose numbers are never given twice: what still has the key of a thing that is gone finds nothing.
+/// Things by keys whose numbers are never reused: the key of a thing that is gone finds nothing.
 pub(crate) struct Numbered<K, T> {
     all: BTreeMap<u32, T>,
     next: u32,

@@ -1,4 +1,4 @@
-//! What the application says of a node and of a sink before there is one.
+//! The settings of a node and of a sink.
 
 use crate::Time;
 use crate::account::{Count, Policy, Window};

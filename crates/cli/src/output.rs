@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
-/// Where a command writes. Clones write to the same place.
+/// The destination of a command's output. Clones share it.
 ///
 /// Text from strangers goes through here in any case: whatever would do something to the terminal is escaped, as JSON does
 /// it. The only exception is what [`Output::paint`] has made.
@@ -19,14 +19,14 @@ pub(crate) struct Output {
     mark: Rc<str>,
 }
 
-/// What a piece of text is, for its colour.
+/// The kind of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
-    /// A name that the eye looks for.
+    /// A name to emphasise.
     Strong,
-    /// What the eye may pass over.
+    /// Text of little importance.
     Faint,
     Good,
     Warning,
@@ -43,7 +43,7 @@ impl Output {
         Output { inner, coloured, mark: mark.into() }
     }
 
-    /// The text in its tone, if this is a terminal that shows it.
+    /// The text in its colour, if this is a terminal with colours.
     pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Strong => "1",
@@ -62,7 +62,7 @@ impl Output {
         self.inner.borrow_mut().write_all(bytes)
     }
 
-    /// The columns of characters of the terminal, if this is one.
+    /// The width of the terminal, if this is one.
     pub(crate) fn width(&self) -> Option<usize> {
         terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into())
     }
@@ -72,8 +72,8 @@ impl Output {
         self.columns_from(sides, rows, &mut vec![0; sides.len()])
     }
 
-    /// The same, going on below rows that were written before: each column is at least as wide as it was. Cells beyond
-    /// the last of the widths are left out.
+    /// The same, for rows below earlier ones: each column is at least as wide as before. Cells beyond the last of the
+    /// widths are omitted.
     pub(crate) fn columns_from(&mut self, sides: &[Side], rows: &[Vec<Cell>], widths: &mut [usize]) -> io::Result<()> {
         widen(widths, rows);
         for row in rows {
@@ -95,14 +95,14 @@ impl Output {
     }
 }
 
-/// Makes columns as wide as what is in them.
+/// Makes columns as wide as their contents.
 pub(crate) fn widen(widths: &mut [usize], rows: &[Vec<Cell>]) {
     for row in rows {
         widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().max(*width));
     }
 }
 
-/// The side at which the cells of a column stand.
+/// The alignment of the cells of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     Left,
@@ -123,12 +123,12 @@ pub(crate) fn toned(tone: Tone, text: impl ToString) -> Cell {
     Cell { text: Shown(text.to_string()).to_string(), tone }
 }
 
-/// A number of things.
+/// A number with its noun.
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The text with its lines broken at spaces, as far as they are longer than `width`; what is broken off is indented.
+/// Breaks lines that are longer than `width` at spaces, and indents the continuations.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Streams: messages one after another. Section "Streams" of the header.
+//! Streams, sequences of messages. Section "Streams" of the header.
 
 use crate::decoder::Decoder;
 use crate::error::{Number, answer, call};

@@ -1,4 +1,4 @@
-//! What somebody waits for, and who is told that it has come: a thread that drives the node meanwhile, or a task.
+//! Wakes a thread that drives the node while it waits, or a task.
 
 use crate::transport::poll::Waker;
 use isoform::Result;

@@ -1,8 +1,8 @@
 //! Reading a connection: short frames into a buffer, and long events to where they stay.
 //!
-//! A long event comes in fragments, each behind a header. Since most often one follows on another, several are read at once,
-//! payloads to their places and headers beside; where something else came in between, it is put into the buffer as if it had
-//! been read there.
+//! A long event arrives in fragments, each after a header. Since they usually follow each other, several are read at
+//! once, payloads to their places and headers to a buffer. If another frame came in between, its bytes are moved to the
+//! buffer as if they had been read there.
 
 use crate::drive::machine::{Large, Machine};
 use crate::transport::{Connection, Moved};

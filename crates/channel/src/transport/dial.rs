@@ -1,6 +1,6 @@
 //! Connecting a socket to another one, without waiting.
 //!
-//! What an address is stands in `address`; what is done with the connection, in `socket`.
+//! `address` defines addresses, and `socket` uses the connection.
 
 use super::address::Address;
 use super::socket::Socket;

@@ -1,6 +1,6 @@
-//! Waiting until something can be read or written, or somebody calls: `poll`, and what wakes it.
+//! Waits until something can be read or written, or another thread calls: `poll`, and its wake-up.
 //!
-//! What is then read or written is a matter of [`super::Connection`]; who waits, and for what, of the node.
+//! [`super::Connection`] then reads and writes. The node decides which threads wait, and for what.
 
 use super::Handle;
 use isoform::{Code, Error, Result};

@@ -1,6 +1,6 @@
 //! Connections over sockets: bytes read and written, over TCP and Unix sockets alike, without waiting or not for long.
 //!
-//! How a connection comes about is a matter of `dial`, `tcp` and `unix`.
+//! `dial`, `tcp` and `unix` create connections.
 
 use super::address::Address;
 use super::{Connection, Handle, MOST_SLICES, Moved, PATIENCE};

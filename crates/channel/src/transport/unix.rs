@@ -1,6 +1,7 @@
 //! Unix sockets: a file of this machine, by which programs of it reach one another.
 //!
-//! A file can outlive the program that listened there, so whose it is takes some care; the rest is the standard library's.
+//! The file of a socket can outlive the program that listened there. So finding out whether somebody listens takes some
+//! care; the standard library does the rest.
 
 use super::address::Address;
 use super::dial::{Dial, answers};

@@ -6,8 +6,8 @@
 //! | the same of several that nest each other: a C table, a dtype, debug information | [`Tables`] |
 //! | names and types: a C header, a schema, a text | [`Shape`], laid out by the rules of a [`Layout`] |
 //!
-//! Types are written in words, such as `unsigned long[n]`; [`Type`] parses and prints them. What a format is once it is
-//! made, its description and its token, is in [`format`](crate::format), which knows nothing of all this.
+//! Types are written in words, such as `unsigned long[n]`; [`Type`] parses and prints them. [`format`](crate::format)
+//! has finished formats, with their descriptions and tokens. It does not use this module.
 
 mod cursor;
 mod declaration;

@@ -1,8 +1,8 @@
-//! Tables of fields: what a C compiler, a dtype or debug information knows of structures that nest each other.
+//! Tables of fields of nested structures, from a C compiler, a dtype or debug information.
 //!
-//! A [`FieldList`] is one structure, whose sizes are all known. [`Tables`] puts several together, and finds out what a C
-//! compiler leaves to be found: the size of one element by that of the whole member, and what `long` and `long double` are
-//! on this machine.
+//! A [`FieldList`] is one structure whose sizes are known. [`Tables`] combines several, and determines what a C
+//! compiler leaves open: the size of one element, from that of the whole member, and the meaning of `long` and `long
+//! double` on this machine.
 
 use super::FieldList;
 use super::layout::Layout;

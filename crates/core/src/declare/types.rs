@@ -1,4 +1,4 @@
-//! A field's type before it is laid out: what words say, and what they leave open.
+//! The type of a field before it is laid out, with the parts that its words leave open.
 //!
 //! Its text is in [`type_text`](super::type_text).
 

@@ -1,8 +1,8 @@
 //! What can be wrong in a body of one format, as a list in the order of the walk.
 //!
-//! Numbers in place can hold any bytes and do not appear; small nested structures that are not arrays are merged into
-//! the structure that holds them. Others are listed once, in however many places they are nested, so that a list takes
-//! no more than some times what its description does.
+//! Numbers in place can hold any bytes, and need no check. Small nested structures that are not arrays are merged into
+//! the structure that contains them. Other structures are listed once, however often they are nested. So a list takes
+//! only a few times the memory of its description.
 
 use super::element::{Element, Enumeration};
 use super::machine::Machine;

@@ -1,7 +1,7 @@
 //! The type of one element of a field: a number of some kind, a string, or a nested structure.
 //!
-//! An element can be a structure, whose fields have elements: so this file and [`structure`](super::structure) use each
-//! other.
+//! An element can be a structure, and the fields of a structure have elements. So this file and
+//! [`structure`](super::structure) use each other.
 
 use super::structure::Structure;
 use crate::error::{Code, Error, Result};

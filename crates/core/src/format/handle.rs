@@ -1,4 +1,4 @@
-//! A format as programs hold it: a structure with its description, its token, and what a verifier checks.
+//! Formats for programs: a structure with its description, its token, and the checks of a verifier.
 //!
 //! Descriptions from outside become formats in [`admitted`](super::admitted).
 

@@ -1,4 +1,4 @@
-//! Arrays behind pointers: their dimensions come from the record, and so do their blocks.
+//! Arrays behind pointers, whose dimensions and blocks depend on the record.
 
 use super::{Output, Run};
 use crate::error::{Code, Error, Result};

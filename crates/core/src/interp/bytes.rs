@@ -1,4 +1,4 @@
-//! Bytes of numbers moved and reversed, without asking what the numbers are.
+//! Moves and reverses the bytes of numbers, whatever their types.
 
 /// From here on, copying is left to the system's `memcpy`, which takes its time to find out how.
 const LONG: usize = 65;

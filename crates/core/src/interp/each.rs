@@ -1,14 +1,14 @@
-//! Arrays of structures. What is done by moving single bytes is done to each element at once; other steps that write only
-//! the element itself run column by column - one step on many elements, then the next - so that what there is to find out
-//! about a step is found out once. Steps that lay down blocks run element by element, since that is the order of blocks.
+//! Arrays of structures. Moves of single bytes are done for each element at once. Other steps that write only the
+//! element itself run column by column, one step on many elements and then the next, so that the setup of a step is
+//! done once. Steps that add blocks run element by element, since that is the order of blocks.
 
 use super::bytes::{self, Column};
 use super::{Output, Run, convert};
 use crate::error::Result;
 use crate::plan::{Conversion, Step, Steps, Transform};
 
-/// On so many elements one step runs before the next: enough to forget what a step costs, and few enough to stay in the
-/// fastest cache.
+/// The number of elements for which one step runs before the next: enough to make up for the setup of a step, and few
+/// enough to stay in the fastest cache.
 const ROWS: usize = 64;
 
 impl<O: Output> Run<'_, O> {

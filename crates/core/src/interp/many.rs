@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::verify::Bodies;
 use isoform_kernels::ieee;
 
-/// Bodies of so many bytes stay in the fastest cache from one step to the next, together with their records.
+/// Bodies with this many bytes, and their records, stay in the fastest cache from one step to the next.
 const CACHED: usize = 16 << 10;
 /// For fewer, it does not pay to find out once about each step.
 const FEW: usize = 16;

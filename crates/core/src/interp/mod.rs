@@ -1,9 +1,9 @@
 //! The interpreter: runs the steps of a plan at once, and is the judge of every other engine.
 //!
-//! Its source is a verified [`Body`]; its result is a record of the plan's native format *in message form*: the record,
-//! then its blocks in the order of the walk, pointer slots holding offsets. So the result is itself a body of that
-//! format; making addresses of the offsets is left to whoever owns the memory. Single numbers are
-//! converted in `convert`, the rarer kinds in `wide`.
+//! The source is a verified [`Body`]. The result is a record of the plan's native format *in message form*: the record,
+//! then its blocks in the order of the walk, with offsets in pointer slots. So the result is itself a body of that
+//! format. The owner of the memory replaces offsets with addresses. `convert` converts single numbers, and `wide` the
+//! rarer kinds.
 
 mod array;
 mod bytes;

@@ -1,4 +1,4 @@
-//! Parts of the work, for an engine that leaves to the interpreter what is rare.
+//! Runs parts of a plan, for an engine that leaves rare steps to the interpreter.
 
 use super::{Output, Run, convert};
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::plan::{Conversion, Plan, Step};
 /// Runs one step of a plan, on the record or element that begins at `src` of a verified body and goes to `dst` of `out`.
 ///
 /// # Errors
-/// As [`run`](super::run), but for the indices of elements that the step lies in.
+/// As [`run`](super::run), without the indices of the elements that contain the step.
 pub fn step(
     plan: &Plan,
     step: &Step,

@@ -1,10 +1,10 @@
-//! Collects what happens to the fields of one record or element, and makes few coarse steps of it.
+//! Collects the work on the fields of one record or element, and merges it into a few coarse steps.
 
 use super::step::{Bytes, Step, Transform};
 
-/// Up to so many swapped numbers in a row are relocated one by one; longer rows are loops.
+/// Up to this many consecutive swapped numbers are relocated one by one; longer rows are loops.
 const SHORT_ROW: usize = 4;
-/// From so many single numbers on, relocating them together is one step.
+/// From this many single numbers on, one step relocates them together.
 const FEW: usize = 2;
 
 /// Bytes of numbers that can be relocated one by one. (An x87 number of 10 or 12 bytes cannot.)

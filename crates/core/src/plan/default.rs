@@ -4,7 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::{Element, Field, Machine};
 use crate::value::Value;
 
-/// The bytes of a field that lies in its record and holds `value`; a single value is that of every element.
+/// The bytes of a field that lies in its record and holds `value`. A single value applies to every element.
 ///
 /// # Errors
 /// [`Code::Declaration`] if it is no value of the field.

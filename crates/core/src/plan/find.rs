@@ -1,4 +1,4 @@
-//! Which wire field comes for a native one: by its name, else by an alias.
+//! Finds the wire field for a native field, by its name or by an alias.
 
 use super::rules::Rule;
 use crate::format::{Element, Field, Structure};

@@ -1,4 +1,4 @@
-//! The lengths of arrays, which follow their arrays whatever comes under their names.
+//! The length fields of native arrays, which follow from the arrays, whatever the sender has under their names.
 
 use super::block::Block;
 use super::find::At;
@@ -6,7 +6,7 @@ use super::step::Bytes;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Field, Structure};
 
-/// The native integer fields that hold the lengths of arrays: they follow the arrays, whatever comes under their names.
+/// The native integer fields that are lengths of arrays.
 pub(super) struct Lengths {
     /// For each field of the structure, whether it is a length; then whether an array has filled it, and whether one of
     /// its arrays is missing.

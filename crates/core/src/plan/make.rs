@@ -1,9 +1,9 @@
 //! Makes plans: goes through the fields of both formats, and proves every fixed access in bounds.
 //!
-//! Nothing is decided later. Everything that can fail only for a particular record - a number out of range, a null, a
-//! length - is left in the steps as an explicit check. What comes for a field is decided in `find`, what is done to each
-//! of its elements in `element`, what becomes of one for which nothing comes in `missing`, what the lengths of arrays
-//! are in `lengths`; `block` makes few steps of many fields.
+//! All decisions are made here. Only faults of a particular record, such as a number out of range, a null or a length,
+//! are left to the steps, as explicit checks. `find` finds the wire field for a native field, `element` decides the
+//! conversion of its elements, `missing` fills fields that the sender lacks, and `lengths` computes the lengths of
+//! arrays. `block` merges the work on many fields into a few steps.
 
 use super::Plan;
 use super::block::Block;

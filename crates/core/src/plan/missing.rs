@@ -1,4 +1,4 @@
-//! What becomes of native fields and elements for which nothing comes.
+//! Fills native fields and elements that the sender lacks.
 
 use super::block::Block;
 use super::find::At;

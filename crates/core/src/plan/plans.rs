@@ -1,4 +1,4 @@
-//! The plans of one receiver, shared by all who convert for it: what one of them has proven, the others need not prove again.
+//! The plans of one receiver, shared by all of its decoders: a plan that one has proven serves the others.
 
 use super::{Faults, Plan, Rules};
 use crate::Result;

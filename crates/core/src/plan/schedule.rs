@@ -7,7 +7,7 @@ use isoform_kernels::{Run, Shuffle};
 use std::collections::HashMap;
 use std::ops::Deref;
 
-/// From so many numbers on, it pays to gather them.
+/// From this many numbers on, gathering them is faster.
 const SEVERAL: usize = 3;
 /// Arrays of more bytes than this are moved and swapped for themselves.
 const SHORT: usize = 128;

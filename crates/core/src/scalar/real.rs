@@ -9,8 +9,8 @@ use std::fmt;
 
 /// A floating-point number of any kind: as an `f64` if that is exact, else [`Wide`].
 ///
-/// It is the number itself, without any rounding: what is read from any kind and written as the same kind is the same,
-/// and what is written as another is rounded once.
+/// It is the exact number. Reading a number of any kind and writing it as the same kind gives the same number, and
+/// writing it as another kind rounds it once.
 ///
 /// ```
 /// use isoform_core::scalar::{Real, Rounding};

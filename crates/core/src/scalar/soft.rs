@@ -1,7 +1,7 @@
 //! Which type of `rustc_apfloat` calculates with a kind of float.
 
-/// Evaluates an expression in which `$F` is the type of a kind of float of so many bytes. A double-double has none: it is
-/// the sum of two `f64`, which the caller has dealt with before.
+/// Evaluates an expression in which `$F` is the type of a kind of float of this size. A double-double has no such type:
+/// it is the sum of two `f64`, which the caller must handle itself.
 macro_rules! with_soft {
     ($kind:expr, $size:expr, $F:ident => $body:expr) => {{
         use isoform_kernels::FloatKind;

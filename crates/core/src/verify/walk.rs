@@ -1,12 +1,12 @@
 //! The walk through a body, block by block in the one order that they may have.
 //!
-//! The cursor is where the last block ended. A slot holds null, or exactly the cursor rounded up to its block's
-//! alignment; so no bytes are owned twice, none are skipped, and time is linear in what is there.
+//! The cursor is the end of the last block. A slot is null, or exactly the cursor rounded up to its block's alignment.
+//! So each byte has one owner, no byte is skipped, and the time is linear in the length of the body.
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Check, Checked, Checks, Dim, Elements, Length, Location, Machine, integer};
 
-/// Checks all of `bytes`, whose record has `size` bytes that are there; returns the end of the last block.
+/// Checks all of `bytes`, which begin with a record of `size` bytes. Returns the end of the last block.
 pub(super) fn walk(checks: &Checks, bytes: &[u8], size: usize) -> Result<usize> {
     Walk { machine: checks.machine, bytes }.structures(&checks.record, &bytes[..size], size, size, None)
 }
