@@ -1,12 +1,12 @@
-//! What the shell around a node shall do.
+//! The actions that a node asks of its caller.
 
 use crate::keys::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey};
 use std::collections::VecDeque;
 
-/// What the caller shall do.
+/// An action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Connect to an address, and say [`Node::connected`](crate::Node::connected) or
+    /// Connect to an address, and then call [`Node::connected`](crate::Node::connected) or
     /// [`Node::dial_failed`](crate::Node::dial_failed).
     Dial(DialKey, String),
     /// There is something to be written: ask for [`Node::output`](crate::Node::output). Told once, and again when it has become 64 KiB, so that

@@ -1,4 +1,4 @@
-//! What both say first (`spec/channel.md`, "Handshake").
+//! The first bytes of both sides of a connection (`spec/channel.md`, "Handshake").
 
 use crate::keys::NodeId;
 use crate::wire::{Reader, put_texts};
@@ -6,7 +6,7 @@ use isoform_core::{Code, Error, Result};
 use std::time::Duration;
 
 const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
-/// The one version that is known so far.
+/// The only version so far.
 const VERSION: u8 = 1;
 /// Bytes before the addresses.
 pub(crate) const FIXED: usize = 64;

@@ -1,13 +1,13 @@
-//! What tells things apart: nodes and channels for everybody, by id and by name, and the rest within one node.
+//! Ids, names and keys: of nodes and channels for all nodes, and of everything else within one node.
 
 use isoform_core::{Code, Error, Result};
 use std::fmt;
 
-/// Tells one node from all others: 16 random bytes, new with every start.
+/// The id of a node: 16 random bytes, new with every start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NodeId(pub [u8; 16]);
 
-/// Tells one channel from all others: 16 random bytes.
+/// The identity of a channel: 16 random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity(pub [u8; 16]);
 

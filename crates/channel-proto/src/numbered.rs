@@ -1,8 +1,8 @@
-//! Containers that are indexed by a type of key, and by nothing else: so nobody takes one thing's number for another's.
+//! Containers that are indexed by one type of key only, so that the number of one thing cannot be used for another.
 //!
-//! [`Numbered`] gives each number once. [`Slots`] gives dense numbers, again and again, where all who have one are told in
-//! time when its thing is gone; a key that counts turns finds nothing even then. [`Beside`] holds what others than the owner
-//! of such a thing keep of it.
+//! [`Numbered`] never reuses a number. [`Slots`] reuses dense numbers, for things whose users all learn in time that a
+//! thing is gone; a key that counts reuses finds nothing even if a user does not. [`Beside`] holds what others than the
+//! owner store about such a thing.
 
 use crate::keys::Key;
 use slab::Slab;

@@ -1,4 +1,4 @@
-//! What subscriptions begin with: a source that there is on a channel, for this node's sinks.
+//! Offers: the sources of a channel to which this node's sinks may subscribe.
 
 use crate::keys::{LinkKey, NodeId, SourceKey, SourceRef};
 use isoform_core::Format;

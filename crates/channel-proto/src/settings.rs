@@ -5,7 +5,7 @@ use crate::account::{Count, Policy, Window};
 use crate::keys::NodeId;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
-/// What a node is told of itself when it is made.
+/// The settings with which a node is created.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Who it is.

@@ -2,10 +2,10 @@
 
 use isoform_core::{Code, Error, Result};
 
-/// Longest text: longer ones are cut where they are written.
+/// The longest text. Longer ones are cut when they are written.
 const TEXT: usize = 4096;
 
-/// The last number that an event may have.
+/// The largest number of an event.
 pub(crate) const LAST_SEQUENCE: u64 = 1 << 63;
 
 /// Reads a payload from its front.

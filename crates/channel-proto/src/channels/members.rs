@@ -1,4 +1,4 @@
-//! Who else has a channel open, and how they come to know each other.
+//! The other members of a channel, and how they learn of each other.
 
 use super::opens::{OPENS, code_of, no_such_channel};
 use super::{Channel, Channels, Membership};

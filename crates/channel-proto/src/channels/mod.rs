@@ -1,9 +1,9 @@
-//! Channels: who else has them open, how they come to know each other, and what sources there are (`spec/channel.md`,
-//! "Channels"). Events have no part in this, nor have subscriptions: an [`Offer`] is what they begin with.
+//! Channels: their members, how these learn of each other, and their sources (`spec/channel.md`, "Channels"). Events
+//! and subscriptions are elsewhere: subscriptions begin with an [`Offer`].
 //!
-//! - `opens`: what the application asks for;
-//! - `members`: who comes, who is let in, who leaves;
-//! - `offers`: sources, this node's own and those of others.
+//! - `opens`: the requests of the application;
+//! - `members`: members that join, are let in, and leave;
+//! - `offers`: the sources of this node and of other nodes.
 
 mod members;
 mod offers;

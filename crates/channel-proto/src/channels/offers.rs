@@ -1,4 +1,4 @@
-//! Sources: this node's own, which the other members are told of, and all that its sinks may subscribe to.
+//! Sources: those of this node, which it offers to the other members, and all to which its sinks may subscribe.
 
 use super::Channels;
 use crate::action::Action;

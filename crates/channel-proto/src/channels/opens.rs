@@ -1,4 +1,4 @@
-//! What the application wants to open at other nodes, and what becomes of it.
+//! Channels that the application opens at other nodes, and the results.
 
 use super::Channels;
 use crate::Time;

@@ -1,4 +1,4 @@
-//! What is told of events: accounts of sources, counts of sinks.
+//! Reports of events: accounts of sources, counts of sinks.
 
 use super::Flows;
 use super::sending::Sending;

@@ -1,4 +1,4 @@
-//! Events that come over a link: short ones in a frame, long ones in fragments, and gaps.
+//! Events that arrive over a link: short ones in a frame, long ones in fragments, and gaps.
 
 use super::inbox::Stamp;
 use super::receiving::{Long, Receiving, Stage};

@@ -1,4 +1,4 @@
-//! What goes out over a link: whose turn it is, and what is owed.
+//! Sends over a link: chooses the next subscription, and sends pending frames.
 
 use super::Flows;
 use super::lane::Over;

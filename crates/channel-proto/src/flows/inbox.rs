@@ -1,5 +1,5 @@
-//! What has come for a sink and was not yet handed to its application: batches of events, which leave whole, so that an
-//! application takes hundreds of small ones for one look into the node.
+//! Events that have arrived for a sink and that its application has not taken: batches, which leave as a whole. So an
+//! application takes hundreds of small events with one access to the node.
 
 use crate::account::Gap;
 use crate::keys::{NodeId, ReceivingKey, SourceRef};

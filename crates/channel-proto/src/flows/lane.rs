@@ -1,4 +1,4 @@
-//! The way from a source to one sink: frames on a link, or straight into the inbox of a sink of the same node.
+//! The way from a source to one sink: frames on a link, or directly into the inbox of a sink of the same node.
 
 use super::inbox::{Inbox, Item};
 use super::receiving::{Receiving, Stage};

@@ -1,12 +1,12 @@
-//! Flows: events on their way from sources to sinks, and the account of each of them (`spec/channel.md`, "Subscriptions",
-//! "Events", "The account"). What channels there are, and who else has them open, is known above this.
+//! Flows: events on their way from sources to sinks, and the account of each of them (`spec/channel.md`,
+//! "Subscriptions", "Events", "The account"). Channels and their members are above this module.
 //!
-//! - `sources`, `sinks`: what the application has, and the subscriptions at either side;
-//! - `submit`, `take`: what the application does with events;
-//! - `arrive`, `depart`: events that come over links, and that go;
-//! - `sending`, `receiving`: one subscription at its source, and at its sink; `lane`: the way between both, over a link or
-//!   within the node; `inbox`: what has come for a sink;
-//! - `news`, `accounts`: what sinks are told besides events, and what of events.
+//! - `sources`, `sinks`: the sources and sinks of the application, with their subscriptions;
+//! - `submit`, `take`: submitting and taking events;
+//! - `arrive`, `depart`: receiving events over links, and sending them;
+//! - `sending`, `receiving`: one subscription, at its source and at its sink; `lane`: the way between both, over a link
+//!   or within the node; `inbox`: the events that have arrived for a sink;
+//! - `news`, `accounts`: other events of sinks, and reports of events.
 
 mod accounts;
 mod arrive;

@@ -1,5 +1,5 @@
-//! What a sink is told besides events: sources that come and go, and events that will not come. There is no window for that,
-//! so it is counted against the link that it came over.
+//! The other events of a sink: sources that join and leave, and lost events. No window limits these, so they count
+//! against the link over which they arrived.
 
 use super::inbox::Item;
 use super::{Flows, Sink};

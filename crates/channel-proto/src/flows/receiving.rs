@@ -1,4 +1,4 @@
-//! A subscription at its sink: what has come, what was taken, and what is acknowledged.
+//! A subscription at its sink: the events that have arrived, were taken, and are acknowledged.
 
 use super::inbox::{LastGap, Stamp, cost};
 use crate::account::{Cause, Count, Gap, Window};
@@ -6,7 +6,7 @@ use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Format, Result};
 
-/// From whom events come.
+/// The source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     /// A source of another node, by its number there.

@@ -1,4 +1,4 @@
-//! A subscription at its source: what was submitted, what of it may be sent, what waits, and what has become of it.
+//! A subscription at its source: the events that were submitted, may be sent, and wait, and their account.
 
 use super::inbox::cost;
 use super::lane::Lane;

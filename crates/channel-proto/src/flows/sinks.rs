@@ -1,4 +1,4 @@
-//! Sinks, and what they have of sources: from Subscribe to End (`spec/channel.md`, "Subscriptions").
+//! Sinks and their subscriptions to sources, from Subscribe to End (`spec/channel.md`, "Subscriptions").
 
 use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};

@@ -1,4 +1,4 @@
-//! Sources, and what they have of sinks (`spec/channel.md`, "Subscriptions").
+//! Sources and the subscriptions of sinks (`spec/channel.md`, "Subscriptions").
 
 use super::accounts::account;
 use super::sending::{Sending, Terms, To};

@@ -1,4 +1,4 @@
-//! Submitting events, and what follows from it for those who wait.
+//! Submits events, and wakes the threads that wait for them.
 
 use super::receiving::Stage;
 use super::sending::To;

@@ -1,4 +1,4 @@
-//! Taking events, and what follows from it for their sources.
+//! Takes events, and tells their sources.
 
 use super::Flows;
 use super::inbox::{Batch, Run};

@@ -1,4 +1,4 @@
-//! Attempts to reach nodes: where they may be, who is wanted there, and when the next one begins.
+//! Attempts to reach nodes: their addresses, the wanted node, and the time of the next attempt.
 
 use super::{Links, Purpose, Turn};
 use crate::Time;
@@ -7,7 +7,8 @@ use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
-/// After so many attempts in a row at which nobody listened, a node is taken for gone: one that is there listens.
+/// After this many consecutive attempts at which nobody listened, a node is taken for gone, since a running node
+/// listens.
 const REFUSALS: u32 = 5;
 /// Time before the next attempt to dial.
 const AGAIN: Time = Time::from_millis(50);

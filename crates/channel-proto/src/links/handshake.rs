@@ -1,5 +1,5 @@
-//! From a connection to a link: what both say first, which connection is kept where there are two, and the epoch that
-//! begins (`spec/channel.md`, "Handshake").
+//! Turns a connection into a link: the first bytes of both sides, the choice between two connections, and the epoch
+//! that begins (`spec/channel.md`, "Handshake").
 
 use super::link::{Link, indices};
 use super::outbox::AHEAD;

@@ -1,4 +1,4 @@
-//! Cuts, the end of links, and what time brings (`spec/channel.md`, "Cuts").
+//! Cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts").
 
 use super::outbox::Outgoing;
 use super::{Connection, Ended, Links, Turn};

@@ -1,4 +1,4 @@
-//! What is known of another node: the connection with it, if there is one, and what both have agreed on over it.
+//! The state of another node: the connection with it, if there is one, and the agreements made on it.
 
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
 use crate::Time;

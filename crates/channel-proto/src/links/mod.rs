@@ -1,12 +1,11 @@
-//! Links with other nodes: who is dialed, which connection is whose, when one takes the place of another, and what is to be
-//! written. What the frames say that go over a link is others' business: they [say](Links::say) them here, and
-//! [hear](Links::turn) from here what becomes of links.
+//! Links with other nodes: dialing, the connections of links and their replacement, and output. Other modules define
+//! the frames on a link. They send them [here](Links::say), and learn [from here](Links::turn) when links change.
 //!
-//! - `handshake`: from a connection to a link (`spec/channel.md`, "Handshake");
-//! - `dial`: attempts to reach nodes, again and again;
-//! - `life`: cuts, the end of links, and what time brings (`spec/channel.md`, "Cuts");
-//! - `output`, `outbox`: what goes out;
-//! - `link`: what is kept of each other node.
+//! - `handshake`: turns a connection into a link (`spec/channel.md`, "Handshake");
+//! - `dial`: repeated attempts to reach nodes;
+//! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
+//! - `output`, `outbox`: sending;
+//! - `link`: the state of each other node.
 
 mod dial;
 mod handshake;

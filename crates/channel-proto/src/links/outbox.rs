@@ -1,5 +1,4 @@
-//! What is to be written to a connection: frames, in the order in which they were made, and what the other side has been
-//! told of formats and time.
+//! The bytes to write to a connection: frames in order, and the formats and times that the other side already knows.
 
 use crate::frame::{self, Header, Kind};
 use crate::memory::Body;

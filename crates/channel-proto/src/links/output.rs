@@ -1,4 +1,4 @@
-//! What goes out over a connection, and how the caller hears of it.
+//! Sends on a connection, and tells the caller.
 
 use super::Links;
 use super::link::Announced;

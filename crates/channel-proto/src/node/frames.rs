@@ -1,4 +1,4 @@
-//! What comes over a connection: bytes to frames, and frames to the parts that they are for.
+//! Receives from a connection: splits bytes into frames, and passes each frame to its part of the node.
 
 use super::Node;
 use crate::Time;

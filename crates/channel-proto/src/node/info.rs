@@ -1,4 +1,4 @@
-//! What a node knows and tells of channels: members, and their sources and sinks (`spec/channel.md`, "Reports").
+//! Information about channels: members, and their sources and sinks (`spec/channel.md`, "Reports").
 
 use super::Node;
 use crate::channels::Channel;

@@ -1,5 +1,5 @@
-//! A node: a process's part in channels. It is what the application and the shell talk to, and conducts the three parts that
-//! do the work and do not know each other:
+//! A node: the member of channels that acts for a process. The application and the caller use it. It coordinates the
+//! three parts that do the work and do not know each other:
 //!
 //! | | |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | [`Channels`] | which channels there are, who has them open, and what sources are offered |
 //! | [`Flows`] | events, from sources to sinks |
 //!
-//! Channels and flows say what they have to say over links. What becomes of links comes back as [`Turn`]s, which the node
-//! follows before it does anything else. A frame that comes goes to the part that it is for (`frames`); what is known of
-//! channels is put together here (`info`).
+//! Channels and flows send their frames over links. When links change, they return [`Turn`]s, which the node handles
+//! before anything else. `frames` passes each arriving frame to its part, and `info` combines the information about
+//! channels.
 
 mod frames;
 mod info;
