@@ -200,7 +200,7 @@ fn dynamic_arrays_become_fixed_and_the_reverse() {
         "record R\n n i32\n a u8[n]",
         "record R\n n i8\n a u8[n]",
         &format!(r#"{{"a":{:?}}}"#, [0; 200]),
-        "Overflow at a: a length that 1 bytes hold / 200",
+        "Overflow at a: a length that fits 1 bytes / 200",
     );
 }
 
