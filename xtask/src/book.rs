@@ -1,11 +1,12 @@
-//! Makes a book of the documents: `target/book/html`, which is read without a network.
+//! Makes a book of the documents: `target/book/html`, which is read without a network; and `target/doc` of the crates'.
 //!
 //! The pages lie where they belong: guides in `docs/book`, the specification in `spec`. mdBook wants one folder; so they
 //! are copied to `target/book/pages`, in the same places relative to each other, and their links stay true. What a page
 //! links to that is no page, a licence or a source, is copied along.
 
 use crate::documents::{SUMMARY, resolve};
-use crate::{Outcome, markdown, run, target, tools};
+use crate::shell::{command, quietly, target};
+use crate::{Outcome, markdown, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,8 +27,10 @@ pub(crate) fn build() -> Outcome {
     }
     std::fs::write(pages.join("SUMMARY.md"), from_the_top(&text))?;
     std::fs::copy(SETTINGS, book.join("book.toml"))?;
-    run(Command::new(tools::MDBOOK.installed()?).arg("build").arg(&book))?;
+    quietly(Command::new(tools::MDBOOK.installed()?).arg("build").arg(&book))?;
+    quietly(&mut command("cargo doc --workspace --no-deps --locked --quiet"))?;
     println!("book: {}", book.join("html/index.html").display());
+    println!("crates: {}", target().join("doc/isoform/index.html").display());
     Ok(())
 }
 

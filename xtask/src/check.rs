@@ -67,14 +67,13 @@ pub(crate) fn spelling() -> Outcome {
     }
 }
 
-/// C and C++ as `.clang-format` has them. `WRITE=yes` writes them so.
+/// C++ as `.clang-format` has it. `WRITE=yes` writes them so.
 pub(crate) fn clang_format() -> Outcome {
     let Some(programs) = tools::wheels()? else {
-        skipped("the format of C and C++. It needs Python 3.9 or later, with venv");
+        skipped("the format of C++. It needs Python 3.9 or later, with venv");
         return Ok(());
     };
-    let listed =
-        output(Command::new("git").args(["ls-files", "*.c", "*.h", "*.cpp", "*.hpp"])).ok_or("git lists no files")?;
+    let listed = output(Command::new("git").args(["ls-files", "*.cpp", "*.hpp"])).ok_or("git lists no files")?;
     let how: &[&str] = if words("WRITE").is_empty() { &["--dry-run", "--Werror"] } else { &["-i"] };
     let files = listed.lines().filter(|file| Path::new(file).exists());
     quietly(Command::new(programs.join("clang-format")).args(how).args(files))?;

@@ -33,8 +33,8 @@ pub(crate) fn check() -> Outcome {
         eprintln!("{fault}");
     }
     match faults.len() {
-        0 => println!("documents: {} files, every link leads somewhere", documents.len()),
-        count => return Err(format!("{count} faults in documents").into()),
+        0 => println!("links: {} documents, every link leads somewhere", documents.len()),
+        count => return Err(format!("{count} links or pages are at fault").into()),
     }
     Ok(())
 }

@@ -1,30 +1,105 @@
-//! What the Makefile's targets do: `cargo run -p xtask -- TASK`. The Makefile lists the tasks for people.
+//! What the Makefile's targets do: `cargo run -p xtask -- TASK`. The Makefile lists for people those that they call.
 //!
-//! `documents` checks what Markdown files say of each other, and `book` makes a book of them; `markdown` reads one file
-//! for both. `tools` installs programs that tasks need. It needs nothing but the standard library, so that it builds in a
-//! second.
+//! | module | what |
+//! |---|---|
+//! | `check` | what is asked of a change besides its tests |
+//! | `rust`, `faces` | the parts of `make test`: Rust; C, C++, Python, and all languages together |
+//! | `verify` | the parts of `make verify`: sanitizers, Miri, emulators |
+//! | `parts` | runs the parts of a suite, and says what each cost |
+//! | `long` | what takes hours: soak and fuzzing; coverage, benchmarks |
+//! | `demo` | the demonstration, and installation |
+//! | `documents`, `book`, `markdown` | links between documents, and the book made of them |
+//! | `tools`, `shell`, `settings` | programs that tasks need; how they run others; what a caller may set |
+//!
+//! It needs nothing but the standard library, so that it builds in a second.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it does")]
 
 mod book;
+mod check;
+mod demo;
 mod documents;
+mod faces;
+mod long;
 mod markdown;
+mod parts;
+mod rust;
+mod settings;
+mod shell;
 mod tools;
+mod verify;
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
+/// A name on the command line, and what it does.
+type Task = (&'static str, fn() -> Outcome);
+
+const TASKS: &[Task] = &[
+    ("check", || parts::run("check", &CHECK)),
+    ("test", || parts::run("test", if settings::generate() { &TEST } else { &TEST[..TEST.len() - 1] })),
+    ("verify", || verify::install_machines().and_then(|()| parts::run("verify", &VERIFY))),
+    ("demo", demo::run),
+    ("install", demo::install),
+    ("docs", book::build),
+    ("soak", long::soak),
+    ("fuzz", long::fuzz),
+    ("coverage", long::coverage),
+    ("bench", long::bench),
+    ("bench-python", faces::bench),
+    ("python", faces::package),
+    // Parts of `check`.
+    ("clippy", check::clippy),
+    ("dependencies", check::dependencies),
+    ("elsewhere", check::elsewhere),
+    ("documents", check::documents),
+    ("format", check::format),
+    ("links", documents::check),
+    ("spelling", check::spelling),
+    ("clang-format", check::clang_format),
+    // Parts of `test`.
+    ("workspace", rust::workspace),
+    ("languages", faces::languages),
+    ("python-reader", faces::reader),
+    ("interpreter", rust::interpreter),
+    // Of which these are parts.
+    ("c-tests", faces::c),
+    ("cpp-tests", faces::cpp),
+    ("python-tests", faces::python),
+    // Parts of `verify`.
+    ("miri", verify::miri),
+    ("hostile", verify::hostile),
+    ("engines", verify::engines),
+    ("machines", verify::machines),
+    ("machines-engines", verify::machines_engines),
+    ("emulated", rust::emulated),
+    ("wheel", faces::wheel),
+    // Others.
+    ("linear", verify::linear),
+    ("machines-install", verify::install_machines),
+    ("machines-tests", verify::machines_tests),
+];
+
+/// The parts of `make check`. What takes long, or keeps others waiting, begins first.
+const CHECK: [&str; 8] =
+    ["clippy", "dependencies", "elsewhere", "documents", "spelling", "clang-format", "format", "links"];
+/// The parts of `make test`. The last is for generated code alone.
+const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
+/// The parts of `make verify`.
+const VERIFY: [&str; 7] = ["miri", "hostile", "engines", "machines", "machines-engines", "emulated", "wheel"];
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let named = std::env::args().nth(1).unwrap_or_default();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above");
-    let done = std::env::set_current_dir(root).map_err(Into::into).and_then(|()| match *words {
-        ["book"] => book::build(),
-        ["documents"] => documents::check(),
-        _ => Err("expected a task: book, documents".into()),
-    });
+    let done = match TASKS.iter().find(|(name, _)| *name == named) {
+        Some((_, task)) => std::env::set_current_dir(root).map_err(Into::into).and_then(|()| task()),
+        None => {
+            Err(format!("expected a task: {}", TASKS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+                .into())
+        }
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -32,15 +107,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Where Cargo builds.
-fn target() -> std::path::PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
-}
-
-/// Runs a command, which must succeed.
-fn run(command: &mut Command) -> Outcome {
-    let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", command.get_program().display()).into()) }
 }

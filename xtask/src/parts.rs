@@ -35,7 +35,7 @@ pub(crate) fn run(suite: &str, parts: &[&'static str]) -> Outcome {
                     println!("make {name}: begun");
                     let (result, said) = part(name, &log);
                     let mut ended = ended.lock().expect("no panic");
-                    println!("\n== make {name}\n{said}{}", result.line());
+                    println!("\n== {}\n{said}", result.line());
                     ended.push(result);
                 }
             });

@@ -1,7 +1,9 @@
-//! Programs that tasks need, each of one version, built once into `target/tools`.
+//! Programs that tasks need, each of one version, installed once into `target/tools`.
 
-use crate::{Outcome, run};
-use std::path::PathBuf;
+use crate::Outcome;
+use crate::shell::{output, quietly, succeeds};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A program of the registry, at one version.
@@ -11,25 +13,68 @@ pub(crate) struct Tool {
     features: &'static [&'static str],
 }
 
+pub(crate) const CARGO_DENY: Tool = Tool { package: "cargo-deny", version: "0.20.2", features: &[] };
+pub(crate) const CARGO_FUZZ: Tool = Tool { package: "cargo-fuzz", version: "0.13.2", features: &[] };
+pub(crate) const CARGO_LLVM_COV: Tool = Tool { package: "cargo-llvm-cov", version: "0.9.1", features: &[] };
 pub(crate) const MDBOOK: Tool =
     Tool { package: "mdbook", version: "0.5.4", features: &["--no-default-features", "--features", "search"] };
 
+/// Programs that Python's registry has ready to run.
+pub(crate) const WHEELS: &str = "typos==1.52.0 clang-format==23.1.3";
+
 impl Tool {
-    /// Where the program is. Builds it if it is not there: without optimisation, which takes a minute.
+    /// Where the program is. Builds it if it is not there: without optimisation, which takes a minute or two.
     pub(crate) fn installed(&self) -> Outcome<PathBuf> {
-        let tools = std::path::absolute("target/tools")?;
-        let path = tools.join("bin").join(format!("{}-{}", self.package, self.version));
+        let folder = folder()?.join(format!("{}-{}", self.package, self.version));
+        let path = folder.join("bin").join(self.package);
         if path.exists() {
             return Ok(path);
         }
-        println!("{} {} is built once, into {}", self.package, self.version, tools.display());
-        let build = tools.join(format!("build-{}", self.package));
+        println!("{} {} is built once, into {}", self.package, self.version, folder.display());
+        let build = folder.join("build");
         let mut cargo = Command::new("cargo");
         cargo.args(["install", self.package, "--version", self.version, "--locked", "--debug", "--quiet", "--force"]);
-        cargo.args(self.features).arg("--root").arg(&tools);
-        run(cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("CARGO_TARGET_DIR", &build))?;
-        std::fs::remove_dir_all(build)?;
-        std::fs::rename(tools.join("bin").join(self.package), &path)?;
+        cargo.args(self.features).arg("--root").arg(&folder);
+        quietly(
+            cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("CARGO_TARGET_DIR", &build),
+        )?;
+        fs::remove_dir_all(build)?;
         Ok(path)
     }
+}
+
+/// The folder of programs out of wheels, if there is a Python that can install them, and a registry that has them.
+pub(crate) fn wheels() -> Outcome<Option<PathBuf>> {
+    let packages: Vec<&str> = WHEELS.split(' ').collect();
+    environment(&folder()?.join("python"), &packages, WHEELS)
+}
+
+/// An environment of Python in which `pip install` has had these arguments, and the folder of its programs. It is made
+/// again when what is wanted differs.
+pub(crate) fn environment(path: &Path, arguments: &[&str], wanted: &str) -> Outcome<Option<PathBuf>> {
+    let programs = path.join("bin");
+    let list = path.join("installed");
+    if fs::read_to_string(&list).is_ok_and(|installed| installed == wanted) {
+        return Ok(Some(programs));
+    }
+    let Some(python) = python() else { return Ok(None) };
+    if !succeeds(Command::new(programs.join("python")).args(["-c", ""])) {
+        quietly(Command::new(python).args(["-m", "venv", "--clear"]).arg(path))?;
+    }
+    quietly(
+        Command::new(programs.join("pip")).args(["install", "--quiet", "--disable-pip-version-check"]).args(arguments),
+    )?;
+    fs::write(list, wanted)?;
+    Ok(Some(programs))
+}
+
+/// A Python of 3.9 or later that can make environments.
+pub(crate) fn python() -> Option<&'static str> {
+    let names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
+    let able = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
+    names.into_iter().find(|name| output(Command::new(name).args(["-c", able])).is_some())
+}
+
+fn folder() -> Outcome<PathBuf> {
+    Ok(std::path::absolute("target/tools")?)
 }

@@ -1,0 +1,169 @@
+//! Tests of the libraries for C, C++ and Python, and of all languages with each other.
+
+use crate::rust::build;
+use crate::settings::{seed, words};
+use crate::shell::{command, debug, quietly, run, script, skipped, target};
+use crate::{Outcome, tools};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Every language with every other: streams and channels, types that differ. Behind the tests of each language.
+pub(crate) fn languages() -> Outcome {
+    examples()?;
+    let python = interpreter_with_package().map_or_else(String::new, |python| python.display().to_string());
+    let rust = debug("examples/languages");
+    quietly(script("tests/languages/run.sh").arg(prefix()).arg(rust).arg(python).arg(target().join("languages")))
+}
+
+/// The small programs of `examples/`, each language's against every other's.
+fn examples() -> Outcome {
+    cpp()?;
+    python()?;
+    let folder = target().join("examples");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    for program in ["stream", "source", "sink"] {
+        fs::copy(debug("examples").join(program), folder.join(format!("{program}-rust")))?;
+        for language in ["c", "cpp"] {
+            let built = target().join(language).join("work").join(program);
+            if built.exists() {
+                fs::copy(built, folder.join(format!("{program}-{language}")))?;
+            }
+        }
+        if let Some(python) = interpreter_with_package() {
+            write_runner(&folder.join(format!("{program}-python")), &python, &format!("examples/python/{program}.py"))?;
+        }
+    }
+    quietly(script("tests/examples/run.sh").arg(folder))
+}
+
+/// A program that runs a script of this repository by Python.
+fn write_runner(path: &Path, python: &Path, script: &str) -> Outcome {
+    let script = std::path::absolute(script)?;
+    fs::write(path, format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", python.display(), script.display()))?;
+    quietly(command("chmod +x").arg(path))
+}
+
+/// The C library, installed, and programs compiled as its users compile theirs.
+pub(crate) fn c() -> Outcome {
+    build()?;
+    quietly(script("faces/c/package/install.sh").arg(prefix()).arg(target().join("debug")))?;
+    quietly(script("faces/c/tests/c/run.sh").arg(prefix()).arg(target().join("c/work")))
+}
+
+/// The same for C++.
+pub(crate) fn cpp() -> Outcome {
+    c()?;
+    quietly(script("faces/c/tests/cpp/run.sh").arg(prefix()).arg(target().join("cpp/work")))
+}
+
+/// The Python package, with pytest, mypy, stubtest and pyright.
+pub(crate) fn python() -> Outcome {
+    let Some(programs) = environment()? else {
+        skipped("the Python package. It needs Python 3.9 or later, with venv");
+        return Ok(());
+    };
+    build()?;
+    in_place(&programs)?;
+    let checked = |name: &str| {
+        let mut checker = Command::new(programs.join(name));
+        checker.current_dir("faces/python");
+        checker
+    };
+    quietly(checked("python").args(["-m", "pytest", "--quiet"]))?;
+    println!("mypy:");
+    quietly(&mut checked("mypy"))?;
+    quietly(checked("stubtest").args(["isoform._isoform", "--mypy-config-file", "pyproject.toml"]))?;
+    println!("pyright:");
+    quietly(checked("pyright").arg("--pythonpath").arg(programs.join("python")))
+}
+
+/// Builds the package as its users do, and imports it in an environment of its own.
+pub(crate) fn wheel() -> Outcome {
+    let Some(programs) = environment()? else {
+        skipped("the wheel. It needs Python 3.9 or later, with venv");
+        return Ok(());
+    };
+    let folder = target().join("wheel");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let mut maturin = Command::new(programs.join("maturin"));
+    maturin.current_dir("faces/python").env("CARGO_TARGET_DIR", target());
+    run(maturin
+        .args(["build", "--locked", "--quiet", "--profile", "quick", "--no-default-features", "--out"])
+        .arg(&folder))?;
+    let wheels = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Outcome<Vec<PathBuf>>>()?;
+    let apart = folder.join("installed");
+    let mut pip = Command::new(programs.join("pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]).arg(&apart);
+    quietly(pip.args(wheels))?;
+    let mut python = Command::new(programs.join("python"));
+    python
+        .current_dir(&folder)
+        .env("PYTHONPATH", &apart)
+        .args(["-c", "import isoform; print('wheel:', isoform.__file__)"]);
+    quietly(&mut python)
+}
+
+/// The package as a wheel in `target/wheels`, optimised.
+pub(crate) fn package() -> Outcome {
+    let programs = environment()?.ok_or("the Python package needs Python 3.9 or later, with venv")?;
+    let mut maturin = Command::new(programs.join("maturin"));
+    run(maturin.current_dir("faces/python").env("CARGO_TARGET_DIR", target()).args(["build", "--release", "--locked"]))
+}
+
+/// The package beside NumPy, struct, msgpack and fastavro.
+pub(crate) fn bench() -> Outcome {
+    let programs = environment()?.ok_or("the Python package needs Python 3.9 or later, with venv")?;
+    let mut pip = Command::new(programs.join("pip"));
+    quietly(pip.args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        "faces/python/requirements-bench.txt",
+    ]))?;
+    let mut maturin = Command::new(programs.join("maturin"));
+    maturin.current_dir("faces/python").env("CARGO_TARGET_DIR", target()).env("VIRTUAL_ENV", target().join("python"));
+    quietly(maturin.args(["develop", "--release", "--locked", "--quiet"]))?;
+    quietly(Command::new(programs.join("python")).arg("faces/python/bench/bench.py").args(words("ARGS")))
+}
+
+/// The independent reader: every vector, and random streams that the command must read as it does.
+pub(crate) fn reader() -> Outcome {
+    quietly(&mut command("python3 tests/reader/run.py"))?;
+    build()?;
+    quietly(command("python3 tests/reader/against.py").arg(debug("isoform")).arg(seed().to_string()))
+}
+
+/// Where the C library is installed for its tests.
+fn prefix() -> PathBuf {
+    target().join("c/prefix")
+}
+
+/// The programs that test and check the package, in an environment of their own.
+fn environment() -> Outcome<Option<PathBuf>> {
+    const LIST: &str = "faces/python/requirements-dev.txt";
+    tools::environment(&target().join("python"), &["-r", LIST], &fs::read_to_string(LIST)?)
+}
+
+/// Has the environment import the package from where it lies, with the core that was built for tests.
+fn in_place(programs: &Path) -> Outcome {
+    let core = ["libisoform_python.so", "libisoform_python.dylib"].map(debug).into_iter().find(|core| core.exists());
+    fs::copy(core.ok_or("the core of the Python package was not built")?, "faces/python/isoform/_isoform.abi3.so")?;
+    let folder = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let told = crate::shell::output(Command::new(programs.join("python")).args(["-c", folder]))
+        .ok_or("Python names no folder")?;
+    fs::write(Path::new(told.trim()).join("isoform.pth"), std::path::absolute("faces/python")?.display().to_string())?;
+    Ok(())
+}
+
+/// The Python of the environment, if it has the package.
+fn interpreter_with_package() -> Option<PathBuf> {
+    let python = target().join("python/bin/python");
+    crate::shell::succeeds(Command::new(&python).args(["-c", "import isoform"])).then_some(python)
+}

@@ -1,0 +1,178 @@
+//! What tries a great deal, or runs elsewhere: sanitizers, Miri, emulators.
+
+use crate::Outcome;
+use crate::rust::build;
+use crate::settings::{seed, setting, words};
+use crate::shell::{command, debug, has_nightly, host, nightly, quietly, script, skipped, succeeds, target};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Machines on which the libraries' own tests run, with the fewer cases that an emulator has time for.
+const TRIED: &str = "s390x powerpc i386 armv7 aarch64";
+/// Those on which both engines are compared as well.
+const GENERATING: &str = "s390x aarch64";
+
+// Under AddressSanitizer.
+
+/// Builds the programs of `tests/hostile` and `tests/engines` under AddressSanitizer, where there is a nightly compiler, and
+/// gives their folder. The code generator, which is not of this project and most of the work, is built without the sanitizer;
+/// that takes nightly's cargo.
+fn programs() -> Outcome<PathBuf> {
+    const PACKAGES: &str = "-p isoform-hostile -p isoform-engines";
+    if !has_nightly() {
+        skipped("AddressSanitizer. It needs the nightly toolchain: rustup toolchain install nightly");
+        quietly(&mut command(&format!("cargo build --release --locked --quiet {PACKAGES}")))?;
+        return Ok(target().join("release"));
+    }
+    let (host, folder) = (host()?, target().join("sanitized"));
+    let mut cargo = nightly("-Zprofile-rustflags");
+    for setting in [
+        r#"profile.sanitized.rustflags=["-Zsanitizer=address"]"#,
+        "profile.sanitized.build-override.rustflags=[]",
+        "profile.sanitized.package.cranelift-codegen.rustflags=[]",
+    ] {
+        cargo.args(["--config", setting]);
+    }
+    cargo.args("build --locked --quiet --profile sanitized".split(' ')).args(PACKAGES.split(' '));
+    quietly(cargo.args(["--target", &host, "--target-dir"]).arg(&folder))?;
+    Ok(folder.join(host).join("sanitized"))
+}
+
+/// A program that tries a great deal. What AddressSanitizer keeps for its reports costs more than all its checks, and
+/// `mutant SEED NUMBER`, `pair SEED NUMBER` give them.
+fn trying(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    command.env("ASAN_OPTIONS", "malloc_context_size=0:quarantine_size_mb=16");
+    command
+}
+
+/// Both engines on random pairs of formats; fewer on emulated machines that have a generator.
+pub(crate) fn engines() -> Outcome {
+    let (seed, pairs) = (seed().to_string(), setting("PAIRS", 10_000).to_string());
+    quietly(trying(programs()?.join("isoform-engines")).args(["pairs", &seed, &pairs]))
+}
+
+/// Mutants through everything that a receiver does; strangers who visit a node; what is read of some of them, compared with
+/// the independent reader.
+pub(crate) fn hostile() -> Outcome {
+    let program = programs()?.join("isoform-hostile");
+    let (seed, half) = (seed(), (setting("MUTANTS", 20_000) / 2).to_string());
+    quietly(trying(program.clone()).arg("bits"))?;
+    let run = |seed: u64| trying(program.clone()).args(["mutants", &seed.to_string(), &half]).spawn();
+    let runs = [run(seed)?, run(seed + 1000)?];
+    for mut run in runs {
+        if !run.wait()?.success() {
+            return Err("mutants found a defect".into());
+        }
+    }
+    quietly(trying(program.clone()).args(["visits", &seed.to_string(), &setting("VISITS", 4000).to_string()]))?;
+    let mut agree = trying("python3".into());
+    agree.arg("tests/hostile/agree.py").arg(program);
+    quietly(agree.args([seed.to_string(), setting("AGREED", 3000).to_string()]))
+}
+
+/// Instructions for the worst input of one size and twice that.
+pub(crate) fn linear() -> Outcome {
+    quietly(&mut command("cargo build --release --locked --quiet -p isoform-hostile"))?;
+    quietly(Command::new(target().join("release/isoform-hostile")).arg("linear"))
+}
+
+// On other machines.
+
+/// Installs compilers, emulators and libraries of other machines, where that may be done.
+pub(crate) fn install_machines() -> Outcome {
+    quietly(&mut script("tests/machines/install.sh"))
+}
+
+/// Every kind of machine writes, and every other reads.
+pub(crate) fn machines() -> Outcome {
+    quietly(&mut machine("")?)
+}
+
+/// Vector instructions that are not here, and generated code for other processors: tried on emulated machines.
+pub(crate) fn machines_engines() -> Outcome {
+    let (seed, pairs) = (seed().to_string(), setting("MACHINE_PAIRS", 100).to_string());
+    let profile = setting("MACHINE_PROFILE", "machines".to_owned());
+    quietly(&mut machine("on aarch64 test --quiet --locked --profile machines -p isoform-kernels --lib --tests")?)?;
+    for name in words_or("GENERATING", GENERATING) {
+        let line =
+            format!("on {name} run --quiet --locked --profile {profile} -p isoform-engines -- pairs {seed} {pairs}");
+        quietly(&mut machine(&line)?)?;
+    }
+    Ok(())
+}
+
+/// The libraries' own tests on emulated machines.
+pub(crate) fn machines_tests() -> Outcome {
+    const TESTS: &str = "--lib --test conversion --test formats --test limits --test verify --test view --test declaration \
+                         --test decoding --test encoding --test records --test stream --test vectors --test places";
+    const GENERATED: &str = "-p isoform-jit -p isoform --features isoform/generate --lib --test conversion --test equality \
+                             --test engines --test decoding --test vectors";
+    for name in words_or("TRIED", TRIED) {
+        println!("tests on {name}:");
+        cases(&format!(
+            "on {name} test --locked --no-fail-fast --profile machines -p isoform-core -p isoform-kernels -p isoform {TESTS}"
+        ))?;
+    }
+    for name in words_or("GENERATING", GENERATING) {
+        println!("generated code on {name}:");
+        cases(&format!("on {name} test --locked --no-fail-fast --profile machines {GENERATED}"))?;
+    }
+    Ok(())
+}
+
+fn cases(line: &str) -> Outcome {
+    quietly(machine(line)?.env("PROPTEST_CASES", setting("MACHINE_CASES", 16).to_string()))
+}
+
+/// The command that knows how to build for other machines, and to run there.
+fn machine(line: &str) -> Outcome<Command> {
+    build()?;
+    let mut machines = Command::new(debug("isoform-machines"));
+    machines.args(line.split_whitespace());
+    Ok(machines)
+}
+
+fn words_or(name: &str, default: &str) -> Vec<String> {
+    let set = words(name);
+    if set.is_empty() { default.split(' ').map(str::to_owned).collect() } else { set }
+}
+
+// Under Miri.
+
+/// What Miri runs: the tests that come near `unsafe` code, on this kind of machine; and whole exchanges of records as a
+/// big-endian machine and one of 32 bits would run them.
+pub(crate) fn miri() -> Outcome {
+    if !succeeds(&mut nightly("miri --version")) {
+        succeeds(&mut command("rustup +nightly component add miri rust-src"));
+    }
+    if !succeeds(&mut nightly("miri --version")) {
+        skipped("Miri. It needs the nightly toolchain: rustup toolchain install nightly --component miri,rust-src");
+        return Ok(());
+    }
+    println!("miri:");
+    // It finds no vector instructions by itself: those that it knows are asked for.
+    let mut kernels = interpreted("test -p isoform-kernels --lib --tests", 2)?;
+    if cfg!(target_arch = "x86_64") {
+        kernels.env("RUSTFLAGS", "-C target-feature=+sse4.1");
+    }
+    quietly(kernels.env("CARGO_TARGET_DIR", target().join("miri-vectors")))?;
+    quietly(&mut interpreted("test -p isoform --lib -- native::", 4)?)?;
+    let tests = "--test records --test encoding --test decoding --test declaration --test forbidden --test any_memory";
+    quietly(&mut interpreted(&format!("test -p isoform {tests}"), 4)?)?;
+    for target in ["s390x-unknown-linux-gnu", "i686-unknown-linux-gnu"] {
+        println!("miri as {target}:");
+        quietly(&mut interpreted(&format!("test -p isoform --target {target} --test records"), 4)?)?;
+    }
+    println!("miri, hostile input:");
+    let mutants = setting("MIRI_MUTANTS", 20);
+    quietly(&mut interpreted(&format!("run -p isoform-hostile -- mutants {} {mutants}", seed()), 4)?)
+}
+
+fn interpreted(line: &str, cases: u32) -> Outcome<Command> {
+    let (verb, rest) = line.split_once(' ').ok_or("a verb and more")?;
+    let mut miri = nightly(&format!("miri {verb} --locked --quiet {rest}"));
+    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance")
+        .env("PROPTEST_CASES", cases.to_string());
+    Ok(miri)
+}
