@@ -2,7 +2,7 @@
 //!
 //! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
 //! or a ctypes structure becomes a table of fields - is in `isoform/`, beside it, as is the text of errors; here is what has to
-//! be fast, and what works while Python goes on. [`face`] has what the core is handed of that. `unsafe` is needed in `arrow`, whose structures
+//! be fast, and what works while Python goes on. `face` has what the core is handed of that. `unsafe` is needed in `arrow`, whose structures
 //! are C's.
 
 #![deny(unsafe_code)]

@@ -121,7 +121,7 @@ impl Real {
     /// The number of this kind in these bytes, which are one slot.
     ///
     /// # Panics
-    /// If this kind has no slots of so many bytes ([`FloatKind::sizes`]).
+    /// If this kind has no slots of this size ([`FloatKind::slot`]).
     #[inline]
     pub fn read(kind: FloatKind, order: ByteOrder, bytes: &[u8]) -> Real {
         match (kind, bytes.len()) {
@@ -150,7 +150,7 @@ impl Real {
     /// Writes the number as this kind into these bytes, which are one slot. It is rounded to the nearest, ties to even.
     ///
     /// # Panics
-    /// If this kind has no slots of so many bytes ([`FloatKind::sizes`]).
+    /// If this kind has no slots of this size ([`FloatKind::slot`]).
     #[inline]
     pub fn write(self, kind: FloatKind, order: ByteOrder, bytes: &mut [u8]) -> Rounding {
         match (self, kind, bytes.len()) {
