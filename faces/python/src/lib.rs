@@ -1,9 +1,9 @@
 //! The core of the Python package `isoform`: `isoform._isoform`.
 //!
-//! One file for each concept, with the names that it has in Rust. What is easier said in Python - how a dtype, a dataclass
-//! or a ctypes structure becomes a table of fields - is in `isoform/`, beside it, as is the text of errors; here is what has to
-//! be fast, and what works while Python goes on. `face` has what the core is handed of that. `unsafe` is needed in `arrow`, whose structures
-//! are C's.
+//! One file for each concept, with the names that it has in Rust. This core contains the parts that must be fast, and
+//! those that run while other Python threads run. The rest is in `isoform/`, beside it: turning a dtype, a dataclass or
+//! a ctypes structure into a table of fields, and the text of errors. `face` has the classes and functions that the
+//! package hands to the core. `unsafe` is needed in `arrow`, whose structures are those of C.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! The seam between a node and whatever carries its bytes: [`Transport`], [`Door`] and [`Connection`].
+//! The seam between a node and the carriers of its bytes: [`Transport`], [`Door`] and [`Connection`].
 //!
-//! A node knows these three traits and [`Address`](crate::Address)es, and nothing of sockets. What the bytes mean is left to the
-//! protocol; which thread reads and writes when, to [`crate::drive`].
+//! A node uses these three traits and [`Address`]es, and no sockets. The protocol defines the meaning of the bytes, and
+//! `crate::drive` decides which thread reads and writes.
 //!
 //! | file | |
 //! |---|---|
@@ -11,17 +11,20 @@
 //! | `poll` | waiting for handles of the system |
 //! | `address` | where a node is reached |
 //!
-//! **A further transport** is a file here that implements the three traits, an [`Address`](crate::Address) it is reached at, and a
-//! line in `usual`. One that lives elsewhere is given to [`NodeBuilder::transport`](crate::NodeBuilder::transport). TLS
-//! wraps a connection of another transport, and has its handle.
+//! **A further transport** is a file here that implements the three traits, a variant of [`Address`], and a line in
+//! `usual`. A transport outside of this crate is passed to [`NodeBuilder::transport`](crate::NodeBuilder::transport).
+//! TLS wraps a connection of another transport, and uses its handle.
 //!
-//! **Not every transport is a stream of a socket.** The protocol wants bytes in order, or the end; so datagrams number and repeat
-//! what they carry beneath this seam, and a ring in shared memory is copied out of by [`Connection::read`].
+//! **Not every transport is a stream socket.** The protocol requires bytes in order, or the end of the connection. So a
+//! transport over datagrams numbers and repeats them below this seam, and [`Connection::read`] copies from a ring in
+//! shared memory.
 //!
-//! **Why trait objects:** a call through a table costs about a nanosecond, and what is called is a system call of some hundreds.
-//! Generics would make every thread, sink and source of a node generic; an enum would be closed to transports from elsewhere.
+//! **Why trait objects:** a call through a table takes about a nanosecond, and the system call that it leads to takes
+//! some hundreds. Generics would make every thread, sink and source of a node generic. An enum would exclude transports
+//! outside of this crate.
 //!
-//! **Windows:** no type of Unix stands in the traits. [`Handle`] holds what the system waits for, which is a descriptor here.
+//! **Windows:** the traits contain no type of Unix. [`Handle`] contains an object that the system can wait for, which
+//! is a descriptor here.
 
 pub(crate) mod address;
 mod dial;
@@ -38,34 +41,34 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long calls wait that may wait.
+/// The time for which waiting calls wait.
 pub const PATIENCE: Duration = Duration::from_millis(10);
 
-/// The most slices that [`Connection::write`] is given at once.
+/// The largest number of slices for one [`Connection::write`].
 pub const MOST_SLICES: usize = 1024;
 
 /// A way for nodes to reach one another.
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// Whether this transport is the one for an address.
+    /// Whether this transport serves an address.
     fn serves(&self, address: &Address) -> bool;
 
-    /// Listens at an address until the door is dropped. Also returns the address at which others reach it, in which a port that
-    /// the system has chosen stands.
+    /// Listens at an address until the door is dropped. Also returns the address at which others reach it, with the
+    /// port that the system has chosen.
     ///
     /// # Errors
-    /// [`Code::Taken`] where another program listens; [`Code::Io`] if it is impossible for another reason.
+    /// [`Code::Taken`] if another program listens there; [`Code::Io`] for other failures.
     fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)>;
 
-    /// Begins to connect, without waiting.
+    /// Starts to connect, without waiting.
     ///
     /// # Errors
     /// As [`Door::next`].
     fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>>;
 }
 
-/// Where connections come from: a listener gives one after another, an attempt to connect gives one.
+/// Yields connections: a listener yields many, and an attempt to connect one.
 pub trait Door: Send + fmt::Debug {
-    /// The next connection, if one has come about. Does not wait.
+    /// The next connection, if there is one. Does not wait.
     ///
     /// # Errors
     /// Of an attempt to connect: [`Code::Unreachable`] where nobody answers, [`Code::Deadline`] when the deadline has passed.
@@ -73,69 +76,69 @@ pub trait Door: Send + fmt::Debug {
     /// next one would return at once: a node does without for a while.
     fn next(&mut self) -> Result<Option<Box<dyn Connection>>>;
 
-    /// What to wait for before asking again.
+    /// What to wait for before the next call.
     fn awaits(&self) -> Awaited<'_>;
 }
 
 /// What a [`Door`] waits for.
 #[derive(Debug)]
 pub enum Awaited<'d> {
-    /// Something to read at a handle.
+    /// A handle that is readable.
     Read(Handle<'d>),
-    /// That a handle can be written to.
+    /// A handle that is writable.
     Write(Handle<'d>),
-    /// Nothing that tells of itself: ask again in a millisecond.
+    /// Nothing that can be waited for: call again in a millisecond.
     Soon,
 }
 
 /// A connection between two nodes: bytes in order, both ways.
 ///
-/// Threads share it. At most one reads and one writes at a time.
+/// Threads share it. At most one thread reads, and at most one writes.
 pub trait Connection: Send + Sync + fmt::Debug {
-    /// Reads what has come, to one place after another. If nothing has come and it may `wait`, it reads what comes within
-    /// [`PATIENCE`].
+    /// Reads bytes that have arrived into the given places, in order. If there are none and it may `wait`, it reads
+    /// bytes that arrive within [`PATIENCE`].
     ///
     /// # Errors
-    /// [`Code::Io`], if the connection has broken.
+    /// [`Code::Io`], if the connection is broken.
     fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved>;
 
-    /// Writes slices one after another, as much of them as goes; or if it may `wait`, as much as goes while something does
+    /// Writes slices in order, as many bytes as possible. If it may `wait`, it continues while something can be written
     /// within [`PATIENCE`].
     ///
     /// # Errors
-    /// [`Code::Io`], if the connection has broken.
+    /// [`Code::Io`], if the connection is broken.
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved>;
 
-    /// Ends the connection, so that whoever waits for it learns of it, here and there. What was written is still sent.
+    /// Ends the connection, and wakes threads that wait for it on both sides. Written bytes are still sent.
     fn end(&self);
 
-    /// The same, as far as writing goes: what has come can still be read.
+    /// The same for writing only. Bytes that have arrived can still be read.
     fn end_writing(&self);
 
-    /// What the system waits for: a handle that tells when something can be read, and when something can be written.
+    /// A handle that the system can wait for, which tells when reading and writing are possible.
     fn handle(&self) -> Handle<'_>;
 
-    /// The other side, as errors call it.
+    /// The name of the other side in errors.
     fn peer(&self) -> &str;
 
-    /// How much of what waits is best written at once, if another amount than the protocol's own.
+    /// The number of waiting bytes that is best written at once, if it differs from the protocol's own.
     fn ahead(&self) -> Option<usize> {
         None
     }
 }
 
-/// What came of reading or writing.
+/// The result of reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// So many bytes were read or written, and maybe more can be.
+    /// This many bytes were read or written. There may be more.
     Bytes(usize),
-    /// Nothing can be read or written now: wait until it is ready.
+    /// Nothing can be read or written now; wait for the handle.
     Blocked,
     /// The other side has ended the connection.
     Closed,
 }
 
-/// What the system can wait for.
+/// An object that the system can wait for.
 #[derive(Clone, Copy, Debug)]
 pub struct Handle<'h>(BorrowedFd<'h>);
 
@@ -151,7 +154,7 @@ impl AsFd for Handle<'_> {
     }
 }
 
-/// The transports of a node, the first that serves an address first.
+/// The transports of a node. The first one that serves an address is used.
 pub(crate) type Transports = Vec<Arc<dyn Transport>>;
 
 /// The transports that every node has.
@@ -176,7 +179,7 @@ pub(crate) mod tests {
         serving(&usual(), address)?.listen(address)
     }
 
-    /// Why nobody can listen there.
+    /// The error of listening.
     pub(crate) fn refusal(address: &Address) -> String {
         let error = listen(address).unwrap_err();
         let code = if error.actual() == TAKEN { Code::Taken } else { Code::Io };
@@ -184,7 +187,7 @@ pub(crate) mod tests {
         error.actual().to_owned()
     }
 
-    /// Both ends of a connection, the first of which takes little at a time if it is `narrow`.
+    /// Both ends of a connection. The first one takes few bytes at a time if it is `narrow`.
     pub(crate) fn pair(narrow: bool) -> [Box<dyn Connection>; 2] {
         let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
         if narrow {
@@ -193,7 +196,7 @@ pub(crate) mod tests {
         [near, far].map(|end| Box::new(socket::Socket::new(end.into(), &"far", None)) as Box<dyn Connection>)
     }
 
-    /// Connects, and waits for it.
+    /// Connects, and waits for the connection.
     pub(crate) fn dial(address: &Address, within: Duration) -> Result<Box<dyn Connection>> {
         let mut dial = serving(&usual(), address)?.dial(address, Instant::now() + within)?;
         loop {
