@@ -4,13 +4,15 @@ use crate::call::{self, Function};
 use crate::generate::{self, Generator};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Format, Plan, Result};
-use isoform_kernels::ieee;
+use isoform_kernels::ieee_if;
 use std::fmt;
 use std::sync::Arc;
 
 /// The machine code of a plan.
 pub struct Code {
     function: Function,
+    /// Whether the modes of the processor for floating-point numbers matter to it.
+    computes_floats: bool,
 }
 
 impl Code {
@@ -25,7 +27,7 @@ impl Code {
     /// The same by one generator alone, for who compares them.
     pub fn by(generator: Generator, plan: &Arc<Plan>) -> Option<Code> {
         let function = Function::new(generate::function(plan, generator)?)?;
-        Some(Code { function })
+        Some(Code { function, computes_floats: plan.steps().computes_floats() })
     }
 
     /// The plan.
@@ -47,7 +49,7 @@ impl Code {
     /// If the body is not of the plan's wire format.
     #[inline]
     pub fn run(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
-        match ieee(|| call::into_output(&self.function, body, out)) {
+        match ieee_if(self.computes_floats, || call::into_output(&self.function, body, out)) {
             true => Ok(()),
             false => self.interpret(body.format(), body.bytes(), out),
         }
@@ -63,7 +65,7 @@ impl Code {
     /// If the body is not of the plan's wire format, or `dst` not of the native format's size.
     #[inline]
     pub fn run_fixed(&self, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
-        match ieee(|| call::into_record(&self.function, body, dst)) {
+        match ieee_if(self.computes_floats, || call::into_record(&self.function, body, dst)) {
             true => Ok(()),
             false => self.interpret_fixed(body.format(), body.bytes(), dst),
         }
@@ -84,7 +86,7 @@ impl Code {
     pub fn run_many(&self, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
         let size = self.plan().native().size();
         assert_eq!(Some(dst.len()), size.checked_mul(bodies.len()), "the destination holds as many native records");
-        let done = ieee(|| call::into_records(&self.function, bodies, dst)).unwrap_or(0);
+        let done = ieee_if(self.computes_floats, || call::into_records(&self.function, bodies, dst)).unwrap_or(0);
         for (index, record) in dst.chunks_exact_mut(size).enumerate().skip(done) {
             self.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;
         }

@@ -19,7 +19,13 @@
 /// ```
 #[inline(always)]
 pub fn ieee<R>(work: impl FnOnce() -> R) -> R {
-    if modes::are_usual() { work() } else { unusually(work) }
+    ieee_if(true, work)
+}
+
+/// As [`ieee()`], if the work computes with floating-point numbers. Other work does not wait for the modes.
+#[inline(always)]
+pub fn ieee_if<R>(computes_floats: bool, work: impl FnOnce() -> R) -> R {
+    if !computes_floats || modes::are_usual() { work() } else { unusually(work) }
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use super::{Fixed, Run, run_fixed};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::verify::Bodies;
-use isoform_kernels::ieee;
+use isoform_kernels::ieee_if;
 
 /// Bodies with this many bytes, and their records, stay in the fastest cache from one step to the next.
 const CACHED: usize = 16 << 10;
@@ -26,7 +26,7 @@ pub fn run_many(plan: &Plan, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
     let (size, count) = (plan.native().size(), bodies.len());
     assert_eq!(bodies.format(), plan.wire(), "a plan runs on bodies of its wire format");
     assert_eq!(dst.len(), size * count, "the destination holds as many native records");
-    let done = ieee(|| in_columns(plan, bodies, dst));
+    let done = ieee_if(plan.steps().computes_floats(), || in_columns(plan, bodies, dst));
     for index in done..count {
         let record = &mut dst[index * size..][..size];
         run_fixed(plan, bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;

@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 use convert::Fault;
-use isoform_kernels::ieee;
+use isoform_kernels::ieee_if;
 pub use many::run_many;
 
 /// Where a converted record goes: bytes that grow and shrink at their end.
@@ -82,7 +82,7 @@ pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert!(body.format() == plan.wire(), "a plan runs on bodies of its wire format");
     out.resize(plan.native().size())?;
     let mut run = Run { plan, src: body.bytes(), out };
-    ieee(|| match plan.steps().schedule() {
+    ieee_if(plan.steps().computes_floats(), || match plan.steps().schedule() {
         Some(schedule) => run.scheduled(schedule),
         None => run.steps(plan.steps(), 0, 0),
     })

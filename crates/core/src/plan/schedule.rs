@@ -3,7 +3,7 @@
 //! which faults are reported.
 
 use super::step::{Conversion, Step, Transform};
-use isoform_kernels::{Run, Shuffle};
+use isoform_kernels::{NumberClass, Run, Shuffle};
 use std::collections::HashMap;
 use std::ops::Deref;
 
@@ -21,12 +21,14 @@ const MANY: usize = 512;
 pub struct Steps {
     list: Box<[Step]>,
     schedule: Option<Box<Schedule>>,
+    computes_floats: bool,
 }
 
 impl From<Vec<Step>> for Steps {
     fn from(list: Vec<Step>) -> Steps {
         let schedule = Schedule::of(&list);
-        Steps { list: list.into(), schedule }
+        let computes_floats = list.iter().any(computes_floats);
+        Steps { list: list.into(), schedule, computes_floats }
     }
 }
 
@@ -57,6 +59,12 @@ impl PartialEq for Steps {
 }
 
 impl Steps {
+    /// Whether a step converts floating-point numbers. Moving and swapping them does not count.
+    #[inline]
+    pub fn computes_floats(&self) -> bool {
+        self.computes_floats
+    }
+
     /// Another order for the same steps, if there is one.
     #[inline]
     pub(crate) fn schedule(&self) -> Option<&Schedule> {
@@ -177,6 +185,23 @@ fn singles(steps: &[Step], remains: &mut [bool]) -> Box<[Singles]> {
         Singles { conversion, src: src.into(), dst: dst.into() }
     };
     kinds.into_iter().map(bring).collect()
+}
+
+/// Whether a step converts floating-point numbers.
+fn computes_floats(step: &Step) -> bool {
+    let of = |transform: &Transform| match transform {
+        Transform::Convert { conversion: Conversion { from, to, .. }, .. } => {
+            [from, to].iter().any(|number| matches!(number.class, NumberClass::Float(_)))
+        }
+        Transform::Each { steps, .. } => steps.computes_floats,
+        Transform::Copy(_) | Transform::Swap { .. } | Transform::Symbols(_) | Transform::String => false,
+    };
+    match step {
+        Step::Elements { transform, .. } => of(transform),
+        Step::Array(array) => of(&array.transform) || array.rest.computes_floats,
+        Step::Move { .. } | Step::Permute { .. } | Step::Fill { .. } => false,
+        Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => false,
+    }
 }
 
 /// What becomes of the one number that a step converts, where it is and where it goes.
