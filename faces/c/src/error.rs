@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(last(), (900, "internal error: constant".into()));
         assert_eq!(call(|| Ok(())), 0);
         assert_eq!(call(|| Err(Error::new(Code::Io).at("a\0b"))), 401);
-        assert_eq!(last(), (401, "input/output at a".into()));
+        assert_eq!(last(), (401, r"input/output at a\u{0}b".into()));
         std::thread::spawn(|| assert_eq!(last().0, 0)).join().unwrap();
     }
 
