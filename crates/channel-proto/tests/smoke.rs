@@ -106,6 +106,48 @@ fn an_event_goes_from_a_source_to_a_sink() {
 }
 
 #[test]
+fn the_rest_of_an_event_whose_sink_has_left_is_passed_over() {
+    let mut pair = Pair::new();
+    let [maker, opener] = &mut pair.nodes;
+    let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
+    let source = maker.add_source(channel, Some(&format())).unwrap();
+    let open = opener.open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    pair.run();
+    let channel = pair.nodes[1].opened(open).unwrap().unwrap();
+    let sink = pair.nodes[1].add_sink(channel, Wanted::any(Policy::Block)).unwrap();
+    pair.run();
+    submit(&mut pair.nodes[0], source, &[3; 100_000]);
+    let (id, now, mut wire, mut out) = (ConnId(1), pair.now, Vec::new(), Outgoing::default());
+    while pair.nodes[0].output(now, id, &mut out) || !out.is_empty() {
+        wire.extend(out.to_vec());
+        pair.nodes[0].unwritten(id, 0);
+    }
+    // Up to where the bytes of a fragment begin.
+    let (there, mut used, mut end) = (&mut pair.nodes[1], 0, 0);
+    let missing = loop {
+        end += 16;
+        used += there.receive(now, id, &wire[used..end]).unwrap();
+        if let Some(large) = there.take_large(id) {
+            let missing = large.missing;
+            there.put_large(now, id, large, 0);
+            break missing;
+        }
+    };
+    assert_eq!((used, missing > 50_000), (end, true));
+    there.end_sink(now, sink);
+    assert!(there.take_large(id).is_none());
+    there.skip_large(now, id, missing);
+    let rest = &wire[end + missing..];
+    assert_eq!(there.receive(now, id, rest).unwrap(), rest.len());
+    // The link goes on as if nothing had been.
+    let another = there.add_sink(channel, Wanted::any(Policy::Block)).unwrap();
+    pair.run();
+    submit(&mut pair.nodes[0], source, &[4; 8]);
+    pair.run();
+    assert_eq!(bodies(&mut pair.nodes[1], another), [[4; 8]]);
+}
+
+#[test]
 fn sinks_of_the_same_node_are_reached_without_a_link() {
     let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
     let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();

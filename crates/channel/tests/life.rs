@@ -2,6 +2,8 @@
 //! threads share nodes.
 #![cfg(unix)]
 
+mod memory;
+
 use isoform::Record;
 use isoform_channel::{Event, Handler, Node, Sink};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -44,9 +46,8 @@ fn members(channel: &isoform_channel::Channel, count: usize) {
     channel.wait_until(SOON, |info| info.members.len() == count).unwrap();
 }
 
-#[test]
-fn the_creator_may_leave() {
-    let [maker, one, two, late] = [(); 4].map(|()| Node::new().unwrap());
+fn the_creator_may_leave(new: fn() -> Node) {
+    let [maker, one, two, late] = [(); 4].map(|()| new());
     let channel = maker.create::<Reading>("readings").unwrap();
     let id = channel.id().to_string();
     let first = one.open(&id).unwrap();
@@ -70,14 +71,13 @@ fn the_creator_may_leave() {
     assert_eq!(record(&mut another, |later| (later.number, later.weight)), (1, 0.5));
 }
 
-#[test]
-fn a_new_source_is_heard_from_its_first_event_on() {
-    let [maker, one, two] = [(); 3].map(|()| Node::new().unwrap());
+fn a_new_source_is_heard_from_its_first_event_on(new: fn() -> Node) {
+    let [maker, one, two] = [(); 3].map(|()| new());
     let channel = maker.create::<Reading>("readings").unwrap();
     let id = channel.id().to_string();
     let mut sinks = [&one, &two].map(|node| node.open(&id).unwrap().sink::<Reading>().unwrap());
     for number in 0..20 {
-        let node = Node::new().unwrap();
+        let node = new();
         let mut source = node.open(&id).unwrap().source::<Reading>().unwrap();
         assert_eq!(source.submit(&Reading { station: 1, number }).unwrap(), Some(0));
         for sink in &mut sinks {
@@ -86,9 +86,8 @@ fn a_new_source_is_heard_from_its_first_event_on() {
     }
 }
 
-#[test]
-fn programs_are_replaced_by_newer_ones() {
-    let [old, new, reader] = [(); 3].map(|()| Node::new().unwrap());
+fn programs_are_replaced_by_newer_ones(new: fn() -> Node) {
+    let [old, new, reader] = [(); 3].map(|()| new());
     let channel = old.create::<Reading>("readings").unwrap();
     let mut sink = reader.open(channel.id().to_string()).unwrap().sink::<Reading>().unwrap();
     let mut source = channel.source::<Reading>().unwrap();
@@ -106,11 +105,10 @@ fn programs_are_replaced_by_newer_ones() {
     assert_eq!(seen.join().unwrap(), [(1, 0), (2, 1)]);
 }
 
-#[test]
-fn threads_share_nodes() {
+fn threads_share_nodes(new: fn() -> Node) {
     const SOURCES: u32 = 3;
     const EVENTS: u32 = 3000;
-    let (here, there) = (Node::new().unwrap(), Node::new().unwrap());
+    let (here, there) = (new(), new());
     let channel = here.create::<Reading>("readings").unwrap();
     let id = channel.id().to_string();
     let sinks: Vec<Sink<Reading>> = (0..3)
@@ -152,14 +150,13 @@ fn threads_share_nodes() {
     readers.into_iter().for_each(|reader| reader.join().unwrap());
 }
 
-#[test]
-fn what_was_submitted_is_sent_before_a_program_ends() {
-    let reader = Node::new().unwrap();
+fn what_was_submitted_is_sent_before_a_program_ends(new: fn() -> Node) {
+    let reader = new();
     let channel = reader.create::<Reading>("readings").unwrap();
     let mut sink = channel.sink::<Reading>().unwrap();
     let id = channel.id().to_string();
     let writer = thread::spawn(move || {
-        let node = Node::new().unwrap();
+        let node = new();
         let mut source = node.open(&id).unwrap().source::<Reading>().unwrap();
         source.wait_for_sinks(1, SOON).unwrap();
         (0..500).for_each(|number| _ = source.submit(&Reading { station: 1, number }).unwrap());
@@ -170,8 +167,7 @@ fn what_was_submitted_is_sent_before_a_program_ends() {
     writer.join().unwrap();
 }
 
-#[test]
-fn whoever_waits_learns_that_a_channel_was_closed() {
+fn whoever_waits_learns_that_a_channel_was_closed(new: fn() -> Node) {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::{Context, Poll, Wake};
@@ -181,7 +177,7 @@ fn whoever_waits_learns_that_a_channel_was_closed() {
             self.0.store(true, Ordering::SeqCst);
         }
     }
-    let node = Node::new().unwrap();
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let mut source = channel.source::<Reading>().unwrap();
     assert_eq!(source.submit(&Reading { station: 1, number: 1 }).unwrap(), None, "nobody listens");
@@ -198,9 +194,8 @@ fn whoever_waits_learns_that_a_channel_was_closed() {
     assert_eq!(source.wait_for_sinks(1, Duration::MAX).unwrap_err().to_string(), "closed at source");
 }
 
-#[test]
-fn a_handler_that_panics_is_run_again() {
-    let node = Node::new().unwrap();
+fn a_handler_that_panics_is_run_again(new: fn() -> Node) {
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let mut source = channel.source::<Reading>().unwrap();
     let (send, seen) = std::sync::mpsc::channel();
@@ -221,10 +216,9 @@ fn a_handler_that_panics_is_run_again() {
     assert_eq!(seen.try_recv(), Ok(1));
 }
 
-#[test]
-fn a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more() {
+fn a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more(new: fn() -> Node) {
     const SINKS: usize = 100;
-    let node = Node::new().unwrap();
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let mut source = channel.source::<Reading>().unwrap();
     let mut sinks: Vec<Sink<Reading>> = (0..SINKS).map(|_| channel.sink().unwrap()).collect();
@@ -239,9 +233,8 @@ fn a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more() {
     drop(readers.join().unwrap());
 }
 
-#[test]
-fn closed_is_closed() {
-    let node = Node::new().unwrap();
+fn closed_is_closed(new: fn() -> Node) {
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     assert!(node.create::<Reading>("readings").is_err(), "the name is taken");
     let (mut source, mut sink) = (channel.source::<Reading>().unwrap(), channel.sink::<Reading>().unwrap());
@@ -253,9 +246,8 @@ fn closed_is_closed() {
     assert_eq!(also.sink::<Reading>().map(drop).unwrap_err().to_string(), "closed at channel");
 }
 
-#[test]
-fn a_handler_is_not_called_once_it_was_dropped() {
-    let node = Node::new().unwrap();
+fn a_handler_is_not_called_once_it_was_dropped(new: fn() -> Node) {
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let (closing, closed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (entered, calls) = mpsc::channel();
@@ -287,9 +279,8 @@ fn a_handler_is_not_called_once_it_was_dropped() {
     assert_eq!((source.sinks(), node.poll(Duration::ZERO).unwrap()), (0, 0));
 }
 
-#[test]
-fn a_handler_may_be_asked_and_dropped_from_within() {
-    let node = Node::new().unwrap();
+fn a_handler_may_be_asked_and_dropped_from_within(new: fn() -> Node) {
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let (place, calls) = (Arc::new(Mutex::new(None::<Handler>)), Arc::new(AtomicUsize::new(0)));
     let (within, counter) = (place.clone(), calls.clone());
@@ -307,9 +298,8 @@ fn a_handler_may_be_asked_and_dropped_from_within() {
     assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls), source.sinks()), (2, 1, 0));
 }
 
-#[test]
-fn what_one_thread_leaves_another_that_polls_is_told_of() {
-    let node = Node::new().unwrap();
+fn what_one_thread_leaves_another_that_polls_is_told_of(new: fn() -> Node) {
+    let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
     let ((entered, calls), (go, gate)) = (mpsc::channel(), mpsc::channel());
     let gate = Mutex::new(gate);
@@ -332,4 +322,33 @@ fn what_one_thread_leaves_another_that_polls_is_told_of() {
         assert_eq!((first.join().unwrap(), second.join().unwrap()), (2, 1), "the first one is told of the source, too");
         assert_eq!(calls.recv(), Ok(1));
     });
+}
+
+/// Over sockets, and over a transport that has none.
+macro_rules! over_every_transport {
+    ($($name:ident)*) => {
+        mod over_tcp {
+            $(#[test] fn $name() { super::$name(|| super::Node::new().unwrap()) })*
+        }
+        mod in_memory {
+            $(#[test] fn $name() {
+                super::$name(|| super::Node::builder().transport(super::memory::Memory).build().unwrap())
+            })*
+        }
+    };
+}
+
+over_every_transport! {
+    the_creator_may_leave
+    a_new_source_is_heard_from_its_first_event_on
+    programs_are_replaced_by_newer_ones
+    threads_share_nodes
+    what_was_submitted_is_sent_before_a_program_ends
+    whoever_waits_learns_that_a_channel_was_closed
+    a_handler_that_panics_is_run_again
+    a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more
+    closed_is_closed
+    a_handler_is_not_called_once_it_was_dropped
+    a_handler_may_be_asked_and_dropped_from_within
+    what_one_thread_leaves_another_that_polls_is_told_of
 }

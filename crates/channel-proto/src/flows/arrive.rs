@@ -200,6 +200,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         self.finish_part(links, link);
     }
+
+    /// Passes over so many bytes of a fragment that nobody wants any more.
+    pub(crate) fn skip_large(&mut self, links: &mut Links<B>, link: LinkKey, count: usize) {
+        if let Some(part) = &mut self.traffic[link].part {
+            part.missing -= count.min(part.missing);
+            self.finish_part(links, link);
+        }
+    }
 }
 
 /// Makes room for so many bytes of a long body: for all of it if so much has come before, else twice what has come, so

@@ -242,6 +242,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links[link].heard = now;
         self.flows.put_large(&mut self.links, link, large, got);
     }
+
+    /// Passes over so many bytes of the fragment that is under way. They have come, and there is no
+    /// [memory](Node::take_large) for them, since the sink has left meanwhile.
+    pub fn skip_large(&mut self, now: Time, id: ConnId, count: usize) {
+        let Some(link) = self.links.of(id) else { return };
+        self.links[link].heard = now;
+        self.flows.skip_large(&mut self.links, link, count);
+    }
 }
 
 /// What concerns channels.

@@ -16,7 +16,6 @@ use isoform::Code;
 use isoform::{Faults, Format, Record, Result, Rules};
 use isoform_channel_proto::{Policy, Window};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Builds a sink. [`Channel::sink_builder`](crate::Channel::sink_builder) creates it.
@@ -103,7 +102,7 @@ impl SinkBuilder {
     /// The errors of a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
     pub fn build<T: Record<Static = T> + 'static>(self) -> Result<Sink<T>> {
-        Sink::new(&self.member, self.options, Arc::new(Bell::new()?))
+        Sink::new(&self.member, self.options, Bell::new())
     }
 
     /// Builds a sink for records of a format, in memory of this machine. The rules state aliases, defaults and required
@@ -113,7 +112,7 @@ impl SinkBuilder {
     /// As [`build`](SinkBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
     /// memory.
     pub fn build_memory(self, format: &Format, rules: Rules) -> Result<MemorySink> {
-        MemorySink::new(&self.member, format, rules, self.options, Arc::new(Bell::new()?))
+        MemorySink::new(&self.member, format, rules, self.options, Bell::new())
     }
 
     /// Builds a sink for messages of any format, whose fields are read by name.

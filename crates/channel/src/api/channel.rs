@@ -116,7 +116,7 @@ impl Channel {
     /// [`Code::Closed`]; [`Code::Io`].
     pub fn info(&self, patience: Duration) -> Result<Info> {
         let hub = &self.member.life.hub;
-        let bell = Arc::new(Bell::new()?);
+        let bell = Bell::new();
         hub.with(|state| {
             state.watchers.push((self.member.key, bell.clone()));
             state.machine.ask(self.member.key);
@@ -137,7 +137,7 @@ impl Channel {
     /// [`Code::Deadline`]; [`Code::Closed`].
     pub fn wait_until(&self, patience: Duration, mut look: impl FnMut(&Info) -> bool) -> Result<()> {
         let hub = &self.member.life.hub;
-        let (bell, deadline) = (Arc::new(Bell::new()?), after(patience));
+        let (bell, deadline) = (Bell::new(), after(patience));
         hub.with(|state| state.watchers.push((self.member.key, bell.clone())));
         let mut wait = || {
             loop {

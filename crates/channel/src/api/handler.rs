@@ -47,7 +47,7 @@ impl Handler {
 
     fn add(member: &Member, sink: SinkKey, handle: impl Handle + 'static) -> Handler {
         let (life, shared) = (member.life.clone(), Shared::new(handle));
-        life.handlers.add(sink, &shared);
+        life.handlers.add(&life.hub, sink, &shared);
         Handler { life, sink, shared }
     }
 

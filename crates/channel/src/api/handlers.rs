@@ -46,8 +46,8 @@ pub(crate) trait Handle: Send {
 }
 
 impl Handlers {
-    pub(crate) fn new() -> Result<Handlers> {
-        Ok(Handlers { list: Mutex::default(), bell: Arc::new(Bell::new()?) })
+    pub(crate) fn new() -> Handlers {
+        Handlers { list: Mutex::default(), bell: Bell::new() }
     }
 
     pub(crate) fn bell(&self) -> &Arc<Bell> {
@@ -101,7 +101,7 @@ impl Handlers {
     /// this one.
     fn pass_on(&self, hub: &Hub) {
         if self.bell.is_awaited() && self.has_come(&hub.lock(), |_| true) {
-            self.bell.wake_threads();
+            hub.wake_threads(&self.bell);
         }
     }
 
@@ -120,14 +120,14 @@ impl Handlers {
     }
 
     /// Adds a handler, and removes those that were dropped.
-    pub(crate) fn add(&self, sink: SinkKey, handler: &Arc<Shared>) {
+    pub(crate) fn add(&self, hub: &Hub, sink: SinkKey, handler: &Arc<Shared>) {
         let entry = Entry { sink, handler: Arc::downgrade(handler), thread: handler.thread.clone() };
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
         *list = kept.chain([entry]).collect();
         drop(list);
         // Events may have arrived for it before anyone could know that they were its own.
-        self.bell.wake_threads();
+        hub.wake_threads(&self.bell);
     }
 }
 

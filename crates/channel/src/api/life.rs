@@ -47,7 +47,7 @@ impl Drop for Life {
             }
         }
         hub.stopping.store(true, Ordering::Release);
-        hub.keeper.wake();
+        hub.ring_keeper();
         if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }

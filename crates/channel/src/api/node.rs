@@ -5,6 +5,7 @@ use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
 use crate::api::life::{Life, Member};
 use crate::api::nonce::nonce;
+use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
 use crate::drive::machine::Machine;
@@ -153,7 +154,7 @@ impl Node {
         let patience = patience.min(LONGEST);
         let hub = &self.life.hub;
         hub.permit(id.address())?;
-        let bell = Arc::new(crate::drive::bell::Bell::new()?);
+        let bell = Bell::new();
         let (address, identity) = (id.address().to_string(), id.identity().map(Identity));
         let key = hub.with(|state| {
             let now = hub.now();
@@ -277,13 +278,13 @@ impl NodeBuilder {
         self.settings.id = NodeId(nonce()?);
         self.settings.addresses = addresses.iter().map(Address::to_string).collect();
         let hub = Arc::new(Hub::new(Machine::new(self.settings), self.transports, self.insecure)?);
-        let keeper = Keeper::new(hub.clone(), listeners);
-        let handlers = Handlers::new()?;
+        let keeper = Keeper::new(hub.clone(), listeners)?;
+        let handlers = Handlers::new();
         let shared = hub.clone();
         let keeper = std::thread::Builder::new().name("isoform".into()).spawn(move || {
             let ended = catch_unwind(AssertUnwindSafe(|| keeper.run()));
             shared.broken.store(ended.is_err(), Ordering::Relaxed);
-            shared.wake_drivers();
+            shared.wake_all();
         });
         let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
         Ok(Node { life: Arc::new(Life::new(hub, addresses, handlers, keeper)) })

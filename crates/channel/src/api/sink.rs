@@ -327,14 +327,18 @@ impl End {
         if self.look() {
             return Poll::Ready(Ok(()));
         }
-        self.bell.await_task(context.waker());
-        if self.look() {
-            return Poll::Ready(Ok(()));
-        }
-        match self.life.hub.lock().machine.has_sink(self.key) {
-            true => Poll::Pending,
-            false => Poll::Ready(Err(closed())),
-        }
+        let End { life, key, bell, progress, batch, next } = self;
+        *next = 0;
+        life.hub.with(|state| {
+            if take(state, *key, bell, progress, batch) {
+                return Poll::Ready(Ok(()));
+            }
+            if !state.machine.has_sink(*key) {
+                return Poll::Ready(Err(closed()));
+            }
+            bell.await_task(context.waker());
+            Poll::Pending
+        })
     }
 
     /// Whether there is an item, without waiting.

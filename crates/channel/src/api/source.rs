@@ -209,7 +209,7 @@ impl MessageSource {
 
 impl End {
     fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<End> {
-        let (life, bell) = (member.life.clone(), Arc::new(Bell::new()?));
+        let (life, bell) = (member.life.clone(), Bell::new());
         let key = life.hub.with(|state| {
             let key = state.machine.add_source(member.key, format)?;
             state.sources.insert(key, bell.clone());

@@ -1,6 +1,10 @@
-//! Wakes a thread that drives the node while it waits, or a task.
+//! Wakes those who wait for something: threads, a task, or a program that waits for a descriptor.
+//!
+//! A thread rings a bell with the node's state locked, in which there is something to see, and whoever waits looks with it locked. So
+//! what is noted here of those who wait needs no ordering of its own.
 
-use crate::transport::poll::Waker;
+use super::waiter::{Rung, Waiter};
+use crate::transport::poll::{Poller, Waker};
 use isoform::Result;
 use std::iter::successors;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,12 +13,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task;
 
 /// A sink's, a source's or an opener's way to be told that there is something to look at.
+#[derive(Debug)]
 pub(crate) struct Bell {
-    pub(crate) waker: Waker,
-    /// A thread has it, to wait for it now and then.
+    pub(crate) waiter: Arc<Waiter>,
+    /// A thread has the waiter, to wait with it now and then.
     taken: AtomicBool,
-    /// That thread waits, or is about to.
-    awaited: AtomicBool,
     /// For another thread that waits for the same at the same time: it is rung along with this one.
     next: OnceLock<Arc<Bell>>,
     task: Mutex<Option<task::Waker>>,
@@ -28,11 +31,10 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    pub(crate) fn new() -> Result<Bell> {
-        Ok(Bell {
-            waker: Waker::new()?,
+    pub(crate) fn new() -> Arc<Bell> {
+        Arc::new(Bell {
+            waiter: Arc::new(Waiter::new()),
             taken: AtomicBool::new(false),
-            awaited: AtomicBool::new(false),
             next: OnceLock::new(),
             task: Mutex::new(None),
             has_task: AtomicBool::new(false),
@@ -42,72 +44,76 @@ impl Bell {
         })
     }
 
-    /// Tells whoever waits to look again. Called with the node's state locked, in which there is something to see.
-    /// A task is to be woken once the lock is released.
+    /// Tells whoever waits to look again. A task is to be woken once the lock is released.
     #[inline]
     #[must_use]
-    pub(crate) fn ring(&self) -> Option<task::Waker> {
-        self.wake_threads();
+    pub(crate) fn ring(&self, poller: &Poller) -> Option<task::Waker> {
+        self.wake_threads(poller);
         if let Some(descriptor) = self.descriptor.get() {
             descriptor.wake();
         }
-        if self.has_task.load(Ordering::SeqCst) { self.take_task() } else { None }
+        if self.has_task.load(Ordering::Relaxed) { self.take_task() } else { None }
     }
 
     /// Tells the threads alone.
     #[inline]
-    pub(crate) fn wake_threads(&self) {
-        for bell in successors(Some(self), |bell| bell.next.get().map(Arc::as_ref)) {
-            if bell.awaited.load(Ordering::SeqCst) {
-                bell.waker.wake();
+    pub(crate) fn wake_threads(&self, poller: &Poller) {
+        for bell in self.all() {
+            if bell.waiter.ring() == Rung::WakePoller {
+                poller.wake();
             }
         }
     }
 
     /// Whether a thread waits.
     pub(crate) fn is_awaited(&self) -> bool {
-        successors(Some(self), |bell| bell.next.get().map(Arc::as_ref)).any(|bell| bell.awaited.load(Ordering::SeqCst))
+        self.all().any(|bell| bell.waiter.is_awaited())
     }
 
-    /// What a thread waits for that is to be told of what this tells: this itself, or if another thread has it, one of its own.
+    /// This bell, and those of further threads.
+    fn all(&self) -> impl Iterator<Item = &Bell> {
+        successors(Some(self), |bell| bell.next.get().map(Arc::as_ref))
+    }
+
+    /// What a thread waits with that is to be told of what this tells: this itself, or if another thread has it, one of its own.
     /// To be given [back](Bell::give_back).
     #[inline]
-    pub(crate) fn take(self: &Arc<Bell>) -> Result<&Arc<Bell>> {
+    pub(crate) fn take(self: &Arc<Bell>) -> &Arc<Bell> {
         let mut bell = self;
+        // What the thread before has left of it is acquired.
         while bell.taken.swap(true, Ordering::Acquire) {
-            bell = match bell.next.get() {
-                Some(next) => next,
-                None => {
-                    let next = Arc::new(Bell::new()?);
-                    bell.next.get_or_init(|| next) // or another thread's
-                }
-            };
+            bell = bell.next.get_or_init(Bell::new);
         }
-        Ok(bell)
+        bell
     }
 
-    /// The thread does not wait for it any more.
+    /// The thread does not wait with it any more.
     #[inline]
     pub(crate) fn give_back(&self) {
-        self.await_it(false);
+        self.waiter.leave();
         self.taken.store(false, Ordering::Release);
     }
 
     #[cold]
     fn take_task(&self) -> Option<task::Waker> {
-        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        self.has_task.store(false, Ordering::SeqCst);
-        task.take()
+        self.has_task.store(false, Ordering::Relaxed);
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// From now on it is rung for a task, once. Called with the node's state locked, in which there was nothing to see.
+    pub(crate) fn await_task(&self, task: &task::Waker) {
+        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
+        self.has_task.store(true, Ordering::Relaxed);
     }
 
     /// A descriptor that can be read whenever there may be something to look at, and from now on, as there may be already.
     pub(crate) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        if self.descriptor.get().is_none() {
-            let descriptor = Waker::new()?;
-            descriptor.wake();
-            let _ = self.descriptor.set(descriptor); // or another thread has
+        if let Some(descriptor) = self.descriptor.get() {
+            return Ok(descriptor.as_fd());
         }
-        Ok(self.descriptor.get().unwrap_or(&self.waker).as_fd())
+        let descriptor = Waker::new()?;
+        descriptor.wake();
+        Ok(self.descriptor.get_or_init(|| descriptor).as_fd()) // or another thread's
     }
 
     /// Whether a program waits for its descriptor.
@@ -132,7 +138,7 @@ impl Bell {
         self.brisk.store(brisk, Ordering::Relaxed);
     }
 
-    /// Whether anybody listens to the source whose bell this is.
+    /// Whether anybody listens to the source whose bell this is. It may be some nanoseconds late.
     #[inline]
     pub(crate) fn is_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed)
@@ -141,46 +147,26 @@ impl Bell {
     pub(crate) fn hear(&self, heard: bool) {
         self.heard.store(heard, Ordering::Relaxed);
     }
-
-    /// Whether from now on it is rung for a thread. The state is to be looked at after this.
-    pub(crate) fn await_it(&self, awaited: bool) {
-        // Who is told too often looks once more; who is told too seldom waits for ever.
-        self.awaited.store(awaited, if awaited { Ordering::SeqCst } else { Ordering::Release });
-    }
-
-    /// From now on it is rung for a task, once. The state is to be looked at after this.
-    pub(crate) fn await_task(&self, task: &task::Waker) {
-        let mut place = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        *place = Some(task.clone());
-        self.has_task.store(true, Ordering::SeqCst);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::poll::{Interest, entry, wait};
-    use std::time::Duration;
-
-    /// Whether it was rung, which is then undone.
-    fn was_rung(bell: &Bell) -> bool {
-        let rung = wait(&mut [entry(bell.waker.as_fd(), Interest::Read)], Some(Duration::ZERO)).unwrap();
-        bell.waker.drain();
-        rung
-    }
 
     #[test]
     fn every_thread_that_waits_is_told_whoever_else_waits_or_has_left() {
-        let bell = Arc::new(Bell::new().unwrap());
-        let [one, two, three] = [(); 3].map(|()| bell.take().unwrap());
-        [one, two, three].iter().for_each(|bell| bell.await_it(true));
-        assert!(bell.ring().is_none());
-        assert_eq!([one, two, three].map(|bell| was_rung(bell)), [true; 3]);
+        let (bell, poller) = (Bell::new(), Poller::new().unwrap());
+        let [one, two, three] = [(); 3].map(|()| bell.take());
+        let all = [one, two, three];
+        all.iter().for_each(|bell| _ = bell.waiter.look());
+        assert!(bell.ring(&poller).is_none());
+        assert_eq!(all.map(|bell| bell.waiter.look()), [true; 3]);
         one.give_back();
         three.give_back();
-        assert!(bell.ring().is_none());
-        assert_eq!([one, two, three].map(|bell| was_rung(bell)), [false, true, false]);
-        assert!(Arc::ptr_eq(bell.take().unwrap(), one), "it is free again");
+        assert!(bell.ring(&poller).is_none());
+        assert_eq!(all.map(|bell| bell.waiter.look()), [false, true, false]);
+        [one, three].iter().for_each(|bell| bell.waiter.leave());
+        assert!(Arc::ptr_eq(bell.take(), one), "it is free again");
         assert!(bell.is_awaited());
         two.give_back();
         assert!(!bell.is_awaited());

@@ -1,26 +1,26 @@
 //! The one thread that a node has of its own. It does what no thread of the application is there for: accepting and dialing,
-//! what time brings, writing what has gathered, and reading connections that nobody else reads.
+//! what time brings, writing what has gathered, and waiting at the poller when nobody else does.
 
-use crate::drive::hub::{Hub, LOOK};
-use crate::drive::reader::Reader;
-use crate::drive::wire::Wire;
+use super::hub::{Hub, LOOK};
+use super::state::State;
+use super::wait::DOORS;
+use super::wire::Wire;
 use crate::transport::address::Address;
-use crate::transport::poll::{Entry, Interest, entry, ready, wait};
-use crate::transport::{Awaited, Door, serving};
-use isoform::Error;
+use crate::transport::poll::Interest;
+use crate::transport::{Awaited, Door, Ready, serving};
+use isoform::{Error, Result};
 use isoform_channel_proto::{DialKey, Time};
-use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long events gather before they are written.
 const GATHER: Duration = Duration::from_micros(100);
 /// After so many looks that found nothing, whoever makes the next event wakes the keeper.
 const LOOKS: u32 = 20;
-/// A connection that no thread has read for so long is read here.
+/// If no thread of the application has led for so long, the keeper leads.
 const UNATTENDED: Duration = Duration::from_millis(10);
-/// How soon whoever fills a socket comes back to it.
+/// How soon whoever fills a connection comes back to it.
 const RETURN: Duration = Duration::from_millis(1);
 /// How often acknowledgements are looked after, while there is traffic.
 const ROUND: Duration = Duration::from_millis(10);
@@ -41,32 +41,59 @@ pub(crate) struct Keeper {
     dials: Vec<(DialKey, Box<dyn Door>)>,
     /// Looks in a row that found nothing to write.
     idle: u32,
+    /// How often threads of the application had led when the keeper last looked, and since when it has been so often.
+    turns: u32,
+    turns_since: Time,
+    /// Connections took no more at the last look, and nobody waited for them.
+    was_left: bool,
     last_round: Time,
     next_round: Time,
     next_clock: Time,
 }
 
 impl Keeper {
-    pub(crate) fn new(hub: Arc<Hub>, listeners: Vec<Box<dyn Door>>) -> Keeper {
-        let (last_round, next_round, next_clock) = (Time::ZERO, Time::ZERO, Time::ZERO);
-        Keeper { hub, listeners, resting: None, dials: Vec::new(), idle: 0, last_round, next_round, next_clock }
+    /// The keeper of a node that listens there.
+    ///
+    /// # Errors
+    /// [`Code::Io`](isoform::Code::Io), if the system has no memory for it.
+    pub(crate) fn new(hub: Arc<Hub>, mut listeners: Vec<Box<dyn Door>>) -> Result<Keeper> {
+        for listener in &mut listeners {
+            await_door(&hub, &mut **listener, true)?;
+        }
+        Ok(Keeper {
+            hub,
+            listeners,
+            resting: None,
+            dials: Vec::new(),
+            idle: LOOKS,
+            turns: 0,
+            turns_since: Time::ZERO,
+            was_left: false,
+            last_round: Time::ZERO,
+            next_round: Time::ZERO,
+            next_clock: Time::ZERO,
+        })
     }
 
     /// Works until the node stops.
     pub(crate) fn run(mut self) {
         let hub = self.hub.clone();
         while !hub.stopping.load(Ordering::Acquire) {
-            self.start_dials();
-            let wires = hub.lock().wires.clone();
-            let now = hub.now();
-            if is_busy(&wires, now) {
-                self.next_round = self.next_round.min(self.last_round + ROUND);
+            // From here on, whoever has something for the keeper rings, and it looks at everything again.
+            if hub.keeper.look() {
+                self.next_round = Time::ZERO;
             }
+            if hub.stopping.load(Ordering::Acquire) {
+                break;
+            }
+            self.answer_doors();
+            let gathered = self.gathered();
+            hub.write_gathered(gathered);
+            let now = hub.now();
             if now >= self.next_round {
                 self.round(now);
             }
-            self.gather(&wires);
-            self.turn(&wires);
+            self.turn();
         }
         hub.with(|state| state.machine.leave());
     }
@@ -96,112 +123,101 @@ impl Keeper {
         (self.last_round, self.next_round) = (now, now + rest);
     }
 
-    /// Writes what has gathered.
-    fn gather(&mut self, wires: &[Arc<Wire>]) {
-        let ready = |wire: &&Arc<Wire>| wire.more.load(Ordering::SeqCst) && !wire.blocked.load(Ordering::SeqCst);
-        let waiting: Vec<&Arc<Wire>> = wires.iter().filter(ready).collect();
-        self.idle = if waiting.is_empty() { self.idle.saturating_add(1) } else { 0 };
-        if self.idle == LOOKS {
-            self.hub.gathering.store(false, Ordering::SeqCst);
-            // Who was just about to make something may not have woken anybody.
-            if wires.iter().any(|wire| ready(&wire)) {
-                self.hub.gathering.store(true, Ordering::SeqCst);
-                self.idle = 0;
-            }
-        } else if self.idle > LOOKS && self.hub.gathering.load(Ordering::SeqCst) {
+    /// What has gathered, and is to be written.
+    fn gathered(&mut self) -> Vec<Arc<Wire>> {
+        let mut state = self.hub.lock();
+        let gathered = std::mem::take(&mut state.gathering);
+        if !gathered.is_empty() || (state.is_gathering && self.idle >= LOOKS) {
             self.idle = 0;
+        } else if self.idle < LOOKS {
+            self.idle += 1;
+            // From here on, whoever makes something rings: that is said with the lock held.
+            state.is_gathering = self.idle < LOOKS;
         }
-        waiting.into_iter().for_each(|wire| self.hub.flush(wire));
+        gathered
     }
 
-    /// Waits once, and does what can be done then.
-    fn turn(&mut self, wires: &[Arc<Wire>]) {
+    /// Waits once, at the poller or asleep, and does what can be done then.
+    fn turn(&mut self) {
         let hub = self.hub.clone();
-        let mut seats = self.seats(wires);
-        let busy = is_busy(wires, hub.now());
-        let blocked: Vec<&Arc<Wire>> = wires.iter().filter(|wire| is_left(wire, busy)).collect();
-        let listening = self.resting.is_none_or(|until| until <= Instant::now());
-        let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(hub.now()) };
-        if busy {
-            timeout = timeout.min(ROUND);
+        let now = hub.now();
+        let is_busy = hub.lock().busy + LOOK > now;
+        if is_busy {
+            self.next_round = self.next_round.min(self.last_round + ROUND);
         }
-        if wires.iter().any(|wire| wire.returns.load(Ordering::SeqCst)) {
+        let seen = hub.lookout.see();
+        if seen.turns != self.turns {
+            (self.turns, self.turns_since) = (seen.turns, now);
+        }
+        // Connections take no more, and nobody waits for them. A thread that always comes back has until the next look.
+        let is_left = seen.is_blocked && !seen.is_led;
+        let is_late = is_left && self.was_left;
+        if !is_busy || is_late {
+            hub.lookout.forget_return();
+        }
+        self.was_left = is_left;
+        let is_attended = seen.turns > 0 && self.turns_since + UNATTENDED > now;
+        let mut timeout = if self.idle < LOOKS { GATHER } else { self.next_round.saturating_sub(now) };
+        if seen.returns {
             timeout = timeout.min(RETURN);
         }
-        if seats.len() < wires.len() {
-            // Whoever reads the others may stop to.
-            timeout = timeout.min(UNATTENDED);
+        timeout = timeout.min(self.doors_within());
+        if (!is_attended || is_left && (!seen.returns || is_late)) && hub.lookout.keep() {
+            self.lead(timeout);
+            hub.tell(hub.lookout.leave());
+        } else {
+            // Whoever leads may stop to, or read one connection alone.
+            hub.keeper.park(timeout.min(UNATTENDED));
+            hub.lock().knocked = true;
         }
-        let mut entries: Vec<Entry<'_>> = vec![entry(hub.keeper.as_fd(), Interest::Read)];
-        entries.extend(seats.iter().map(|(wire, _)| entry(wire.connection.handle(), Interest::Read)));
-        entries.extend(blocked.iter().map(|wire| entry(wire.connection.handle(), Interest::Write)));
-        if listening {
-            entries.extend(self.listeners.iter().filter_map(|listener| awaited(&**listener)));
+    }
+
+    /// Waits at the poller.
+    fn lead(&mut self, timeout: Duration) {
+        let hub = &self.hub;
+        if !hub.keeper.poll() {
+            return;
         }
-        for (_, dial) in &self.dials {
-            let what = awaited(&**dial);
-            // One that tells nothing of itself, or late, is asked again.
-            timeout = timeout.min(if what.is_some() { ROUND } else { AGAIN });
-            entries.extend(what);
-        }
-        // If the system has no memory for it, the next round is as good.
-        let waited = wait(&mut entries, Some(timeout));
-        let came: Vec<_> = entries.iter().map(ready).collect();
-        drop(entries);
-        if waited.is_err() {
-            std::thread::sleep(ROUND);
-        }
-        if came[0].read {
-            hub.keeper.drain();
-            // Something has changed, and with it when there is something to do.
+        let readies = hub.wait_at_poller(timeout);
+        // Whoever rings from here on finds a thread that looks around before it waits again.
+        if hub.keeper.look() {
             self.next_round = Time::ZERO;
         }
-        let (readable, rest) = came[1..].split_at(seats.len());
-        let (writable, rest) = rest.split_at(blocked.len());
-        let knocked = rest.iter().take(if listening { self.listeners.len() } else { 0 }).any(|came| came.read);
-        for ((wire, reader), came) in seats.iter_mut().zip(readable) {
-            if came.read || came.ended {
-                hub.read(wire, reader);
-            }
+        match readies {
+            Ok(readies) => _ = hub.attend(&readies),
+            // If the system has no memory for it, the next round is as good.
+            Err(_) => std::thread::sleep(ROUND),
         }
-        for (wire, came) in blocked.iter().zip(writable) {
-            if (came.write || came.ended) && !wire.pushed.load(Ordering::SeqCst) {
-                hub.flush(wire);
-            }
+    }
+
+    /// How soon doors are to be looked at that tell nothing of themselves.
+    fn doors_within(&self) -> Duration {
+        let tells = |dial: &dyn Door| !matches!(dial.awaits(), Awaited::Soon);
+        let resting = self.resting.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+        match self.dials.iter().all(|(_, dial)| tells(&**dial)) {
+            // One that tells of itself may still be late.
+            true if self.dials.is_empty() => resting,
+            true => resting.min(ROUND),
+            false => resting.min(AGAIN),
         }
-        release(&hub, seats);
-        if knocked {
+    }
+
+    /// Accepts connections, and goes on dialing.
+    fn answer_doors(&mut self) {
+        let (dials, knocked) = {
+            let mut state = self.hub.lock();
+            (std::mem::take(&mut state.dials), std::mem::take(&mut state.knocked))
+        };
+        let rested = self.resting.is_some_and(|until| until <= Instant::now());
+        if rested || knocked && self.resting.is_none() {
             self.accept();
         }
-        self.go_on_dialing();
-    }
-
-    /// The connections that no thread of the application reads.
-    fn seats<'w>(&self, wires: &'w [Arc<Wire>]) -> Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)> {
-        let now = self.hub.now();
-        let free = |wire: &&Arc<Wire>| !wire.attendance.is_recent(now, UNATTENDED);
-        let seats = wires.iter().filter(free).filter_map(|wire| Some((wire, wire.reader.try_lock().ok()?)));
-        seats.inspect(|(wire, _)| wire.kept.store(true, Ordering::Release)).collect()
-    }
-
-    fn accept(&mut self) {
-        self.resting = None;
-        for listener in &mut self.listeners {
-            loop {
-                match listener.next() {
-                    Ok(Some(socket)) => self.hub.connected(socket, None),
-                    Ok(None) => break,
-                    Err(_) => {
-                        self.resting = Some(Instant::now() + REST);
-                        break;
-                    }
-                }
+        for (key, dial) in std::mem::take(&mut self.dials) {
+            if let Awaited::Read(handle) | Awaited::Write(handle) = dial.awaits() {
+                self.hub.poller.remove(DOORS, handle);
             }
+            self.go_on(key, dial);
         }
-    }
-
-    fn start_dials(&mut self) {
-        let dials = std::mem::take(&mut self.hub.lock().dials);
         for (key, address) in dials {
             let dialed = address.parse::<Address>().and_then(|address| {
                 self.hub.permit(&address)?;
@@ -214,14 +230,28 @@ impl Keeper {
         }
     }
 
-    fn go_on_dialing(&mut self) {
-        for (key, dial) in std::mem::take(&mut self.dials) {
-            self.go_on(key, dial);
+    fn accept(&mut self) {
+        self.resting = None;
+        for listener in &mut self.listeners {
+            let accepted = loop {
+                match listener.next() {
+                    Ok(Some(connection)) => self.hub.connected(connection, None),
+                    Ok(None) => break await_door(&self.hub, &mut **listener, false),
+                    Err(error) => break Err(error),
+                }
+            };
+            if accepted.is_err() {
+                self.resting = Some(Instant::now() + REST);
+            }
         }
     }
 
     fn go_on(&mut self, key: DialKey, mut dial: Box<dyn Door>) {
-        match dial.next() {
+        let gone_on = dial.next().and_then(|connection| match connection {
+            Some(connection) => Ok(Some(connection)),
+            None => await_door(&self.hub, &mut *dial, true).map(|()| None),
+        });
+        match gone_on {
             Ok(Some(connection)) => self.hub.connected(connection, Some(key)),
             Ok(None) => self.dials.push((key, dial)),
             Err(error) => self.dial_failed(key, error),
@@ -229,51 +259,26 @@ impl Keeper {
     }
 
     fn dial_failed(&mut self, key: DialKey, error: Error) {
-        self.hub.with(|state| state.machine.dial_failed(self.hub.now(), key, error));
+        self.hub.with(|state: &mut State| state.machine.dial_failed(self.hub.now(), key, error));
         self.next_round = Time::ZERO;
     }
 }
 
-/// What there is to wait for at a door, if the system tells.
-fn awaited(door: &dyn Door) -> Option<Entry<'_>> {
-    match door.awaits() {
-        Awaited::Read(handle) => Some(entry(handle, Interest::Read)),
-        Awaited::Write(handle) => Some(entry(handle, Interest::Write)),
-        Awaited::Soon => None,
-    }
-}
-
-/// Whether something went over a connection of late.
-fn is_busy(wires: &[Arc<Wire>], now: Time) -> bool {
-    let latest = |wire: &Arc<Wire>| wire.read.load(Ordering::Relaxed).max(wire.wrote.load(Ordering::Relaxed));
-    wires.iter().map(latest).max().is_some_and(|latest| Duration::from_nanos(latest) + LOOK > now)
-}
-
-/// Whether nobody but the keeper waits for a socket that takes no more. A writer that always comes back has until the next look.
-fn is_left(wire: &Wire, busy: bool) -> bool {
-    if !busy {
-        wire.returns.store(false, Ordering::SeqCst);
-    }
-    // Behind that: whoever still relied on it has said before that the socket takes no more.
-    let left = wire.blocked.load(Ordering::SeqCst) && !wire.pushed.load(Ordering::SeqCst);
-    let was_left = wire.left.swap(left, Ordering::Relaxed);
-    if left && (was_left || !wire.returns.load(Ordering::SeqCst)) {
-        wire.returns.store(false, Ordering::SeqCst);
-        return true;
-    }
-    false
-}
-
-/// Gives the connections up, and lets those know who wait for that.
-fn release(hub: &Hub, seats: Vec<(&Arc<Wire>, MutexGuard<'_, Reader>)>) {
-    if seats.is_empty() {
-        return;
-    }
-    drop(seats);
-    if hub.passenger_count.load(Ordering::SeqCst) > 0 {
-        let passengers = hub.passengers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(next) = passengers.first() {
-            next.waker.wake();
+/// Has the poller wait for a door, once; `anew` if it does not know it.
+fn await_door(hub: &Hub, door: &mut dyn Door, anew: bool) -> Result<()> {
+    let (handle, interest) = match door.awaits() {
+        Awaited::Read(handle) => (handle, Interest::ReadOnce),
+        Awaited::Write(handle) => (handle, Interest::WriteOnce),
+        Awaited::Told if anew => {
+            door.tell(Ready::new(hub.poller.clone(), DOORS));
+            // It may have been ready before it could tell.
+            hub.poller.tell(DOORS);
+            return Ok(());
         }
+        Awaited::Told | Awaited::Soon => return Ok(()),
+    };
+    match anew {
+        true => hub.poller.add(DOORS, handle, interest),
+        false => hub.poller.change(DOORS, handle, interest),
     }
 }

@@ -1,5 +1,6 @@
 //! What stands under a node's lock: the machine, its connections, and who waits for what.
 
+use super::hub::{Effect, Effects};
 use crate::drive::bell::Bell;
 use crate::drive::machine::Machine;
 use crate::drive::wire::Wire;
@@ -10,8 +11,7 @@ use std::sync::atomic::AtomicUsize;
 
 pub(crate) struct State {
     pub(crate) machine: Machine,
-    /// The connections; exchanged as a whole, so that threads keep them without the lock.
-    pub(crate) wires: Arc<Vec<Arc<Wire>>>,
+    /// The connections.
     pub(crate) by_id: BTreeMap<ConnId, Arc<Wire>>,
     pub(crate) sinks: BTreeMap<SinkKey, Seat>,
     pub(crate) sources: BTreeMap<SourceKey, Arc<Bell>>,
@@ -24,6 +24,14 @@ pub(crate) struct State {
     pub(crate) orphans: Vec<(SourceKey, Time)>,
     /// How many connections there have been.
     pub(crate) connections: u64,
+    /// Those that have something to write, for the keeper. One that was written since does not matter.
+    pub(super) gathering: Vec<Arc<Wire>>,
+    /// The keeper looks every now and then for what has gathered.
+    pub(super) is_gathering: bool,
+    /// Somebody is at a listener, or an attempt to connect is done: for the keeper.
+    pub(super) knocked: bool,
+    /// When something last came or went over a connection.
+    pub(super) busy: Time,
     /// A recent time: exact enough for what may be some milliseconds early or late.
     pub(crate) now: Time,
 }
@@ -39,7 +47,6 @@ impl State {
     pub(crate) fn new(machine: Machine) -> State {
         State {
             machine,
-            wires: Arc::default(),
             by_id: BTreeMap::new(),
             sinks: BTreeMap::new(),
             sources: BTreeMap::new(),
@@ -47,6 +54,10 @@ impl State {
             watchers: Vec::new(),
             dials: Vec::new(),
             orphans: Vec::new(),
+            gathering: Vec::new(),
+            is_gathering: false,
+            knocked: false,
+            busy: Time::ZERO,
             connections: 0,
             now: Time::ZERO,
         }
@@ -69,17 +80,15 @@ impl State {
         self.orphans.iter().all(|&(source, _)| self.machine.is_settled(source))
     }
 
-    /// Forgets a connection.
-    pub(crate) fn remove(&mut self, id: ConnId) -> Option<Arc<Wire>> {
-        let wire = self.by_id.remove(&id)?;
-        self.changed_wires();
-        Some(wire)
+    /// The connection, if there is one only.
+    pub(super) fn only_wire(&self) -> Option<&Arc<Wire>> {
+        self.by_id.values().next().filter(|_| self.by_id.len() == 1)
     }
 
-    /// Makes the list of connections anew.
-    pub(crate) fn changed_wires(&mut self) {
-        let mut wires: Vec<Arc<Wire>> = self.by_id.values().cloned().collect();
-        wires.sort_by_key(|wire| wire.id);
-        self.wires = Arc::new(wires);
+    /// The keeper looks every now and then for what has gathered; it is told if it does not.
+    pub(super) fn let_keeper_gather(&mut self, effects: &mut Effects) {
+        if !std::mem::replace(&mut self.is_gathering, true) {
+            effects.push(Effect::RingKeeper);
+        }
     }
 }

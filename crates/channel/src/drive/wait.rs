@@ -1,18 +1,21 @@
-//! Waiting, by working: a thread that waits for an event, or for room, reads the connections of the node itself, so that
-//! what comes needs no other thread. What another thread reads already, it leaves to that one.
+//! Waiting, by working: a thread that waits for an event, or for room, waits at the poller and reads what comes itself, so that
+//! it needs no other thread. While another thread does so already, it sleeps.
 
-use crate::drive::bell::Bell;
-use crate::drive::hub::{Hub, LOOK};
-use crate::drive::reader::Reader;
-use crate::drive::state::State;
-use crate::drive::wire::Wire;
+use super::bell::Bell;
+use super::hub::{Hub, LOOK};
+use super::lookout::Lead;
+use super::state::State;
+use super::wire::Wire;
 use crate::transport::PATIENCE;
-use crate::transport::poll::{Entry, Interest, entry, ready, wait};
+use crate::transport::poll::Readies;
 use isoform::{Code, Error, Result};
-use std::os::fd::AsFd;
+use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The token of all listeners, and of all attempts to connect, which are the keeper's.
+pub(super) const DOORS: u64 = 0;
 
 /// When a time is over that begins now; never, if it is longer than clocks count.
 pub(crate) fn after(patience: Duration) -> Option<Instant> {
@@ -39,186 +42,161 @@ impl Hub {
         deadline: Option<Instant>,
         mut look: impl FnMut(&mut State) -> (Option<R>, bool),
     ) -> Result<Option<R>> {
-        let bell = bell.take()?;
-        let result = loop {
+        let mut turn = Turn { hub: self, bell: bell.take(), leads: false };
+        loop {
             if self.broken.load(Ordering::Relaxed) {
-                break Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
+                return Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
             }
-            bell.await_it(true);
+            turn.bell.waiter.look();
             let found = self.with(|state| match look(state) {
                 (Some(found), _) => Ok(found),
-                (None, remote) => Err((remote, state.wires.clone())),
+                (None, remote) => Err(state.only_wire().filter(|_| remote).cloned()),
             });
-            let (remote, wires) = match found {
-                Ok(found) => break Ok(Some(found)),
-                Err(nothing) => nothing,
+            let only = match found {
+                Ok(found) => return Ok(Some(found)),
+                Err(only) => only,
             };
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                break Ok(None);
+                return Ok(None);
             }
-            if remote && left.is_none_or(|left| left > PATIENCE) {
-                match self.short_turn(bell, &wires, &mut look) {
-                    Turn::Found(found) => break Ok(Some(found)),
-                    Turn::Nothing => continue,
-                    Turn::NotMine => {}
+            let left = left.unwrap_or(LOOK).min(LOOK);
+            if !turn.lead(left) {
+                continue;
+            }
+            match only.filter(|wire| left > PATIENCE && turn.bell.is_brisk() && !wire.flow.is_blocked()) {
+                Some(wire) => {
+                    if let Some(found) = turn.read_only(&wire, &mut look) {
+                        return Ok(Some(found));
+                    }
                 }
+                None => turn.poll(left)?,
             }
-            if let Err(error) = self.turn(bell, &wires, left.unwrap_or(LOOK).min(LOOK)) {
-                break Err(error);
-            }
-        };
-        bell.give_back();
-        self.hand_over();
-        result
+        }
     }
 
-    /// Waits for the one connection that there is, if the last such wait was a short one.
-    fn short_turn<R>(
-        &self,
-        bell: &Bell,
-        wires: &[Arc<Wire>],
-        mut look: impl FnMut(&mut State) -> (Option<R>, bool),
-    ) -> Turn<R> {
-        let [wire] = wires else { return Turn::NotMine };
-        if !bell.is_brisk() || wire.blocked.load(Ordering::SeqCst) {
-            return Turn::NotMine;
+    /// Waits at the poller once.
+    pub(super) fn wait_at_poller(&self, timeout: Duration) -> Result<Readies> {
+        if let Some(wire) = self.muted().take() {
+            wire.unmute(&self.poller);
         }
-        let Ok(mut reader) = wire.reader.try_lock() else { return Turn::NotMine };
+        self.poller.wait(timeout)
+    }
+
+    /// Waits for a connection within reading it from now on: until somebody waits at the poller.
+    fn mute(&self, wire: &Arc<Wire>) {
+        let mut muted = self.muted();
+        if muted.as_ref().is_none_or(|muted| muted.id != wire.id) {
+            wire.mute(&self.poller);
+            if let Some(other) = muted.replace(wire.clone()) {
+                other.unmute(&self.poller);
+            }
+        }
+    }
+
+    fn muted(&self) -> MutexGuard<'_, Option<Arc<Wire>>> {
+        self.muted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what can be done as the poller says.
+    pub(super) fn attend(&self, readies: &Readies) -> Attended {
+        let mut attended = Attended { has_read: false, has_knocked: false };
+        let mut wires = SmallVec::<[_; 8]>::new();
+        let mut state = self.lock();
+        for ready in readies {
+            attended.has_knocked |= ready.token == DOORS;
+            // Connections count from 1. One that is gone needs nothing more.
+            let wire = state.by_id.get(&isoform_channel_proto::ConnId(ready.token));
+            wires.extend(wire.map(|wire| (wire.clone(), *ready)));
+        }
+        state.knocked |= attended.has_knocked;
+        drop(state);
+        for (wire, ready) in wires {
+            if ready.write {
+                self.resume(&wire);
+            }
+            if ready.read {
+                attended.has_read = true;
+                self.read(&wire);
+            }
+        }
+        attended
+    }
+}
+
+/// What came of a turn at the poller.
+pub(super) struct Attended {
+    /// Something was read.
+    pub(super) has_read: bool,
+    /// There is something for the keeper to do.
+    pub(super) has_knocked: bool,
+}
+
+/// A thread that waits, with the bell that it waits with.
+struct Turn<'h> {
+    hub: &'h Hub,
+    bell: &'h Arc<Bell>,
+    leads: bool,
+}
+
+impl Turn<'_> {
+    /// Leads; or else sleeps until it may, or there is something to look at.
+    fn lead(&mut self, timeout: Duration) -> bool {
+        let (lookout, waiter) = (&self.hub.lookout, &self.bell.waiter);
+        if self.leads || lookout.lead() == Lead::Mine {
+            self.leads = true;
+            return true;
+        }
+        lookout.follow(waiter);
+        match lookout.lead() {
+            Lead::Mine => self.leads = true,
+            Lead::Keepers => {
+                self.hub.ring_keeper();
+                waiter.park(timeout);
+            }
+            Lead::Another => waiter.park(timeout),
+        }
+        lookout.unfollow(waiter);
+        self.leads
+    }
+
+    /// Waits for the one connection that there is, by reading it.
+    fn read_only<R>(&self, wire: &Arc<Wire>, mut look: impl FnMut(&mut State) -> (Option<R>, bool)) -> Option<R> {
+        self.hub.mute(wire);
         let (mut found, mut came) = (None, false);
-        self.wait_and_read(wire, &mut reader, |state| {
+        self.hub.wait_and_read(wire, |state| {
             // What comes from here on this thread reads itself, and need not be told of.
-            bell.await_it(false);
+            self.bell.waiter.leave();
             (found, came) = (look(state).0, true);
         });
-        drop(reader);
-        wire.attendance.note();
-        bell.await_it(false);
-        bell.be_brisk(came);
-        found.map_or(Turn::Nothing, Turn::Found)
+        self.bell.be_brisk(came);
+        found
     }
 
-    /// Waits once, and does what can be done then.
-    fn turn(&self, bell: &Arc<Bell>, wires: &[Arc<Wire>], timeout: Duration) -> Result<()> {
-        let mut seats = Seats::take(self, wires);
-        let passenger = seats.missing.then(|| Passenger::new(self, bell));
-        if passenger.is_some() {
-            // Who left in between has told nobody.
-            drop(seats);
-            seats = Seats::take(self, wires);
+    /// Waits at the poller once, and does what can be done then.
+    fn poll(&self, timeout: Duration) -> Result<()> {
+        if !self.bell.waiter.poll() {
+            return Ok(());
         }
-        let mut entries: Vec<Entry<'_>> = Vec::with_capacity(wires.len() + 1);
-        entries.push(entry(bell.waker.as_fd(), Interest::Read));
-        entries.extend(seats.readers.iter().map(|(wire, _)| {
-            let blocked = wire.blocked.load(Ordering::SeqCst);
-            if blocked {
-                wire.pushed.store(true, Ordering::SeqCst);
-            }
-            entry(wire.connection.handle(), if blocked { Interest::Both } else { Interest::Read })
-        }));
-        wait(&mut entries, Some(timeout))?;
+        let readies = self.hub.wait_at_poller(timeout);
         // What this thread does itself it need not be told of.
-        bell.await_it(false);
-        let came: Vec<_> = entries.iter().map(ready).collect();
-        drop(entries);
-        drop(passenger);
-        if came[0].read {
-            bell.waker.drain();
+        self.bell.waiter.leave();
+        let attended = self.hub.attend(&readies?);
+        if attended.has_read {
+            self.bell.be_brisk(true);
         }
-        for ((wire, reader), came) in seats.readers.iter_mut().zip(&came[1..]) {
-            if came.write {
-                self.flush(wire);
-            }
-            if came.read || came.ended {
-                bell.be_brisk(true);
-                self.read(wire, reader);
-            }
+        if attended.has_knocked {
+            self.hub.ring_keeper();
         }
         Ok(())
     }
-
-    /// Lets a thread that waits read what this one does not read any more.
-    fn hand_over(&self) {
-        if self.passenger_count.load(Ordering::SeqCst) == 0 {
-            return;
-        }
-        let passengers = self.passengers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(next) = passengers.first() {
-            next.waker.wake();
-        }
-    }
 }
 
-/// What came of waiting for a single connection.
-enum Turn<R> {
-    /// What was looked for.
-    Found(R),
-    /// Something else, or nothing.
-    Nothing,
-    /// It is not to be waited for alone, or not by this thread.
-    NotMine,
-}
-
-/// The connections that a thread reads.
-struct Seats<'w> {
-    hub: &'w Hub,
-    readers: Vec<(&'w Arc<Wire>, MutexGuard<'w, Reader>)>,
-    /// Whether others are read by another thread.
-    missing: bool,
-}
-
-impl<'w> Seats<'w> {
-    fn take(hub: &'w Hub, wires: &'w [Arc<Wire>]) -> Seats<'w> {
-        let mut seats = Seats { hub, readers: Vec::with_capacity(wires.len()), missing: false };
-        for wire in wires {
-            match wire.reader.try_lock() {
-                Ok(reader) => seats.readers.push((wire, reader)),
-                Err(TryLockError::Poisoned(poisoned)) => seats.readers.push((wire, poisoned.into_inner())),
-                Err(TryLockError::WouldBlock) => {
-                    seats.missing = true;
-                    wire.attendance.note();
-                    // The keeper gives it up when it is asked.
-                    if wire.kept.swap(false, Ordering::AcqRel) {
-                        hub.keeper.wake();
-                    }
-                }
-            }
-        }
-        seats
-    }
-}
-
-impl Drop for Seats<'_> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        for (wire, _) in &self.readers {
-            wire.attendance.note();
-            if wire.pushed.swap(false, Ordering::SeqCst) && wire.blocked.load(Ordering::SeqCst) {
-                self.hub.leave_to_keeper(wire);
-            }
-        }
-    }
-}
-
-/// A thread that is to be told when a connection is free to be read.
-struct Passenger<'h> {
-    hub: &'h Hub,
-    bell: Arc<Bell>,
-}
-
-impl<'h> Passenger<'h> {
-    fn new(hub: &'h Hub, bell: &Arc<Bell>) -> Passenger<'h> {
-        hub.passenger_count.fetch_add(1, Ordering::SeqCst);
-        hub.passengers.lock().unwrap_or_else(PoisonError::into_inner).push(bell.clone());
-        Passenger { hub, bell: bell.clone() }
-    }
-}
-
-impl Drop for Passenger<'_> {
-    fn drop(&mut self) {
-        let mut passengers = self.hub.passengers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = passengers.iter().position(|bell| Arc::ptr_eq(bell, &self.bell)) {
-            passengers.remove(at);
-        }
-        self.hub.passenger_count.fetch_sub(1, Ordering::SeqCst);
+        self.bell.give_back();
+        let lookout = &self.hub.lookout;
+        let next = if self.leads { lookout.leave() } else { lookout.pass_on() };
+        self.hub.tell(next);
     }
 }

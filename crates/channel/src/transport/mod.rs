@@ -13,7 +13,8 @@
 //!
 //! **A further transport** is a file here that implements the three traits, a variant of [`Address`], and a line in
 //! `usual`. A transport outside of this crate is passed to [`NodeBuilder::transport`](crate::NodeBuilder::transport).
-//! TLS wraps a connection of another transport, and uses its handle.
+//! TLS wraps a connection of another transport, and uses its handle. A transport without a handle of the system calls
+//! [`Ready::now`] itself: the transport in memory of this crate's tests does so, and a ring in shared memory can.
 //!
 //! **Not every transport is a stream socket.** The protocol requires bytes in order, or the end of the connection. So a
 //! transport over datagrams numbers and repeats them below this seam, and [`Connection::read`] copies from a ring in
@@ -78,6 +79,9 @@ pub trait Door: Send + fmt::Debug {
 
     /// What to wait for before the next call.
     fn awaits(&self) -> Awaited<'_>;
+
+    /// Called once, for a door that waits for [`Awaited::Told`]. It calls [`Ready::now`] whenever there may be a connection.
+    fn tell(&mut self, _ready: Ready) {}
 }
 
 /// What a [`Door`] waits for.
@@ -87,6 +91,8 @@ pub enum Awaited<'d> {
     Read(Handle<'d>),
     /// A handle that is writable.
     Write(Handle<'d>),
+    /// The door calls [`Ready::now`]: see [`Door::tell`].
+    Told,
     /// Nothing that can be waited for: call again in a millisecond.
     Soon,
 }
@@ -115,8 +121,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// The same for writing only. Bytes that have arrived can still be read.
     fn end_writing(&self);
 
-    /// A handle that the system can wait for, which tells when reading and writing are possible.
-    fn handle(&self) -> Handle<'_>;
+    /// How a node learns that reading or writing is possible.
+    fn watch(&self) -> Watch<'_>;
+
+    /// Called once, for a connection without a handle. It calls [`Ready::now`] whenever bytes have arrived, whenever there
+    /// is room again, and when the connection ends.
+    fn tell(&self, _ready: Ready) {}
 
     /// The name of the other side in errors.
     fn peer(&self) -> &str;
@@ -136,6 +146,38 @@ pub enum Moved {
     Blocked,
     /// The other side has ended the connection.
     Closed,
+}
+
+/// How a node learns that reading or writing is possible at a [`Connection`].
+#[derive(Debug)]
+pub enum Watch<'c> {
+    /// The system tells, for this handle.
+    Handle(Handle<'c>),
+    /// The connection tells: see [`Connection::tell`]. This is its present state.
+    Told {
+        /// Reading is possible, if only of the end.
+        read: bool,
+        /// Writing is possible, if only to find that the connection has ended.
+        write: bool,
+    },
+}
+
+/// Tells a node that something is possible at a connection or a door without a handle.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    poller: Arc<poll::Poller>,
+    token: u64,
+}
+
+impl Ready {
+    pub(crate) fn new(poller: Arc<poll::Poller>, token: u64) -> Ready {
+        Ready { poller, token }
+    }
+
+    /// Reading, writing or a connection is possible now. Calls without need do no harm.
+    pub fn now(&self) {
+        self.poller.tell(self.token);
+    }
 }
 
 /// An object that the system can wait for.
@@ -170,7 +212,8 @@ pub(crate) fn serving<'t>(transports: &'t Transports, address: &Address) -> Resu
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::poll::{Interest, entry, wait};
+    use super::poll::Interest;
+    use super::poll::tests::await_it;
     use super::*;
 
     pub(crate) const TAKEN: &str = "another program that does";
@@ -204,7 +247,7 @@ pub(crate) mod tests {
                 return Ok(connection);
             }
             match dial.awaits() {
-                Awaited::Write(handle) => _ = wait(&mut [entry(handle, Interest::Write)], Some(within))?,
+                Awaited::Write(handle) => await_it(handle, Interest::WriteOnce),
                 _ => std::thread::sleep(Duration::from_millis(1)),
             }
         }
@@ -219,7 +262,7 @@ pub(crate) mod tests {
             assert_ne!(at.to_string(), "tcp:127.0.0.1:0");
             let near = dial(&at, Duration::from_secs(60)).unwrap();
             let Awaited::Read(handle) = listener.awaits() else { panic!("nothing to wait for") };
-            assert!(wait(&mut [entry(handle, Interest::Read)], None).unwrap());
+            await_it(handle, Interest::Read);
             let far = listener.next().unwrap().expect("a connection");
             assert_eq!(near.peer(), at.to_string());
             assert!(far.peer().starts_with(if matches!(address, Address::Unix(_)) {

@@ -3,7 +3,7 @@
 //! `dial`, `tcp` and `unix` create connections.
 
 use super::address::Address;
-use super::{Connection, Handle, MOST_SLICES, Moved, PATIENCE};
+use super::{Connection, MOST_SLICES, Moved, PATIENCE, Watch};
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
@@ -90,8 +90,8 @@ impl Connection for Socket {
         _ = rustix::net::shutdown(self, Shutdown::Write);
     }
 
-    fn handle(&self) -> Handle<'_> {
-        self.descriptor.as_fd().into()
+    fn watch(&self) -> Watch<'_> {
+        Watch::Handle(self.descriptor.as_fd().into())
     }
 
     fn peer(&self) -> &str {
@@ -148,6 +148,8 @@ fn failed(what: &str, address: &Address, why: impl fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::poll::Interest;
+    use crate::transport::poll::tests::await_it;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
 
@@ -166,8 +168,7 @@ mod tests {
 
     /// Reads, waiting for the first byte.
     fn read(socket: &Socket, first: &mut [u8], second: &mut [u8]) -> Result<Moved> {
-        use super::super::poll::{Interest, entry, wait};
-        wait(&mut [entry(socket.handle(), Interest::Read)], None)?;
+        await_it(socket.as_fd().into(), Interest::Read);
         socket.read(&mut [IoSliceMut::new(first), IoSliceMut::new(second)], false)
     }
 

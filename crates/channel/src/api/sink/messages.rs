@@ -9,7 +9,6 @@ use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
 use isoform_channel_proto::Item;
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::time::Duration;
 #[cfg(doc)]
 use {super::Sink, isoform::Code};
@@ -23,8 +22,7 @@ pub struct MessageSink {
 impl MessageSink {
     pub(crate) fn new(member: &Member, format: Option<&Format>, rules: Rules, options: Options) -> Result<MessageSink> {
         let wanted = options.wanted(format.cloned(), rules);
-        let bell = Arc::new(Bell::new()?);
-        Ok(MessageSink { end: End::new(member, wanted, bell)?, copy: Aligned::new() })
+        Ok(MessageSink { end: End::new(member, wanted, Bell::new())?, copy: Aligned::new() })
     }
 
     /// As [`Sink::recv`]. [`Incoming::view`] reads the fields of a message by name.

@@ -1,12 +1,9 @@
 //! What a source waits for: which connections, and not for how long.
 
 use crate::drive::hub::Hub;
-use crate::drive::reader::Reader;
-use crate::drive::wire::Wire;
+use crate::drive::lookout::Lead;
 use crate::{Node, Policy, Window};
 use isoform::{Code, Record};
-use std::sync::MutexGuard;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -34,10 +31,9 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     let _dropping = drops.build::<Large>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     // As if its process had stopped.
-    let wires = stopped.life.hub.lock().wires.clone();
-    let _held: Vec<_> = wires.iter().map(|wire| held(&stopped.life.hub, wire)).collect();
+    stop_reading(&stopped.life.hub);
     let body = [0; size_of::<Large>()];
-    let blocked = || hub.lock().wires.iter().find(|wire| wire.blocked.load(Ordering::SeqCst)).cloned();
+    let blocked = || hub.lock().by_id.values().find(|wire| wire.flow.is_blocked()).cloned();
     let far = (0..10_000).find_map(|_| {
         source.submit_body(Large::format(), &body).unwrap();
         blocked()
@@ -52,18 +48,14 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     assert_eq!(full.expect("a sink that takes nothing").code(), Code::Deadline);
     let awaited = hub.lock().machine.waits_over(source.end.key);
     assert!(matches!(awaited[..], [near] if near != far.id), "{awaited:?} and {:?}", far.id);
-    let (pressing, others) = hub.unwritten_for(source.end.key);
-    assert!(pressing.iter().all(|wire| wire.id != far.id) && others.iter().any(|wire| wire.id == far.id));
+    let (pressing, gathered) = hub.unwritten_for(source.end.key);
+    assert!(pressing.iter().chain(&gathered).all(|wire| wire.id != far.id) && far.flow.is_blocked());
 }
 
-/// Takes the reading of a connection away from the keeper.
-fn held<'w>(hub: &Hub, wire: &'w Wire) -> MutexGuard<'w, Reader> {
-    loop {
-        if let Ok(reader) = wire.reader.try_lock() {
-            return reader;
-        }
-        wire.attendance.note();
-        hub.keeper.wake();
+/// Takes the place at the poller from the keeper, for ever.
+fn stop_reading(hub: &Hub) {
+    while hub.lookout.lead() != Lead::Mine {
+        hub.ring_keeper();
         std::thread::yield_now();
     }
 }
