@@ -5,6 +5,7 @@
 //! | `check` | what is asked of a change besides its tests |
 //! | `rust`, `faces` | the parts of `make test`: Rust; C, C++, Python, and all languages together |
 //! | `verify` | the parts of `make verify`: sanitizers, Miri, emulators |
+//! | `api` | what published crates offer, compared with what it was |
 //! | `parts` | runs the parts of a suite, and says what each cost |
 //! | `long` | what takes hours: soak and fuzzing; coverage, benchmarks |
 //! | `demo` | the demonstration, and installation |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it does")]
 
+mod api;
 mod book;
 mod check;
 mod demo;
@@ -76,6 +78,7 @@ const TASKS: &[Task] = &[
     ("machines-engines", verify::machines_engines),
     ("emulated", rust::emulated),
     ("wheel", faces::wheel),
+    ("api", api::check),
     // Others.
     ("linear", verify::linear),
     ("machines-install", verify::install_machines),
@@ -88,7 +91,7 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 7] = ["miri", "hostile", "engines", "machines", "machines-engines", "emulated", "wheel"];
+const VERIFY: [&str; 8] = ["miri", "hostile", "engines", "machines", "machines-engines", "emulated", "wheel", "api"];
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();

@@ -16,6 +16,7 @@ pub(crate) struct Tool {
 pub(crate) const CARGO_DENY: Tool = Tool { package: "cargo-deny", version: "0.20.2", features: &[] };
 pub(crate) const CARGO_FUZZ: Tool = Tool { package: "cargo-fuzz", version: "0.13.2", features: &[] };
 pub(crate) const CARGO_LLVM_COV: Tool = Tool { package: "cargo-llvm-cov", version: "0.9.1", features: &[] };
+pub(crate) const CARGO_PUBLIC_API: Tool = Tool { package: "cargo-public-api", version: "0.52.0", features: &[] };
 pub(crate) const MDBOOK: Tool =
     Tool { package: "mdbook", version: "0.5.4", features: &["--no-default-features", "--features", "search"] };
 

@@ -1,0 +1,66 @@
+//! What each published crate offers, as text: `crates/NAME/api.txt`. So a change of it is seen where it is reviewed.
+//!
+//! rustdoc's description of a crate in JSON is unstable; the compiler that is pinned here is told to write it all the same.
+
+use crate::settings::words;
+use crate::shell::{command, output, quietly, target};
+use crate::{Outcome, tools};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// The folders in `crates/` whose crates are published and imported.
+const CRATES: [(&str, &str); 8] = [
+    ("channel", "isoform_channel"),
+    ("channel-proto", "isoform_channel_proto"),
+    ("core", "isoform_core"),
+    ("derive", "isoform_derive"),
+    ("dynamic", "isoform_dynamic"),
+    ("isoform", "isoform"),
+    ("jit", "isoform_jit"),
+    ("kernels", "isoform_kernels"),
+];
+
+/// Compares each text with its crate. `WRITE=yes` writes them.
+pub(crate) fn check() -> Outcome {
+    let lister = tools::CARGO_PUBLIC_API.installed()?;
+    describe()?;
+    let write = !words("WRITE").is_empty();
+    let mut changed = Vec::new();
+    for (folder, name) in CRATES {
+        let described = target().join("doc").join(format!("{name}.json"));
+        let mut list = Command::new(&lister);
+        list.args(["public-api", "-sss", "--color=never", "--rustdoc-json"]).arg(described);
+        let listed = output(&mut list).ok_or_else(|| format!("cargo-public-api lists nothing of {name}"))?;
+        let path = format!("crates/{folder}/api.txt");
+        if write {
+            fs::write(&path, listed)?;
+        } else if fs::read_to_string(&path).unwrap_or_default() != listed {
+            let now = target().join("api").join(format!("{name}.txt"));
+            fs::write(&now, listed)?;
+            Command::new("diff").args(["-u", &path]).arg(now).status()?;
+            changed.push(folder);
+        }
+    }
+    if !changed.is_empty() {
+        return Err(format!(
+            "what these crates offer has changed: {}. If that is meant: make api WRITE=yes",
+            changed.join(", ")
+        )
+        .into());
+    }
+    println!("api: {} crates", CRATES.len());
+    Ok(())
+}
+
+/// Has rustdoc describe all crates. Only rustdoc may use what is unstable: build scripts ask, and would build differently.
+fn describe() -> Outcome {
+    let folder = target().join("api");
+    fs::create_dir_all(&folder)?;
+    let rustdoc = folder.join("rustdoc");
+    fs::write(&rustdoc, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n")?;
+    fs::set_permissions(&rustdoc, fs::Permissions::from_mode(0o755))?;
+    // As `make documents` has it, so that what both need is built once.
+    let mut cargo = command("cargo doc --workspace --no-deps --locked --quiet");
+    quietly(cargo.env("RUSTDOC", rustdoc).env("RUSTDOCFLAGS", "-Zunstable-options --output-format json"))
+}
