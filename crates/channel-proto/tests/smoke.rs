@@ -134,7 +134,7 @@ fn the_rest_of_an_event_whose_sink_has_left_is_passed_over() {
         }
     };
     assert_eq!((used, missing > 50_000), (end, true));
-    there.end_sink(now, sink);
+    there.end_sink(sink);
     assert!(there.take_large(id).is_none());
     there.skip_large(now, id, missing);
     let rest = &wire[end + missing..];

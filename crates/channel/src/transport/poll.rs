@@ -4,7 +4,7 @@
 //! them. One thread waits at a time; any thread may register, change, remove and wake. What the poller reports it reports
 //! again until it is dealt with, so that whoever leaves something for later loses nothing.
 //!
-//! On Linux the system keeps the list ([`epoll`]); elsewhere, `poll` is given all of it each time ([`table`]). Both stand behind
+//! On Linux the system keeps the list (`epoll`); elsewhere, `poll` is given all of it each time (`table`). Both stand behind
 //! the same few functions, and are tested alike.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
