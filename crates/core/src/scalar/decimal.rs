@@ -1,13 +1,14 @@
 //! Floating-point numbers as decimal text, with no more digits than it takes to read the same number again.
 
+use super::nearest::{Decimal, Grid};
 use super::real::{Real, Rounding};
 use super::soft::with_soft;
 use crate::format::{ByteOrder, FloatKind};
-use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Quad;
+use rustc_apfloat::{Float, FloatConvert};
 
 /// Digits with which every binary128 can be told from its neighbours, and one more.
-const DIGITS: i32 = 36;
+pub(super) const DIGITS: i32 = 36;
 
 impl Real {
     /// The shortest decimal number that, read as this kind in slots of this size, is this number again: `0.1` for the
@@ -59,12 +60,8 @@ impl Real {
         let value = match (kind, size) {
             (FloatKind::Ieee, 8) => Real::Double(text.parse().ok()?),
             (FloatKind::Ieee, 4) => Real::Double(text.parse::<f32>().ok()?.into()),
-            (FloatKind::Double2, _) => {
-                let mut bytes = [0; 16];
-                parse::<Quad>(text)?.write(kind, ByteOrder::NATIVE, &mut bytes);
-                Real::read(kind, ByteOrder::NATIVE, &bytes)
-            }
-            _ => with_soft!(kind, size, F => parse::<F>(text)?),
+            (FloatKind::Double2, _) => as_double2(parse::<Quad>(text)?),
+            _ => with_soft!(kind, size, F => Real::of(parse::<F>(text)?)),
         };
         let rounding = match value.to_f64() {
             number if matches!(value, Real::Double(_)) && number.is_infinite() => Rounding::Overflow,
@@ -80,9 +77,17 @@ fn is_zero(text: &str) -> bool {
     text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).all(|byte| !matches!(byte, b'1'..=b'9'))
 }
 
-fn parse<F: rustc_apfloat::FloatConvert<Quad>>(text: &str) -> Option<Real> {
+fn parse<F: FloatConvert<Quad>>(text: &str) -> Option<Quad> {
+    match Decimal::read(text).and_then(|decimal| decimal.nearest(Grid::of::<F>())) {
+        Some(value) => Some(value),
+        None => parse_slowly::<F>(text),
+    }
+}
+
+/// The same with integers of any size.
+pub(super) fn parse_slowly<F: FloatConvert<Quad>>(text: &str) -> Option<Quad> {
     let value: F = if text.len() > SIGNIFICANT { shortened(text)?.parse().ok()? } else { text.parse().ok()? };
-    Some(Real::of(value.convert(&mut false).value))
+    Some(value.convert(&mut false).value)
 }
 
 /// No number that lies halfway between two of any kind has more digits than this. Those next to the smallest of binary128
@@ -106,34 +111,46 @@ fn shortened(text: &str) -> Option<String> {
 
 /// A finite number other than zero.
 fn shortest(value: Real, kind: FloatKind, size: u8) -> String {
-    let negative = value.quad().is_negative();
     let (digits, exponent) = digits(value.quad().abs());
-    let text = |keep: usize| layout(negative, &digits.to_string(), exponent, keep);
-    let same = |text: &str| Real::parse(text, kind, size).is_some_and(|(again, _)| again == value);
+    let number = |(digits, exponent)| Decimal { negative: value.quad().is_negative(), digits, exponent, more: false };
+    let same = |keep| read(number(rounded(digits, exponent, keep)), kind, size) == Some(value);
     // Rounded to more digits it is never farther from the number, so that a search by halves will do.
-    let (mut low, mut high) = (1, digits.to_string().len());
+    let (mut low, mut high) = (1, length(digits));
     while low < high {
         let middle = (low + high) / 2;
-        match same(&text(middle)) {
+        match same(middle) {
             true => high = middle,
             false => low = middle + 1,
         }
     }
-    text(low)
+    layout(number(rounded(digits, exponent, low)))
+}
+
+/// The number of this kind that is nearest to a decimal one, by exact arithmetic if it must be.
+fn read(decimal: Decimal, kind: FloatKind, size: u8) -> Option<Real> {
+    let Some(value) = decimal.nearest(with_soft!(kind, size, F => Grid::of::<F>())) else {
+        return Real::of_text(&layout(decimal), kind, size).map(|(value, _)| value);
+    };
+    Some(if kind == FloatKind::Double2 { as_double2(value) } else { Real::of(value) })
+}
+
+/// The double-double that is nearest to a binary128.
+fn as_double2(value: Quad) -> Real {
+    let mut bytes = [0; 16];
+    Real::of(value).write(FloatKind::Double2, ByteOrder::NATIVE, &mut bytes);
+    Real::read(FloatKind::Double2, ByteOrder::NATIVE, &bytes)
 }
 
 /// A decimal number of some 36 digits that lies nearer to `value` than to any other binary128: digits, and the power
 /// of ten of the last one.
 ///
-/// Conversion with big integers takes milliseconds for numbers such as 1e-4900, which would be a gift to whoever
-/// wants to keep a reader busy. Here the digits are computed with an error of some units in the last place, which
-/// parsing them again, some microseconds, then reveals.
+/// The digits are computed with an error of some units in the last place, which reading them again then reveals.
 fn digits(value: Quad) -> (u128, i32) {
     let exponent = (f64::from(value.ilogb()) * std::f64::consts::LOG10_2).floor() as i32 - (DIGITS - 1);
     let mut exact = false;
     let mut digits = scale(value, -exponent).to_u128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
     for _ in 0..16 {
-        let Ok(again) = format!("{digits}e{exponent}").parse::<Quad>() else { break };
+        let again = quad(digits, exponent);
         if again.is_infinite() {
             digits -= 1;
             continue;
@@ -151,16 +168,28 @@ fn digits(value: Quad) -> (u128, i32) {
 
 /// About `value` times a power of ten, in two steps so that neither leaves the range of the type.
 fn scale(value: Quad, power: i32) -> Quad {
-    let ten = |power: i32| format!("1e{power}").parse().unwrap_or(Quad::ZERO);
     let half = power / 2;
-    ((value * ten(half)).value * ten(power - half)).value
+    ((value * quad(1, half)).value * quad(1, power - half)).value
 }
 
-/// The number with the first `keep` of its digits, rounded; written out if that is short, else with an exponent.
-fn layout(negative: bool, digits: &str, exponent: i32, keep: usize) -> String {
-    let dropped = digits.len() - keep;
-    let mut number: u128 = digits[..keep].parse().unwrap_or(0);
-    if digits.as_bytes().get(keep).is_some_and(|digit| *digit >= b'5') {
+/// The binary128 that is nearest to so many times a power of ten.
+fn quad(digits: u128, exponent: i32) -> Quad {
+    let decimal = Decimal { negative: false, digits, exponent, more: false };
+    let value = decimal.nearest(Grid::of::<Quad>());
+    value.unwrap_or_else(|| format!("{digits}e{exponent}").parse().expect("a decimal number"))
+}
+
+/// How many digits these are.
+fn length(digits: u128) -> u32 {
+    digits.checked_ilog10().unwrap_or(0) + 1
+}
+
+/// The first `keep` digits of a number, the last of them rounded, without zeros behind them.
+fn rounded(digits: u128, exponent: i32, keep: u32) -> (u128, i32) {
+    let dropped = length(digits) - keep;
+    let power = 10u128.pow(dropped);
+    let (mut number, rest) = (digits / power, digits % power);
+    if rest >= power - rest {
         number += 1;
     }
     let mut exponent = exponent + dropped as i32;
@@ -168,7 +197,12 @@ fn layout(negative: bool, digits: &str, exponent: i32, keep: usize) -> String {
         number /= 10;
         exponent += 1;
     }
-    let digits = number.to_string();
+    (number, exponent)
+}
+
+/// A number written out if that is short, else with an exponent.
+fn layout(Decimal { negative, digits, exponent, .. }: Decimal) -> String {
+    let digits = digits.to_string();
     let sign = if negative { "-" } else { "" };
     let point = digits.len() as i32 + exponent;
     match point {

@@ -1,9 +1,12 @@
 //! Single numbers: from the bytes of a record, of whatever kind and order, to a value and back.
 //!
 //! This is the exact way, for every kind of number that a format can have. Loops over arrays of the usual kinds have
-//! faster ones; where both exist, this one is the judge. Numbers as text are in `decimal`.
+//! faster ones; where both exist, this one is the judge. Numbers as text are in `decimal`, on top of `nearest`.
 
 mod decimal;
+#[cfg(test)]
+mod judge;
+mod nearest;
 mod real;
 mod soft;
 
