@@ -213,9 +213,7 @@ impl Hub {
 
     /// Nobody waits for a connection any more.
     fn retire(&self, wire: &Wire) {
-        if let Watch::Handle(handle) = wire.connection.watch() {
-            self.poller.remove(wire.id.0, handle);
-        }
+        wire.retire(&self.poller);
         if wire.flow.close() {
             self.lookout.unblock();
         }

@@ -25,8 +25,8 @@ pub(crate) struct Wire {
     reader: Mutex<Reader>,
     /// For the thread that [writes](crate::drive::flow).
     writer: Mutex<Unwritten<Sent>>,
-    /// What the poller waits for.
-    watched: Mutex<Interest>,
+    /// What the poller waits for; `None` once nobody waits for the connection any more.
+    watched: Mutex<Option<Interest>>,
     /// When it was last written, and last read, in nanoseconds of the node's clock: what decides whether to write at once, and needs
     /// no ordering.
     wrote: AtomicU64,
@@ -43,7 +43,7 @@ impl Wire {
             flow: Flow::new(),
             reader: Mutex::new(Reader::new()),
             writer: Mutex::new(Unwritten::default()),
-            watched: Mutex::new(Interest::Read),
+            watched: Mutex::new(Some(Interest::Read)),
             wrote: AtomicU64::new(0),
             read: AtomicU64::new(0),
             taken: AtomicU64::new(0),
@@ -102,7 +102,8 @@ impl Wire {
         self.watch(poller, |now| (now == Interest::Both && !self.flow.is_blocked()).then_some(Interest::Read));
     }
 
-    /// The thread that leads waits for the connection alone, within reading it: the poller need not be told of each byte.
+    /// The thread that leads waits for the connection alone, within reading it. The poller does not know it meanwhile: else the
+    /// system would tell the poller of each byte, and with Unix sockets of each byte that was taken, too.
     pub(crate) fn mute(&self, poller: &Poller) {
         self.watch(poller, |now| (now == Interest::Read).then_some(Interest::Nothing));
     }
@@ -112,14 +113,36 @@ impl Wire {
         self.watch(poller, |now| (now == Interest::Nothing).then_some(Interest::Read));
     }
 
-    fn watch(&self, poller: &Poller, to: impl FnOnce(Interest) -> Option<Interest>) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(wanted) = to(*watched).filter(|wanted| wanted != &*watched)
-            && let Watch::Handle(handle) = self.connection.watch()
-            && poller.change(self.id.0, handle, wanted).is_ok()
+    /// Nobody waits for the connection from now on.
+    pub(crate) fn retire(&self, poller: &Poller) {
+        let mut watched = self.watched();
+        if let Watch::Handle(handle) = self.connection.watch()
+            && watched.take().is_some_and(|now| now != Interest::Nothing)
         {
-            *watched = wanted;
+            poller.remove(self.id.0, handle);
         }
+    }
+
+    fn watch(&self, poller: &Poller, to: impl FnOnce(Interest) -> Option<Interest>) {
+        let mut watched = self.watched();
+        let Some(now) = *watched else { return };
+        let Some(wanted) = to(now).filter(|&wanted| wanted != now) else { return };
+        let Watch::Handle(handle) = self.connection.watch() else { return };
+        let done = match (now, wanted) {
+            (_, Interest::Nothing) => {
+                poller.remove(self.id.0, handle);
+                Ok(())
+            }
+            (Interest::Nothing, _) => poller.add(self.id.0, handle, wanted),
+            _ => poller.change(self.id.0, handle, wanted),
+        };
+        if done.is_ok() {
+            *watched = Some(wanted);
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Option<Interest>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the poller report again what can be read, which a connection that tells by itself does not.

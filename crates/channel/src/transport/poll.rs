@@ -30,7 +30,7 @@ use std::time::Duration;
 /// What is waited for at a handle; its end always is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Nothing but the end.
+    /// Nothing: the poller does not know the handle.
     Nothing,
     Read,
     Both,
