@@ -4,7 +4,7 @@ use crate::call::{self, Function};
 use crate::generate::{self, Generator};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Format, Plan, Result};
-use isoform_kernels::ieee_if;
+use isoform_kernels::{ieee, ieee_if, is_ieee};
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,7 +49,10 @@ impl Code {
     /// If the body is not of the plan's wire format.
     #[inline]
     pub fn run(&self, body: Body<'_>, out: &mut impl Output) -> Result<()> {
-        match ieee_if(self.computes_floats, || call::into_output(&self.function, body, out)) {
+        if self.computes_floats && !is_ieee() {
+            return self.run_in_ieee(body.format(), body.bytes(), out);
+        }
+        match call::into_output(&self.function, body, out) {
             true => Ok(()),
             false => self.interpret(body.format(), body.bytes(), out),
         }
@@ -65,7 +68,10 @@ impl Code {
     /// If the body is not of the plan's wire format, or `dst` not of the native format's size.
     #[inline]
     pub fn run_fixed(&self, body: Body<'_>, dst: &mut [u8]) -> Result<()> {
-        match ieee_if(self.computes_floats, || call::into_record(&self.function, body, dst)) {
+        if self.computes_floats && !is_ieee() {
+            return self.run_fixed_in_ieee(body.format(), body.bytes(), dst);
+        }
+        match call::into_record(&self.function, body, dst) {
             true => Ok(()),
             false => self.interpret_fixed(body.format(), body.bytes(), dst),
         }
@@ -91,6 +97,26 @@ impl Code {
             self.run_fixed(bodies.at(index), record).map_err(|error| error.within(&format!("[{index}]")))?;
         }
         Ok(())
+    }
+
+    /// As `run`, in a thread that has asked its processor for other floating-point modes. The body comes in pieces for the
+    /// reason that `interpret` gives.
+    #[cold]
+    fn run_in_ieee(&self, format: &Format, body: &[u8], out: &mut impl Output) -> Result<()> {
+        let verified = format.verify(body)?;
+        match ieee(|| call::into_output(&self.function, verified, out)) {
+            true => Ok(()),
+            false => self.interpret(format, body, out),
+        }
+    }
+
+    #[cold]
+    fn run_fixed_in_ieee(&self, format: &Format, body: &[u8], dst: &mut [u8]) -> Result<()> {
+        let verified = format.verify(body)?;
+        match ieee(|| call::into_record(&self.function, verified, dst)) {
+            true => Ok(()),
+            false => self.interpret_fixed(format, body, dst),
+        }
     }
 
     /// What did not fit is found by the judge of all engines, or does fit after all. Nothing is left of the attempt.

@@ -28,6 +28,13 @@ pub fn ieee_if<R>(computes_floats: bool, work: impl FnOnce() -> R) -> R {
     if !computes_floats || modes::are_usual() { work() } else { unusually(work) }
 }
 
+/// Whether the modes are those in which [`ieee()`] works. For callers that keep their arguments in registers, which a
+/// closure would have the compiler put into memory.
+#[inline(always)]
+pub fn is_ieee() -> bool {
+    modes::are_usual()
+}
+
 #[cold]
 #[inline(never)]
 fn unusually<R>(work: impl FnOnce() -> R) -> R {

@@ -27,7 +27,7 @@ mod shuffle;
 mod swap;
 
 pub use convert::{convert, convert_at};
-pub use ieee::{ieee, ieee_if};
+pub use ieee::{ieee, ieee_if, is_ieee};
 pub use level::Level;
 pub use mask::Mask;
 pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass, Slot};
