@@ -28,7 +28,7 @@ bench-python: ## the Python package beside NumPy, struct, msgpack and fastavro; 
 engines: ## both engines on PAIRS=10000 random pairs of formats
 machines: ## every kind of machine writes, and every other reads: prints the matrix
 fuzz: ## hostile input by coverage, each target of fuzz/ for MINUTES=20; TARGETS="message stream" for some of them
-coverage: ## which lines the tests reach: target/coverage/html
+coverage: ## which lines the tests reach: target/coverage/html; CRATES=isoform-kernels for some of them
 soak: ## the tests again, each property with a hundred times as many cases; hours
 
 $(TASKS) $(PARTS): rust

@@ -3,7 +3,7 @@
 //! rustdoc's description of a crate in JSON is unstable; the compiler that is pinned here is told to write it all the same.
 
 use crate::settings::words;
-use crate::shell::{command, output, quietly, target};
+use crate::shell::{command, output, quietly, skipped, target};
 use crate::{Outcome, tools};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,6 +23,10 @@ const CRATES: [(&str, &str); 8] = [
 
 /// Compares each text with its crate. `WRITE=yes` writes them.
 pub(crate) fn check() -> Outcome {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        skipped("what crates offer. The texts are those of Linux on x86-64");
+        return Ok(());
+    }
     let lister = tools::CARGO_PUBLIC_API.installed()?;
     describe()?;
     let write = !words("WRITE").is_empty();
@@ -49,7 +53,7 @@ pub(crate) fn check() -> Outcome {
         )
         .into());
     }
-    println!("api: {} crates", CRATES.len());
+    println!("api: {} crates are as their texts", CRATES.len());
     Ok(())
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn fuzz() -> Outcome {
     quietly(script("fuzz/run.sh").arg(setting("MINUTES", 20).to_string()).args(words("TARGETS")).env("PATH", path))
 }
 
-/// Which lines the tests reach: `target/coverage/html`.
+/// Which lines the tests reach, of all crates or of `CRATES`: `target/coverage/html`.
 pub(crate) fn coverage() -> Outcome {
     quietly(&mut command("rustup component add llvm-tools"))?;
     let coverage = tools::CARGO_LLVM_COV.installed()?;

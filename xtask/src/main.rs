@@ -91,7 +91,7 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 7] = ["miri", "hostile", "engines", "machines", "machines-engines", "emulated", "wheel"];
+const VERIFY: [&str; 8] = ["miri", "hostile", "machines", "engines", "machines-engines", "api", "emulated", "wheel"];
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use crate::Outcome;
 use crate::settings::generate;
-use crate::shell::{command, run};
+use crate::shell::{command, quietly, run};
 
 /// Crates of `make verify`: their tests run programs of other machines.
 const EMULATED: &str = "--exclude isoform-machines";
@@ -20,7 +20,7 @@ fn selection() -> &'static str {
 
 /// Builds what tests need. Where it is built, there is nothing to do.
 pub(crate) fn build() -> Outcome {
-    run(&mut command(&format!("cargo build --all-targets --quiet {}", selection())))
+    quietly(&mut command(&format!("cargo build --all-targets --quiet {}", selection())))
 }
 
 /// Every test in Rust, and the examples in documents, but for those that emulate machines.
