@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
 use crate::verify::Body;
 use convert::Fault;
-use isoform_kernels::ieee_if;
+use isoform_kernels::{ieee, is_ieee};
 pub use many::run_many;
 
 /// Where a converted record goes: bytes that grow and shrink at their end.
@@ -81,11 +81,11 @@ impl Output for Fixed<'_> {
 pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     assert!(body.format() == plan.wire(), "a plan runs on bodies of its wire format");
     out.resize(plan.native().size())?;
-    let mut run = Run { plan, src: body.bytes(), out };
-    ieee_if(plan.steps().computes_floats(), || match plan.steps().schedule() {
-        Some(schedule) => run.scheduled(schedule),
-        None => run.steps(plan.steps(), 0, 0),
-    })
+    let run = Run { plan, src: body.bytes(), out };
+    if plan.steps().computes_floats() && !is_ieee() {
+        return run.all_in_ieee();
+    }
+    run.all()
 }
 
 /// Converts a body into memory of exactly the native record's size, for formats without pointers. Gaps are left as they
@@ -109,6 +109,23 @@ struct Run<'a, O> {
 }
 
 impl<O: Output> Run<'_, O> {
+    /// Runs the whole plan.
+    #[inline]
+    fn all(mut self) -> Result<()> {
+        match self.plan.steps().schedule() {
+            Some(schedule) => self.scheduled(schedule),
+            None => self.steps(self.plan.steps(), 0, 0),
+        }
+    }
+
+    /// The same, in a thread that has set other floating-point modes. Apart, so that the usual way has no closure, which
+    /// would keep the run in memory.
+    #[cold]
+    #[inline(never)]
+    fn all_in_ieee(self) -> Result<()> {
+        ieee(|| self.all())
+    }
+
     /// Runs steps on the record or element that begins at `src` and goes to `dst`.
     fn steps(&mut self, steps: &[Step], src: usize, dst: usize) -> Result<()> {
         steps.iter().try_for_each(|step| self.step(step, src, dst))
