@@ -5,7 +5,7 @@
 //! [`ieee()`], which finds out and then switches to the default for as long as it takes.
 //!
 //! Finding out must cost next to nothing, as it is done for every record. Reading the control register of x86 takes 7 ns on
-//! some processors; so three numbers are computed instead, in a quarter of a nanosecond, whose bits differ in every other
+//! some processors; so three sums are computed instead, in a quarter of a nanosecond, whose bits differ in every other
 //! mode: all but FTZ, since tiny results end programs that ask for a signal upon them. Whoever narrows numbers therefore
 //! takes tiny results for unsure ones. On 64-bit ARM the register is read, and on other machines the mode is left alone: none
 //! of them has code generated or compiled here that makes zeros of numbers.
@@ -59,41 +59,35 @@ mod modes {
         numbers: [u32; 4],
         added: [u32; 4],
         sums: [u32; 4],
-        tiny: [u32; 4],
     }
 
-    /// One and three quarters of a unit in its last place, which is rounded up to the nearest; one and a quarter of it, which
-    /// is not; the smallest number, compared with zero.
+    /// One and three quarters of a unit in its last place, which rounds up to the nearest; one and a quarter of it, which
+    /// rounds down; the smallest number and the smallest normal one, whose sum is exact and normal.
     static PROBE: Probe = Probe {
-        numbers: [0x3f80_0000, 0x3f80_0000, 0, 0],
-        added: [0x33c0_0000, 0x3300_0000, 0, 0],
-        sums: [0x3f80_0001, 0x3f80_0000, 0, 0],
-        tiny: [0, 0, 1, 0],
+        numbers: [0x3f80_0000, 0x3f80_0000, 0x0000_0001, 0],
+        added: [0x33c0_0000, 0x3300_0000, 0x0080_0000, 0],
+        sums: [0x3f80_0001, 0x3f80_0000, 0x0080_0001, 0],
     };
-    /// The sums are right, and the smallest number is not zero; the other lanes are zeros, and equal.
-    const RIGHT: u32 = 0b1111_1011;
+    /// All four sums are right.
+    const RIGHT: u32 = 0b1111;
 
     #[inline(always)]
     pub(super) fn are_usual() -> bool {
-        let (sums, zeros): (u32, u32);
-        // SAFETY: (1): four times 16 bytes of a static that is aligned to that.
+        let sums: u32;
+        // SAFETY: (1): three times 16 bytes of a static that is aligned to that.
         unsafe {
             asm!(
                 "movaps {x}, [{probe}]",
                 "addps {x}, [{probe} + 16]",
                 "pcmpeqd {x}, [{probe} + 32]",
                 "movmskps {sums:e}, {x}",
-                "xorps {x}, {x}",
-                "cmpeqps {x}, [{probe} + 48]",
-                "movmskps {zeros:e}, {x}",
                 probe = in(reg) &raw const PROBE,
                 x = out(xmm_reg) _,
                 sums = out(reg) sums,
-                zeros = out(reg) zeros,
                 options(nostack, preserves_flags, readonly)
             );
         }
-        sums << 4 | zeros == RIGHT
+        sums == RIGHT
     }
 
     pub(super) fn usual(work: &mut dyn FnMut()) {
