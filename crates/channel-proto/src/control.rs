@@ -1,7 +1,7 @@
 //! The payloads of frames that set things up (`spec/channel.md`, "Frames"), without events.
 
 use crate::account::{Count, Policy, Window};
-use crate::frame::{self, Header, Kind, NO_FORMAT, PAYLOAD};
+use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
 use crate::keys::{Identity, NodeId};
 use crate::report::Report;
 use crate::wire::{Reader, put_text, put_texts};
@@ -66,17 +66,17 @@ impl Control {
         let mut fields = Reader::new(payload, "payload");
         let fields = &mut fields;
         Ok(Some(match kind {
-            Kind::Bye => Control::Bye { code: fields.u16()?, text: fields.text()?.into() },
-            Kind::Ping => Control::Ping,
-            Kind::Synced => Control::Synced,
-            Kind::Start => Control::Start { epoch: fields.u64()? },
-            Kind::Open => {
+            FrameKind::Bye => Control::Bye { code: fields.u16()?, text: fields.text()?.into() },
+            FrameKind::Ping => Control::Ping,
+            FrameKind::Synced => Control::Synced,
+            FrameKind::Start => Control::Start { epoch: fields.u64()? },
+            FrameKind::Open => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 let identity = Identity(fields.array()?);
                 let identity = (identity != Identity::NONE).then_some(identity);
                 Control::Open { request, identity, name: fields.text()?.into() }
             }
-            Kind::Opened => {
+            FrameKind::Opened => {
                 let (request, count) = (fields.u32()?, fields.u32()?);
                 let (identity, name) = (Identity(fields.array()?), fields.text()?.into());
                 let member = |_| Ok(Member { node: NodeId(fields.array()?), addresses: fields.texts()? });
@@ -88,35 +88,41 @@ impl Control {
                     members: (0..count).map(member).collect::<Result<_>>()?,
                 }
             }
-            Kind::Refused => {
+            FrameKind::Refused => {
                 Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
             }
-            Kind::Leave => Control::Leave { identity: Identity(fields.array()?) },
-            Kind::Newcomer => {
+            FrameKind::Leave => Control::Leave { identity: Identity(fields.array()?) },
+            FrameKind::Newcomer => {
                 let (identity, node) = (Identity(fields.array()?), NodeId(fields.array()?));
                 Control::Newcomer { identity, member: Member { node, addresses: fields.texts()? } }
             }
-            Kind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
-            Kind::Withdraw => Control::Withdraw { source: fields.u32()? },
-            Kind::Subscribe => Control::Subscribe(Subscribe::parse(subscription, fields)?.into()),
-            Kind::Decline => Control::Decline {
+            FrameKind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
+            FrameKind::Withdraw => Control::Withdraw { source: fields.u32()? },
+            FrameKind::Subscribe => Control::Subscribe(Subscribe::parse(subscription, fields)?.into()),
+            FrameKind::Decline => Control::Decline {
                 source: fields.u32()?,
                 sink: fields.u32()?,
                 code: fields.u16()?,
                 text: fields.text()?.into(),
             },
-            Kind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
-            Kind::Started => Control::Started { subscription, next: fields.sequence()? },
-            Kind::End => Control::End { subscription, next: fields.sequence()?, is_answer: fields.u16()? != 0 },
-            Kind::Ask => {
+            FrameKind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
+            FrameKind::Started => Control::Started { subscription, next: fields.sequence()? },
+            FrameKind::End => Control::End { subscription, next: fields.sequence()?, is_answer: fields.u16()? != 0 },
+            FrameKind::Ask => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 Control::Ask { request, identity: Identity(fields.array()?) }
             }
-            Kind::Told => {
+            FrameKind::Told => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 Control::Told { request, report: Report::parse(fields)?.into() }
             }
-            Kind::Format | Kind::Event | Kind::Begin | Kind::Part | Kind::Gap | Kind::Time | Kind::Ack => {
+            FrameKind::Format
+            | FrameKind::Event
+            | FrameKind::Begin
+            | FrameKind::Part
+            | FrameKind::Gap
+            | FrameKind::Time
+            | FrameKind::Ack => {
                 return Ok(None);
             }
         }))
@@ -132,24 +138,24 @@ impl Control {
         let with = |kind, subscription| Header { subscription, ..plain(kind) };
         let of = |kind, format: &Option<u16>| Header { index: format.unwrap_or(NO_FORMAT), ..plain(kind) };
         match self {
-            Control::Bye { .. } => plain(Kind::Bye),
-            Control::Ping => plain(Kind::Ping),
-            Control::Synced => plain(Kind::Synced),
-            Control::Start { .. } => plain(Kind::Start),
-            Control::Open { .. } => plain(Kind::Open),
-            Control::Opened { format, .. } => of(Kind::Opened, format),
-            Control::Refused { .. } => plain(Kind::Refused),
-            Control::Leave { .. } => plain(Kind::Leave),
-            Control::Newcomer { .. } => plain(Kind::Newcomer),
-            Control::Offer { format, .. } => of(Kind::Offer, format),
-            Control::Withdraw { .. } => plain(Kind::Withdraw),
-            Control::Subscribe(subscribe) => with(Kind::Subscribe, subscribe.subscription),
-            Control::Decline { .. } => plain(Kind::Decline),
-            Control::Unsubscribe { subscription, .. } => with(Kind::Unsubscribe, *subscription),
-            Control::Started { subscription, .. } => with(Kind::Started, *subscription),
-            Control::End { subscription, .. } => with(Kind::End, *subscription),
-            Control::Ask { .. } => plain(Kind::Ask),
-            Control::Told { .. } => plain(Kind::Told),
+            Control::Bye { .. } => plain(FrameKind::Bye),
+            Control::Ping => plain(FrameKind::Ping),
+            Control::Synced => plain(FrameKind::Synced),
+            Control::Start { .. } => plain(FrameKind::Start),
+            Control::Open { .. } => plain(FrameKind::Open),
+            Control::Opened { format, .. } => of(FrameKind::Opened, format),
+            Control::Refused { .. } => plain(FrameKind::Refused),
+            Control::Leave { .. } => plain(FrameKind::Leave),
+            Control::Newcomer { .. } => plain(FrameKind::Newcomer),
+            Control::Offer { format, .. } => of(FrameKind::Offer, format),
+            Control::Withdraw { .. } => plain(FrameKind::Withdraw),
+            Control::Subscribe(subscribe) => with(FrameKind::Subscribe, subscribe.subscription),
+            Control::Decline { .. } => plain(FrameKind::Decline),
+            Control::Unsubscribe { subscription, .. } => with(FrameKind::Unsubscribe, *subscription),
+            Control::Started { subscription, .. } => with(FrameKind::Started, *subscription),
+            Control::End { subscription, .. } => with(FrameKind::End, *subscription),
+            Control::Ask { .. } => plain(FrameKind::Ask),
+            Control::Told { .. } => plain(FrameKind::Told),
         }
     }
 
@@ -353,8 +359,8 @@ mod tests {
 
     #[test]
     fn all_kinds_are_here_but_those_of_events() {
-        let kinds: Vec<Kind> = all().iter().filter_map(|control| control.header().kind).collect();
-        for &kind in Kind::ALL {
+        let kinds: Vec<FrameKind> = all().iter().filter_map(|control| control.header().kind).collect();
+        for &kind in FrameKind::ALL {
             let is_events = Control::parse(&Header::plain(kind), &[]).is_ok_and(|control| control.is_none());
             assert_eq!(kinds.contains(&kind), !is_events, "{kind:?}");
         }

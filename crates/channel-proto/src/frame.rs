@@ -14,14 +14,14 @@ macro_rules! kinds {
         /// What a frame is for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
-        pub enum Kind { $(#[allow(missing_docs, reason = "they stand in the specification")] $name = $number,)* }
+        pub enum FrameKind { $(#[allow(missing_docs, reason = "they stand in the specification")] $name = $number,)* }
 
-        impl Kind {
+        impl FrameKind {
             /// Every kind, in the order of its number.
-            pub const ALL: &[Kind] = &[$(Kind::$name,)*];
+            pub const ALL: &[FrameKind] = &[$(FrameKind::$name,)*];
 
-            fn of(number: u8) -> Option<Kind> {
-                match number { $($number => Some(Kind::$name),)* _ => None }
+            fn of(number: u8) -> Option<FrameKind> {
+                match number { $($number => Some(FrameKind::$name),)* _ => None }
             }
         }
     };
@@ -42,7 +42,7 @@ pub struct Header {
     /// Bytes of the payload.
     pub length: u32,
     /// What the frame is for; `None` for one that is to be passed over.
-    pub kind: Option<Kind>,
+    pub kind: Option<FrameKind>,
     /// Index of a format.
     pub index: u16,
     /// Number of a subscription.
@@ -53,7 +53,7 @@ pub struct Header {
 
 impl Header {
     /// The header of a frame that has no more than a kind and a payload.
-    pub(crate) fn plain(kind: Kind) -> Header {
+    pub(crate) fn plain(kind: FrameKind) -> Header {
         Header { length: 0, kind: Some(kind), index: 0, subscription: 0, time: 0 }
     }
 
@@ -64,7 +64,7 @@ impl Header {
     #[inline]
     pub fn parse(bytes: &[u8; HEADER]) -> Result<Header> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let (length, kind) = (word(0), Kind::of(bytes[4]));
+        let (length, kind) = (word(0), FrameKind::of(bytes[4]));
         if length as usize > PAYLOAD || bytes[5] != 0 || (kind.is_none() && bytes[4] < IGNORABLE) {
             return Err(Header::refuse(length, bytes));
         }
@@ -133,19 +133,19 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written() {
-        for &kind in Kind::ALL {
+        for &kind in FrameKind::ALL {
             let header = Header { length: 65_536, kind: Some(kind), index: 0x0102, subscription: 0x0304_0506, time: 7 };
             assert_eq!(Header::parse(&header.to_bytes()).unwrap(), header);
             assert_eq!(header.extent(), HEADER + 65_536);
         }
-        let bytes = Header { index: 0x0102, ..Header::plain(Kind::Event) }.to_bytes();
+        let bytes = Header { index: 0x0102, ..Header::plain(FrameKind::Event) }.to_bytes();
         assert_eq!(bytes[..8], [0, 0, 0, 0, 25, 0, 2, 1]);
     }
 
     #[test]
     fn what_is_no_header_is_refused() {
         let header = |at: usize, byte: u8| {
-            let mut bytes = Header::plain(Kind::Ping).to_bytes();
+            let mut bytes = Header::plain(FrameKind::Ping).to_bytes();
             bytes[at] = byte;
             Header::parse(&bytes)
         };
@@ -160,7 +160,7 @@ mod tests {
     fn a_frame_ends_at_a_multiple_of_16_from_its_beginning() {
         for length in [0, 1, 15, 16, 17] {
             let mut out = vec![9; 3];
-            put(&mut out, Header::plain(Kind::Bye), |out| out.resize(out.len() + length, 1));
+            put(&mut out, Header::plain(FrameKind::Bye), |out| out.resize(out.len() + length, 1));
             let header = Header::parse(out[3..].first_chunk().unwrap()).unwrap();
             assert_eq!((header.length as usize, out.len() - 3), (length, header.extent()));
             assert!(out[3 + HEADER + length..].iter().all(|byte| *byte == 0));

@@ -37,9 +37,9 @@ mod wire;
 
 pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
 pub use action::Action;
-pub use flows::inbox::{Batch, Item, Place};
+pub use flows::inbox::{Batch, BodyRef, Item};
 pub use flows::{Large, Submitted};
-pub use frame::{HEADER, Header, Kind, PAYLOAD};
+pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
 pub use hello::Hello;
 pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};

@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::failure::Failure;
-use crate::open::{Choice, Content, Input, open};
+use crate::open::{Chosen, Content, Input, open};
 use crate::output::Output;
 use crate::show::{Show, Unshown};
 use isoform::message::HEADER;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
 /// A dump in progress.
 struct Dump {
     name: String,
-    choice: Choice,
+    choice: Chosen,
     show: Show,
     messages: u64,
     shown: u64,

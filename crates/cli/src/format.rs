@@ -65,8 +65,8 @@ fn fields(structure: &Structure, output: &mut Output) -> io::Result<()> {
     let head = ["offset", "size", "field", "type", "unit"];
     let mut rows = vec![head.map(|title| toned(Tone::Faint, title)).into()];
     let mut symbols = Vec::new();
-    for place in places(structure) {
-        rows.push(row(&place, structure, &mut symbols));
+    for stretch in stretches(structure) {
+        rows.push(row(&stretch, structure, &mut symbols));
     }
     let (left, right) = (Side::Left, Side::Right);
     output.columns(&[right, right, left, left, left], &rows)?;
@@ -78,9 +78,9 @@ fn fields(structure: &Structure, output: &mut Output) -> io::Result<()> {
     Ok(())
 }
 
-fn row<'a>(place: &Place<'a>, structure: &Structure, symbols: &mut Vec<(&'a str, &'a Enumeration)>) -> Vec<Cell> {
-    let Some(field) = place.field else {
-        return [place.offset.to_string(), place.size.to_string(), "(gap)".into()]
+fn row<'a>(stretch: &Stretch<'a>, structure: &Structure, symbols: &mut Vec<(&'a str, &'a Enumeration)>) -> Vec<Cell> {
+    let Some(field) = stretch.field else {
+        return [stretch.offset.to_string(), stretch.size.to_string(), "(gap)".into()]
             .map(|text| toned(Tone::Faint, text))
             .into();
     };
@@ -93,31 +93,31 @@ fn row<'a>(place: &Place<'a>, structure: &Structure, symbols: &mut Vec<(&'a str,
         words.replace_range(open + 1..close, "..");
     }
     let unit = field.unit.as_deref().unwrap_or("");
-    vec![cell(place.offset), cell(place.size), toned(Tone::Strong, &field.name), cell(words), cell(unit)]
+    vec![cell(stretch.offset), cell(stretch.size), toned(Tone::Strong, &field.name), cell(words), cell(unit)]
 }
 
 /// Bytes of a structure: a field, or a gap.
-struct Place<'a> {
+struct Stretch<'a> {
     offset: usize,
     size: usize,
     field: Option<&'a Field>,
 }
 
-fn places(structure: &Structure) -> Vec<Place<'_>> {
-    let mut places = Vec::new();
+fn stretches(structure: &Structure) -> Vec<Stretch<'_>> {
+    let mut stretches = Vec::new();
     let mut end = 0;
     for field in structure.fields() {
         if field.offset > end {
-            places.push(Place { offset: end, size: field.offset - end, field: None });
+            stretches.push(Stretch { offset: end, size: field.offset - end, field: None });
         }
         let size = field.extent(structure.machine().pointer).unwrap_or(0);
-        places.push(Place { offset: field.offset, size, field: Some(field) });
+        stretches.push(Stretch { offset: field.offset, size, field: Some(field) });
         end = field.offset + size;
     }
     if structure.size() > end {
-        places.push(Place { offset: end, size: structure.size() - end, field: None });
+        stretches.push(Stretch { offset: end, size: structure.size() - end, field: None });
     }
-    places
+    stretches
 }
 
 /// The structures that are nested in a record, each once, in the order in which they are met.
@@ -167,7 +167,7 @@ pub(crate) fn to_json(format: &Format) -> Value {
 }
 
 fn fields_to_json(structure: &Structure) -> Value {
-    let field = |Place { offset, size, field }| {
+    let field = |Stretch { offset, size, field }| {
         let field: &Field = field?;
         let words = Type::of(field, structure).to_string();
         let mut object = json!({ "name": *field.name, "type": words, "offset": offset, "size": size });
@@ -176,10 +176,10 @@ fn fields_to_json(structure: &Structure) -> Value {
         }
         Some(object)
     };
-    places(structure).into_iter().filter_map(field).collect()
+    stretches(structure).into_iter().filter_map(field).collect()
 }
 
 fn gaps_to_json(structure: &Structure) -> Value {
-    let gaps = places(structure).into_iter().filter(|place| place.field.is_none());
+    let gaps = stretches(structure).into_iter().filter(|stretch| stretch.field.is_none());
     gaps.map(|gap| json!({ "offset": gap.offset, "size": gap.size })).collect()
 }

@@ -8,7 +8,7 @@ use isoform::core::declare::Shape;
 use isoform::core::{Element, Layout, Structure};
 use isoform::stream::Reader;
 use isoform::{Format, Limits, Token};
-use isoform_dynamic::stream::Input as Place;
+use isoform_dynamic::stream::Input as Origin;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -28,12 +28,12 @@ pub(crate) struct Opened {
     /// What to call it in messages.
     pub(crate) name: String,
     pub(crate) content: Content,
-    pub(crate) choice: Choice,
+    pub(crate) choice: Chosen,
     layout: Option<Layout>,
 }
 
 /// The name of the format that was chosen, or the first digits of its token; `None` if all are welcome.
-pub(crate) struct Choice(Option<String>);
+pub(crate) struct Chosen(Option<String>);
 
 pub(crate) enum Content {
     Stream(Box<Reader<Input>>),
@@ -48,7 +48,7 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         Source::Bytes(bytes) => bytes,
         Source::Channel(id) => {
             let content = Content::Type(channel::format_of(&id)?.into());
-            return Ok(Opened { name: id, content, choice: Choice(None), layout: None });
+            return Ok(Opened { name: id, content, choice: Chosen(None), layout: None });
         }
         Source::Later(kind) => {
             let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
@@ -67,7 +67,7 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         _ => Content::Stream(Box::new(Reader::within(input, limits))),
     };
-    Ok(Opened { name, content, choice: Choice(choice), layout })
+    Ok(Opened { name, content, choice: Chosen(choice), layout })
 }
 
 /// Records to be published: a stream, or text with one in a line.
@@ -190,7 +190,7 @@ impl Opened {
     }
 }
 
-impl Choice {
+impl Chosen {
     /// Whether this format was chosen.
     pub(crate) fn is(&self, format: &Format) -> bool {
         let Some(choice) = self.0.as_deref() else { return true };
@@ -280,7 +280,7 @@ impl Formats {
 
 /// A file or standard input, of which the first byte can be looked at.
 pub(crate) struct Input {
-    place: Place,
+    origin: Origin,
     first: Option<u8>,
     output: Output,
 }
@@ -290,7 +290,7 @@ impl Input {
         if path.is_some_and(Path::is_dir) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        Ok(Input { place: Place::open(path)?, first: None, output })
+        Ok(Input { origin: Origin::open(path)?, first: None, output })
     }
 
     fn first_byte(&mut self) -> io::Result<Option<u8>> {
@@ -325,7 +325,7 @@ impl Input {
 
     /// The length of a file now.
     pub(crate) fn length(&self) -> Option<u64> {
-        let Place::File(file) = &self.place else { return None };
+        let Origin::File(file) = &self.origin else { return None };
         file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len())
     }
 }
@@ -338,14 +338,14 @@ impl Read for Input {
             return Ok(1);
         }
         let _ = self.output.flush(); // whoever waits for the output need not wait for the input; it fails again later
-        self.place.read(to)
+        self.origin.read(to)
     }
 }
 
 impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self.first {
-            None => self.place.seek(to),
+            None => self.origin.seek(to),
             Some(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }

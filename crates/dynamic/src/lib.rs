@@ -22,7 +22,7 @@
 //! # fn main() -> isoform::Result<()> {
 //! use isoform::{Code, Error, Faults, Machine, Rules};
 //! use isoform_channel::{Event, Node, Policy};
-//! use isoform_dynamic::sink::{Came, Sink};
+//! use isoform_dynamic::sink::{Content, Sink};
 //! use isoform_dynamic::source::{Progress, Source};
 //! use isoform_dynamic::table::{Row, Tables};
 //! use isoform_dynamic::wait::{in_turns, seconds};
@@ -49,7 +49,7 @@
 //! // Between two turns, the language looks after its signals.
 //! let turn = |longest| {
 //!     Ok::<_, Error>(match sink.recv_timeout(longest)? {
-//!         Some(Event::Record { record: Came::Record(bytes), .. }) => Some(bytes.to_vec()),
+//!         Some(Event::Record { record: Content::Record(bytes), .. }) => Some(bytes.to_vec()),
 //!         _ => None, // nothing yet, or a source has come
 //!     })
 //! };

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 /// Receives the events of a channel.
 pub struct Sink {
-    end: End,
+    form: Form,
     /// Holds records before their number is known.
     room: Vec<u8>,
 }
 
-enum End {
+enum Form {
     Records(Box<MemorySink>),
     Messages(Box<MessageSink>),
 }
 
 /// The contents of an event.
 #[derive(Debug)]
-pub enum Came<'s> {
+pub enum Content<'s> {
     /// A record of the sink's format, with the memory that it points at.
     Record(&'s [u8]),
     /// A message, in its sender's format.
@@ -33,7 +33,7 @@ impl Sink {
     /// # Errors
     /// As [`SinkBuilder::build_memory`].
     pub fn of_records(sink: SinkBuilder, format: &Format, rules: Rules) -> Result<Sink> {
-        Ok(Sink::new(End::Records(Box::new(sink.build_memory(format, rules)?))))
+        Ok(Sink::new(Form::Records(Box::new(sink.build_memory(format, rules)?))))
     }
 
     /// Creates a sink for messages: of any format, or those that can become records of one.
@@ -45,21 +45,21 @@ impl Sink {
             Some((format, rules)) => sink.build_messages_for(format, rules)?,
             None => sink.build_messages()?,
         };
-        Ok(Sink::new(End::Messages(Box::new(messages))))
+        Ok(Sink::new(Form::Messages(Box::new(messages))))
     }
 
-    fn new(end: End) -> Sink {
-        Sink { end, room: Vec::new() }
+    fn new(form: Form) -> Sink {
+        Sink { form, room: Vec::new() }
     }
 
     /// The next event, or `None` if none arrives within `patience`.
     ///
     /// # Errors
     /// As [`MemorySink::recv`].
-    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Came<'_>>>> {
-        Ok(match &mut self.end {
-            End::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Came::Record)),
-            End::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Came::Message)),
+    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Content<'_>>>> {
+        Ok(match &mut self.form {
+            Form::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Record)),
+            Form::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Message)),
         })
     }
 
@@ -69,8 +69,8 @@ impl Sink {
     /// # Errors
     /// As [`records`](Sink::records) and [`MemorySink::recv_many`].
     pub fn take(&mut self, most: usize, stamps: &mut Vec<Stamp>, patience: Duration) -> Result<Option<Event<Vec<u8>>>> {
-        let Sink { end, room } = self;
-        flat::take(end.records()?, room, most, stamps, patience)
+        let Sink { form, room } = self;
+        flat::take(form.records()?, room, most, stamps, patience)
     }
 
     /// The sink of records.
@@ -78,14 +78,14 @@ impl Sink {
     /// # Errors
     /// [`Code::WrongType`] if it is a sink of messages.
     pub fn records(&mut self) -> Result<&mut MemorySink> {
-        self.end.records()
+        self.form.records()
     }
 
     /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
-        match &self.end {
-            End::Records(sink) => sink.counts(),
-            End::Messages(sink) => sink.counts(),
+        match &self.form {
+            Form::Records(sink) => sink.counts(),
+            Form::Messages(sink) => sink.counts(),
         }
     }
 
@@ -94,18 +94,18 @@ impl Sink {
     /// # Errors
     /// [`Code::Io`].
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        match &self.end {
-            End::Records(sink) => sink.descriptor(),
-            End::Messages(sink) => sink.descriptor(),
+        match &self.form {
+            Form::Records(sink) => sink.descriptor(),
+            Form::Messages(sink) => sink.descriptor(),
         }
     }
 }
 
-impl End {
+impl Form {
     fn records(&mut self) -> Result<&mut MemorySink> {
         match self {
-            End::Records(sink) => Ok(sink),
-            End::Messages(_) => Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format")),
+            Form::Records(sink) => Ok(sink),
+            Form::Messages(_) => Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format")),
         }
     }
 }

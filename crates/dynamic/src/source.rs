@@ -7,9 +7,9 @@ use isoform_channel::{Channel, MemorySource, MessageSource, SinkLedger, SourceBu
 use std::time::Duration;
 
 /// Submits records to the sinks of a channel.
-pub struct Source(End);
+pub struct Source(Form);
 
-enum End {
+enum Form {
     Records(Box<MemorySource>),
     Messages(MessageSource),
 }
@@ -29,7 +29,7 @@ impl Source {
     /// # Errors
     /// As [`SourceBuilder::build_memory`].
     pub fn of_records(source: SourceBuilder, format: &Format) -> Result<Source> {
-        source.build_memory(format).map(|source| Source(End::Records(Box::new(source))))
+        source.build_memory(format).map(|source| Source(Form::Records(Box::new(source))))
     }
 
     /// Creates a source of messages: of any format, or of this one, if the channel accepts such records.
@@ -40,7 +40,7 @@ impl Source {
         if let (Some(format), Some(wanted)) = (format, channel.format()) {
             Plan::new(format, &wanted, &Rules::new(), Faults::default())?;
         }
-        source.build_messages().map(|source| Source(End::Messages(source)))
+        source.build_messages().map(|source| Source(Form::Messages(source)))
     }
 
     /// Submits consecutive records without pointers, except those that were submitted already. So it can be called
@@ -51,8 +51,8 @@ impl Source {
     /// [`MemorySource::submit`].
     pub fn submit_many(&mut self, records: &[u8], progress: &mut Progress) -> Result<()> {
         match &mut self.0 {
-            End::Records(source) => flat::submit(source, records, progress),
-            End::Messages(_) => Err(wrong("messages")),
+            Form::Records(source) => flat::submit(source, records, progress),
+            Form::Messages(_) => Err(wrong("messages")),
         }
     }
 
@@ -62,8 +62,8 @@ impl Source {
     /// [`Code::WrongType`] if it is a source of records; as [`MessageSource::submit_body`].
     pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
         match &mut self.0 {
-            End::Messages(source) => source.submit_body(format, body),
-            End::Records(_) => Err(wrong("records of its type")),
+            Form::Messages(source) => source.submit_body(format, body),
+            Form::Records(_) => Err(wrong("records of its type")),
         }
     }
 
@@ -73,24 +73,24 @@ impl Source {
     /// [`Code::Deadline`].
     pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
         match &self.0 {
-            End::Records(source) => source.wait_for_sinks(count, patience),
-            End::Messages(source) => source.wait_for_sinks(count, patience),
+            Form::Records(source) => source.wait_for_sinks(count, patience),
+            Form::Messages(source) => source.wait_for_sinks(count, patience),
         }
     }
 
     /// The number of sinks.
     pub fn sinks(&self) -> usize {
         match &self.0 {
-            End::Records(source) => source.sinks(),
-            End::Messages(source) => source.sinks(),
+            Form::Records(source) => source.sinks(),
+            Form::Messages(source) => source.sinks(),
         }
     }
 
     /// The account with every subscribed sink, and with those that left most recently.
     pub fn ledger(&self) -> Vec<SinkLedger> {
         match &self.0 {
-            End::Records(source) => source.ledger(),
-            End::Messages(source) => source.ledger(),
+            Form::Records(source) => source.ledger(),
+            Form::Messages(source) => source.ledger(),
         }
     }
 
@@ -100,8 +100,8 @@ impl Source {
     /// [`Code::Io`].
     pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
         match self.0 {
-            End::Records(source) => source.close(patience),
-            End::Messages(source) => source.close(patience),
+            Form::Records(source) => source.close(patience),
+            Form::Messages(source) => source.close(patience),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Channels. Section "Channels" of the header.
 
-use crate::error::{Number, answer, c_text, call};
+use crate::error::{Status, answer, c_text, call};
 use crate::format::Format;
 use crate::node::Node;
 use crate::pointer::{Held, Opened, close, given, open, text};
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn iso_channel_create(
     name: *const c_char,
     format: Option<&Format>,
     channel: Opened<'_, Channel>,
-) -> Number {
+) -> Status {
     call(|| {
         open(channel, "channel", || {
             // SAFETY: (1) of the crate.
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn iso_channel_open(
     node: Option<&Node>,
     id: *const c_char,
     channel: Opened<'_, Channel>,
-) -> Number {
+) -> Status {
     call(|| {
         open(channel, "channel", || {
             // SAFETY: (1) of the crate.
@@ -65,7 +65,7 @@ pub extern "C" fn iso_channel_id(channel: Option<&Channel>) -> *const c_char {
 pub extern "C" fn iso_channel_format(
     channel: Option<&Channel>,
     format: crate::pointer::Out<'_, Option<Box<Format>>>,
-) -> Number {
+) -> Status {
     call(|| {
         crate::pointer::make(format, "format", || {
             let format = given(channel, "channel")?.channel.format();
@@ -76,7 +76,7 @@ pub extern "C" fn iso_channel_format(
 
 /// `iso_channel_leave`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_channel_leave(channel: Held<'_, Channel>) -> Number {
+pub extern "C" fn iso_channel_leave(channel: Held<'_, Channel>) -> Status {
     call(|| -> Result<()> {
         if let Some(channel) = channel.and_then(Option::take) {
             channel.channel.close();

@@ -1,6 +1,6 @@
 //! Decodes messages into structs. Section "Decoders" of the header.
 
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record_mut};
@@ -23,7 +23,7 @@ pub extern "C" fn iso_decoder_open(
     rules: Option<&Rules>,
     faults: c_int,
     decoder: Opened<'_, Decoder>,
-) -> Number {
+) -> Status {
     call(|| {
         open(decoder, "decoder", || {
             let format = &given(format, "format")?.format;
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn iso_decode(
     decoder: Option<&mut Decoder>,
     message: Option<&Message>,
     record: Out<'_, *const c_void>,
-) -> Number {
+) -> Status {
     call(|| {
         let place = given(record, "record")?;
         place.write(ptr::null());
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn iso_decode_in_place(
     body: *mut c_void,
     length: usize,
     record: Out<'_, *const c_void>,
-) -> Number {
+) -> Status {
     call(|| {
         let place = given(record, "record")?;
         place.write(ptr::null());
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn iso_decode_into(
     message: Option<&Message>,
     record: *mut c_void,
     blocks: Held<'_, Blocks>,
-) -> Number {
+) -> Status {
     call(|| {
         let decoder = &mut given(decoder, "decoder")?.0;
         let record = record_mut(record, "record")?;

@@ -1,6 +1,6 @@
 //! Encodes structs as messages. Section "Single messages" of the header.
 
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record};
 use isoform::memory;
@@ -26,7 +26,7 @@ unsafe impl Send for Buffer {}
 
 /// `iso_encoder_open`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_encoder_open(format: Option<&Format>, encoder: Opened<'_, Encoder>) -> Number {
+pub extern "C" fn iso_encoder_open(format: Option<&Format>, encoder: Opened<'_, Encoder>) -> Status {
     call(|| {
         open(encoder, "encoder", || {
             let encoder = memory::Encoder::new(&given(format, "format")?.format)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn iso_encode(
     data: *const c_void,
     buffers: Out<'_, *const Buffer>,
     count: Out<'_, usize>,
-) -> Number {
+) -> Status {
     call(|| {
         let Encoder { encoder, buffers: list, .. } = given(encoder, "encoder")?;
         // SAFETY: (1) of the crate: a record of the encoder's format.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn iso_encode_whole(
     data: *const c_void,
     bytes: Out<'_, *const c_void>,
     length: Out<'_, usize>,
-) -> Number {
+) -> Status {
     call(|| {
         let Encoder { encoder, whole, .. } = given(encoder, "encoder")?;
         // SAFETY: (1) of the crate: a record of the encoder's format.

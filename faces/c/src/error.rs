@@ -9,12 +9,12 @@ use std::ptr;
 use std::sync::OnceLock;
 
 /// `iso_code`: 0, or a number of `spec/errors.md`.
-pub type Number = c_int;
+pub type Status = c_int;
 
 /// `iso_error`
 #[repr(C)]
-pub struct Told {
-    code: Number,
+pub struct Details {
+    code: Status,
     text: *const c_char,
     path: *const c_char,
     expected: *const c_char,
@@ -23,7 +23,7 @@ pub struct Told {
 
 /// An error in the form of C, with the texts that it points at.
 pub(crate) struct Kept {
-    told: Told,
+    details: Details,
     _texts: [CString; 4],
 }
 
@@ -34,11 +34,11 @@ impl Kept {
     pub(crate) fn new(error: &Error) -> Kept {
         let texts = [&error.to_string(), error.path(), error.expectation(), error.actual()].map(c_text);
         let [text, path, expected, came] = [0, 1, 2, 3].map(|i| texts[i].as_ptr());
-        Kept { told: Told { code: error.code() as Number, text, path, expected, came }, _texts: texts }
+        Kept { details: Details { code: error.code() as Status, text, path, expected, came }, _texts: texts }
     }
 
-    pub(crate) fn told(&self) -> *const Told {
-        &raw const self.told
+    pub(crate) fn details(&self) -> *const Details {
+        &raw const self.details
     }
 }
 
@@ -53,7 +53,7 @@ thread_local! {
 }
 
 /// Runs a function, and returns its code. A panic is our own defect, and becomes an error here.
-pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Number {
+pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)));
     match result {
         Ok(()) => 0,
@@ -76,32 +76,32 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 }
 
 #[cold]
-fn keep(error: &Error) -> Number {
+fn keep(error: &Error) -> Status {
     let kept = Box::new(Kept::new(error));
     // A thread that ends no longer has this place, and nobody asks it.
     _ = LAST.try_with(|last| *last.borrow_mut() = Some(kept));
-    error.code() as Number
+    error.code() as Status
 }
 
 /// `iso_last_error`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_last_error() -> *const Told {
-    struct None(Told);
+pub extern "C" fn iso_last_error() -> *const Details {
+    struct None(Details);
     // SAFETY: it is constant, and so are the texts.
     unsafe impl Sync for None {}
-    static NONE: None = None(Told {
+    static NONE: None = None(Details {
         code: 0,
         text: c"no error".as_ptr(),
         path: c"".as_ptr(),
         expected: c"".as_ptr(),
         came: c"".as_ptr(),
     });
-    let last = LAST.try_with(|last| last.borrow().as_ref().map(|kept| kept.told()));
+    let last = LAST.try_with(|last| last.borrow().as_ref().map(|kept| kept.details()));
     last.ok().flatten().unwrap_or(&raw const NONE.0)
 }
 
-fn code(number: Number) -> Option<Code> {
-    Code::ALL.iter().copied().find(|&code| code as Number == number)
+fn code(number: Status) -> Option<Code> {
+    Code::ALL.iter().copied().find(|&code| code as Status == number)
 }
 
 /// The texts of all codes, each with a NUL, created when they are first needed.
@@ -111,28 +111,28 @@ fn texts(of: fn(Code) -> &'static str) -> Vec<(Code, CString)> {
 
 /// `iso_code_name`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_code_name(number: Number) -> *const c_char {
+pub extern "C" fn iso_code_name(number: Status) -> *const c_char {
     static NAMES: OnceLock<Vec<(Code, CString)>> = OnceLock::new();
     find(NAMES.get_or_init(|| texts(Code::name)), number, c"Ok".as_ptr())
 }
 
 /// `iso_code_text`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_code_text(number: Number) -> *const c_char {
+pub extern "C" fn iso_code_text(number: Status) -> *const c_char {
     static TEXTS: OnceLock<Vec<(Code, CString)>> = OnceLock::new();
     find(TEXTS.get_or_init(|| texts(Code::text)), number, c"no error".as_ptr())
 }
 
-fn find(texts: &[(Code, CString)], number: Number, none: *const c_char) -> *const c_char {
+fn find(texts: &[(Code, CString)], number: Status, none: *const c_char) -> *const c_char {
     if number == 0 {
         return none;
     }
-    texts.iter().find(|(code, _)| *code as Number == number).map_or(ptr::null(), |(_, text)| text.as_ptr())
+    texts.iter().find(|(code, _)| *code as Status == number).map_or(ptr::null(), |(_, text)| text.as_ptr())
 }
 
 /// `iso_code_class`: 0 for a number that is no error.
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_code_class(number: Number) -> c_int {
+pub extern "C" fn iso_code_class(number: Status) -> c_int {
     code(number).map_or(0, |code| match code.class() {
         Class::BadInput => 1,
         Class::Limit => 2,
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use std::ffi::CStr;
 
-    fn last() -> (Number, String) {
+    fn last() -> (Status, String) {
         // SAFETY: it is lent until the next error of this thread.
         let told = unsafe { &*iso_last_error() };
         // SAFETY: likewise.
@@ -180,7 +180,7 @@ mod tests {
                 let number = rest.split([',', ' ']).next()?.parse().ok()?;
                 Some((name.to_owned(), number))
             };
-            header[begin..end].lines().filter_map(line).collect::<Vec<(String, Number)>>()
+            header[begin..end].lines().filter_map(line).collect::<Vec<(String, Status)>>()
         };
         let upper = |name: &str| {
             let letter = |(i, c): (usize, char)| {
@@ -191,13 +191,13 @@ mod tests {
         };
         let codes = enumeration("iso_code");
         assert_eq!(codes[0], ("ISO_OK".into(), 0));
-        let expected = Code::ALL.iter().map(|&code| (format!("ISO_{}", upper(code.name())), code as Number));
+        let expected = Code::ALL.iter().map(|&code| (format!("ISO_{}", upper(code.name())), code as Status));
         assert!(codes[1..].iter().cloned().eq(expected), "{codes:?}");
         let classes = enumeration("iso_class");
         assert_eq!(classes.len(), 7);
         for &code in Code::ALL {
             let name = format!("ISO_CLASS_{}", upper(&format!("{:?}", code.class())));
-            assert!(classes.contains(&(name, iso_code_class(code as Number))));
+            assert!(classes.contains(&(name, iso_code_class(code as Status))));
         }
     }
 }

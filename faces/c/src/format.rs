@@ -1,6 +1,6 @@
 //! Formats of structs. Section "Formats" of the header.
 
-use crate::error::{Number, answer, c_text, call};
+use crate::error::{Status, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, open};
 use crate::table::{self, Table, Tables};
 use isoform::Result;
@@ -37,7 +37,7 @@ impl Latest {
 
 /// `iso_format_open`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_format_open(structures: *const Table, count: usize, format: Opened<'_, Format>) -> Number {
+pub unsafe extern "C" fn iso_format_open(structures: *const Table, count: usize, format: Opened<'_, Format>) -> Status {
     // SAFETY: (1) of the crate.
     call(|| open(format, "format", || unsafe { table::format(structures, count) }.map(|format| Format::new(&format))))
 }
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn iso_format_parse(
     description: *const c_void,
     count: usize,
     format: Opened<'_, Format>,
-) -> Number {
+) -> Status {
     let parse = || -> Result<Format> {
         // SAFETY: (1) of the crate.
         let description = unsafe { bytes(description, count, "description")? };
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn iso_format_parse(
 
 /// `iso_format_copy`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_format_copy(format: Option<&Format>, copy: Opened<'_, Format>) -> Number {
+pub extern "C" fn iso_format_copy(format: Option<&Format>, copy: Opened<'_, Format>) -> Status {
     call(|| open(copy, "copy", || given(format, "format").map(|format| Format::new(&format.format))))
 }
 
@@ -86,7 +86,7 @@ pub extern "C" fn iso_format_size(format: Option<&Format>) -> usize {
 
 /// `iso_format_token`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_format_token(format: Option<&Format>, token: Out<'_, [u8; 16]>) -> Number {
+pub extern "C" fn iso_format_token(format: Option<&Format>, token: Out<'_, [u8; 16]>) -> Status {
     call(|| {
         let token_of = given(format, "format")?.format.token();
         crate::pointer::put(token, "token", *token_of.as_bytes())

@@ -1,6 +1,6 @@
 //! Received messages, and their fields by name. Sections "Single messages" and "Fields by name" of the header.
 
-use crate::error::{Number, c_text, call};
+use crate::error::{Status, c_text, call};
 use crate::format::{Format, Latest};
 use crate::pointer::{Out, bytes, given, make, put, text};
 use isoform::core::view::Item as Found;
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn iso_message_get(
     message: Option<&Message>,
     path: *const c_char,
     item: Out<'_, Item>,
-) -> Number {
+) -> Status {
     call(|| {
         make(item, "item", || {
             // SAFETY: (1, 3) of the crate.
@@ -162,7 +162,7 @@ thread_local! {
 
 /// `iso_message_json`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_message_json(message: Option<&Message>, json: Out<'_, *const c_char>) -> Number {
+pub unsafe extern "C" fn iso_message_json(message: Option<&Message>, json: Out<'_, *const c_char>) -> Status {
     call(|| {
         let place = given(json, "json")?;
         place.write(c"".as_ptr());

@@ -1,6 +1,6 @@
 //! Nodes, the members of channels that act for a process. Section "Channels" of the header.
 
-use crate::error::{Number, answer, c_text, call};
+use crate::error::{Status, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};
 use isoform::{Code, Error};
 use isoform_dynamic::wait::milliseconds as patience;
@@ -18,7 +18,7 @@ const ALLOW_INSECURE: c_uint = 1;
 
 /// `iso_node_open`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, node: Opened<'_, Node>) -> Number {
+pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, node: Opened<'_, Node>) -> Status {
     call(|| {
         open(node, "node", || {
             if flags & !ALLOW_INSECURE != 0 {
@@ -48,7 +48,7 @@ pub extern "C" fn iso_node_address(node: Option<&Node>) -> *const c_char {
 
 /// `iso_node_poll`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_node_poll(node: Option<&Node>, milliseconds: c_int, count: Out<'_, usize>) -> Number {
+pub extern "C" fn iso_node_poll(node: Option<&Node>, milliseconds: c_int, count: Out<'_, usize>) -> Status {
     call(|| {
         let node = &given(node, "node")?.node;
         match count {
@@ -60,7 +60,7 @@ pub extern "C" fn iso_node_poll(node: Option<&Node>, milliseconds: c_int, count:
 
 /// `iso_node_fd`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_node_fd(node: Option<&Node>, descriptor: Out<'_, c_int>) -> Number {
+pub extern "C" fn iso_node_fd(node: Option<&Node>, descriptor: Out<'_, c_int>) -> Status {
     call(|| {
         let place = given(descriptor, "fd")?;
         place.write(-1);

@@ -1,6 +1,6 @@
 //! Registries of known formats. Section "Single messages" of the header.
 
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, bytes, close, given, open, put};
@@ -15,14 +15,14 @@ pub struct Registry {
 
 /// `iso_registry_open`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_registry_open(registry: Opened<'_, Registry>) -> Number {
+pub extern "C" fn iso_registry_open(registry: Opened<'_, Registry>) -> Status {
     let new = || Registry { registry: isoform::Registry::new(), latest: Latest::default() };
     call(|| open(registry, "registry", || Ok(new())))
 }
 
 /// `iso_registry_share`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_registry_share(registry: Option<&Registry>, other: Opened<'_, Registry>) -> Number {
+pub extern "C" fn iso_registry_share(registry: Option<&Registry>, other: Opened<'_, Registry>) -> Status {
     call(|| {
         open(other, "other", || {
             let registry = given(registry, "registry")?.registry.clone();
@@ -39,7 +39,7 @@ pub extern "C" fn iso_registry_close(registry: Held<'_, Registry>) {
 
 /// `iso_registry_add`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_registry_add(registry: Option<&Registry>, format: Option<&Format>) -> Number {
+pub extern "C" fn iso_registry_add(registry: Option<&Registry>, format: Option<&Format>) -> Status {
     call(|| given(registry, "registry")?.registry.register(&given(format, "format")?.format))
 }
 
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn iso_registry_learn(
     registry: Option<&Registry>,
     description: *const c_void,
     count: usize,
-) -> Number {
+) -> Status {
     call(|| {
         // SAFETY: (1) of the crate.
         let description = unsafe { bytes(description, count, "description")? };
@@ -63,7 +63,7 @@ pub extern "C" fn iso_registry_find(
     registry: Option<&mut Registry>,
     token: Option<&[u8; 16]>,
     format: Opened<'_, Format>,
-) -> Number {
+) -> Status {
     call(|| {
         open(format, "format", || {
             let token = Token::from_bytes(*given(token, "token")?);
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn iso_message_parse(
     message: *const c_void,
     count: usize,
     parsed: Out<'_, Message>,
-) -> Number {
+) -> Status {
     call(|| {
         let place = given(parsed, "message")?;
         place.write(Message::NONE);

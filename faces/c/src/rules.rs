@@ -1,6 +1,6 @@
 //! Rules: aliases, defaults and required fields of a receiver. Section "Rules" of the header.
 
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::pointer::{Held, Opened, close, given, open, text};
 use isoform::{Code, Error, Format, Result};
 use isoform_dynamic::rules::Wishes;
@@ -24,7 +24,7 @@ pub(crate) fn choice<T: Choice>(number: c_int) -> Result<T> {
 
 /// `iso_rules_open`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_rules_open(rules: Opened<'_, Rules>) -> Number {
+pub extern "C" fn iso_rules_open(rules: Opened<'_, Rules>) -> Status {
     call(|| open(rules, "rules", || Ok(Rules(Wishes::new()))))
 }
 
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn iso_rules_alias(
     structure: *const c_char,
     field: *const c_char,
     alias: *const c_char,
-) -> Number {
+) -> Status {
     call(|| {
         // SAFETY: (1) of the crate.
         let (structure, field, alias) =
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn iso_rules_default(
     structure: *const c_char,
     field: *const c_char,
     json: *const c_char,
-) -> Number {
+) -> Status {
     call(|| {
         // SAFETY: (1) of the crate.
         let (structure, field, json) =
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn iso_rules_required(
     rules: Option<&mut Rules>,
     structure: *const c_char,
     field: *const c_char,
-) -> Number {
+) -> Status {
     call(|| {
         // SAFETY: (1) of the crate.
         let (structure, field) = unsafe { (text(structure, "structure")?, text(field, "field")?) };

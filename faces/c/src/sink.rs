@@ -1,14 +1,14 @@
 //! Sinks and handlers. Sections "Sinks" and "Handlers" of the header.
 
 use crate::channel::Channel;
-use crate::error::{Kept, Number, Told, answer, call};
+use crate::error::{Details, Kept, Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
 use isoform::Result;
 use isoform_channel::{Counts, Event as Happened, SinkBuilder, Stamp, Window};
-use isoform_dynamic::sink::{Came, Sink as Any};
+use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
 use std::ffi::{c_char, c_int, c_void};
@@ -57,7 +57,7 @@ pub struct Event {
     count: u64,
     cause: c_int,
     node: [u8; 16],
-    error: *const Told,
+    error: *const Details,
 }
 
 /// `iso_event_kind`
@@ -113,7 +113,7 @@ impl Event {
             Some(Happened::Joined(source, node)) => Event { node: node.0, ..from(kind::JOINED, source.0) },
             Some(Happened::Left(source)) => from(kind::LEFT, source.0),
             Some(Happened::Refused(source, error)) => {
-                let error = refused.insert(Kept::new(&error)).told();
+                let error = refused.insert(Kept::new(&error)).details();
                 Event { error, ..from(kind::REFUSED, source.0) }
             }
         }
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn iso_sink_open(
     rules: Option<&Rules>,
     options: Option<&Options>,
     sink: Opened<'_, Sink>,
-) -> Number {
+) -> Status {
     call(|| {
         open(sink, "sink", || {
             // SAFETY: (1) of the crate.
@@ -165,15 +165,15 @@ pub unsafe extern "C" fn iso_sink_open(
 
 /// `iso_sink_next`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, event: Out<'_, Event>) -> Number {
+pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, event: Out<'_, Event>) -> Status {
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
         let Sink { sink, latest, refused, .. } = given(sink, "sink")?;
         let came = sink.recv_timeout(patience(milliseconds))?;
         place.write(Event::of(came, refused, |came| match came {
-            Came::Record(record) => lent(record),
-            Came::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
+            Content::Record(record) => lent(record),
+            Content::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
         }));
         Ok(())
     })
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn iso_sink_take(
     stamps: *mut MaybeUninit<Stamped>,
     milliseconds: c_int,
     event: Out<'_, Event>,
-) -> Number {
+) -> Status {
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn iso_sink_take(
 
 /// `iso_sink_fd`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_sink_fd(sink: Option<&Sink>, descriptor: Out<'_, c_int>) -> Number {
+pub extern "C" fn iso_sink_fd(sink: Option<&Sink>, descriptor: Out<'_, c_int>) -> Status {
     call(|| {
         let place = given(descriptor, "fd")?;
         place.write(-1);
@@ -241,7 +241,7 @@ impl Counted {
 
 /// `iso_sink_counts`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_sink_counts(sink: Option<&Sink>, counts: Out<'_, Counted>) -> Number {
+pub extern "C" fn iso_sink_counts(sink: Option<&Sink>, counts: Out<'_, Counted>) -> Status {
     call(|| put(counts, "counts", Counted::of(given(sink, "sink")?.sink.counts())))
 }
 
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn iso_handler_open(
     function: Option<Handle>,
     context: *mut c_void,
     handler: Opened<'_, Handler>,
-) -> Number {
+) -> Status {
     call(|| {
         open(handler, "handler", || {
             // SAFETY: (1) of the crate.
@@ -296,7 +296,7 @@ pub unsafe extern "C" fn iso_handler_open(
 
 /// `iso_handler_counts`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_handler_counts(handler: Option<&Handler>, counts: Out<'_, Counted>) -> Number {
+pub extern "C" fn iso_handler_counts(handler: Option<&Handler>, counts: Out<'_, Counted>) -> Status {
     call(|| put(counts, "counts", Counted::of(given(handler, "handler")?.0.counts())))
 }
 

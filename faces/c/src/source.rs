@@ -1,7 +1,7 @@
 //! Sources. Section "Sources" of the header.
 
 use crate::channel::Channel;
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record};
 use isoform::Result;
@@ -71,7 +71,7 @@ pub extern "C" fn iso_source_open(
     channel: Option<&Channel>,
     format: Option<&Format>,
     source: Opened<'_, Source>,
-) -> Number {
+) -> Status {
     call(|| {
         open(source, "source", || {
             let format = &given(format, "format")?.format;
@@ -82,7 +82,7 @@ pub extern "C" fn iso_source_open(
 
 /// `iso_source_submit`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_source_submit(source: Option<&mut Source>, data: *const c_void) -> Number {
+pub unsafe extern "C" fn iso_source_submit(source: Option<&mut Source>, data: *const c_void) -> Status {
     // SAFETY: (1) of the crate: a record of the source's format.
     call(|| unsafe { given(source, "source")?.0.submit(record(data, "record")?) }.map(drop))
 }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn iso_source_submit_many(
     source: Option<&mut Source>,
     records: *const c_void,
     count: usize,
-) -> Number {
+) -> Status {
     call(|| {
         let source = given(source, "source")?;
         if count == 0 {
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn iso_source_submit_many(
 
 /// `iso_source_set_patience`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseconds: c_int) -> Number {
+pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseconds: c_int) -> Status {
     call(|| {
         let patience = (milliseconds >= 0).then(|| patience(milliseconds));
         given(source, "source")?.0.set_patience(patience);
@@ -116,7 +116,7 @@ pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseco
 
 /// `iso_source_wait`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Number {
+pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Status {
     call(|| given(source, "source")?.0.wait_for_sinks(sinks, patience(milliseconds)))
 }
 
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn iso_source_ledger(
     accounts: *mut MaybeUninit<Account>,
     room: usize,
     count: Out<'_, usize>,
-) -> Number {
+) -> Status {
     // SAFETY: (1) of the crate.
     call(|| unsafe { tell(&given(source, "source")?.0.ledger(), accounts, room, count) })
 }
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn iso_source_end(
     accounts: *mut MaybeUninit<Account>,
     room: usize,
     count: Out<'_, usize>,
-) -> Number {
+) -> Status {
     call(|| {
         let ledgers = match source.and_then(Option::take) {
             Some(source) => source.0.close(patience(milliseconds))?,

@@ -1,7 +1,7 @@
 //! Streams, sequences of messages. Section "Streams" of the header.
 
 use crate::decoder::Decoder;
-use crate::error::{Number, answer, call};
+use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record, text};
@@ -47,7 +47,7 @@ impl Writer {
 
 /// `iso_writer_open_file`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_writer_open_file(path: *const c_char, writer: Opened<'_, Writer>) -> Number {
+pub unsafe extern "C" fn iso_writer_open_file(path: *const c_char, writer: Opened<'_, Writer>) -> Status {
     call(|| {
         open(writer, "writer", || {
             // SAFETY: (1) of the crate.
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn iso_writer_open(
     function: Option<Put>,
     context: *mut c_void,
     writer: Opened<'_, Writer>,
-) -> Number {
+) -> Status {
     call(|| open(writer, "writer", || Ok(Writer::new(0, Taker(given(function, "put")?, context)))))
 }
 
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn iso_writer_write(
     writer: Option<&mut Writer>,
     format: Option<&Format>,
     data: *const c_void,
-) -> Number {
+) -> Status {
     call(|| {
         let (writer, format) = (&mut given(writer, "writer")?.0, &given(format, "format")?.format);
         // SAFETY: (1) of the crate: a record of the format.
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn iso_writer_write_many(
     format: Option<&Format>,
     records: *const c_void,
     count: usize,
-) -> Number {
+) -> Status {
     call(|| {
         let (format, writer) = (&given(format, "format")?.format, &mut given(writer, "writer")?.0);
         if count == 0 {
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn iso_writer_write_many(
 
 /// `iso_writer_pass`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_writer_pass(writer: Option<&mut Writer>, message: Option<&Message>) -> Number {
+pub unsafe extern "C" fn iso_writer_pass(writer: Option<&mut Writer>, message: Option<&Message>) -> Status {
     call(|| {
         // SAFETY: (1, 3) of the crate.
         let message = unsafe { incoming(message)? };
@@ -111,13 +111,13 @@ pub unsafe extern "C" fn iso_writer_pass(writer: Option<&mut Writer>, message: O
 
 /// `iso_writer_flush`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_writer_flush(writer: Option<&mut Writer>) -> Number {
+pub extern "C" fn iso_writer_flush(writer: Option<&mut Writer>) -> Status {
     call(|| given(writer, "writer")?.0.flush())
 }
 
 /// `iso_writer_close`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_writer_close(writer: Held<'_, Writer>) -> Number {
+pub extern "C" fn iso_writer_close(writer: Held<'_, Writer>) -> Status {
     call(|| match writer.and_then(Option::take) {
         Some(mut writer) => writer.0.flush(),
         None => Ok(()),
@@ -151,7 +151,7 @@ impl Reader {
 
 /// `iso_reader_open_file`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_reader_open_file(path: *const c_char, reader: Opened<'_, Reader>) -> Number {
+pub unsafe extern "C" fn iso_reader_open_file(path: *const c_char, reader: Opened<'_, Reader>) -> Status {
     call(|| {
         open(reader, "reader", || {
             // SAFETY: (1) of the crate.
@@ -167,13 +167,13 @@ pub unsafe extern "C" fn iso_reader_open(
     function: Option<Get>,
     context: *mut c_void,
     reader: Opened<'_, Reader>,
-) -> Number {
+) -> Status {
     call(|| open(reader, "reader", || Ok(Reader::new(Giver(given(function, "get")?, context)))))
 }
 
 /// `iso_reader_next`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_reader_next(reader: Option<&mut Reader>, message: Out<'_, Message>) -> Number {
+pub extern "C" fn iso_reader_next(reader: Option<&mut Reader>, message: Out<'_, Message>) -> Status {
     call(|| {
         let place = given(message, "message")?;
         place.write(Message::NONE);
@@ -191,7 +191,7 @@ pub extern "C" fn iso_reader_read(
     reader: Option<&mut Reader>,
     decoder: Option<&mut Decoder>,
     record: Out<'_, *const c_void>,
-) -> Number {
+) -> Status {
     call(|| {
         let place = given(record, "record")?;
         place.write(ptr::null());

@@ -5,8 +5,8 @@ use crate::decoder::choice;
 use crate::error::raise;
 use crate::face::face;
 use crate::format::PyFormat;
-use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
+use crate::record_type::RecordType;
 use crate::rows::{rows, texts};
 use crate::stream::PyReader;
 use isoform::Incoming;
@@ -85,7 +85,7 @@ impl PyColumns {
         fields: Option<&Bound<'_, PyAny>>,
         faults: &str,
     ) -> PyResult<PyColumns> {
-        let kind = Kind::of(record, None)?;
+        let kind = RecordType::of(record, None)?;
         let (format, rules) = (kind.format(), kind.rules(py)?);
         let fields = fields.map(texts).transpose()?;
         let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;

@@ -3,8 +3,8 @@
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
 use crate::item;
-use crate::kind::Kind;
 use crate::message::{PyBatch, PyMessage};
+use crate::record_type::RecordType;
 use crate::rows::rows;
 use crate::rules;
 use crate::stream::PyReader;
@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyList};
 /// Decodes messages into records. See `isoform.Decoder`.
 #[pyclass(name = "Decoder", module = "isoform")]
 pub(crate) struct PyDecoder {
-    kind: Kind,
+    kind: RecordType,
     rules: Rules,
     way: Way,
 }
@@ -127,7 +127,7 @@ impl PyDecoder {
         engine: &str,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecoder> {
-        let kind = Kind::of(record, name)?;
+        let kind = RecordType::of(record, name)?;
         let (format, mut all) = (kind.format(), kind.rules(py)?);
         if let Some(more) = rules {
             all = rules::add(all, format, more)?;

@@ -2,9 +2,9 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
-use crate::kind::Kind;
 use crate::large::Large;
 use crate::message::{PyBatch, PyMessage};
+use crate::record_type::RecordType;
 use crate::value;
 use isoform::{Batch, Format};
 use isoform_dynamic::flat;
@@ -15,7 +15,7 @@ use pyo3::types::PyIterator;
 /// Encodes records as messages. See `isoform.Encoder`.
 #[pyclass(name = "Encoder", module = "isoform")]
 pub(crate) struct PyEncoder {
-    kind: Kind,
+    kind: RecordType,
     /// For records that are plain memory.
     memory: Option<flat::Encoder>,
     /// For objects with large arrays.
@@ -90,7 +90,7 @@ impl PyEncoder {
     #[new]
     #[pyo3(signature = (record, name=None))]
     pub(crate) fn new(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyEncoder> {
-        let kind = Kind::of(record, name)?;
+        let kind = RecordType::of(record, name)?;
         let format = kind.format();
         let memory = kind.is_memory().then(|| flat::Encoder::new(format)).transpose().map_err(raise)?;
         let large = if memory.is_none() { Large::new(format) } else { None };

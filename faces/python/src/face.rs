@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 /// Classes and functions of the package, by the names that `isoform/_face.py` has for them.
 #[derive(FromPyObject)]
 pub(crate) struct Face {
-    /// What encoders and decoders need to know of a type of records: see [`Kind`](crate::kind::Kind).
+    /// What encoders and decoders need to know of a type of records: see [`RecordType`](crate::record_type::RecordType).
     pub(crate) kind_of: Py<PyAny>,
     pub(crate) bytes_of: Py<PyAny>,
     pub(crate) dtype_of: Py<PyAny>,

@@ -3,7 +3,7 @@
 
 use crate::error::raise;
 use crate::face::face;
-use crate::kind::Kind;
+use crate::record_type::RecordType;
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::{Code, Error, Format, Machine};
@@ -39,7 +39,7 @@ impl PyFormat {
     #[staticmethod]
     #[pyo3(signature = (record, name=None))]
     fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyFormat> {
-        Ok(PyFormat(Kind::of(record, name)?.format().clone()))
+        Ok(PyFormat(RecordType::of(record, name)?.format().clone()))
     }
 
     /// The format of this description.

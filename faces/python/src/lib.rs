@@ -21,11 +21,11 @@ mod face;
 mod format;
 mod io;
 mod item;
-mod kind;
 mod large;
 mod message;
 #[cfg(unix)]
 mod node;
+mod record_type;
 mod registry;
 mod rows;
 mod rules;

@@ -2,7 +2,7 @@
 
 use crate::channel::PyChannel;
 use crate::error::raise;
-use crate::kind::Kind;
+use crate::record_type::RecordType;
 use crate::wait::{Unhurried, aside, patience};
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
@@ -44,8 +44,8 @@ impl PyNode {
     /// Creates a channel for records of this type, or of all types.
     #[pyo3(signature = (name, record=None))]
     fn create(&self, py: Python<'_>, name: &str, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyChannel> {
-        let kind = record.map(|record| Kind::of(record, None)).transpose()?;
-        let format = kind.as_ref().map(Kind::format);
+        let kind = record.map(|record| RecordType::of(record, None)).transpose()?;
+        let format = kind.as_ref().map(RecordType::format);
         py.detach(|| self.0.create_with(name, format)).map(PyChannel::new).map_err(raise)
     }
 

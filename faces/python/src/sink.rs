@@ -30,7 +30,7 @@ pub(crate) struct PySink {
 }
 
 /// What has come, before Python has it.
-enum Came {
+enum Received {
     Bytes(Stamp, Vec<u8>),
     Message(Stamp, isoform::Format, Vec<u8>),
     Other(Event<()>),
@@ -45,29 +45,29 @@ impl PySink {
         }
     }
 
-    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Came>> {
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Received>> {
         wait(py, timeout, |patience| {
             self.with(|sink| {
                 Ok(sink.recv_timeout(patience)?.map(|event| match event {
-                    Event::Record { stamp, record: dynamic::Came::Record(record) } => {
-                        Came::Bytes(stamp, record.to_vec())
+                    Event::Record { stamp, record: dynamic::Content::Record(record) } => {
+                        Received::Bytes(stamp, record.to_vec())
                     }
-                    Event::Record { stamp, record: dynamic::Came::Message(message) } => {
-                        Came::Message(stamp, message.format().clone(), message.body().to_vec())
+                    Event::Record { stamp, record: dynamic::Content::Message(message) } => {
+                        Received::Message(stamp, message.format().clone(), message.body().to_vec())
                     }
-                    other => Came::Other(other.map(drop)),
+                    other => Received::Other(other.map(drop)),
                 }))
             })
         })
     }
 
-    fn event<'py>(&self, py: Python<'py>, came: Came) -> PyResult<Bound<'py, PyAny>> {
+    fn event<'py>(&self, py: Python<'py>, came: Received) -> PyResult<Bound<'py, PyAny>> {
         match came {
-            Came::Bytes(stamp, bytes) => {
+            Received::Bytes(stamp, bytes) => {
                 let record = self.decoder()?.one_of(py, bytes)?;
                 event::record(py, stamp, record)
             }
-            Came::Message(stamp, format, body) => {
+            Received::Message(stamp, format, body) => {
                 let message = PyMessage::of_body(py, &format, &body);
                 let record = match &self.decoder {
                     Some(decoder) => decoder.object(py, &message)?,
@@ -75,7 +75,7 @@ impl PySink {
                 };
                 event::record(py, stamp, record)
             }
-            Came::Other(other) => match event::about(py, &other)? {
+            Received::Other(other) => match event::about(py, &other)? {
                 Some(event) => Ok(event),
                 None => Err(raise(Error::new(Code::Internal).at("sink"))),
             },

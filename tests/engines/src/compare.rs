@@ -7,7 +7,7 @@ use crate::output::{Narrow, Used};
 use crate::{Pair, Tally};
 use isoform_core::{Body, Plan, Result, Verifier, interp};
 use isoform_jit::{Code, Generator};
-use isoform_testing::mutate::places;
+use isoform_testing::mutate::regions;
 use std::sync::Arc;
 
 /// What differs, in words.
@@ -136,8 +136,9 @@ impl Expected {
         if let Ok(record) = &record {
             plan.native().verify(record).map_err(|error| format!("the interpreter made no record: {error}"))?;
             fields.resize(record.len(), 0);
-            let places = places(plan.native(), record).ok_or("the interpreter made a record that cannot be walked")?;
-            places.into_iter().for_each(|place| fields[place.bytes].fill(0xff));
+            let regions =
+                regions(plan.native(), record).ok_or("the interpreter made a record that cannot be walked")?;
+            regions.into_iter().for_each(|region| fields[region.bytes].fill(0xff));
         }
         Ok(Expected { record, fields })
     }

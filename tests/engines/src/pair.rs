@@ -3,7 +3,7 @@
 use crate::broad::broad;
 use crate::varied::vary;
 use isoform_core::{Faults, Format, Layout, Plan, Rules, Shape, Value, value};
-use isoform_testing::mutate::{Random, places};
+use isoform_testing::mutate::{Random, regions};
 use isoform_testing::{PLAIN, any_shape, any_value, drawn, evolved, runner, shapes_of, twisted, with_gaps};
 use std::fmt;
 
@@ -37,10 +37,10 @@ impl Pair {
         let (wire, native, rules, mut bodies) = formats(faults, &mut random);
         let machine = wire.machine();
         for drawn in 0..bodies.len() {
-            let places = places(&wire, &bodies[drawn]).expect("a body that was made here");
+            let regions = regions(&wire, &bodies[drawn]).expect("a body that was made here");
             for _ in 0..VARIED {
                 let mut body = bodies[drawn].clone();
-                vary(machine, &places, &mut body, &mut random);
+                vary(machine, &regions, &mut body, &mut random);
                 bodies.push(body);
             }
         }

@@ -2,9 +2,9 @@
 
 use isoform_core::scalar::Real;
 use isoform_core::{FloatKind, Machine};
-use isoform_testing::mutate::{Place, Random, What};
+use isoform_testing::mutate::{Meaning, Random, Region};
 
-/// What numbers a record has.
+/// Meaning numbers a record has.
 #[derive(Clone, Copy)]
 enum Temper {
     /// They fit everywhere.
@@ -19,33 +19,35 @@ enum Temper {
     Wild,
 }
 
-/// Changes the numbers at these places of a body.
-pub(crate) fn vary(machine: Machine, places: &[Place], body: &mut [u8], random: &mut Random) {
+/// Changes the numbers at these regions of a body.
+pub(crate) fn vary(machine: Machine, regions: &[Region], body: &mut [u8], random: &mut Random) {
     let tempers = [Temper::Small, Temper::Small, Temper::Signed, Temper::Odd, Temper::Odd, Temper::Edge, Temper::Wild];
     let temper = random.of_these(&tempers).unwrap_or(Temper::Small);
-    let rarely = 2 + 2 * places.len();
-    for place in places {
+    let rarely = 2 + 2 * regions.len();
+    for region in regions {
         let odd = matches!(temper, Temper::Odd) && random.one_in(rarely / 2);
         let temper = match temper {
             Temper::Odd if odd => random.of_these(&[Temper::Edge, Temper::Wild]).unwrap_or(Temper::Edge),
             Temper::Odd => Temper::Small,
             other => other,
         };
-        let bytes = &mut body[place.bytes.clone()];
-        match place.what {
-            What::Integer => write(machine, integer(temper, random), bytes),
-            What::Float(FloatKind::Ieee) if bytes.len() == 8 => write(machine, float(temper, random).to_bits(), bytes),
-            What::Float(FloatKind::Ieee) if bytes.len() == 4 => {
+        let bytes = &mut body[region.bytes.clone()];
+        match region.what {
+            Meaning::Integer => write(machine, integer(temper, random), bytes),
+            Meaning::Float(FloatKind::Ieee) if bytes.len() == 8 => {
+                write(machine, float(temper, random).to_bits(), bytes)
+            }
+            Meaning::Float(FloatKind::Ieee) if bytes.len() == 4 => {
                 let bits = match temper {
                     Temper::Wild => random.bits() as u32,
                     _ => (float(temper, random) as f32).to_bits(),
                 };
                 write(machine, bits.into(), bytes);
             }
-            What::Float(_) if bytes.len() == 2 && random.one_in(4) => write(machine, random.bits(), bytes),
-            What::Float(kind) if bytes.len() > 8 && random.one_in(2) => wide(machine, kind, temper, bytes, random),
-            What::Boolean => write(machine, random.bits() & 1, bytes),
-            What::Float(_) | What::Enumeration | What::Length | What::Slot | What::Text => {}
+            Meaning::Float(_) if bytes.len() == 2 && random.one_in(4) => write(machine, random.bits(), bytes),
+            Meaning::Float(kind) if bytes.len() > 8 && random.one_in(2) => wide(machine, kind, temper, bytes, random),
+            Meaning::Boolean => write(machine, random.bits() & 1, bytes),
+            Meaning::Float(_) | Meaning::Enumeration | Meaning::Length | Meaning::Slot | Meaning::Text => {}
         }
     }
 }

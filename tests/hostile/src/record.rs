@@ -7,7 +7,7 @@ use isoform::core::view::Item;
 use isoform::core::{Body, ByteOrder, Element, FloatKind, Plan, Structure, interp, plan, value};
 use isoform::text::{json, table::Table};
 use isoform::{Code, Faults, Format, Machine, Rules, View};
-use isoform_testing::mutate::{Place, Random, What, mutate_text, places};
+use isoform_testing::mutate::{Meaning, Random, Region, mutate_text, regions};
 use isoform_testing::{moved, twisted};
 use std::sync::Arc;
 
@@ -38,26 +38,26 @@ pub(crate) fn everything(format: &Format, bytes: &[u8], outcome: &mut Outcome) {
 struct Layout<'a> {
     format: &'a Format,
     bytes: &'a [u8],
-    places: Vec<Place>,
+    regions: Vec<Region>,
     /// Whether its gaps are zeros, as a writer leaves them.
     clean: bool,
 }
 
 impl<'a> Layout<'a> {
     fn of(format: &'a Format, bytes: &'a [u8]) -> Layout<'a> {
-        let places = places(format, bytes).expect("a verified body is made as its format says");
+        let regions = regions(format, bytes).expect("a verified body is made as its format says");
         let mut gaps = bytes.to_vec();
-        places.iter().for_each(|place| gaps[place.bytes.clone()].fill(0));
-        Layout { format, bytes, places, clean: gaps.iter().all(|byte| *byte == 0) }
+        regions.iter().for_each(|region| gaps[region.bytes.clone()].fill(0));
+        Layout { format, bytes, regions, clean: gaps.iter().all(|byte| *byte == 0) }
     }
 
     /// Whether there are numbers of which several spellings stand for one.
     fn has_spellings(&self) -> bool {
-        self.places.iter().any(|place| matches!(place.what, What::Float(FloatKind::Double2)))
+        self.regions.iter().any(|region| matches!(region.what, Meaning::Float(FloatKind::Double2)))
     }
 
     fn has_large_floats(&self) -> bool {
-        self.places.iter().any(|place| matches!(place.what, What::Float(_)) && place.bytes.len() > 8)
+        self.regions.iter().any(|region| matches!(region.what, Meaning::Float(_)) && region.bytes.len() > 8)
     }
 
     /// Asserts that another body, which was made here, is that of the same record on a machine of this kind or another.
@@ -65,26 +65,26 @@ impl<'a> Layout<'a> {
         let other = Layout::of(format, bytes);
         let outline = |layout: &Layout<'_>| {
             layout
-                .places
+                .regions
                 .iter()
-                .map(|place| (place.what, place.bytes.len()))
-                .filter(|(what, _)| *what != What::Slot)
+                .map(|region| (region.what, region.bytes.len()))
+                .filter(|(what, _)| *what != Meaning::Slot)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(outline(self), outline(&other), "{how}: other places");
+        assert_eq!(outline(self), outline(&other), "{how}: other regions");
         let swapped = self.format.machine().order != format.machine().order;
-        for (mine, its) in self.places.iter().zip(&other.places) {
+        for (mine, its) in self.regions.iter().zip(&other.regions) {
             let mut expected = self.bytes[mine.bytes.clone()].to_vec();
             let came = &bytes[its.bytes.clone()];
             match mine.what {
-                What::Slot => {
+                Meaning::Slot => {
                     let is_null = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
                     assert_eq!(is_null(&expected), is_null(came), "{how}: slot at {}", mine.bytes.start);
                     continue;
                 }
-                What::Text => {}
-                What::Float(FloatKind::Double2) => continue,
-                What::Float(kind) if is_loose(kind, self.format.machine(), &expected) => continue,
+                Meaning::Text => {}
+                Meaning::Float(FloatKind::Double2) => continue,
+                Meaning::Float(kind) if is_loose(kind, self.format.machine(), &expected) => continue,
                 _ if swapped => expected.reverse(),
                 _ => {}
             }
@@ -287,7 +287,7 @@ fn somehow(body: Body<'_>, native: &Format, rules: &Rules, generate: bool, outco
             Ok(()) => {
                 memory::check("converting", input, used);
                 native.verify(&out).expect("what was converted is right");
-                places(native, &out).expect("what was converted is made as its format says");
+                regions(native, &out).expect("what was converted is made as its format says");
                 outcome.conversions += 1;
                 if faults == Faults::Error {
                     strict = Some(out);

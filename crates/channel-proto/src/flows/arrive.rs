@@ -5,7 +5,7 @@ use super::receiving::{Long, Receiving, Stage};
 use super::sinks::unknown;
 use super::{Flows, Part};
 use crate::account::{Cause, Gap};
-use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
+use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::{LinkKey, ReceivingKey, SinkKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
@@ -34,7 +34,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn events(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> Result<usize> {
         let (mut used, mut woken) = (0, None);
         while let Some((header, body, length)) = frame::split(&input[used..])? {
-            if header.kind != Some(Kind::Event) {
+            if header.kind != Some(FrameKind::Event) {
                 break;
             }
             let entry = &links[link];

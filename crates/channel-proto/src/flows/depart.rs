@@ -5,7 +5,7 @@ use super::lane::Over;
 use super::sending::To;
 use crate::Time;
 use crate::action::Action;
-use crate::frame::{self, Header, Kind};
+use crate::frame::{self, FrameKind, Header};
 use crate::keys::{LinkKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
@@ -71,7 +71,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
         (traffic.due, traffic.pressing) = (None, false);
         for some in traffic.owing.chunks(frame::PAYLOAD / 24) {
-            frame::put(outbox.bytes(), Header::plain(Kind::Ack), |out| {
+            frame::put(outbox.bytes(), Header::plain(FrameKind::Ack), |out| {
                 for &at in some {
                     let receiving = &mut self.receivings[at];
                     receiving.owes = false;

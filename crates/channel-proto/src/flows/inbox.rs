@@ -51,7 +51,7 @@ pub enum Item {
         /// Its format's place in [`Batch::formats`].
         format: u32,
         /// Where its body is.
-        place: Place,
+        place: BodyRef,
     },
     /// Events of this source will not come.
     Gap(SourceRef, Gap),
@@ -65,7 +65,7 @@ pub enum Item {
 
 /// Where a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BodyRef {
     /// In [`Batch::storage`]: where it begins, and its length.
     Here(u32, u32),
     /// In [`Batch::long`].
@@ -190,7 +190,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         batch.storage.resize(start);
         pieces(&mut batch.storage);
         let length = batch.storage.bytes().len() - start;
-        let place = Place::Here(start as u32, length as u32);
+        let place = BodyRef::Here(start as u32, length as u32);
         batch.event(stamp, format, place, length);
     }
 
@@ -198,7 +198,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     pub(crate) fn long(&mut self, stamp: Stamp, format: &Format, body: S) {
         let (batch, length) = (self.open(), body.bytes().len());
         batch.long.push(body);
-        let place = Place::Long(batch.long.len() as u32 - 1);
+        let place = BodyRef::Long(batch.long.len() as u32 - 1);
         batch.event(stamp, format, place, length);
         self.seal();
     }
@@ -207,7 +207,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     pub(crate) fn share(&mut self, stamp: Stamp, format: &Format, body: B) {
         let (batch, length) = (self.open(), body.length());
         batch.shared.push(body);
-        let place = Place::Shared(batch.shared.len() as u32 - 1);
+        let place = BodyRef::Shared(batch.shared.len() as u32 - 1);
         batch.event(stamp, format, place, length);
     }
 
@@ -290,27 +290,27 @@ impl<B: Body, S: Storage> Inbox<B, S> {
 
 impl<B: Body, S: Storage> Batch<B, S> {
     #[inline]
-    fn event(&mut self, stamp: Stamp, format: &Format, place: Place, length: usize) {
+    fn event(&mut self, stamp: Stamp, format: &Format, place: BodyRef, length: usize) {
         let Stamp { source, subscription, sequence, time } = stamp;
         let format = self.place_of(format);
         self.add(Item::Event { source, sequence, time, format, place }, Some(subscription), cost(length));
     }
 
     /// The body at a place, if it lies in one piece; else it is one of [`Batch::shared`].
-    pub fn body(&self, place: Place) -> Option<&[u8]> {
+    pub fn body(&self, place: BodyRef) -> Option<&[u8]> {
         match place {
-            Place::Here(start, length) => Some(&self.storage.bytes()[range(start, length)]),
-            Place::Long(at) => Some(self.long[at as usize].bytes()),
-            Place::Shared(_) => None,
+            BodyRef::Here(start, length) => Some(&self.storage.bytes()[range(start, length)]),
+            BodyRef::Long(at) => Some(self.long[at as usize].bytes()),
+            BodyRef::Shared(_) => None,
         }
     }
 
     /// The same, to be changed: it is nobody else's.
-    pub fn body_mut(&mut self, place: Place) -> Option<&mut [u8]> {
+    pub fn body_mut(&mut self, place: BodyRef) -> Option<&mut [u8]> {
         match place {
-            Place::Here(start, length) => Some(&mut self.storage.bytes_mut()[range(start, length)]),
-            Place::Long(at) => Some(self.long[at as usize].bytes_mut()),
-            Place::Shared(_) => None,
+            BodyRef::Here(start, length) => Some(&mut self.storage.bytes_mut()[range(start, length)]),
+            BodyRef::Long(at) => Some(self.long[at as usize].bytes_mut()),
+            BodyRef::Shared(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::inbox::{Inbox, Item};
 use super::receiving::{Receiving, Stage};
 use crate::account::{Cause, Gap};
-use crate::frame::{self, HEADER, Header, Kind, PAYLOAD};
+use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::ReceivingKey;
 use crate::links::Outbox;
 use crate::memory::{Body, Draft, Storage};
@@ -49,9 +49,9 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         let length = draft.length();
         let index = self.outbox.index(format);
         let time = self.outbox.time(time);
-        let mut header = Header { length: 0, kind: Some(Kind::Event), index, subscription: self.number, time };
+        let mut header = Header { length: 0, kind: Some(FrameKind::Event), index, subscription: self.number, time };
         if length > PAYLOAD {
-            header.kind = Some(Kind::Begin);
+            header.kind = Some(FrameKind::Begin);
             frame::put(self.outbox.bytes(), header, |out| out.extend((length as u64).to_le_bytes()));
             return Some(draft.share());
         }
@@ -72,13 +72,13 @@ impl<B: Body> Lane<B> for Over<'_, B> {
     fn part(&mut self, body: &B, sent: usize) -> usize {
         let end = body.length().min(sent + PAYLOAD);
         let length = (end - sent) as u32;
-        let header = Header { length, subscription: self.number, ..Header::plain(Kind::Part) };
+        let header = Header { length, subscription: self.number, ..Header::plain(FrameKind::Part) };
         self.outbox.splice(header, body.clone(), sent..end);
         end
     }
 
     fn gap(&mut self, gap: Gap) {
-        let header = Header { subscription: self.number, ..Header::plain(Kind::Gap) };
+        let header = Header { subscription: self.number, ..Header::plain(FrameKind::Gap) };
         frame::put(self.outbox.bytes(), header, |out| {
             out.extend(gap.first.to_le_bytes());
             out.extend(gap.count.to_le_bytes());
@@ -87,7 +87,7 @@ impl<B: Body> Lane<B> for Over<'_, B> {
     }
 
     fn end(&mut self, next: u64) {
-        let header = Header { subscription: self.number, ..Header::plain(Kind::End) };
+        let header = Header { subscription: self.number, ..Header::plain(FrameKind::End) };
         frame::put(self.outbox.bytes(), header, |out| {
             out.extend(next.to_le_bytes());
             out.extend([0; 2]);

@@ -203,7 +203,7 @@ impl<B: Body> Sending<B> {
             let cost = cost(body.length());
             self.queued -= cost;
             budget = budget.saturating_sub(cost);
-            self.send(sequence, time, &format, &mut Kept(body), false, lane);
+            self.send(sequence, time, &format, &mut Dequeued(body), false, lane);
         }
         if !lane.is_open() {
             return self.has_more();
@@ -375,10 +375,10 @@ impl<B: Body> Sending<B> {
     }
 }
 
-/// A body that was kept, as a draft.
-struct Kept<B>(B);
+/// A body from the queue, as a draft.
+struct Dequeued<B>(B);
 
-impl<B: Body> Draft<B> for Kept<B> {
+impl<B: Body> Draft<B> for Dequeued<B> {
     fn length(&self) -> usize {
         self.0.length()
     }

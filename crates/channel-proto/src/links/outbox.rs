@@ -1,6 +1,6 @@
 //! The bytes to write to a connection: frames in order, and the formats and times that the other side already knows.
 
-use crate::frame::{self, Header, Kind};
+use crate::frame::{self, FrameKind, Header};
 use crate::memory::Body;
 use isoform_core::{Format, Token};
 use std::collections::HashMap;
@@ -191,7 +191,7 @@ impl<B: Body> Outbox<B> {
         let index = self.indices.len() as u16;
         self.described += description.len();
         self.indices.insert(token, index);
-        let header = Header { index, ..Header::plain(Kind::Format) };
+        let header = Header { index, ..Header::plain(FrameKind::Format) };
         frame::put(&mut self.out.bytes, header, |out| out.extend_from_slice(description));
         index
     }
@@ -206,7 +206,7 @@ impl<B: Body> Outbox<B> {
     #[cold]
     fn set_time(&mut self, time: u64) -> u32 {
         self.time = Some(time);
-        frame::put(&mut self.out.bytes, Header::plain(Kind::Time), |out| out.extend(time.to_le_bytes()));
+        frame::put(&mut self.out.bytes, Header::plain(FrameKind::Time), |out| out.extend(time.to_le_bytes()));
         0
     }
 }
@@ -214,16 +214,16 @@ impl<B: Body> Outbox<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{HEADER, Kind};
+    use crate::frame::{FrameKind, HEADER};
     use std::sync::Arc;
 
     #[test]
     fn frames_lie_behind_bodies_of_any_length() {
         let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD);
         for length in [1, 15, 16, 17, 3000] {
-            let header = Header { length: length as u32, ..Header::plain(Kind::Part) };
+            let header = Header { length: length as u32, ..Header::plain(FrameKind::Part) };
             outbox.splice(header, vec![7; length].into(), 0..length);
-            frame::put(outbox.bytes(), Header::plain(Kind::Start), |out| out.extend([1; 8]));
+            frame::put(outbox.bytes(), Header::plain(FrameKind::Start), |out| out.extend([1; 8]));
         }
         let mut out = Outgoing::default();
         outbox.give(&mut out);

@@ -4,7 +4,7 @@ use super::Node;
 use crate::Time;
 use crate::channels::{Opened, code_of};
 use crate::control::{Control, Subscribe};
-use crate::frame::{self, HEADER, Header, Kind};
+use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::memory::{Body, Storage};
 use crate::wire::Reader;
@@ -56,7 +56,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(0) };
         let header = Header::parse(bytes)?;
-        if header.kind == Some(Kind::Part) {
+        if header.kind == Some(FrameKind::Part) {
             self.flows.begin_part(&mut self.links, link, &header)?;
             return Ok(HEADER);
         }
@@ -71,17 +71,17 @@ impl<B: Body, S: Storage> Node<B, S> {
         match header.kind {
             // Of a later version, and may be passed over.
             None => Ok(()),
-            Some(Kind::Format) => self.links.name(link, header.index, payload),
-            Some(Kind::Time) => {
+            Some(FrameKind::Format) => self.links.name(link, header.index, payload),
+            Some(FrameKind::Time) => {
                 self.links[link].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
                 Ok(())
             }
-            Some(Kind::Begin) => self.flows.begin_long(&self.links, link, header, fields.u64()?),
-            Some(Kind::Gap) => {
+            Some(FrameKind::Begin) => self.flows.begin_long(&self.links, link, header, fields.u64()?),
+            Some(FrameKind::Gap) => {
                 self.expect_moderation(link)?;
                 self.flows.lost(&mut self.links, link, header.subscription, &mut fields)
             }
-            Some(Kind::Ack) => self.flows.acknowledged(&mut self.links, link, &mut fields),
+            Some(FrameKind::Ack) => self.flows.acknowledged(&mut self.links, link, &mut fields),
             Some(_) => match Control::parse(header, payload)? {
                 Some(control) => {
                     self.expect_moderation(link)?;

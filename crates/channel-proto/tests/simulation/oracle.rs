@@ -3,7 +3,7 @@
 //! An event is told from all others by its time, which nobody else's has; its body follows from that.
 
 use crate::Node;
-use isoform_channel_proto::{Batch, Cause, Gap, Item, NodeId, Place, Policy, SinkKey, SinkLedger, SourceRef, Wanted};
+use isoform_channel_proto::{Batch, BodyRef, Cause, Gap, Item, NodeId, Policy, SinkKey, SinkLedger, SourceRef, Wanted};
 use isoform_core::Format;
 use isoform_testing::mutate::Random;
 use std::collections::HashMap;
@@ -113,7 +113,7 @@ impl Oracle {
             Item::Event { source, sequence, time, format, place } => {
                 let body = match (batch.body(*place), place) {
                     (Some(body), _) => body,
-                    (None, Place::Shared(at)) => &batch.shared[*at as usize],
+                    (None, BodyRef::Shared(at)) => &batch.shared[*at as usize],
                     (None, _) => panic!("a body that is nowhere"),
                 };
                 self.event(sink, (*source, *sequence, *time), &batch.formats[*format as usize], body, formats);

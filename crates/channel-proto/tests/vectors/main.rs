@@ -4,7 +4,7 @@
 
 mod session;
 
-use isoform_channel_proto::{Header, Hello, Kind};
+use isoform_channel_proto::{FrameKind, Header, Hello};
 
 fn vector() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/channel/session.txt");
@@ -42,7 +42,7 @@ fn each_piece_is_what_its_title_says() {
         assert_eq!((format!("{:?}", header.kind.unwrap()), header.extent()), (what, bytes.len()));
         seen.extend(header.kind);
     }
-    let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !seen.contains(kind)).collect();
+    let missing: Vec<&FrameKind> = FrameKind::ALL.iter().filter(|kind| !seen.contains(kind)).collect();
     assert!(missing.is_empty(), "the session has no {missing:?}");
 }
 

@@ -16,7 +16,7 @@ use crate::drive::state::{Seat, State};
 use crate::drive::wait::after;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch};
-use isoform_channel_proto::{Item, Place, Plans, SinkKey, Wanted};
+use isoform_channel_proto::{BodyRef, Item, Plans, SinkKey, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let itself = match place {
-            Place::Shared(at) => bodies.shared[at as usize].0.record::<T>(),
+            BodyRef::Shared(at) => bodies.shared[at as usize].0.record::<T>(),
             _ => None,
         };
         let decoded = match itself {
@@ -198,8 +198,8 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
                 record.native(scratch)
             }
             None => match bodies.at(place, copy) {
-                Came::Own(body) => decoder.decode_in_place(format, body),
-                Came::Lent(message) => decoder.decode(&message),
+                EventBody::Own(body) => decoder.decode_in_place(format, body),
+                EventBody::Lent(message) => decoder.decode(&message),
             },
         };
         let record = decoded.map_err(|error| which(error, stamp))?;
@@ -208,7 +208,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
 }
 
 /// The body of an event.
-enum Came<'b> {
+enum EventBody<'b> {
     /// It belongs to this sink, which may change it.
     Own(&'b mut [u8]),
     /// It is shared with others.
@@ -230,20 +230,20 @@ impl<'b> Bodies<'b> {
     }
 
     /// The body of an item. `copy` is for a shared body that is not contiguous.
-    fn at(self, place: Place, copy: &'b mut Aligned) -> Came<'b> {
+    fn at(self, place: BodyRef, copy: &'b mut Aligned) -> EventBody<'b> {
         match place {
-            Place::Here(start, length) => {
-                Came::Own(&mut self.short.0[start as usize..start as usize + length as usize])
+            BodyRef::Here(start, length) => {
+                EventBody::Own(&mut self.short.0[start as usize..start as usize + length as usize])
             }
-            Place::Long(at) => Came::Own(&mut self.long[at as usize].0),
-            Place::Shared(at) => {
+            BodyRef::Long(at) => EventBody::Own(&mut self.long[at as usize].0),
+            BodyRef::Shared(at) => {
                 let Sent(shared) = &self.shared[at as usize];
                 match shared.incoming() {
-                    Some(message) => Came::Lent(message),
+                    Some(message) => EventBody::Lent(message),
                     None => {
                         copy.clear();
                         shared.body().for_each(|piece| copy.extend_from_slice(piece));
-                        Came::Own(copy)
+                        EventBody::Own(copy)
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Reading what has come over a connection, by whoever leads.
 
 use super::hub::Hub;
-use super::reader::{Came, Reader};
+use super::reader::{Filled, Reader};
 use super::state::State;
 use super::wire::Wire;
 
@@ -33,14 +33,14 @@ impl Hub {
 
     /// Gives the machine what came, and looks at the state. Whether to read on at once: amid a long event. Else what has come is
     /// best used while it is in the processor's cache.
-    fn take(&self, wire: &Wire, reader: &mut Reader, came: Came, look: impl FnOnce(&mut State)) -> bool {
+    fn take(&self, wire: &Wire, reader: &mut Reader, came: Filled, look: impl FnOnce(&mut State)) -> bool {
         match came {
-            Came::Nothing => false,
-            Came::End(why) => {
+            Filled::Nothing => false,
+            Filled::End(why) => {
                 self.lose(wire, why);
                 false
             }
-            Came::Something(full) => {
+            Filled::Something(full) => {
                 let now = self.now();
                 wire.note_read(now);
                 // The machine closes the connection of whoever it does not understand.

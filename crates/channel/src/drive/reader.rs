@@ -7,7 +7,7 @@
 use crate::drive::machine::{Large, Machine};
 use crate::transport::{Connection, Moved};
 use isoform::{Aligned, Error, Result};
-use isoform_channel_proto::{ConnId, HEADER, Header, Kind, PAYLOAD, Time};
+use isoform_channel_proto::{ConnId, FrameKind, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
 
 /// What is read to the buffer at once, at most.
@@ -51,7 +51,7 @@ struct Fragment {
 }
 
 /// What came of reading.
-pub(crate) enum Came {
+pub(crate) enum Filled {
     /// Something. Whether it was all that was asked for, so that there may be more.
     Something(bool),
     /// Nothing, now.
@@ -66,7 +66,7 @@ impl Reader {
     }
 
     /// Reads once: what is there, or if it shall wait, what comes within a little while.
-    pub(crate) fn fill(&mut self, connection: &dyn Connection, wait: bool) -> Came {
+    pub(crate) fn fill(&mut self, connection: &dyn Connection, wait: bool) -> Filled {
         let room = self.filled + self.ahead;
         if self.input.len() < room {
             self.input.resize(room);
@@ -89,11 +89,11 @@ impl Reader {
                 } else if count == wanted {
                     self.ahead = (4 * self.ahead).min(INPUT);
                 }
-                Came::Something(count == wanted)
+                Filled::Something(count == wanted)
             }
-            Ok(Moved::Blocked) => Came::Nothing,
-            Ok(Moved::Closed) => Came::End(None),
-            Err(error) => Came::End(Some(error)),
+            Ok(Moved::Blocked) => Filled::Nothing,
+            Ok(Moved::Closed) => Filled::End(None),
+            Err(error) => Filled::End(Some(error)),
         }
     }
 
@@ -205,7 +205,7 @@ impl Fragment {
     fn is_of(&self, subscription: u32) -> bool {
         self.came >= HEADER
             && Header::parse(&self.header).is_ok_and(|header| {
-                header.kind == Some(Kind::Part)
+                header.kind == Some(FrameKind::Part)
                     && header.subscription == subscription
                     && header.length as usize == self.length
             })

@@ -41,7 +41,7 @@ pub(crate) enum Interest {
 
 /// What can be done at a handle. Its end, and an error, can be read and written, to learn of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ready {
+pub(crate) struct Readiness {
     /// The name under which it was registered.
     pub(crate) token: u64,
     pub(crate) read: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Ready {
 }
 
 /// What came of waiting once.
-pub(crate) type Readies = SmallVec<[Ready; 8]>;
+pub(crate) type Readies = SmallVec<[Readiness; 8]>;
 
 /// The most that is reported at once. What is left is reported next.
 const MOST: usize = 64;
@@ -163,7 +163,7 @@ impl<S: Waiting> Poller<S> {
     fn take_told(&self, readies: &mut Readies) {
         let mut told = self.told();
         told.is_awaited = false;
-        readies.extend(told.tokens.drain(..).map(|token| Ready { token, read: true, write: true }));
+        readies.extend(told.tokens.drain(..).map(|token| Readiness { token, read: true, write: true }));
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {

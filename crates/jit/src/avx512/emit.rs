@@ -52,19 +52,19 @@ pub(super) struct At {
 
 /// Constants that are in registers, by when they were last used.
 #[derive(Clone)]
-struct Kept<const N: usize> {
+struct Resident<const N: usize> {
     slots: [Option<(Constant, u64)>; N],
     /// So many slots at the beginning keep what they have: a loop counts on them.
     pinned: usize,
 }
 
-impl<const N: usize> Default for Kept<N> {
+impl<const N: usize> Default for Resident<N> {
     fn default() -> Self {
-        Kept { slots: [None; N], pinned: 0 }
+        Resident { slots: [None; N], pinned: 0 }
     }
 }
 
-impl<const N: usize> Kept<N> {
+impl<const N: usize> Resident<N> {
     /// Which of the constants that a loop uses it may count on, in a register each: all, or all but one register, if
     /// others have to take turns.
     fn pin(mut wanted: Vec<Constant>) -> Vec<Constant> {
@@ -98,15 +98,15 @@ struct Used {
 /// A state to return to.
 pub(super) struct Trial {
     mark: Mark,
-    kept: (Kept<VECTORS>, Kept<MASKS>),
+    kept: (Resident<VECTORS>, Resident<MASKS>),
     used: Used,
 }
 
 pub(super) struct Emit<'a> {
     pub(super) asm: Assembler,
     pub(super) plan: &'a Plan,
-    vectors: Kept<VECTORS>,
-    masks: Kept<MASKS>,
+    vectors: Resident<VECTORS>,
+    masks: Resident<MASKS>,
     clock: u64,
     used: Used,
     /// Where the function ends if something does not fit.
@@ -129,7 +129,7 @@ impl<'a> Emit<'a> {
     pub(super) fn new(plan: &'a Plan, framed: bool) -> Emit<'a> {
         let mut asm = Assembler::new();
         let misfit = asm.label();
-        let (vectors, masks) = (Kept::default(), Kept::default());
+        let (vectors, masks) = (Resident::default(), Resident::default());
         let used = Used::default();
         let mut emit = Emit {
             asm,
@@ -267,7 +267,7 @@ impl<'a> Emit<'a> {
 
     /// Registers hold no constants any more, or not on every way that leads here.
     pub(super) fn forget(&mut self) {
-        (self.vectors, self.masks) = (Kept::default(), Kept::default());
+        (self.vectors, self.masks) = (Resident::default(), Resident::default());
         self.used.lost = true;
     }
 
@@ -284,7 +284,7 @@ impl<'a> Emit<'a> {
         let Used { vectors, masks, lost } = std::mem::replace(&mut self.used, used);
         self.forget();
         if !lost {
-            let (vectors, masks) = (Kept::<VECTORS>::pin(vectors), Kept::<MASKS>::pin(masks));
+            let (vectors, masks) = (Resident::<VECTORS>::pin(vectors), Resident::<MASKS>::pin(masks));
             vectors.iter().for_each(|&constant| _ = self.keep_vector(constant));
             masks.iter().for_each(|&constant| _ = self.keep_mask(constant));
             (self.vectors.pinned, self.masks.pinned) = (vectors.len(), masks.len());

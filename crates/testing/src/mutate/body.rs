@@ -1,38 +1,39 @@
 //! Edits of bodies whose format is known.
 
 use super::Random;
-use super::places::{Place, What, places};
+use super::regions::{Meaning, Region, regions};
 use isoform_core::{ByteOrder, Format, Machine};
 
 /// Changes something in a body that means something: a slot, a length, a truth, a symbol, a number, text.
 pub(super) fn edit(format: &Format, body: &mut Vec<u8>, random: &mut Random) {
-    let places = places(format, body).unwrap_or_default();
-    let kinds = [What::Slot, What::Length, What::Boolean, What::Enumeration, What::Text, What::Integer];
+    let regions = regions(format, body).unwrap_or_default();
+    let kinds =
+        [Meaning::Slot, Meaning::Length, Meaning::Boolean, Meaning::Enumeration, Meaning::Text, Meaning::Integer];
     let kind = random.of_these(&kinds);
-    let of_kind: Vec<&Place> = places.iter().filter(|place| Some(place.what) == kind).collect();
-    let place = match of_kind.is_empty() {
-        true => places.get(random.below(places.len())),
+    let of_kind: Vec<&Region> = regions.iter().filter(|region| Some(region.what) == kind).collect();
+    let region = match of_kind.is_empty() {
+        true => regions.get(random.below(regions.len())),
         false => of_kind.get(random.below(of_kind.len())).copied(),
     };
-    match place {
-        Some(place) if !random.one_in(8) => change(format.machine(), place, &places, body, random),
+    match region {
+        Some(region) if !random.one_in(8) => change(format.machine(), region, &regions, body, random),
         _ => size(body, random),
     }
 }
 
-fn change(machine: Machine, place: &Place, places: &[Place], body: &mut [u8], random: &mut Random) {
+fn change(machine: Machine, region: &Region, regions: &[Region], body: &mut [u8], random: &mut Random) {
     let length = body.len();
-    let bytes = &mut body[place.bytes.clone()];
-    match place.what {
-        What::Slot | What::Length if random.one_in(8) => {
+    let bytes = &mut body[region.bytes.clone()];
+    match region.what {
+        Meaning::Slot | Meaning::Length if random.one_in(8) => {
             // That of another one, which is right there and not here.
-            let alike: Vec<&Place> =
-                places.iter().filter(|p| p.what == place.what && p.bytes.len() == bytes.len()).collect();
+            let alike: Vec<&Region> =
+                regions.iter().filter(|p| p.what == region.what && p.bytes.len() == bytes.len()).collect();
             if let Some(other) = alike.get(random.below(alike.len())) {
-                body.copy_within(other.bytes.clone(), place.bytes.start);
+                body.copy_within(other.bytes.clone(), region.bytes.start);
             }
         }
-        What::Slot => {
+        Meaning::Slot => {
             let offset = machine.read(bytes);
             let near = [
                 offset.wrapping_add(1),
@@ -44,11 +45,11 @@ fn change(machine: Machine, place: &Place, places: &[Place], body: &mut [u8], ra
                 1,
             ];
             let far =
-                [u64::MAX, 1 << 31, 1 << 63, length as u64, (length as u64).wrapping_sub(1), place.bytes.start as u64];
+                [u64::MAX, 1 << 31, 1 << 63, length as u64, (length as u64).wrapping_sub(1), region.bytes.start as u64];
             let chosen = if random.one_in(2) { &near[..] } else { &far };
             machine.write(bytes, random.of_these(chosen).unwrap_or(0));
         }
-        What::Length => {
+        Meaning::Length => {
             let count = machine.read(bytes);
             // The last of these times 8 is 8 when it overflows.
             let huge = [u64::MAX, 1 << 63, 1 << 31, 1 << 32, (1 << 61) + 1, 1 << 15, 1 << 7];
@@ -56,25 +57,25 @@ fn change(machine: Machine, place: &Place, places: &[Place], body: &mut [u8], ra
             let chosen = if random.one_in(2) { &near[..] } else { &huge };
             machine.write(bytes, random.of_these(chosen).unwrap_or(0));
         }
-        What::Boolean | What::Enumeration => match random.below(4) {
+        Meaning::Boolean | Meaning::Enumeration => match random.below(4) {
             0 => machine.write(bytes, random.below(6) as u64),
             1 => bytes.reverse(),
             2 => bytes.fill(0xff),
             _ => flip(bytes, random),
         },
-        What::Float(_) | What::Integer => match random.below(5) {
+        Meaning::Float(_) | Meaning::Integer => match random.below(5) {
             0 => bytes.fill(0xff),
             1 => bytes.fill(0),
             2 => extreme(machine.order, bytes, random),
             3 => bytes.iter_mut().for_each(|byte| *byte = random.byte()),
             _ => flip(bytes, random),
         },
-        What::Text => match random.below(4) {
+        Meaning::Text => match random.below(4) {
             0 => bytes.fill(b'x'),
             1 => flip(bytes, random),
             _ if bytes.is_empty() => {}
-            2 => bytes[random.below(place.bytes.len())] = 0,
-            _ => bytes[random.below(place.bytes.len())] = 0xff,
+            2 => bytes[random.below(region.bytes.len())] = 0,
+            _ => bytes[random.below(region.bytes.len())] = 0xff,
         },
     }
 }

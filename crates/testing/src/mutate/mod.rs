@@ -5,7 +5,7 @@
 //! messages. [`mutate_text`] does the same to JSON, and [`mutate_link`] to one side of a link. A mutant depends only on
 //! its input and on [`Random`], so failures can be reproduced.
 //!
-//! `stream` takes a stream apart, `link` a link, `description` a description, and `places` a body. The edits of each
+//! `stream` takes a stream apart, `link` a link, `description` a description, and `regions` a body. The edits of each
 //! are in the same file or beside it.
 
 mod body;
@@ -13,14 +13,14 @@ mod bytes;
 mod description;
 mod format;
 mod link;
-mod places;
 mod random;
+mod regions;
 mod stream;
 mod text;
 
 pub use link::mutate_link;
-pub use places::{Place, What, places};
 pub use random::Random;
+pub use regions::{Meaning, Region, regions};
 pub use stream::stream_of;
 pub use text::mutate_text;
 

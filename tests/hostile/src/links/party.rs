@@ -3,8 +3,8 @@
 use isoform::Format;
 use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{
-    Batch, ChannelKey, Identity, Item, Node, NodeId, Place, Policy, Settings, SinkKey, SourceKey, SourceRef, Submitted,
-    Time, Wanted, Window,
+    Batch, BodyRef, ChannelKey, Identity, Item, Node, NodeId, Policy, Settings, SinkKey, SourceKey, SourceRef,
+    Submitted, Time, Wanted, Window,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Sink {
                 }
                 Item::Event { source, sequence, place, format, .. } => {
                     let body = match *place {
-                        Place::Shared(at) => &self.batch.shared[at as usize],
+                        BodyRef::Shared(at) => &self.batch.shared[at as usize],
                         place => self.batch.body(place).expect("a body in one piece"),
                     };
                     let format = &self.batch.formats[*format as usize];

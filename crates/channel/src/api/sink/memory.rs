@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, Came, Counts, End, about, which};
+use super::{Bodies, Counts, End, EventBody, about, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -158,8 +158,8 @@ impl MemorySink {
         };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let message = match bodies.at(place, copy) {
-            Came::Own(body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
-            Came::Lent(message) => message,
+            EventBody::Own(body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
+            EventBody::Lent(message) => message,
         };
         // SAFETY: promised.
         unsafe { decoder.decode_into(&message, record, &mut Aligned::new()) }.map_err(|error| which(error, stamp))?;
@@ -211,8 +211,8 @@ impl MemorySink {
         };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let decoded = match bodies.at(place, copy) {
-            Came::Own(body) => decoder.decode_in_place(format, body),
-            Came::Lent(message) => decoder.decode(&message),
+            EventBody::Own(body) => decoder.decode_in_place(format, body),
+            EventBody::Lent(message) => decoder.decode(&message),
         };
         let record = decoded.map_err(|error| which(error, stamp))?;
         Ok(Event::Record { stamp, record })

@@ -1,6 +1,6 @@
 //! Sinks for messages of any format.
 
-use super::{Bodies, Came, Counts, End, about};
+use super::{Bodies, Counts, End, EventBody, about};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -74,8 +74,8 @@ impl MessageSink {
         };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let body = match bodies.at(place, copy) {
-            Came::Own(body) => body,
-            Came::Lent(message) => message.body(),
+            EventBody::Own(body) => body,
+            EventBody::Lent(message) => message.body(),
         };
         let header = Header::new(format.token(), body.len() as u64);
         Event::Record { stamp, record: Incoming::new(header, format, body) }

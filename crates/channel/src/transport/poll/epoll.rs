@@ -1,6 +1,6 @@
 //! Linux: the system keeps what is waited for, and a list of what is ready.
 
-use super::{Interest, MOST, Readies, Ready, Waiting};
+use super::{Interest, MOST, Readies, Readiness, Waiting};
 use crate::transport::Handle;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -54,7 +54,7 @@ impl Waiting for System {
             let (data, flags) = (event.data, event.flags);
             let ended = flags.intersects(EventFlags::HUP | EventFlags::ERR);
             let (read, write) = (ended || flags.contains(EventFlags::IN), ended || flags.contains(EventFlags::OUT));
-            Ready { token: data.u64(), read, write }
+            Readiness { token: data.u64(), read, write }
         }));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! The table has descriptors of its own, copies of those that are registered, so that none is closed while it is waited for.
 
-use super::{Interest, Readies, Ready, Waiting};
+use super::{Interest, Readies, Readiness, Waiting};
 use crate::transport::Handle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -83,7 +83,7 @@ impl Waiting for System {
             if matches!(interest, Interest::ReadOnce | Interest::WriteOnce) {
                 now.interest = None;
             }
-            readies.push(Ready { token: key.0, read, write });
+            readies.push(Readiness { token: key.0, read, write });
         }
         Ok(())
     }

@@ -12,20 +12,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 
 /// A type of records.
-pub(crate) struct Kind {
+pub(crate) struct RecordType {
     object: Py<PyAny>,
     format: Format,
     is_memory: bool,
 }
 
-impl Kind {
+impl RecordType {
     /// What the package knows of a dtype, a class, a ctypes structure or a format.
-    pub(crate) fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Kind> {
+    pub(crate) fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<RecordType> {
         let py = record.py();
         let object = face(py)?.kind_of.bind(py).call1((record, name))?;
         let format = object.getattr(intern!(py, "format"))?.cast::<PyFormat>()?.get().0.clone();
         let is_memory = object.getattr(intern!(py, "is_memory"))?.is_truthy()?;
-        Ok(Kind { object: object.unbind(), format, is_memory })
+        Ok(RecordType { object: object.unbind(), format, is_memory })
     }
 
     pub(crate) fn format(&self) -> &Format {

@@ -3,18 +3,18 @@
 use isoform_core::{Dimension, Element, Field, FloatKind, Format, Machine, Structure};
 use std::ops::Range;
 
-/// Bytes of a body with a common meaning. Bytes of no place are gaps.
+/// Bytes of a body with a common meaning. Bytes of no region are gaps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Region {
     /// Where they are in the body.
     pub bytes: Range<usize>,
-    /// What they are.
-    pub what: What,
+    /// Meaning they are.
+    pub what: Meaning,
 }
 
 /// The meaning of bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Meaning {
     /// An integer that is no length.
     Integer,
     /// An integer that is the length of an array.
@@ -31,20 +31,20 @@ pub enum What {
     Text,
 }
 
-/// Every place of a body in the order of the walk; `None` if it is not made as its format says.
+/// Every region of a body in the order of the walk; `None` if it is not made as its format says.
 ///
 /// ```
 /// use isoform_core::{Layout, Shape, Value, value};
-/// use isoform_testing::mutate::{What, places};
+/// use isoform_testing::mutate::{Meaning, regions};
 /// let format = Shape::new("r").field("on", "bool").field("name", "string").on(&Layout::I386)?;
 /// let record = Value::Record(vec![("name".into(), Value::String(b"K2".to_vec()))]);
 /// let body = value::body(&format, &record)?;
-/// let places = places(&format, &body).unwrap();
-/// assert_eq!(places.iter().map(|place| (place.what, place.bytes.clone())).collect::<Vec<_>>(),
-///     [(What::Boolean, 0..1), (What::Slot, 4..8), (What::Text, 8..11)]);
+/// let regions = regions(&format, &body).unwrap();
+/// assert_eq!(regions.iter().map(|region| (region.what, region.bytes.clone())).collect::<Vec<_>>(),
+///     [(Meaning::Boolean, 0..1), (Meaning::Slot, 4..8), (Meaning::Text, 8..11)]);
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
-pub fn places(format: &Format, body: &[u8]) -> Option<Vec<Place>> {
+pub fn regions(format: &Format, body: &[u8]) -> Option<Vec<Region>> {
     let mut walk = Walk { machine: format.machine(), body, found: Vec::new() };
     walk.body.get(..format.size())?;
     walk.structure(format.structure(), 0)?;
@@ -54,7 +54,7 @@ pub fn places(format: &Format, body: &[u8]) -> Option<Vec<Place>> {
 struct Walk<'a> {
     machine: Machine,
     body: &'a [u8],
-    found: Vec<Place>,
+    found: Vec<Region>,
 }
 
 impl Walk<'_> {
@@ -86,7 +86,7 @@ impl Walk<'_> {
         let size = field.element_size(self.machine.pointer);
         self.body.get(begin..)?.get(..count.checked_mul(size)?)?;
         if field.element == Element::Char {
-            self.push(begin, count, What::Text);
+            self.push(begin, count, Meaning::Text);
             return Some(());
         }
         (0..count).try_for_each(|i| self.element(&field.element, begin + i * size, is_length))
@@ -95,20 +95,20 @@ impl Walk<'_> {
     fn element(&mut self, element: &Element, at: usize, is_length: bool) -> Option<()> {
         let size = element.size(self.machine.pointer);
         match element {
-            Element::Integer { .. } => self.push(at, size, if is_length { What::Length } else { What::Integer }),
+            Element::Integer { .. } => self.push(at, size, if is_length { Meaning::Length } else { Meaning::Integer }),
             Element::Float { kind, size } => self.float(*kind, *size, at),
             Element::Complex { kind, size } => {
                 self.float(*kind, *size, at);
                 self.float(*kind, *size, at + usize::from(*size));
             }
-            Element::Char => self.push(at, 1, What::Text),
-            Element::Boolean { .. } => self.push(at, size, What::Boolean),
-            Element::Enumeration(_) => self.push(at, size, What::Enumeration),
+            Element::Char => self.push(at, 1, Meaning::Text),
+            Element::Boolean { .. } => self.push(at, size, Meaning::Boolean),
+            Element::Enumeration(_) => self.push(at, size, Meaning::Enumeration),
             Element::String => match self.slot(at)? {
                 0 => {}
                 block => {
                     let length = self.body.get(block..)?.iter().position(|byte| *byte == 0)?;
-                    self.push(block, length + 1, What::Text);
+                    self.push(block, length + 1, Meaning::Text);
                 }
             },
             Element::Structure(inner) => self.structure(inner, at)?,
@@ -116,22 +116,22 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// What a slot holds.
+    /// Meaning a slot holds.
     fn slot(&mut self, at: usize) -> Option<usize> {
         let size = usize::from(self.machine.pointer);
         let bytes = self.body.get(at..)?.get(..size)?;
-        self.push(at, size, What::Slot);
+        self.push(at, size, Meaning::Slot);
         self.machine.read(bytes).try_into().ok()
     }
 
     fn float(&mut self, kind: FloatKind, size: u8, at: usize) {
         let digits = kind.digits(size);
         let gap = if self.machine.order == isoform_core::ByteOrder::Big { size - digits } else { 0 };
-        self.push(at + usize::from(gap), digits.into(), What::Float(kind));
+        self.push(at + usize::from(gap), digits.into(), Meaning::Float(kind));
     }
 
-    fn push(&mut self, at: usize, size: usize, what: What) {
-        self.found.push(Place { bytes: at..at + size, what });
+    fn push(&mut self, at: usize, size: usize, what: Meaning) {
+        self.found.push(Region { bytes: at..at + size, what });
     }
 }
 
@@ -145,8 +145,8 @@ mod tests {
         #[test]
         fn places_do_not_overlap_and_the_rest_is_zeros((format, record) in crate::any_record()) {
             let mut body = value::body(&format, &record).unwrap();
-            for place in places(&format, &body.clone()).unwrap() {
-                for at in place.bytes {
+            for region in regions(&format, &body.clone()).unwrap() {
+                for at in region.bytes {
                     prop_assert_ne!(body.get(at), None);
                     body[at] = 0;
                 }
