@@ -1,8 +1,8 @@
 //! Sources: the one grammar for the input of all commands (`isoform help sources`).
 
 use crate::failure::Failure;
-use isoform::Token;
 use isoform::core::Layout;
+use isoform::{Error, Token};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -100,11 +100,8 @@ impl Bytes {
 
 /// The layout of the given name.
 pub(crate) fn named_layout(name: &str) -> Result<Layout, Failure> {
-    let unknown = || {
-        let known: Vec<&str> = Layout::ALL.iter().map(|layout| layout.name).collect();
-        Failure::usage(format!("no layout is named {name:?}")).hint(format!("one of {}", known.join(", ")))
-    };
-    Layout::named(name).ok_or_else(unknown)
+    name.parse()
+        .map_err(|error: Error| Failure::usage(format!("no layout is named {name:?}")).hint(error.expectation()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What is planned for a pair of formats, as text: a change in a plan shows here first.
 
+use isoform_core::Shape;
 use isoform_core::plan::{Faults, Plan, Rules, Step, Transform, Verdict, compare};
 use isoform_core::{Code, Format, Value};
-use isoform_core::{Layout, Shape};
 use std::sync::Arc;
 
 fn format(shape: &str, layout: &str) -> Format {
-    Shape::parse(shape).unwrap().on(&Layout::named(layout).unwrap()).unwrap()
+    Shape::parse(shape).unwrap().on(&layout.parse().unwrap()).unwrap()
 }
 
 fn plan(wire: &Format, native: &Format, rules: &Rules) -> String {

@@ -29,7 +29,7 @@ fn each_machine_has_its_own_places() {
         ("powerpc", vec![0, 8, 16, 20, 24, 32, 48, 64, 80, 16]),
         ("s390x", vec![0, 8, 16, 24, 32, 40, 56, 72, 80, 8]),
     ] {
-        let format = shape.on(&Layout::named(name).unwrap()).unwrap();
+        let format = shape.on(&name.parse().unwrap()).unwrap();
         assert_eq!(places(&format), expected, "{name}");
     }
 }

@@ -6,7 +6,7 @@ use crate::face::face;
 use crate::record_type::RecordType;
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
-use isoform::{Code, Error, Format, Machine};
+use isoform::{Format, Machine};
 use isoform_dynamic::table::{Row, Tables, declared};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -53,7 +53,8 @@ impl PyFormat {
     #[staticmethod]
     #[pyo3(signature = (shape, layout=None))]
     fn of_shape(shape: &str, layout: Option<&str>) -> PyResult<PyFormat> {
-        Shape::parse(shape).and_then(|shape| shape.on(&named(layout)?)).map(PyFormat).map_err(raise)
+        let layout = layout.map_or(Ok(Layout::NATIVE), str::parse);
+        layout.and_then(|layout| Shape::parse(shape)?.on(&layout)).map(PyFormat).map_err(raise)
     }
 
     #[staticmethod]
@@ -255,13 +256,6 @@ impl PyField {
     fn __repr__(&self) -> String {
         format!("Field({}: {} at {})", self.name(), self.r#type(), self.offset())
     }
-}
-
-fn named(layout: Option<&str>) -> isoform::Result<Layout> {
-    let Some(name) = layout else { return Ok(Layout::NATIVE) };
-    let known = || Layout::ALL.iter().map(|layout| layout.name).collect::<Vec<_>>().join(", ");
-    Layout::named(name)
-        .ok_or_else(|| Error::new(Code::Declaration).expected(format_args!("a layout: {}", known())).came(name))
 }
 
 /// The format of the last of these structures, which may nest those before it.

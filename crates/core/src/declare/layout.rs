@@ -4,14 +4,17 @@
 //! convention for Windows. `tests/layouts.rs` asks the compilers that it finds. [`shape`](super::Shape) computes
 //! offsets from a layout.
 
+use crate::error::{Code, Error, Result};
 use crate::format::{ByteOrder, Element, FloatKind, Machine};
+use std::str::FromStr;
 
 /// Byte order, pointer size, alignment rules and the sizes of C's types on one kind of machine.
 ///
 /// ```
 /// use isoform_core::{ByteOrder, Layout};
-/// let layout = Layout::named("powerpc").unwrap();
+/// let layout: Layout = "powerpc".parse()?;
 /// assert_eq!((layout.order, layout.pointer, layout.long), (ByteOrder::Big, 4, 4));
+/// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -132,11 +135,6 @@ impl Layout {
     /// The layout of the machine that this code runs on.
     pub const NATIVE: Layout = native();
 
-    /// The layout of this name.
-    pub fn named(name: &str) -> Option<Layout> {
-        Layout::ALL.iter().find(|layout| layout.name == name).copied()
-    }
-
     /// Its byte order and pointer size.
     pub const fn machine(&self) -> Machine {
         Machine { order: self.order, pointer: self.pointer }
@@ -170,6 +168,19 @@ impl Layout {
             8 => self.align_double,
             _ => (1 << size.trailing_zeros()).min(self.align_max),
         }
+    }
+}
+
+impl FromStr for Layout {
+    type Err = Error;
+
+    /// The layout of this name. The error lists the names.
+    fn from_str(name: &str) -> Result<Layout> {
+        Layout::ALL.iter().find(|layout| layout.name == name).copied().ok_or_else(|| {
+            let names: Vec<&str> = Layout::ALL.iter().map(|layout| layout.name).collect();
+            let expected = format!("one of {}", names.join(", "));
+            Error::new(Code::Declaration).at("layout").expected(expected).came(name)
+        })
     }
 }
 
@@ -227,9 +238,11 @@ mod tests {
     #[test]
     fn names_are_unique_and_found() {
         for layout in Layout::ALL {
-            assert_eq!(Layout::named(layout.name), Some(*layout));
+            assert_eq!(layout.name.parse(), Ok(*layout));
         }
-        assert_eq!(Layout::named("vax"), None);
+        let fault = "vax".parse::<Layout>().unwrap_err();
+        assert_eq!((fault.code(), fault.path(), fault.actual()), (Code::Declaration, "layout", "vax"));
+        assert!(fault.expectation().starts_with("one of x86_64, aarch64, "));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A case is a pair of shapes, the receiver's rules, and what comes of some records under some choice for faults: a
 //! record, or the error of the pair or of the record with the path of the field.
 
-use isoform::core::{Layout, Shape, value};
+use isoform::core::{Shape, value};
 use isoform::text::json;
 use isoform::{Code, Format, Result};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ const LAYOUTS: [[&str; 2]; 5] = [
 impl Case {
     /// The case as it stands in the index; `number` is its place there.
     pub(crate) fn json(&self, number: usize) -> Result<Value> {
-        let [from, to] = LAYOUTS[number % LAYOUTS.len()].map(|name| Layout::named(name).expect("a known layout"));
+        let [from, to] = LAYOUTS[number % LAYOUTS.len()].map(|name| name.parse().expect("a known layout"));
         let (wire, native) = (shape(self.wire)?.on(&from)?, shape(self.native)?.on(&to)?);
         let description = |format: &Format| hex(format.description().as_bytes());
         let result = |&(when, record, result): &(When, &str, &str)| {

@@ -2,7 +2,7 @@
 //!
 //! Values are written here, as JSON in the manner of `spec/text.md`, and not taken from any library's output.
 
-use isoform::core::{Layout, Shape, value};
+use isoform::core::{Shape, value};
 use isoform::stream::Writer;
 use isoform::text::json;
 use isoform::{Code, Error, Result};
@@ -33,7 +33,7 @@ pub(crate) struct Feature {
 impl Feature {
     /// The stream that a machine of this layout writes, and what is in it.
     pub(crate) fn on(&self, layout: &str) -> Result<(Vec<u8>, Value)> {
-        let layout = Layout::named(layout).ok_or_else(|| Error::new(Code::NoSuchField).came(layout))?;
+        let layout = layout.parse()?;
         let mut writer = Writer::new(Vec::new());
         let (mut formats, mut messages) = (Vec::new(), Vec::new());
         for (shape, records) in self.parts {
