@@ -2,7 +2,7 @@
 
 mod channel;
 
-pub(crate) use channel::{Channel, Echo, Info, Plot, Policy, Publish};
+pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
 
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};

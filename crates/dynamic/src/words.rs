@@ -66,14 +66,30 @@ impl Choice for Engine {
 #[cfg(unix)]
 const QUEUE: u64 = 4 << 20;
 
+/// It keeps as many events as these bytes have room for.
+#[cfg(unix)]
+const OLDEST: Policy = Policy::DropOldest { events: u64::MAX, bytes: QUEUE };
+
 #[cfg(unix)]
 impl Choice for Policy {
     const WHAT: &'static str = "policy";
-    const ALL: &'static [(&'static str, Policy)] = &[
-        ("block", Policy::Block),
-        ("drop oldest", Policy::DropOldest { events: u64::MAX, bytes: QUEUE }),
-        ("latest", Policy::Latest),
-    ];
+    const ALL: &'static [(&'static str, Policy)] =
+        &[("block", Policy::Block), ("drop oldest", OLDEST), ("latest", Policy::Latest)];
+}
+
+/// The policy of a text: a word of [`Policy`], or `oldest:1000`, which states how many events it keeps.
+///
+/// # Errors
+/// [`Code::WrongType`], which lists the forms.
+#[cfg(unix)]
+pub fn policy(text: &str) -> Result<Policy> {
+    let keeps = |number: &str| number.parse().ok().filter(|&events| events > 0).map(Some);
+    let found = match text.strip_prefix("oldest:") {
+        Some(number) => keeps(number).map(|events| keeping(OLDEST, events, None)),
+        None => Policy::named(text).ok(),
+    };
+    let expected = "drop oldest, block, latest, or oldest:N with N from 1";
+    found.ok_or_else(|| Error::new(Code::WrongType).at(Policy::WHAT).expected(expected).came(text))
 }
 
 /// Sets the events and bytes of a policy that keeps some. What is `None` stays the same.
@@ -119,5 +135,17 @@ mod tests {
         let oldest = Policy::named("drop oldest").unwrap();
         assert_eq!(keeping(oldest, Some(7), None), Policy::DropOldest { events: 7, bytes: QUEUE });
         assert_eq!(keeping(Policy::Latest, Some(7), None), Policy::Latest);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_policy_is_a_word_or_says_how_many_events_it_keeps() {
+        for &(word, choice) in Policy::ALL {
+            assert_eq!(policy(word).unwrap(), choice);
+        }
+        assert_eq!(policy("oldest:7").unwrap(), Policy::DropOldest { events: 7, bytes: QUEUE });
+        for text in ["", "oldest", "oldest:", "oldest:0", "oldest:-1", "drop oldest:7", "latest:1", "Block"] {
+            assert!(policy(text).unwrap_err().expectation().contains("block, latest, or oldest:N"), "{text}");
+        }
     }
 }

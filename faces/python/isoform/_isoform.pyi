@@ -345,9 +345,9 @@ class Sink:
     """Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
 
     `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait), ``drop oldest`` (they keep `events`
-    events with `bytes` bytes), or ``latest``. `window` limits the events and the bytes on their way. `longest` is the number of
-    bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and `fields` the paths of the needed
-    fields. `rules` are as for a :class:`Decoder`.
+    events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
+    `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
+    `fields` the paths of the needed fields. `rules` are as for a :class:`Decoder`.
     """
 
     def __new__(

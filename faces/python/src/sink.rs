@@ -11,7 +11,7 @@ use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
 use isoform_channel::{Event, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{self as dynamic, Sink};
-use isoform_dynamic::words::keeping;
+use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
@@ -111,7 +111,7 @@ impl PySink {
     ) -> PyResult<PySink> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
-        let policy = keeping(choice(policy)?, events, bytes);
+        let policy = keeping(words::policy(policy).map_err(raise)?, events, bytes);
         let mut sink = channel.sink_builder().policy(policy).faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);

@@ -3,6 +3,8 @@
 use super::Style;
 use clap::{Args, Subcommand};
 use isoform::Limits;
+use isoform_channel::Policy;
+use isoform_dynamic::words;
 use std::ffi::OsString;
 
 #[derive(Subcommand)]
@@ -51,7 +53,7 @@ pub(crate) struct Echo {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
-    #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
+    #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = words::policy)]
     pub(crate) policy: Policy,
     /// Drop events of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
@@ -144,28 +146,9 @@ pub(crate) struct Network {
     pub(crate) insecure: bool,
 }
 
-/// The behaviour of sources when a sink is too slow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
-    Block,
-    Latest,
-    Oldest(u64),
-}
-
 impl Echo {
     pub(crate) fn style(&self) -> Style {
         Style::of(self.json, self.table)
-    }
-}
-
-fn policy(text: &str) -> Result<Policy, &'static str> {
-    match text {
-        "block" => Ok(Policy::Block),
-        "latest" => Ok(Policy::Latest),
-        _ => {
-            let count = text.strip_prefix("oldest:").and_then(|count| count.parse().ok());
-            count.filter(|&count| count > 0).map(Policy::Oldest).ok_or("block, latest, or oldest:N with N from 1")
-        }
     }
 }
 

@@ -9,14 +9,13 @@ use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use isoform::{Class, Error, Incoming};
 use isoform_channel::{Channel, Event, Policy, SinkBuilder, SourceRef, Window};
+use isoform_dynamic::words::keeping;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io;
 
-/// So many bytes wait at a source for a sink that loses the oldest.
+/// The bytes that wait at a source for a viewer that loses the oldest: more than usual, since it states a number of events.
 const QUEUE: u64 = 64 << 20;
-/// So many bytes may be under way to it.
-const WINDOW: u64 = 4 << 20;
 
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
@@ -52,10 +51,11 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
 
 /// The sink that the arguments ask for.
 fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
-    let sink = sink.policy(arguments.policy.into()).longest(arguments.max_message).fields(&arguments.fields);
-    match arguments.policy {
-        // What is under way is as old as what waits.
-        args::Policy::Oldest(events) => sink.window(Window { events, bytes: WINDOW }),
+    let policy = keeping(arguments.policy, None, Some(QUEUE));
+    let sink = sink.policy(policy).longest(arguments.max_message).fields(&arguments.fields);
+    match policy {
+        // The events on their way are as old as those that wait.
+        Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
     }
 }
@@ -147,15 +147,5 @@ impl Echo {
         let flushed: io::Result<()> = self.show.flush();
         notice(text);
         Ok(flushed?)
-    }
-}
-
-impl From<args::Policy> for Policy {
-    fn from(policy: args::Policy) -> Policy {
-        match policy {
-            args::Policy::Block => Policy::Block,
-            args::Policy::Latest => Policy::Latest,
-            args::Policy::Oldest(events) => Policy::DropOldest { events, bytes: QUEUE },
-        }
     }
 }
