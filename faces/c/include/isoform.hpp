@@ -40,6 +40,8 @@
 #include "isoform.h"
 #include "isoform_record.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -59,7 +61,10 @@ namespace isoform {
 class error : public std::runtime_error {
 public:
     explicit error(const iso_error &from)
-        : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), came_(from.came) {}
+        : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), came_(from.came) {
+        if (from.token)
+            std::copy_n(from.token, 16, token_.emplace().begin());
+    }
     iso_code code() const noexcept { return code_; }
     /* The cause of the error. */
     iso_class kind() const noexcept { return iso_code_class(code_); }
@@ -67,10 +72,13 @@ public:
     const std::string &path() const noexcept { return path_; }
     const std::string &expected() const noexcept { return expected_; }
     const std::string &came() const noexcept { return came_; }
+    /* For ISO_UNKNOWN_FORMAT, the token whose format is unknown. */
+    const std::optional<std::array<unsigned char, 16>> &token() const noexcept { return token_; }
 
 private:
     iso_code code_;
     std::string path_, expected_, came_;
+    std::optional<std::array<unsigned char, 16>> token_;
 };
 
 /* Throws the error of a function of isoform.h, unless the code is ISO_OK. */
@@ -83,7 +91,7 @@ inline void check(iso_code code) {
 template <class F> auto attempt(F &&function) {
     using Value = std::invoke_result_t<F>;
     using Kept = std::conditional_t<std::is_void_v<Value>, std::monostate, Value>;
-    std::variant<Kept, error> outcome(std::in_place_index<1>, iso_error{ISO_OK, "", "", "", ""});
+    std::variant<Kept, error> outcome(std::in_place_index<1>, iso_error{ISO_OK, "", "", "", "", nullptr});
     try {
         if constexpr (std::is_void_v<Value>)
             function(), outcome.template emplace<0>();

@@ -19,22 +19,28 @@ pub struct Details {
     path: *const c_char,
     expected: *const c_char,
     came: *const c_char,
+    /// The bytes of [`Error::token`], or null.
+    token: *const [u8; 16],
 }
 
-/// An error in the form of C, with the texts that it points at.
+/// An error in the form of C, with the texts and the token that it points at.
 pub(crate) struct Kept {
     details: Details,
     _texts: [CString; 4],
+    _token: Option<Box<[u8; 16]>>,
 }
 
-// SAFETY: it points at texts that are its own, and that nothing changes.
+// SAFETY: it points at texts and a token that are its own, and that nothing changes.
 unsafe impl Send for Kept {}
 
 impl Kept {
     pub(crate) fn new(error: &Error) -> Kept {
         let texts = [&error.to_string(), error.path(), error.expectation(), error.actual()].map(c_text);
         let [text, path, expected, came] = [0, 1, 2, 3].map(|i| texts[i].as_ptr());
-        Kept { details: Details { code: error.code() as Status, text, path, expected, came }, _texts: texts }
+        let owned = error.token().map(|token| Box::new(*token.as_bytes()));
+        let token = owned.as_deref().map_or(ptr::null(), ptr::from_ref);
+        let details = Details { code: error.code() as Status, text, path, expected, came, token };
+        Kept { details, _texts: texts, _token: owned }
     }
 
     pub(crate) fn details(&self) -> *const Details {
@@ -87,7 +93,7 @@ fn keep(error: &Error) -> Status {
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_last_error() -> *const Details {
     struct None(Details);
-    // SAFETY: it is constant, and so are the texts.
+    // SAFETY: it is constant, and so are the texts; there is no token.
     unsafe impl Sync for None {}
     static NONE: None = None(Details {
         code: 0,
@@ -95,6 +101,7 @@ pub extern "C" fn iso_last_error() -> *const Details {
         path: c"".as_ptr(),
         expected: c"".as_ptr(),
         came: c"".as_ptr(),
+        token: ptr::null(),
     });
     let last = LAST.try_with(|last| last.borrow().as_ref().map(|kept| kept.details()));
     last.ok().flatten().unwrap_or(&raw const NONE.0)

@@ -1,7 +1,8 @@
 """Failures: one exception for each class of the error table (``spec/errors.md``), with the code of that table.
 
 :attr:`Error.code` is the kind of the failure, :attr:`Error.path` the field at fault, :attr:`Error.expected` what was
-expected there, and :attr:`Error.actual` what was found. Each of the last three may be empty.
+expected there, and :attr:`Error.actual` what was found. Each of the last three may be empty. :attr:`Error.token` is the token
+whose format is unknown, for ``Code.UnknownFormat``, and otherwise None.
 """
 
 from __future__ import annotations
@@ -69,15 +70,18 @@ class Code(IntEnum):
 class Error(Exception):
     """A failure of Isoform."""
 
-    def __init__(self, text: str, code: int, path: str = "", expected: str = "", actual: str = "") -> None:
+    def __init__(
+        self, text: str, code: int, path: str = "", expected: str = "", actual: str = "", token: str | None = None
+    ) -> None:
         super().__init__(text)
         self.code = Code(code)
         self.path = path
         self.expected = expected
         self.actual = actual
+        self.token = token
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, int, str, str, str]]:
-        return type(self), (str(self), int(self.code), self.path, self.expected, self.actual)
+    def __reduce__(self) -> tuple[type[Error], tuple[str, int, str, str, str, str | None]]:
+        return type(self), (str(self), int(self.code), self.path, self.expected, self.actual, self.token)
 
     def _within(self, outer: str) -> Error:
         """The same failure, with the record or array ``outer`` in front of the path."""
@@ -89,7 +93,7 @@ class Error(Exception):
         else:
             head, colon, rest = text.partition(": ")
             text = f"{head} at {path}{colon}{rest}"
-        return type(self)(text, self.code, path, self.expected, self.actual)
+        return type(self)(text, self.code, path, self.expected, self.actual, self.token)
 
 
 class BadInput(Error):

@@ -14,7 +14,8 @@ pub(crate) fn raise(error: Error) -> PyErr {
 pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let class = class(face(py)?, error.code()).bind(py);
     let (code, text) = (error.code() as u16, error.to_string());
-    class.call1((text, code, error.path(), error.expectation(), error.actual()))
+    let token = error.token().map(|token| token.to_string());
+    class.call1((text, code, error.path(), error.expectation(), error.actual(), token))
 }
 
 /// The failure to be given an object of the right kind.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import pickle
 import signal
 import threading
 import weakref
@@ -164,6 +165,7 @@ def test_a_registry_knows_what_a_stream_does_not_say() -> None:
     with pytest.raises(isoform.Unavailable) as fault:
         isoform.Message.parse(bytes(message), registry)
     assert fault.value.code == isoform.Code.UnknownFormat
+    assert fault.value.token == pickle.loads(pickle.dumps(fault.value)).token == message.format.token
     assert registry.learn(message.format.description) == message.format
     assert registry.known(message.format.token) == message.format and len(registry.formats()) == 1
     assert isoform.Message.parse(bytes(message), registry).view()["level"] == 1.5

@@ -100,14 +100,16 @@ static void encode_and_decode(void) {
     char *bytes = (char *)encoded(format, &sent, &length);
     DO(iso_registry_open(&registry));
     FAILS(iso_message_parse(registry, bytes, length, &message), ISO_UNKNOWN_FORMAT, "");
+    DO(iso_format_token(format, token));
+    CHECK(memcmp(iso_last_error()->token, token, sizeof token) == 0);
     CHECK(message.format == NULL);
     DO(iso_registry_share(registry, &other));
     DO(iso_registry_add(other, format));
     iso_registry_close(&other);
     FAILS(iso_message_parse(registry, bytes, length - 1, &message), ISO_CUT, "");
+    CHECK(iso_last_error()->token == NULL);
     DO(iso_message_parse(registry, bytes, length, &message));
     CHECK(strcmp(iso_format_name(message.format), "Track") == 0);
-    DO(iso_format_token(format, token));
     DO(iso_registry_find(registry, token, &found));
     iso_format_close(&found);
 

@@ -132,6 +132,8 @@ static void encoded_and_decoded() {
 
     isoform::registry registry;
     THROWS(registry.parse(bytes), ISO_UNKNOWN_FORMAT, "");
+    const auto unknown = isoform::attempt([&] { return registry.parse(bytes); });
+    CHECK(std::get<1>(unknown).token() == isoform::format::of<Track>().token());
     registry.share().learn(isoform::format::of<Track>().description());
     const auto message = registry.parse(bytes);
     CHECK(message && message.name() == "Track" && message.format().token() == isoform::format::of<Track>().token());
