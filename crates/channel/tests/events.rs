@@ -218,7 +218,7 @@ fn what_cannot_fit_is_refused_before_the_first_event() {
     let error = opened.sink::<Named>().unwrap_err();
     assert_eq!(error.path(), "name");
     // On a channel without a type it shows when a source comes.
-    let untyped = node.create_untyped("any").unwrap();
+    let untyped = node.create_with("any", None).unwrap();
     let mut sink = other.open(untyped.id().to_string()).unwrap().sink::<Named>().unwrap();
     let source = untyped.source::<Tick>().unwrap();
     let Event::Refused(_, error) = sink.recv().unwrap() else { panic!() };
@@ -252,7 +252,7 @@ fn a_wrong_address_is_an_error() {
     );
     assert!(refused("iso://192.0.2.1:7000/river").starts_with("refused without encryption"));
     let other = Node::new().unwrap();
-    let channel = other.create_untyped("river").unwrap();
+    let channel = other.create_with("river", None).unwrap();
     let id = channel.id().to_string().replace("river", "lake");
     let (id, _) = id.rsplit_once('/').unwrap();
     assert_eq!(refused(id), format!("no such channel at {id}"), "not twice");

@@ -36,7 +36,7 @@
 //! read.add("Level", 8, 8, [row("depth", "float", 8, 0)])?;
 //!
 //! // .. chooses by words ..
-//! let channel = Node::new()?.create_untyped("levels")?;
+//! let channel = Node::new()?.create_with("levels", None)?;
 //! let policy = keeping(Policy::named("drop oldest")?, Some(1000), None);
 //! let sink = channel.sink_builder().policy(policy).faults(Faults::named("saturate")?);
 //! let mut sink = Sink::of_records(sink, &read.format()?, Rules::new())?;

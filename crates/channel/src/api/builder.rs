@@ -49,7 +49,7 @@ pub struct SinkBuilder {
 ///
 /// ```
 /// use isoform_channel::Node;
-/// let channel = Node::new()?.create_untyped("anything")?;
+/// let channel = Node::new()?.create_with("anything", None)?;
 /// let source = channel.source_builder().build_messages()?;
 /// # Ok::<(), isoform::Error>(())
 /// ```
@@ -165,10 +165,10 @@ impl SinkBuilder {
     /// As [`build`](SinkBuilder::build).
     pub fn on<T: Record<Static = T> + 'static>(
         self,
-        handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
+        mut handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
     ) -> Result<Handler> {
-        let sink = Sink::new(&self.member, self.options, self.member.life.handlers.bell().clone())?;
-        Ok(Handler::new(&self.member, sink, handle))
+        let sink = Sink::<T>::new(&self.member, self.options, self.member.life.handlers.bell().clone())?;
+        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
     }
 
     /// The same for records of a format, in memory of this machine.
@@ -179,11 +179,11 @@ impl SinkBuilder {
         self,
         format: &Format,
         rules: Rules,
-        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
+        mut handle: impl FnMut(Event<&[u8]>) + Send + 'static,
     ) -> Result<Handler> {
         let sink =
             MemorySink::new(&self.member, format, rules, self.options, self.member.life.handlers.bell().clone())?;
-        Ok(Handler::of_memory(&self.member, sink, handle))
+        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
     }
 }
 

@@ -40,7 +40,7 @@ impl Channel {
     /// ```
     /// use isoform_channel::Node;
     /// let node = Node::new()?;
-    /// let id = node.create_untyped("ticks")?.id();
+    /// let id = node.create_with("ticks", None)?.id();
     /// assert!(id.to_string().starts_with("iso://127.0.0.1:"));
     /// assert_eq!(id.name(), "ticks");
     /// # Ok::<(), isoform::Error>(())
@@ -73,7 +73,7 @@ impl Channel {
     /// ```
     /// use isoform_channel::Node;
     /// let node = Node::new()?;
-    /// assert_eq!(node.create_untyped("ticks")?.members().len(), 1);
+    /// assert_eq!(node.create_with("ticks", None)?.members().len(), 1);
     /// # Ok::<(), isoform::Error>(())
     /// ```
     pub fn members(&self) -> Vec<NodeId> {

@@ -2,11 +2,10 @@
 //!
 //! [`SinkBuilder::on`](crate::SinkBuilder::on) creates them, and [`super::handlers`] runs them.
 
-use super::event::Event;
-use super::handlers::{Handle, Shared};
+use super::handlers::{Handling, Shared};
 use super::life::{Life, Member};
-use super::sink::{Counts, MemorySink, Sink};
-use isoform::{Record, Result};
+use super::sink::{Counts, Receive};
+use isoform::Result;
 use isoform_channel_proto::SinkKey;
 use std::fmt;
 use std::sync::Arc;
@@ -23,32 +22,23 @@ pub struct Handler {
     shared: Arc<Shared>,
 }
 
+/// A sink and the function of its events.
 struct Of<S, F> {
     sink: S,
     handle: F,
 }
 
 impl Handler {
-    pub(crate) fn new<T: Record<Static = T> + 'static>(
+    /// A handler that calls `handle` while the last batch of the sink has more events, to take one.
+    pub(crate) fn new<S: Receive>(
         member: &Member,
-        sink: Sink<T>,
-        handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
+        mut sink: S,
+        handle: impl FnMut(&mut S) -> Result<()> + Send + 'static,
     ) -> Handler {
-        Handler::add(member, sink.key(), Of { sink, handle })
-    }
-
-    pub(crate) fn of_memory(
-        member: &Member,
-        sink: MemorySink,
-        handle: impl FnMut(Event<&[u8]>) + Send + 'static,
-    ) -> Handler {
-        Handler::add(member, sink.key(), Of { sink, handle })
-    }
-
-    fn add(member: &Member, sink: SinkKey, handle: impl Handle + 'static) -> Handler {
-        let (life, shared) = (member.life.clone(), Shared::new(handle));
-        life.handlers.add(&life.hub, sink, &shared);
-        Handler { life, sink, shared }
+        let (life, key) = (member.life.clone(), sink.end().key);
+        let shared = Shared::new(Of { sink, handle });
+        life.handlers.add(&life.hub, key, &shared);
+        Handler { life, sink: key, shared }
     }
 
     /// The events received, taken and lost so far. Does not wait for a call of the function, and may be called within
@@ -64,29 +54,15 @@ impl Drop for Handler {
     }
 }
 
-impl<T: Record<Static = T> + 'static, F: for<'e> FnMut(Event<&'e T::Native<'e>>) + Send> Handle for Of<Sink<T>, F> {
+impl<S: Receive, F: FnMut(&mut S) -> Result<()> + Send> Handling for Of<S, F> {
     fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
-        if !self.sink.look() {
+        if !self.sink.end().look() {
             return Ok(0);
         }
         let mut count = 0;
-        while !ended.load(Ordering::Relaxed) && self.sink.has_next() {
+        while !ended.load(Ordering::Relaxed) && self.sink.end().has_next() {
             count += 1;
-            (self.handle)(self.sink.next()?);
-        }
-        Ok(count)
-    }
-}
-
-impl<F: FnMut(Event<&[u8]>) + Send> Handle for Of<MemorySink, F> {
-    fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
-        if !self.sink.look() {
-            return Ok(0);
-        }
-        let mut count = 0;
-        while !ended.load(Ordering::Relaxed) && self.sink.has_next() {
-            count += 1;
-            (self.handle)(self.sink.next()?);
+            (self.handle)(&mut self.sink)?;
         }
         Ok(count)
     }

@@ -29,7 +29,7 @@ struct Entry {
 /// A handler, as the threads that poll and its owner share it.
 pub(crate) struct Shared {
     /// Locked while the function runs. `None` after the handler was dropped.
-    handle: Mutex<Option<Box<dyn Handle>>>,
+    handle: Mutex<Option<Box<dyn Handling>>>,
     /// Whether the handler was dropped, so that the function is not called again.
     ended: AtomicBool,
     thread: Arc<Thread>,
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 struct Thread(AtomicUsize);
 
 /// A sink with its function, of any type.
-pub(crate) trait Handle: Send {
+pub(crate) trait Handling: Send {
     /// Passes it a batch of events, unless it has `ended`. Returns their number.
     fn turn(&mut self, ended: &AtomicBool) -> Result<usize>;
 }
@@ -132,8 +132,8 @@ impl Handlers {
 }
 
 impl Shared {
-    pub(crate) fn new(handle: impl Handle + 'static) -> Arc<Shared> {
-        let handle = Mutex::new(Some(Box::new(handle) as Box<dyn Handle>));
+    pub(crate) fn new(handle: impl Handling + 'static) -> Arc<Shared> {
+        let handle = Mutex::new(Some(Box::new(handle) as Box<dyn Handling>));
         Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: Arc::default() })
     }
 

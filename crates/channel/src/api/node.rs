@@ -117,15 +117,7 @@ impl Node {
         self.create_with(name, Some(T::format()))
     }
 
-    /// Creates a channel for all records.
-    ///
-    /// # Errors
-    /// As [`create`](Node::create).
-    pub fn create_untyped(&self, name: &str) -> Result<Channel> {
-        self.create_with(name, None)
-    }
-
-    /// Creates a channel for records of a format, or for all records.
+    /// Creates a channel for records of a format that is known only at run time, or without one, for all records.
     ///
     /// # Errors
     /// As [`create`](Node::create).

@@ -33,10 +33,16 @@ pub struct Sink<T> {
     copy: Aligned,
 }
 
+/// A sink as a [`Handler`](crate::Handler) needs it.
+pub(crate) trait Receive: Send + 'static {
+    /// The common part.
+    fn end(&mut self) -> &mut End;
+}
+
 /// The common part of all sinks.
-struct End {
+pub(crate) struct End {
     life: Arc<Life>,
-    key: SinkKey,
+    pub(crate) key: SinkKey,
     bell: Arc<Bell>,
     progress: Arc<AtomicUsize>,
     batch: Batch,
@@ -162,22 +168,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.end.poll(context)
     }
 
-    pub(crate) fn key(&self) -> SinkKey {
-        self.end.key
-    }
-
-    /// Whether the last batch has more events.
-    #[inline]
-    pub(crate) fn has_next(&self) -> bool {
-        self.end.next < self.end.batch.items.len()
-    }
-
-    /// Whether there is an event, without waiting and without reading connections.
-    #[inline]
-    pub(crate) fn look(&mut self) -> bool {
-        self.end.look()
-    }
-
+    /// The next event of the last batch, which has one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Sink { end, decoder, scratch, copy } = self;
@@ -204,6 +195,12 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         };
         let record = decoded.map_err(|error| which(error, stamp))?;
         Ok(Event::Record { stamp, record })
+    }
+}
+
+impl<T: Record<Static = T> + 'static> Receive for Sink<T> {
+    fn end(&mut self) -> &mut End {
+        &mut self.end
     }
 }
 
@@ -300,7 +297,7 @@ impl End {
     /// Waits until there is an item. Returns `false` if none arrives within `patience`.
     #[inline]
     fn wait(&mut self, patience: Option<Duration>) -> Result<bool> {
-        if self.next < self.batch.items.len() {
+        if self.has_next() {
             return Ok(true);
         }
         self.wait_for_batch(patience)
@@ -341,10 +338,16 @@ impl End {
         })
     }
 
-    /// Whether there is an item, without waiting.
+    /// Whether the last batch has more items.
     #[inline]
-    fn look(&mut self) -> bool {
-        if self.next < self.batch.items.len() {
+    pub(crate) fn has_next(&self) -> bool {
+        self.next < self.batch.items.len()
+    }
+
+    /// Whether there is an item, without waiting and without reading connections.
+    #[inline]
+    pub(crate) fn look(&mut self) -> bool {
+        if self.has_next() {
             return true;
         }
         let End { life, key, bell, progress, batch, next } = self;

@@ -208,7 +208,7 @@ fn an_echo_that_is_interrupted_leaves() {
 #[test]
 fn an_echo_without_a_source_waits_and_says_so() {
     let node = Node::new().unwrap();
-    let channel = node.create_untyped("quiet").unwrap();
+    let channel = node.create_with("quiet", None).unwrap();
     let mut child = start(&["echo", &channel.id().to_string()]);
     let mut notices = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
@@ -275,7 +275,7 @@ fn the_type_of_a_channel_is_a_format_like_any_other() {
     assert!(isoform(&["explain", &id, &shape]).good().contains("\nfull"));
     assert!(isoform(&["dump", &id]).bad(2).contains("hint: `isoform echo`"));
     let node = Node::new().unwrap();
-    let any = node.create_untyped("any").unwrap().id().to_string();
+    let any = node.create_with("any", None).unwrap().id().to_string();
     assert!(isoform(&["format", &any]).bad(1).contains("has no type"));
 }
 

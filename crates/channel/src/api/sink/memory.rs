@@ -4,13 +4,13 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, Counts, End, EventBody, about, which};
+use super::{Bodies, Counts, End, EventBody, Receive, about, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
-use isoform_channel_proto::{Item, SinkKey};
+use isoform_channel_proto::Item;
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -189,18 +189,6 @@ impl MemorySink {
         self.end.bell.descriptor()
     }
 
-    pub(crate) fn key(&self) -> SinkKey {
-        self.end.key
-    }
-
-    pub(crate) fn look(&mut self) -> bool {
-        self.end.look()
-    }
-
-    pub(crate) fn has_next(&self) -> bool {
-        self.end.next < self.end.batch.items.len()
-    }
-
     pub(crate) fn next(&mut self) -> Result<Event<&[u8]>> {
         let MemorySink { end, decoder, copy } = self;
         let (stamp, format, place) = match end.item() {
@@ -216,6 +204,12 @@ impl MemorySink {
         };
         let record = decoded.map_err(|error| which(error, stamp))?;
         Ok(Event::Record { stamp, record })
+    }
+}
+
+impl Receive for MemorySink {
+    fn end(&mut self) -> &mut End {
+        &mut self.end
     }
 }
 
