@@ -2,7 +2,8 @@
 
 use crate::error::exception;
 use crate::face::face;
-use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, Stamp};
+use isoform::Token;
+use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
 use pyo3::prelude::*;
 
@@ -56,17 +57,11 @@ pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py
 pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
     let mut members = Members::new();
     for member in &info.members {
-        let (mut sources, mut sinks) = (Vec::new(), Vec::new());
-        if let Some(report) = &member.report {
-            for source in &report.sources {
-                let format = source.format.as_ref().map(|(name, _)| name.clone());
-                sources.push((source.source, source.submitted, format, ledgers(py, &source.sinks)?));
-            }
-            for sink in &report.sinks {
-                let format = sink.format.as_ref().map(|(name, _)| name.clone());
-                sinks.push((sink.sink, format, sink.policy.to_string(), sink.received, sink.taken, sink.lost));
-            }
-        }
+        let name = |format: &Option<(String, Token)>| format.as_ref().map(|(name, _)| name.clone());
+        let source = |it: &SourceReport| Ok((it.source, it.submitted, name(&it.format), ledgers(py, &it.sinks)?));
+        let sources = member.sources().iter().map(source).collect::<PyResult<Vec<_>>>()?;
+        let sink = |it: &SinkReport| (it.sink, name(&it.format), it.policy.to_string(), it.received, it.taken, it.lost);
+        let sinks: Vec<_> = member.sinks().iter().map(sink).collect();
         let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());
         members.push(face(py)?.member.call1(py, (who, sources, sinks))?);
     }

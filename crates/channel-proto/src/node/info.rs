@@ -5,7 +5,7 @@ use crate::channels::Channel;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
 use crate::memory::{Body, Storage};
-use crate::report::{Report, SinkLedger};
+use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Error, Format};
 
 /// What is known of a channel.
@@ -32,6 +32,35 @@ pub struct MemberInfo {
     pub addresses: Vec<String>,
     /// What it told of its sources and sinks; `None` before there was an answer.
     pub report: Option<Report>,
+}
+
+impl ChannelInfo {
+    /// The sources of the members that have answered, each with its node.
+    pub fn sources(&self) -> impl Iterator<Item = (NodeId, &SourceReport)> {
+        self.members.iter().flat_map(|member| member.sources().iter().map(|source| (member.node, source)))
+    }
+
+    /// The sinks of the members that have answered, each with its node.
+    pub fn sinks(&self) -> impl Iterator<Item = (NodeId, &SinkReport)> {
+        self.members.iter().flat_map(|member| member.sinks().iter().map(|sink| (member.node, sink)))
+    }
+
+    /// The account of each source with each of its sinks.
+    pub fn ledgers(&self) -> impl Iterator<Item = &SinkLedger> {
+        self.sources().flat_map(|(_, source)| &source.sinks)
+    }
+}
+
+impl MemberInfo {
+    /// Its sources; none before it has answered.
+    pub fn sources(&self) -> &[SourceReport] {
+        self.report.as_ref().map_or(&[], |report| &report.sources)
+    }
+
+    /// Its sinks; none before it has answered.
+    pub fn sinks(&self) -> &[SinkReport] {
+        self.report.as_ref().map_or(&[], |report| &report.sinks)
+    }
 }
 
 impl<B: Body, S: Storage> Node<B, S> {

@@ -9,7 +9,7 @@ use isoform::text::Shown;
 use isoform::{Format, Token};
 use isoform_channel::{Info, MemberInfo, NodeId, SinkReport, SourceReport};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -32,9 +32,9 @@ pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Fai
         let before = before.get(&(node, source.source)).copied().unwrap_or(0);
         source.submitted.saturating_sub(before) as f64 / seconds
     };
-    // The first is the one that asks.
+    let mut accounts = accounts(&info);
+    // The first is the one that asks. It has neither sources nor sinks.
     let members = &info.members[1..];
-    let mut accounts = accounts(members);
     if arguments.json {
         writeln!(output, "{}", as_json(&info, members, &accounts, rate))?;
     } else {
@@ -46,28 +46,21 @@ pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Fai
 
 /// How much each source has submitted.
 fn counts(info: &Info) -> HashMap<(NodeId, u32), u64> {
-    let reports = info.members.iter().filter_map(|member| Some((member.node, member.report.as_ref()?)));
-    let sources = reports.flat_map(|(node, report)| report.sources.iter().map(move |source| (node, source)));
-    sources.map(|(node, source)| ((node, source.source), source.submitted)).collect()
+    info.sources().map(|(node, source)| ((node, source.source), source.submitted)).collect()
 }
 
 /// Those that sources have sinks at, and that this process has no link with: they hang, or have died just now.
 fn silent(info: &Info) -> Vec<MemberInfo> {
-    let reports = info.members.iter().filter_map(|member| member.report.as_ref());
-    let sinks = reports.flat_map(|report| &report.sources).flat_map(|source| &source.sinks);
     let known = |node| info.members.iter().any(|member| member.node == node);
-    let mut nodes: Vec<NodeId> = sinks.filter(|sink| sink.present && !known(sink.node)).map(|sink| sink.node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let present = info.ledgers().filter(|sink| sink.present && !known(sink.node));
+    let nodes: BTreeSet<NodeId> = present.map(|sink| sink.node).collect();
     nodes.into_iter().map(|node| MemberInfo { node, addresses: Vec::new(), report: None }).collect()
 }
 
-fn accounts(members: &[MemberInfo]) -> Vec<Account> {
+fn accounts(info: &Info) -> Vec<Account> {
     let mut accounts = Vec::new();
-    for member in members {
-        for source in member.report.iter().flat_map(|report| &report.sources) {
-            accounts.extend(Account::of(&numbered(member.node, source.source), &source.sinks));
-        }
+    for (node, source) in info.sources() {
+        accounts.extend(Account::of(&numbered(node, source.source), &source.sinks));
     }
     accounts
 }

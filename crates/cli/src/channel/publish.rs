@@ -89,10 +89,9 @@ impl<'a> Publisher<'a> {
     /// Waits for so many sinks, or for those that are there. `false` if it was asked to stop meanwhile.
     fn wait(&self, channel: &Channel, count: Option<usize>) -> Result<bool, Failure> {
         let Some(count) = count else {
-            let members = channel.info(SUBSCRIBING)?.members;
-            let sinks = members.iter().filter_map(|member| member.report.as_ref()).map(|report| report.sinks.len());
+            let sinks = channel.info(SUBSCRIBING)?.sinks().count();
             // Those that declined will not subscribe.
-            return self.has_sinks(sinks.sum(), SUBSCRIBING).map(|_| true);
+            return self.has_sinks(sinks, SUBSCRIBING).map(|_| true);
         };
         if self.source.sinks() < count {
             notice(&format!("waiting for {}", plural(count, "sink")));

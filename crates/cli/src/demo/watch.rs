@@ -226,9 +226,7 @@ impl Watch {
 
 /// The accounts of the source with its sinks, which are told apart by their policies.
 fn ledgers(info: &Info) -> Vec<SinkLedger> {
-    let reports = info.members.iter().filter_map(|member| member.report.as_ref());
-    let sinks = reports.flat_map(|report| &report.sources).flat_map(|source| &source.sinks);
-    let mut ledgers: Vec<SinkLedger> = sinks.copied().collect();
+    let mut ledgers: Vec<SinkLedger> = info.ledgers().copied().collect();
     ledgers.sort_by_key(role);
     ledgers
 }

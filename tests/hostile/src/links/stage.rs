@@ -229,11 +229,7 @@ impl Stage {
     /// Shows what is known of a channel, as somebody would who is curious.
     fn inform(&mut self, victim: bool, channel: ChannelKey) {
         let Some(info) = self.party(victim).node.info(channel) else { return };
-        for report in info.members.iter().filter_map(|member| member.report.as_ref()) {
-            for sink in report.sources.iter().flat_map(|source| &source.sinks) {
-                assert!(!sink.ledger.to_string().is_empty());
-            }
-        }
+        info.ledgers().for_each(|sink| assert!(!sink.ledger.to_string().is_empty()));
         info.declined.iter().for_each(|(_, error)| super::refusal(error));
     }
 
