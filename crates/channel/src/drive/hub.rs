@@ -51,6 +51,8 @@ pub(super) enum Effect {
     Write(Arc<Wire>, bool),
     /// To say these last words, and end a connection.
     Close(Arc<Wire>, Vec<u8>),
+    /// To end a connection that nobody can wait for.
+    Lose(Arc<Wire>, Error),
     /// Not with the lock held: whatever the task does then may come back to this node.
     Wake(task::Waker),
     RingKeeper,
@@ -193,6 +195,7 @@ impl Hub {
                     wire.say_farewell(&farewell);
                     self.retire(&wire);
                 }
+                Effect::Lose(wire, why) => self.lose(&wire, Some(why)),
                 Effect::Wake(task) => task.wake(),
                 Effect::RingKeeper => self.ring_keeper(),
             }

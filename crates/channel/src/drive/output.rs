@@ -79,9 +79,12 @@ impl Hub {
         if !wire.flow.block() {
             return;
         }
-        wire.arm(&self.poller);
+        let armed = wire.arm(&self.poller);
         if self.lookout.block() {
             effects.push(Effect::RingKeeper);
+        }
+        if let Err(error) = armed {
+            effects.push(Effect::Lose(wire.clone(), error));
         }
     }
 
@@ -100,7 +103,9 @@ impl Hub {
             self.lookout.unblock();
             self.write(wire, true, false);
         }
-        wire.disarm(&self.poller);
+        if let Err(error) = wire.disarm(&self.poller) {
+            self.lose(wire, Some(error));
+        }
     }
 
     /// Writes whatever has gathered.

@@ -77,9 +77,8 @@ impl Hub {
 
     /// Waits at the poller once.
     pub(super) fn wait_at_poller(&self, timeout: Duration) -> Result<Readies> {
-        if let Some(wire) = self.muted().take() {
-            wire.unmute(&self.poller);
-        }
+        let muted = self.muted().take();
+        muted.iter().for_each(|wire| self.unmute(wire));
         self.poller.wait(timeout)
     }
 
@@ -88,9 +87,16 @@ impl Hub {
         let mut muted = self.muted();
         if muted.as_ref().is_none_or(|muted| muted.id != wire.id) {
             wire.mute(&self.poller);
-            if let Some(other) = muted.replace(wire.clone()) {
-                other.unmute(&self.poller);
-            }
+            let other = muted.replace(wire.clone());
+            drop(muted);
+            other.iter().for_each(|other| self.unmute(other));
+        }
+    }
+
+    /// The poller waits for a connection again. If the system refuses to, the connection ends: nobody would read it.
+    fn unmute(&self, wire: &Wire) {
+        if let Err(error) = wire.unmute(&self.poller) {
+            self.lose(wire, Some(error));
         }
     }
 

@@ -88,29 +88,35 @@ impl Wire {
     }
 
     /// Has the poller wait until the connection takes more, which it does not now.
-    pub(crate) fn arm(&self, poller: &Poller) {
-        self.watch(poller, |_| Some(Interest::Both));
+    ///
+    /// # Errors
+    /// [`Code::Io`](isoform::Code::Io), if the system refuses to. Nobody may wait for the connection then: it must end. The same
+    /// holds for [`disarm`](Wire::disarm) and [`unmute`](Wire::unmute).
+    pub(crate) fn arm(&self, poller: &Poller) -> Result<()> {
+        self.watch(poller, |_| Some(Interest::Both))?;
         // It has told so when nobody knew yet that it took no more.
         if let Watch::Told { write: true, .. } = self.connection.watch() {
             poller.tell(self.id.0);
         }
+        Ok(())
     }
 
     /// The poller need not wait for that any more, unless the connection takes no more again.
-    pub(crate) fn disarm(&self, poller: &Poller) {
+    pub(crate) fn disarm(&self, poller: &Poller) -> Result<()> {
         // Looked at with the lock, as whoever finds it blocked says so before it arms.
-        self.watch(poller, |now| (now == Interest::Both && !self.flow.is_blocked()).then_some(Interest::Read));
+        self.watch(poller, |now| (now == Interest::Both && !self.flow.is_blocked()).then_some(Interest::Read))
     }
 
     /// The thread that leads waits for the connection alone, within reading it. The poller does not know it meanwhile: else the
     /// system would tell the poller of each byte, and with Unix sockets of each byte that was taken, too.
     pub(crate) fn mute(&self, poller: &Poller) {
-        self.watch(poller, |now| (now == Interest::Read).then_some(Interest::Nothing));
+        // What the system forgets needs no memory.
+        _ = self.watch(poller, |now| (now == Interest::Read).then_some(Interest::Nothing));
     }
 
     /// The poller waits for the connection again.
-    pub(crate) fn unmute(&self, poller: &Poller) {
-        self.watch(poller, |now| (now == Interest::Nothing).then_some(Interest::Read));
+    pub(crate) fn unmute(&self, poller: &Poller) -> Result<()> {
+        self.watch(poller, |now| (now == Interest::Nothing).then_some(Interest::Read))
     }
 
     /// Nobody waits for the connection from now on.
@@ -123,22 +129,18 @@ impl Wire {
         }
     }
 
-    fn watch(&self, poller: &Poller, to: impl FnOnce(Interest) -> Option<Interest>) {
+    fn watch(&self, poller: &Poller, to: impl FnOnce(Interest) -> Option<Interest>) -> Result<()> {
         let mut watched = self.watched();
-        let Some(now) = *watched else { return };
-        let Some(wanted) = to(now).filter(|&wanted| wanted != now) else { return };
-        let Watch::Handle(handle) = self.connection.watch() else { return };
-        let done = match (now, wanted) {
-            (_, Interest::Nothing) => {
-                poller.remove(self.id.0, handle);
-                Ok(())
-            }
-            (Interest::Nothing, _) => poller.add(self.id.0, handle, wanted),
-            _ => poller.change(self.id.0, handle, wanted),
-        };
-        if done.is_ok() {
-            *watched = Some(wanted);
+        let Some(now) = *watched else { return Ok(()) };
+        let Some(wanted) = to(now).filter(|&wanted| wanted != now) else { return Ok(()) };
+        let Watch::Handle(handle) = self.connection.watch() else { return Ok(()) };
+        match (now, wanted) {
+            (_, Interest::Nothing) => poller.remove(self.id.0, handle),
+            (Interest::Nothing, _) => poller.add(self.id.0, handle, wanted)?,
+            _ => poller.change(self.id.0, handle, wanted)?,
         }
+        *watched = Some(wanted);
+        Ok(())
     }
 
     fn watched(&self) -> MutexGuard<'_, Option<Interest>> {
