@@ -4,18 +4,22 @@
 //! them. One thread waits at a time; any thread may register, change, remove and wake. What the poller reports it reports
 //! again until it is dealt with, so that whoever leaves something for later loses nothing.
 //!
-//! On Linux the system keeps the list (`epoll`); elsewhere, `poll` is given all of it each time (`table`). Both stand behind
-//! the same few functions, and are tested alike.
+//! On Linux (`epoll`) and macOS (`kqueue`) the system keeps the list; elsewhere, `poll` is given all of it each time (`table`). All
+//! stand behind the same few functions, and are tested alike.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod epoll;
-#[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
+#[cfg(any(test, target_vendor = "apple"))]
+mod kqueue;
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
 mod table;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use epoll::System;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 use table::System;
+#[cfg(target_vendor = "apple")]
+type System = kqueue::System<kqueue::kernel::Kernel>;
 
 use super::Handle;
 use isoform::{Code, Error, Result};
@@ -352,6 +356,14 @@ pub(crate) mod tests {
             #[cfg(any(target_os = "linux", target_os = "android"))]
             mod with_epoll {
                 $(#[test] fn $name() { super::$name::<super::epoll::System>() })*
+            }
+            #[cfg(target_vendor = "apple")]
+            mod with_kqueue {
+                $(#[test] fn $name() { super::$name::<super::System>() })*
+            }
+            mod with_a_model_of_kqueue {
+                use crate::transport::poll::kqueue;
+                $(#[test] fn $name() { super::$name::<kqueue::System<kqueue::model::Model>>() })*
             }
             mod with_poll {
                 $(#[test] fn $name() { super::$name::<super::table::System>() })*
