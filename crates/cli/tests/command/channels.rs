@@ -1,11 +1,14 @@
 //! `echo`, `pub`, `info` and `plot`: between processes, and with sources and sinks of a program.
 
 use super::*;
-use isoform_channel::{MessageSource, Node, Window};
+use isoform::Rules;
+use isoform::core::declare::Shape;
+use isoform_channel::transport::{Awaited, Connection, Door, Transport};
+use isoform_channel::{Address, MessageSource, Node, Window};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What nothing here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -307,6 +310,51 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
     }
     assert!(isoform(&["echo", "--policy", "oldest:0", &id]).bad(2).contains("block, latest, or oldest:N"));
     assert!(isoform(&["echo", "river.iso"]).bad(2).contains("iso://HOST:PORT"));
+}
+
+/// A transport that says it listens where no address can be: so a node tells others what a stranger could.
+#[derive(Debug)]
+struct Liar;
+
+impl Transport for Liar {
+    fn serves(&self, address: &Address) -> bool {
+        matches!(address, Address::Unix(_))
+    }
+
+    fn listen(&self, _: &Address) -> isoform::Result<(Address, Box<dyn Door>)> {
+        Ok((Address::Unix("/\u{1b}]0;x\u{7}\u{9b}\u{202e}".into()), Box::new(Liar)))
+    }
+
+    fn dial(&self, _: &Address, _: Instant) -> isoform::Result<Box<dyn Door>> {
+        Ok(Box::new(Liar))
+    }
+}
+
+impl Door for Liar {
+    fn next(&mut self) -> isoform::Result<Option<Box<dyn Connection>>> {
+        Ok(None)
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        Awaited::Told
+    }
+}
+
+#[test]
+fn nothing_that_a_member_says_of_itself_is_a_command_to_the_terminal() {
+    let node = Node::builder().transport(Liar).listen("127.0.0.1:0").listen("unix:/x.sock").build().unwrap();
+    let format = Shape::parse("record Gauge\u{202e}\u{200b}\n  level  double\n").unwrap().on(&Layout::X86_64).unwrap();
+    let channel = node.create_with("gauges", Some(&format)).unwrap();
+    let _source = channel.source_builder().build_memory(&format).unwrap();
+    let _sink = channel.sink_builder().build_messages_for(&format, Rules::new()).unwrap();
+    let id = channel.id().to_string();
+    for arguments in [&["info", &id][..], &["info", "--json", &id]] {
+        let output = isoform(arguments).good();
+        assert!(!output.contains(|c| c != '\n' && isoform::text::is_hidden(c)), "{output:?}");
+        for said in ["1b", "9b", "202e", "200b", "Gauge"] {
+            assert!(output.contains(said), "{said}: {output:?}");
+        }
+    }
 }
 
 /// A program that stands for Python: it lacks the package of this number, or says what it was given.
