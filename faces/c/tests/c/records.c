@@ -1,6 +1,8 @@
 /* Records: encoded, decoded in every way, with rules and faults, by name, and through streams. */
 #include "check.h"
 
+#define DEEP 500000
+
 typedef struct {
     char flag; /* a gap is behind it */
     double x;
@@ -183,6 +185,7 @@ static void evolution(void) {
     iso_decoder *decoder;
     iso_rules *rules;
     iso_message message;
+    char *nested;
     void *bytes = encoded(format, &sent, &length);
     DO(iso_registry_open(&registry));
     DO(iso_registry_add(registry, format));
@@ -208,6 +211,19 @@ static void evolution(void) {
     DO(iso_rules_open(&rules));
     DO(iso_rules_default(rules, "Seen", "step", "1, \"step\": 2")); /* no value, but a part of a record */
     FAILS(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder), ISO_TEXT, "Seen.step");
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
+    /* Nested so deep that a parser that calls itself for each level would have no stack left. */
+    nested = (char *)calloc(2 * DEEP + 1, 1);
+    memset(nested, '[', DEEP);
+    DO(iso_rules_default(rules, "Seen", "step", nested));
+    FAILS(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder), ISO_TEXT, "Seen.step");
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
+    memset(nested + DEEP, ']', DEEP);
+    DO(iso_rules_default(rules, "Seen", "level", nested));
+    FAILS(iso_decoder_open(wanted, rules, ISO_FAULTS_ERROR, &decoder), ISO_TEXT, "Seen.level");
+    free(nested);
     iso_rules_close(&rules);
     DO(iso_rules_open(&rules));
     DO(iso_rules_alias(rules, "Narrow", "large", "step"));
