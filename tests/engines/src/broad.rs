@@ -91,7 +91,7 @@ fn arrays(parts: &[&str], changing: usize, random: &mut Random, fields: &mut Vec
     }
     let known = match random.below(4) {
         _ if !parts.is_empty() => parts,
-        0 => NUMBERS,
+        0 => &NUMBERS,
         1 => SYMBOLS,
         _ => PLAIN,
     };

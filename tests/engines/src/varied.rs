@@ -44,7 +44,7 @@ pub(crate) fn vary(machine: Machine, regions: &[Region], body: &mut [u8], random
                 };
                 write(machine, bits.into(), bytes);
             }
-            Meaning::Float(_) if bytes.len() == 2 && random.one_in(4) => write(machine, random.bits(), bytes),
+            Meaning::Float(_) if bytes.len() <= 2 && random.one_in(4) => write(machine, random.bits(), bytes),
             Meaning::Float(kind) if bytes.len() > 8 && random.one_in(2) => wide(machine, kind, temper, bytes, random),
             Meaning::Boolean => write(machine, random.bits() & 1, bytes),
             Meaning::Float(_) | Meaning::Enumeration | Meaning::Length | Meaning::Slot | Meaning::Text => {}

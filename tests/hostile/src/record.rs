@@ -102,19 +102,13 @@ fn is_loose(kind: FloatKind, machine: Machine, bytes: &[u8]) -> bool {
         big.reverse();
     }
     let bits = big.iter().fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
-    let (exponent, fraction) = match (kind, bytes.len()) {
-        (FloatKind::X87, _) => {
-            let (exponent, leading) = (bits >> 64 & 0x7fff, bits >> 63 & 1);
-            return exponent == 0x7fff || (exponent == 0) == (leading == 1);
-        }
-        (FloatKind::Brain, _) => (8, 7),
-        (_, 2) => (5, 10),
-        (_, 4) => (8, 23),
-        (_, 8) => (11, 52),
-        _ => (15, 112),
-    };
-    let all = (1u128 << exponent) - 1;
-    bits >> fraction & all == all && bits & ((1 << fraction) - 1) != 0
+    if kind == FloatKind::X87 {
+        let (exponent, leading) = (bits >> 64 & 0x7fff, bits >> 63 & 1);
+        return exponent == 0x7fff || (exponent == 0) == (leading == 1);
+    }
+    let slot = kind.slot(bytes.len() as u8).expect("a verified body has floats of known sizes");
+    let all = (1u128 << slot.exponent) - 1;
+    bits >> slot.fraction & all == all && bits & ((1 << slot.fraction) - 1) != 0
 }
 
 /// How many things are in it.

@@ -30,7 +30,8 @@ mod tag {
     pub(super) const UNSIGNED_ENUMERATION: u8 = 14;
     pub(super) const STRING: u8 = 15;
     pub(super) const STRUCTURE: u8 = 16;
-    pub(super) const NEXT_FLOATS: u8 = 17; // .. 24: reserved, odd for a further float, even for its complex number
+    /// The first that is reserved for a further float, up to 24: odd ones for floats, even ones for their complex numbers.
+    pub(super) const NEXT_FLOATS: u8 = 17 + 2 * (FloatKind::ALL.len() as u8 - 4);
     pub(super) const NEXT_OTHERS: u8 = 25; // .. 31: reserved
     /// Those of a kind of float and of its complex number.
     pub(super) const fn floats(kind: FloatKind) -> (u8, u8) {
@@ -392,6 +393,15 @@ mod tests {
     use super::super::Format;
     use crate::declare::{Layout, Shape};
     use crate::error::Code;
+    use isoform_kernels::FloatKind;
+
+    #[test]
+    fn every_kind_of_float_has_numbers_of_its_own() {
+        let all = FloatKind::ALL.map(super::tag::floats);
+        let mut taken: Vec<u8> = all.iter().flat_map(|&(float, complex)| [float, complex]).collect();
+        taken.sort_unstable();
+        assert!(taken.into_iter().eq((3..=10).chain(17..super::tag::NEXT_FLOATS)));
+    }
 
     #[test]
     fn reserved_kinds_are_refused_by_what_they_are_reserved_for() {
@@ -399,7 +409,7 @@ mod tests {
         let known = format.description().as_bytes();
         // The last two bytes are the tag and the size.
         let (start, at) = (&known[..known.len() - 2], known.len() - 2);
-        for kind in (0..=31).filter(|kind| !(1..=16).contains(kind)) {
+        for kind in (0..=31).filter(|kind| !(1..super::tag::NEXT_FLOATS).contains(kind)) {
             let error = Format::parse(&[start, &[kind, 4]].concat()).unwrap_err();
             assert_eq!((error.code(), error.path()), (Code::Description, "r.x"));
             let reserved = match kind {

@@ -55,7 +55,7 @@ fn has_symbols(kind: u8) -> bool {
 }
 
 fn has_size(kind: u8) -> bool {
-    matches!(kind, 1..=10 | 12..=14)
+    matches!(kind, 1..=10 | 12..=14 | 17..=24)
 }
 
 impl Description {
