@@ -17,9 +17,16 @@ MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_ALIGNMENT = 32, 4096, 8, 1 << 16
 
 SIGNED, UNSIGNED = 1, 2
 CHAR, BOOLEAN, SIGNED_ENUMERATION, UNSIGNED_ENUMERATION, STRING, STRUCTURE = 11, 12, 13, 14, 15, 16
-FLOATS = {3: "float", 4: "bfloat", 5: "x87", 6: "double-double"}
-COMPLEX = {kind + 4: name for kind, name in FLOATS.items()}
-FLOAT_SIZES = {"float": (2, 4, 8, 16), "bfloat": (2,), "x87": (10, 12, 16), "double-double": (16,)}
+# Each kind of float: its number, that of its complex number, its word, and its sizes in bytes.
+KINDS_OF_FLOAT = [
+    (3, 7, "float", (2, 4, 8, 16)),
+    (4, 8, "bfloat", (2,)),
+    (5, 9, "x87", (10, 12, 16)),
+    (6, 10, "double-double", (16,)),
+]
+FLOATS = {kind: word for kind, _, word, _ in KINDS_OF_FLOAT}
+COMPLEX = {kind: word for _, kind, word, _ in KINDS_OF_FLOAT}
+FLOAT_SIZES = {word: sizes for _, _, word, sizes in KINDS_OF_FLOAT}
 HAS_DIMENSIONS, INDIRECT, HAS_UNIT = 0x20, 0x40, 0x80
 WHITE_SPACE = set(
     [*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]

@@ -28,8 +28,11 @@ class DoubleDouble:
 
 
 DOUBLE, QUAD, X87 = Kind(53, -1022), Kind(113, -16382), Kind(64, -16382)
-IEEE = {2: Kind(11, -14), 4: Kind(24, -126), 8: DOUBLE, 16: QUAD}
-BFLOAT = Kind(8, -126)
+# By word and bytes: the floats that are a sign, an exponent and a fraction, in this order.
+BINARY = {
+    "float": {2: Kind(11, -14), 4: Kind(24, -126), 8: DOUBLE, 16: QUAD},
+    "bfloat": {2: Kind(8, -126)},
+}
 SPECIAL = ("NaN", "Infinity", "-Infinity")
 
 
@@ -68,10 +71,8 @@ class Number:
 def decode(kind, data, order):
     little = data if order == "little" else data[::-1]
     bits = int.from_bytes(little, "little")
-    if kind == "float":
-        return binary(bits, 8 * len(data), IEEE[len(data)])
-    if kind == "bfloat":
-        return binary(bits, 16, BFLOAT)
+    if kind in BINARY:
+        return binary(bits, 8 * len(data), BINARY[kind][len(data)])
     if kind == "x87":
         return x87(int.from_bytes(little[:10], "little"))
     large, small = (decode("float", part, order) for part in (data[:8], data[8:]))

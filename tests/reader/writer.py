@@ -7,6 +7,10 @@ import description as d
 from body import alignment_of, dimensions_of, product, round_up
 
 MAGIC = bytes([0x89]) + b"ISO"
+KINDS = [
+    *(d.SIGNED, d.UNSIGNED, *d.FLOATS, *d.COMPLEX, d.CHAR, d.BOOLEAN),
+    *(d.SIGNED_ENUMERATION, d.UNSIGNED_ENUMERATION, d.STRING),
+]
 
 
 def message(token, body):
@@ -50,7 +54,7 @@ class Formats:
 
     def element(self, depth):
         random = self.random
-        kind = random.choice([*range(1, 16), 1, 2, 3, d.STRING, d.STRUCTURE, d.STRUCTURE])
+        kind = random.choice([*KINDS, 1, 2, 3, d.STRING, d.STRUCTURE, d.STRUCTURE])
         if kind == d.STRUCTURE and depth < 3:
             inner = random.choice(self.known) if self.known and random.random() < 0.3 else self.structure(depth + 1)
             return d.Element(kind, inner.size, structure=inner)
