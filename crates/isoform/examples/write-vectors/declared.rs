@@ -5,6 +5,12 @@
 
 use crate::features::*;
 
+/// The layouts of the machines for which Rust's library is built, so that they can confirm these vectors: not "mips".
+pub(crate) const LAYOUTS: [&str; 10] = {
+    let [layouts @ .., _] = crate::features::LAYOUTS;
+    layouts
+};
+
 pub(crate) const DECLARED: &[Feature] = &[
     Feature {
         name: "rust-scalars",

@@ -22,8 +22,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
     println!("streams: {}", write_streams(&top.join("streams"))?);
     println!("conversion: {}", write_conversions(&top.join("conversion"))?);
-    for feature in features::FEATURES.iter().chain(declared::DECLARED) {
-        println!("{}: {}", feature.name, write_feature(&top.join(feature.name), feature)?);
+    for (features, layouts) in
+        [(features::FEATURES, &features::LAYOUTS[..]), (declared::DECLARED, &declared::LAYOUTS[..])]
+    {
+        for feature in features {
+            println!("{}: {}", feature.name, write_feature(&top.join(feature.name), feature, layouts)?);
+        }
     }
     Ok(())
 }
@@ -65,9 +69,10 @@ fn write_conversions(folder: &Path) -> Result<Count, Box<dyn std::error::Error>>
     index.save()
 }
 
-/// A file `index.json`, to which lines are added.
+/// A file `index.json`, to which lines are added behind those that are there.
 struct Index {
     file: PathBuf,
+    text: String,
     key: &'static str,
     lines: Vec<serde_json::Value>,
     count: Count,
@@ -77,11 +82,9 @@ impl Index {
     fn open(folder: &Path, key: &'static str) -> Result<Index, Box<dyn std::error::Error>> {
         fs::create_dir_all(folder)?;
         let file = folder.join("index.json");
-        let lines = match fs::read(&file) {
-            Ok(bytes) => serde_json::from_slice(&bytes)?,
-            Err(_) => Vec::new(),
-        };
-        Ok(Index { file, key, lines, count: Count::default() })
+        let text = fs::read_to_string(&file).unwrap_or_else(|_| "[\n]\n".into());
+        let lines = serde_json::from_str(&text)?;
+        Ok(Index { file, text, key, lines, count: Count::default() })
     }
 
     /// Adds a line unless there is one of the same key.
@@ -98,8 +101,12 @@ impl Index {
     }
 
     fn save(self) -> Result<Count, Box<dyn std::error::Error>> {
-        let lines: Vec<String> = self.lines.iter().map(text::lines).collect();
-        fs::write(self.file, format!("[\n{}\n]\n", lines.join(",\n")))?;
+        let mut text = self.text.trim_end().trim_end_matches(']').trim_end().to_owned();
+        for line in &self.lines[self.lines.len() - self.count.written..] {
+            text += if text == "[" { "\n" } else { ",\n" };
+            text += &text::lines(line);
+        }
+        fs::write(self.file, text + "\n]\n")?;
         Ok(self.count)
     }
 }
@@ -113,11 +120,15 @@ fn write_streams(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
     Ok(count)
 }
 
-/// A stream of every layout, and what is in it.
-fn write_feature(folder: &Path, feature: &features::Feature) -> Result<Count, Box<dyn std::error::Error>> {
+/// A stream of each layout, and what is in it.
+fn write_feature(
+    folder: &Path,
+    feature: &features::Feature,
+    layouts: &[&str],
+) -> Result<Count, Box<dyn std::error::Error>> {
     fs::create_dir_all(folder)?;
     let mut count = Count::default();
-    for layout in features::LAYOUTS {
+    for layout in layouts {
         let make = || feature.on(layout);
         count.add(folder, layout, make).map_err(|error| format!("{} on {layout}: {error}", feature.name))?;
     }
