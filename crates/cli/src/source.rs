@@ -41,7 +41,7 @@ pub(crate) fn not_an_option(argument: OsString) -> OsString {
 
 /// Whether this is a channel. Opening it parses the rest of its id.
 pub(crate) fn is_channel(text: &str) -> bool {
-    ["iso://", "iso+unix://"].iter().any(|scheme| text.starts_with(scheme))
+    text.split_once("://").is_some_and(|(scheme, _)| scheme == "iso" || scheme.starts_with("iso+"))
 }
 
 impl Source {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(parse("user@host/file"), bytes(Some("user@host/file"), None, None));
         assert_eq!(parse("odd#name@s390x"), bytes(Some("odd#name@s390x"), None, None));
         assert_eq!(parse("odd#name@s390x#T"), bytes(Some("odd#name@s390x"), Some("T"), None));
-        for text in ["iso://[::1]:80/flow", "iso+unix:///tmp/x.sock/flow"] {
+        for text in ["iso://[::1]:80/flow", "iso+unix:///tmp/x.sock/flow", "iso+later://x/flow"] {
             assert_eq!(parse(text), Ok(Source::Channel(text.into())));
         }
         for text in ["token:000102030405060708090a0b0c0d0e0f", "elf:a.out#S", "xsd:http://h/x.xsd#T"] {

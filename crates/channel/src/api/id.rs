@@ -2,7 +2,7 @@
 //!
 //! An id is text that people pass on. [`crate::transport::address`] parses its address.
 
-use crate::transport::address::{Address, refused, tcp, unix};
+use crate::transport::address::{Address, FORMS, Form, IDS, refused};
 use isoform::{Error, Result};
 use isoform_channel_proto::check_name;
 use std::fmt;
@@ -39,12 +39,7 @@ impl ChannelId {
     /// [`Code::Address`](isoform::Code::Address) for an invalid name, and for an address that cannot be dialed, such as
     /// port 0.
     pub fn new(address: Address, name: &str, identity: Option<[u8; 16]>) -> Result<ChannelId> {
-        let at = match &address {
-            Address::Tcp(at) if at.port() == 0 => Err("a port from 1 to 65535"),
-            Address::Tcp(_) => Ok(()),
-            Address::Unix(path) => path.to_str().ok_or("a path that is UTF-8").and_then(unix).map(|_| ()),
-        };
-        at.map_err(|expected| refused(expected, &address.to_string()))?;
+        address.dialable().map_err(|expected| refused(expected, &address.to_string()))?;
         check_name(name)?;
         Ok(ChannelId { address, name: name.to_owned(), identity })
     }
@@ -77,14 +72,9 @@ impl FromStr for ChannelId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<ChannelId> {
-        let (address, name, identity) = if let Some(rest) = text.strip_prefix("iso://") {
-            split_tcp(rest)
-        } else if let Some(rest) = text.strip_prefix("iso+unix://") {
-            split_unix(rest)
-        } else {
-            Err("iso://HOST:PORT/NAME or iso+unix:///PATH/NAME")
-        }
-        .map_err(|expected| refused(expected, text))?;
+        let known = FORMS.into_iter().find_map(|form| Some((form, text.strip_prefix(form.scheme)?)));
+        let parts = known.ok_or(IDS).and_then(|(form, rest)| split(form, rest));
+        let (address, name, identity) = parts.map_err(|expected| refused(expected, text))?;
         ChannelId::new(address, name, identity)
     }
 }
@@ -92,10 +82,13 @@ impl FromStr for ChannelId {
 /// The parts of an id, or what was expected instead.
 type Parts<'a> = Result<(Address, &'a str, Option<[u8; 16]>), &'static str>;
 
-/// Splits `HOST:PORT/NAME[/IDENTITY]`.
-fn split_tcp(text: &str) -> Parts<'_> {
-    let (host, path) = text.split_once('/').ok_or("/ and the name of a channel behind HOST:PORT")?;
-    let address = tcp(host)?;
+/// Splits `ADDRESS/NAME[/IDENTITY]`.
+fn split<'a>(form: &Form, text: &'a str) -> Parts<'a> {
+    if form.is_path {
+        return split_last(form, text);
+    }
+    let (address, path) = text.split_once('/').ok_or("/ and the name of a channel behind the address")?;
+    let address = (form.parse)(address)?;
     match path.split_once('/') {
         None => Ok((address, path, None)),
         Some((name, digits)) => {
@@ -105,23 +98,22 @@ fn split_tcp(text: &str) -> Parts<'_> {
     }
 }
 
-/// Splits `/PATH/NAME[/IDENTITY]` from its end, since the path may have any number of parts.
-fn split_unix(text: &str) -> Parts<'_> {
+/// Splits it from its end, since the address is a path of any number of parts.
+fn split_last<'a>(form: &Form, text: &'a str) -> Parts<'a> {
     let last = |text| str::rsplit_once(text, '/').ok_or("/PATH of a socket, / and the name of a channel");
     let (before, end) = last(text)?;
     let (path, name, identity) = match identity_of(end) {
         None => (before, end, None),
         identity => last(before).map(|(path, name)| (path, name, identity))?,
     };
-    Ok((unix(path)?, name, identity))
+    Ok(((form.parse)(path)?, name, identity))
 }
 
 impl fmt::Display for ChannelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.address {
-            Address::Tcp(address) => write!(f, "iso://{address}/{}", self.name)?,
-            Address::Unix(path) => write!(f, "iso+unix://{}/{}", path.display(), self.name)?,
-        }
+        f.write_str(self.address.form().scheme)?;
+        self.address.write(f)?;
+        write!(f, "/{}", self.name)?;
         match self.identity {
             Some(identity) => write!(f, "/{:032x}", u128::from_be_bytes(identity)),
             None => Ok(()),

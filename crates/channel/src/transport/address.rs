@@ -1,6 +1,7 @@
 //! The address of a node: a TCP port or a Unix socket.
 //!
-//! An address is parsed text. [`ChannelId`](crate::ChannelId) adds the channel, and the sockets connect.
+//! An address is parsed text. [`ChannelId`](crate::ChannelId) adds the channel, and the sockets connect. `FORMS` says how
+//! each kind of address is written, alone and within an id.
 
 use isoform::{Code, Error, Result};
 use std::fmt;
@@ -21,6 +22,7 @@ use std::str::FromStr;
 /// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Address {
     /// An IP address and a port. When listening at port 0, the system chooses a port.
     Tcp(SocketAddr),
@@ -34,6 +36,31 @@ impl Address {
         match self {
             Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
             Address::Unix(_) => true,
+        }
+    }
+
+    /// How addresses of its kind are written.
+    pub(crate) fn form(&self) -> &'static Form {
+        match self {
+            Address::Tcp(_) => &TCP,
+            Address::Unix(_) => &UNIX,
+        }
+    }
+
+    /// Writes it without its prefix.
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => write!(f, "{address}"),
+            Address::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+
+    /// Whether its text is an address that can be dialed; if not, what was expected.
+    pub(crate) fn dialable(&self) -> Result<(), &'static str> {
+        match self {
+            Address::Tcp(address) if address.port() == 0 => Err("a port from 1 to 65535"),
+            Address::Tcp(_) => Ok(()),
+            Address::Unix(path) => path.to_str().ok_or("a path that is UTF-8").and_then(unix).map(|_| ()),
         }
     }
 
@@ -63,12 +90,32 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Address> {
-        match text.strip_prefix("unix:") {
-            Some(path) => unix(path).map_err(|expected| refused(expected, text)),
-            None => tcp(text.strip_prefix("tcp:").unwrap_or(text)).map_err(|expected| refused(expected, text)),
-        }
+        let known = FORMS.iter().find_map(|form| Some((form.parse, text.strip_prefix(form.prefix)?)));
+        let (parse, rest) = known.unwrap_or((tcp, text));
+        parse(rest).map_err(|expected| refused(expected, text))
     }
 }
+
+/// How a kind of address is written.
+pub(crate) struct Form {
+    /// In front of an address.
+    prefix: &'static str,
+    /// In front of an address within the id of a channel.
+    pub(crate) scheme: &'static str,
+    /// Parses what follows either of them, or returns what was expected.
+    pub(crate) parse: fn(&str) -> Result<Address, &'static str>,
+    /// Whether it can contain `/`.
+    pub(crate) is_path: bool,
+}
+
+/// The form of every kind.
+pub(crate) const FORMS: [&Form; 2] = [&TCP, &UNIX];
+
+const TCP: Form = Form { prefix: "tcp:", scheme: "iso://", parse: tcp, is_path: false };
+const UNIX: Form = Form { prefix: "unix:", scheme: "iso+unix://", parse: unix, is_path: true };
+
+/// The ids of channels, for errors.
+pub(crate) const IDS: &str = "iso://HOST:PORT/NAME or iso+unix:///PATH/NAME";
 
 /// The error for a malformed address or id.
 pub(crate) fn refused(expected: impl fmt::Display, came: &str) -> Error {
@@ -77,7 +124,7 @@ pub(crate) fn refused(expected: impl fmt::Display, came: &str) -> Error {
 
 /// Parses `HOST:PORT`, or returns what was expected. It does not resolve names: that could take long, and addresses
 /// also come from strangers.
-pub(crate) fn tcp(text: &str) -> Result<Address, &'static str> {
+fn tcp(text: &str) -> Result<Address, &'static str> {
     if let Ok(address) = text.parse() {
         return Ok(Address::Tcp(address));
     }
@@ -94,7 +141,7 @@ pub(crate) fn tcp(text: &str) -> Result<Address, &'static str> {
 }
 
 /// Parses the path of a socket, or returns what was expected.
-pub(crate) fn unix(path: &str) -> Result<Address, &'static str> {
+fn unix(path: &str) -> Result<Address, &'static str> {
     if !path.starts_with('/') || path.ends_with('/') {
         return Err("the absolute path of a socket, such as /tmp/x.sock");
     }
@@ -113,10 +160,8 @@ const LONGEST_PATH: usize = 103;
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Address::Tcp(address) => write!(f, "tcp:{address}"),
-            Address::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
+        f.write_str(self.form().prefix)?;
+        self.write(f)
     }
 }
 

@@ -215,6 +215,7 @@ pub(crate) mod tests {
     use super::poll::Interest;
     use super::poll::tests::await_it;
     use super::*;
+    use std::path::Path;
 
     pub(crate) const TAKEN: &str = "another program that does";
 
@@ -253,24 +254,56 @@ pub(crate) mod tests {
         }
     }
 
+    const AGES: Duration = Duration::from_secs(60);
+
+    /// Where each of the usual transports can listen, and what it calls a node that has dialed it.
+    fn addresses(folder: &Path) -> [(Address, &'static str); 2] {
+        [
+            ("localhost:0".parse().unwrap(), "tcp:127.0.0.1:"),
+            (Address::Unix(folder.join("x.sock")), "a program at unix:/"),
+        ]
+    }
+
+    /// The connection that comes to a listener.
+    fn accept(listener: &mut dyn Door) -> Box<dyn Connection> {
+        let Awaited::Read(handle) = listener.awaits() else { panic!("nothing to wait for") };
+        await_it(handle, Interest::Read);
+        listener.next().unwrap().expect("a connection")
+    }
+
     #[test]
     fn connections_are_accepted_once_they_come() {
         let folder = tempfile::tempdir().unwrap();
-        for address in [Address::Unix(folder.path().join("x.sock")), "localhost:0".parse().unwrap()] {
+        for (address, peer) in addresses(folder.path()) {
             let (at, mut listener) = listen(&address).unwrap();
             assert!(listener.next().unwrap().is_none());
             assert_ne!(at.to_string(), "tcp:127.0.0.1:0");
-            let near = dial(&at, Duration::from_secs(60)).unwrap();
-            let Awaited::Read(handle) = listener.awaits() else { panic!("nothing to wait for") };
-            await_it(handle, Interest::Read);
-            let far = listener.next().unwrap().expect("a connection");
+            let near = dial(&at, AGES).unwrap();
+            let far = accept(&mut *listener);
             assert_eq!(near.peer(), at.to_string());
-            assert!(far.peer().starts_with(if matches!(address, Address::Unix(_)) {
-                "a program at unix:/"
-            } else {
-                "tcp:"
-            }));
+            assert!(far.peer().starts_with(peer));
             assert_eq!(refusal(&at), TAKEN);
+        }
+    }
+
+    #[test]
+    fn both_sides_see_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        for (address, _) in addresses(folder.path()) {
+            let (at, mut listener) = listen(&address).unwrap();
+            let near = dial(&at, AGES).unwrap();
+            let far = accept(&mut *listener);
+            let read = |end: &dyn Connection| {
+                if let Watch::Handle(handle) = end.watch() {
+                    await_it(handle, Interest::Read);
+                }
+                end.read(&mut [IoSliceMut::new(&mut [0; 9])], true).unwrap()
+            };
+            assert_eq!(near.write(&[IoSlice::new(b"last")], true).unwrap(), Moved::Bytes(4));
+            near.end_writing();
+            assert_eq!([read(&*far), read(&*far)], [Moved::Bytes(4), Moved::Closed]);
+            far.end();
+            assert_eq!(read(&*near), Moved::Closed);
         }
     }
 }

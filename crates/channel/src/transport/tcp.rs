@@ -58,10 +58,8 @@ impl Door for Listener {
 
 /// Only such addresses are given to this transport.
 fn place(address: &Address) -> SocketAddr {
-    match address {
-        Address::Tcp(place) => *place,
-        Address::Unix(_) => unreachable!("served by another transport"),
-    }
+    let Address::Tcp(place) = address else { unreachable!("served by another transport") };
+    *place
 }
 
 /// Takes over a connected socket.

@@ -71,10 +71,8 @@ impl Door for Listener {
 
 /// Only such addresses are given to this transport.
 fn path(address: &Address) -> &Path {
-    match address {
-        Address::Unix(path) => path,
-        Address::Tcp(_) => unreachable!("served by another transport"),
-    }
+    let Address::Unix(path) = address else { unreachable!("served by another transport") };
+    path
 }
 
 /// Takes over a connected socket.
