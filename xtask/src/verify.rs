@@ -160,6 +160,7 @@ pub(crate) fn miri() -> Outcome {
     quietly(&mut interpreted("test -p isoform --lib -- native::", 4)?)?;
     let tests = "--test records --test encoding --test decoding --test declaration --test forbidden --test any_memory";
     quietly(&mut interpreted(&format!("test -p isoform {tests}"), 4)?)?;
+    quietly(&mut interpreted("test -p isoform-dynamic --lib -- flat:: stream::", 4)?)?;
     for target in ["s390x-unknown-linux-gnu", "i686-unknown-linux-gnu"] {
         println!("miri as {target}:");
         quietly(&mut interpreted(&format!("test -p isoform --target {target} --test records"), 4)?)?;

@@ -332,7 +332,7 @@ mod tests {
         let view = View::new(table.verify(&body).unwrap());
         let line = isoform::text::json::line(view);
         assert_eq!(line, r#"{"name":"t","rows":2,"of":[[1.0,2.0],[3.0,4.0]],"at":[5.0,6.0],"kind":7}"#);
-        let many = numbers(&vec![0.0; 1 << 16]);
+        let many = vec![0; size_of::<f64>() << 16];
         let long = Array { field: 3, dims: &[1 << 16], bytes: &many };
         let longer = Array { field: 2, dims: &[1 << 15, 2], bytes: &many };
         for (arrays, code) in [
