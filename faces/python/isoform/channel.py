@@ -28,6 +28,17 @@ def node() -> Node:
         return _shared
 
 
+def _forget() -> None:
+    """A forked process makes a node of its own: that of its parent belongs to its parent."""
+    global _lock, _shared
+    _lock = threading.Lock()  # another thread of the parent may hold it
+    _shared = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def open(id: str, timeout: float = 5.0) -> Channel:
     """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``."""
     return node().open(id, timeout)

@@ -341,6 +341,48 @@ def test_two_processes(node: isoform.Node) -> None:
     assert members[0].answered and members[0].sinks[0].taken == 1000
 
 
+FORKS = """
+import gc, isoform, numpy as np, os, sys
+TYPE = np.dtype([("step", "i4")])
+channel = isoform.Node().create("river", TYPE)
+other = isoform.Node().open(channel.id)
+source, sink = channel.source(TYPE), other.sink(TYPE)
+source.wait_for_sinks(1, 10)
+child = os.fork()
+if child == 0:
+    sys.exit()  # which drops the handles of its parent
+assert os.waitpid(child, 0) == (child, 0)
+source.submit(np.zeros(1, TYPE))
+print(*(type(sink.recv()).__name__ for _ in range(2)))
+"""
+
+
+def test_a_forked_process_that_ends_leaves_the_channels_of_its_parent_alone() -> None:
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "Joined Record\n", "")
+
+
+FORKED_SOURCE = """
+import isoform, numpy as np, os
+TYPE = np.dtype([("step", "i4")])
+channel = isoform.create("river", TYPE)
+sink = channel.sink(TYPE)
+child = os.fork()
+if child == 0:
+    source = isoform.open(channel.id).source(TYPE)
+    source.wait_for_sinks(1, 10)
+    source.submit(np.zeros(1, TYPE))
+    source.close()
+    os._exit(0)
+print(*(type(sink.recv()).__name__ for _ in range(3)), os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_process_has_a_default_node_of_its_own() -> None:
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED_SOURCE], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "Joined Record Left 0\n", "")
+
+
 @dataclass
 class Waves:
     step: int

@@ -50,7 +50,10 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        self.shared.end();
+        // In a forked process, the function may run on a thread that is not there.
+        if !self.life.hub.is_inherited() {
+            self.shared.end();
+        }
     }
 }
 

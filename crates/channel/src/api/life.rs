@@ -7,7 +7,7 @@ use crate::transport::address::Address;
 use isoform_channel_proto::ChannelKey;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long dropping a node waits until its sources' last events are taken.
@@ -37,6 +37,11 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         let hub = &self.hub;
+        if hub.is_inherited() {
+            // It is a thread of another process.
+            std::mem::forget(self.keeper.take());
+            return;
+        }
         // Ends that were dropped are settled, or wait in vain.
         let until = Instant::now() + PARTING;
         while Instant::now() < until && !hub.with(|state| state.is_settled()) {
@@ -48,7 +53,9 @@ impl Drop for Life {
         }
         hub.stopping.store(true, Ordering::Release);
         hub.ring_keeper();
-        if let Some(keeper) = self.keeper.take() {
+        // A task that is woken may drop the last handle on the keeper itself, which then ends after this.
+        let another = |keeper: &JoinHandle<()>| keeper.thread().id() != thread::current().id();
+        if let Some(keeper) = self.keeper.take().filter(another) {
             let _ = keeper.join();
         }
     }

@@ -66,6 +66,8 @@ const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
 ///
 /// When the last handle of the node, its channels, sources and sinks is dropped, the sinks have one second to take the
 /// submitted events. [`Source::close`](crate::Source::close) waits longer, and returns the account.
+///
+/// A forked process must not use the handles of its parent. If it drops them, nothing happens.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) life: Arc<Life>,

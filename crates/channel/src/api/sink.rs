@@ -378,6 +378,9 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         let hub = &self.life.hub;
+        if hub.is_inherited() {
+            return;
+        }
         hub.with(|state| {
             let now = hub.now();
             state.sinks.remove(&self.key);

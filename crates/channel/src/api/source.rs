@@ -324,6 +324,9 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         let hub = &self.life.hub;
+        if hub.is_inherited() {
+            return;
+        }
         hub.unwatch(&self.bell);
         hub.with(|state| {
             let now = hub.now();

@@ -43,6 +43,8 @@ pub(crate) struct Hub {
     pub(crate) broken: AtomicBool,
     insecure: bool,
     pub(crate) transports: Transports,
+    /// The process that has made the node.
+    process: u32,
 }
 
 /// Something that is to be done with the lock released.
@@ -75,6 +77,7 @@ impl Hub {
             broken: AtomicBool::new(false),
             insecure,
             transports,
+            process: std::process::id(),
         };
         hub.set_wall();
         Ok(hub)
@@ -301,6 +304,12 @@ impl Hub {
     /// Nobody waits for changes of a channel with this bell any more.
     pub(crate) fn unwatch(&self, bell: &Arc<Bell>) {
         self.lock().watchers.retain(|(_, other)| !Arc::ptr_eq(other, bell));
+    }
+
+    /// Whether this process was forked by the one that has made the node. The connections are those of that process, and its
+    /// threads are missing here. So a handle that this process drops must touch nothing.
+    pub(crate) fn is_inherited(&self) -> bool {
+        std::process::id() != self.process
     }
 
     /// Whether an address may be dialed, or listened at.
