@@ -194,6 +194,35 @@ fn whoever_waits_learns_that_a_channel_was_closed(new: fn() -> Node) {
     assert_eq!(source.wait_for_sinks(1, Duration::MAX).unwrap_err().to_string(), "closed at source");
 }
 
+fn the_last_handle_of_a_node_may_be_dropped_by_the_task_that_it_wakes(new: fn() -> Node) {
+    use std::any::Any;
+    use std::future::Future;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::task::{Context, Wake};
+    /// Drops what it has, on the thread of the node that wakes it.
+    struct Drops(Mutex<Option<Box<dyn Any + Send>>>, mpsc::Sender<bool>);
+    impl Wake for Drops {
+        fn wake(self: Arc<Self>) {
+            let held = self.0.lock().unwrap().take();
+            self.1.send(catch_unwind(AssertUnwindSafe(|| drop(held))).is_ok()).unwrap();
+        }
+    }
+    let (near, far) = (new(), new());
+    let channel = near.create::<Reading>("readings").unwrap();
+    let mut source = channel.source::<Reading>().unwrap();
+    let mut sink = far.open(channel.id().to_string()).unwrap().sink::<Reading>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    assert!(matches!(sink.recv().unwrap(), Event::Joined(..)));
+    let (send, dropped) = mpsc::channel();
+    let task = Arc::new(Drops(Mutex::default(), send));
+    let mut future = Box::pin(async move { sink.recv_async().await.map(|event| event.map(drop)) });
+    assert!(future.as_mut().poll(&mut Context::from_waker(&task.clone().into())).is_pending());
+    *task.0.lock().unwrap() = Some(Box::new(future));
+    drop(far);
+    source.submit(&Reading { station: 1, number: 0 }).unwrap();
+    assert!(dropped.recv().unwrap());
+}
+
 fn a_handler_that_panics_is_run_again(new: fn() -> Node) {
     let node = new();
     let channel = node.create::<Reading>("readings").unwrap();
@@ -345,6 +374,7 @@ over_every_transport! {
     threads_share_nodes
     what_was_submitted_is_sent_before_a_program_ends
     whoever_waits_learns_that_a_channel_was_closed
+    the_last_handle_of_a_node_may_be_dropped_by_the_task_that_it_wakes
     a_handler_that_panics_is_run_again
     a_source_tells_of_every_sink_at_its_end_and_who_looks_may_ask_for_more
     closed_is_closed
