@@ -12,6 +12,10 @@ use crate::hello::Hello;
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
 use isoform_core::{Code, Error, Result};
+use std::ops::RangeInclusive;
+
+/// What a caller may choose instead of [`AHEAD`]: with less, an event would never be let out.
+const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
 
 impl<B: Body> Links<B> {
     /// There is a connection: by an attempt of this node's own, or accepted.
@@ -38,7 +42,7 @@ impl<B: Body> Links<B> {
     /// 128 KiB, unless this is called before the connection's handshake is over. More of it is faster, and later.
     pub(crate) fn let_ahead(&mut self, id: ConnId, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(&id) {
-            connection.ahead = bytes;
+            connection.ahead = bytes.clamp(*AHEADS.start(), *AHEADS.end());
         }
     }
 

@@ -81,7 +81,7 @@ impl Reader {
             }
             None => (connection.read(&mut [IoSliceMut::new(rest)], wait), 0, rest.len()),
         };
-        match moved {
+        match moved.and_then(|moved| moved.expect_at_most(wanted).map(|()| moved)) {
             Ok(Moved::Bytes(count)) => {
                 self.filled += count - direct;
                 if self.large.is_some() {

@@ -56,6 +56,7 @@ impl<B: Body> Unwritten<B> {
         while self.left > 0 {
             let (moved, offered) = self.write_once(connection, wait)?;
             let Moved::Bytes(bytes) = moved else { return Ok(moved) };
+            moved.expect_at_most(offered)?;
             self.advance(bytes);
             if bytes < offered {
                 return Ok(Moved::Blocked);

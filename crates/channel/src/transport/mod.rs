@@ -131,7 +131,8 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// The name of the other side in errors.
     fn peer(&self) -> &str;
 
-    /// The number of waiting bytes that is best written at once, if it differs from the protocol's own.
+    /// The number of waiting bytes that is best written at once, if it differs from the protocol's own. A node takes 4 KiB for less,
+    /// and 1 GiB for more.
     fn ahead(&self) -> Option<usize> {
         None
     }
@@ -146,6 +147,19 @@ pub enum Moved {
     Blocked,
     /// The other side has ended the connection.
     Closed,
+}
+
+impl Moved {
+    /// Refuses more bytes than there were, which only a defective transport reports.
+    pub(crate) fn expect_at_most(self, most: usize) -> Result<()> {
+        match self {
+            Moved::Bytes(count) if count > most => {
+                let error = Error::new(Code::Io).at("transport");
+                Err(error.expected(format_args!("at most {most} bytes")).came(count))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How a node learns that reading or writing is possible at a [`Connection`].

@@ -1,0 +1,193 @@
+//! Transports that do all that the seam allows, if nobody would expect it, and some that break its rules: the first carry
+//! every event, and the others end their connection and nothing else.
+#![cfg(unix)]
+
+mod memory;
+
+use isoform::{Code, Record, Result};
+use isoform_channel::transport::{Awaited, Connection, Door, Moved, Ready, Transport, Watch};
+use isoform_channel::{Address, Event, Node};
+use memory::Memory;
+use std::io::{IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[derive(Record, Debug, PartialEq)]
+struct Note {
+    number: u32,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Oddity {
+    /// Moves a byte or two at a time.
+    Slow,
+    /// Moves nothing two times of three, and says that it has moved nothing, instead of that it is blocked.
+    Idle,
+    /// Tells that it is ready whenever it is asked for anything.
+    Eager,
+    /// Wants so much to be written at once.
+    Ahead(usize),
+    /// Reports that more was read, or written, than there was.
+    ReadsTooMuch(usize),
+    WritesTooMuch(usize),
+}
+
+#[derive(Debug)]
+struct Odd<T> {
+    inner: T,
+    oddity: Oddity,
+    ready: Mutex<Option<Ready>>,
+    calls: AtomicUsize,
+}
+
+impl<T> Odd<T> {
+    fn new(inner: T, oddity: Oddity) -> Odd<T> {
+        Odd { inner, oddity, ready: Mutex::default(), calls: AtomicUsize::new(0) }
+    }
+
+    /// How often it was called before.
+    fn call(&self) -> usize {
+        if self.oddity == Oddity::Eager {
+            self.ready.lock().unwrap().iter().for_each(Ready::now);
+        }
+        self.calls.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Transport for Odd<Memory> {
+    fn serves(&self, address: &Address) -> bool {
+        self.inner.serves(address)
+    }
+
+    fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
+        let (address, door) = self.inner.listen(address)?;
+        Ok((address, Box::new(Odd::new(door, self.oddity))))
+    }
+
+    fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>> {
+        Ok(Box::new(Odd::new(self.inner.dial(address, deadline)?, self.oddity)))
+    }
+}
+
+impl Door for Odd<Box<dyn Door>> {
+    fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
+        self.call();
+        let odd = |connection| Box::new(Odd::new(connection, self.oddity)) as Box<dyn Connection>;
+        Ok(self.inner.next()?.map(odd))
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        self.call();
+        self.inner.awaits()
+    }
+
+    fn tell(&mut self, ready: Ready) {
+        *self.ready.lock().unwrap() = Some(ready.clone());
+        self.inner.tell(ready);
+    }
+}
+
+impl Connection for Odd<Box<dyn Connection>> {
+    fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
+        let calls = self.call();
+        let room: usize = places.iter().map(|place| place.len()).sum();
+        let first = places.iter_mut().find(|place| !place.is_empty()).expect("there is always room");
+        match self.oddity {
+            Oddity::Slow => {
+                let length = first.len().min(1 + calls % 2);
+                self.inner.read(&mut [IoSliceMut::new(&mut first[..length])], wait)
+            }
+            Oddity::Idle if !calls.is_multiple_of(3) => Ok(Moved::Bytes(0)),
+            Oddity::ReadsTooMuch(more) => Ok(Moved::Bytes(room.saturating_add(more))),
+            _ => self.inner.read(places, wait),
+        }
+    }
+
+    fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
+        let calls = self.call();
+        let length: usize = slices.iter().map(|slice| slice.len()).sum();
+        let first = slices.iter().find(|slice| !slice.is_empty()).expect("there is always something");
+        match self.oddity {
+            Oddity::Slow => self.inner.write(&[IoSlice::new(&first[..first.len().min(1 + calls % 2)])], wait),
+            Oddity::Idle if !calls.is_multiple_of(3) => Ok(Moved::Bytes(0)),
+            Oddity::WritesTooMuch(more) => Ok(Moved::Bytes(length.saturating_add(more))),
+            _ => self.inner.write(slices, wait),
+        }
+    }
+
+    fn end(&self) {
+        self.call();
+        self.inner.end();
+    }
+
+    fn end_writing(&self) {
+        self.call();
+        self.inner.end_writing();
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        self.call();
+        self.inner.watch()
+    }
+
+    fn tell(&self, ready: Ready) {
+        *self.ready.lock().unwrap() = Some(ready.clone());
+        self.inner.tell(ready);
+    }
+
+    fn peer(&self) -> &str {
+        self.inner.peer()
+    }
+
+    fn ahead(&self) -> Option<usize> {
+        match self.oddity {
+            Oddity::Ahead(bytes) => Some(bytes),
+            _ => self.inner.ahead(),
+        }
+    }
+}
+
+fn node(oddity: Oddity) -> Node {
+    Node::builder().transport(Odd::new(Memory, oddity)).build().unwrap()
+}
+
+#[test]
+fn every_event_arrives_however_a_transport_moves_bytes() {
+    let odd = [Oddity::Slow, Oddity::Idle, Oddity::Eager, Oddity::Ahead(0), Oddity::Ahead(usize::MAX)];
+    for oddity in odd {
+        let (near, far) = (node(oddity), node(oddity));
+        let channel = near.create::<Note>("notes").unwrap();
+        let mut sink = far.open(channel.id().to_string()).unwrap().sink::<Note>().unwrap();
+        let mut source = channel.source_builder().patience(SOON).build::<Note>().unwrap();
+        source.wait_for_sinks(1, SOON).unwrap();
+        // Some that are short, and one that goes in several parts.
+        let note = |number| Note { number, text: "x".repeat(if number == 50 { 100_000 } else { 5 }) };
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..100).for_each(|number| _ = source.submit(&note(number)).unwrap()));
+            let mut number = 0;
+            while number < 100 {
+                if let Event::Record { record, .. } = sink.recv_owned().unwrap() {
+                    assert_eq!(record, note(number), "{oddity:?}");
+                    number += 1;
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_transport_that_claims_to_have_moved_more_than_there_was_ends_its_connection() {
+    let plain = || Node::builder().transport(Memory).build().unwrap();
+    let channel = plain().create::<Note>("notes").unwrap();
+    for more in [1, usize::MAX] {
+        for oddity in [Oddity::ReadsTooMuch(more), Oddity::WritesTooMuch(more)] {
+            let error = node(oddity).open(channel.id().to_string()).unwrap_err();
+            assert!(matches!(error.code(), Code::Io | Code::Unreachable), "{oddity:?}: {error}");
+        }
+    }
+    plain().open(channel.id().to_string()).unwrap();
+}
