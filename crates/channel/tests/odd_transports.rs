@@ -9,8 +9,8 @@ use isoform_channel::transport::{Awaited, Connection, Door, Moved, Ready, Transp
 use isoform_channel::{Address, Event, Node};
 use memory::Memory;
 use std::io::{IoSlice, IoSliceMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);
