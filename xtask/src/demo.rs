@@ -54,5 +54,10 @@ pub(crate) fn install() -> Outcome {
     fs::create_dir_all(&programs)?;
     quietly(command("install -m 755").arg(target().join("release/isoform")).arg(&programs))?;
     println!("installed in {}: isoform", programs.display());
-    quietly(script("faces/c/package/install.sh").arg(prefix).arg(target().join("release")))
+    quietly(script("faces/c/package/install.sh").arg(&prefix).arg(target().join("release")))?;
+    println!("To use it in a shell where {prefix} is not a place that programs search:");
+    println!(
+        "export PATH={prefix}/bin:$PATH PKG_CONFIG_PATH={prefix}/lib/pkgconfig LD_LIBRARY_PATH={prefix}/lib"
+    );
+    Ok(())
 }
