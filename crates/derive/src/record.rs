@@ -53,7 +53,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (true, None, _) => Ok(plain::expand(&record)),
         (false, None, _) if !attributes.owned => Err(Error::new_spanned(
             ident,
-            "`#[repr(C)]` is missing: with it, the record is sent as it lies in memory, and received in place",
+            "`#[repr(C)]` is missing: a record without `String` and `Vec` is sent as it is in memory, in the layout of C",
         )),
         (false, _, Some(lifetime)) => {
             Err(Error::new_spanned(lifetime, "a record that owns its parts cannot borrow others"))
