@@ -88,7 +88,7 @@ fn cannot_open(id: &str, error: Error) -> Failure {
             Some("an id without /IDENTITY at its end finds whichever channel has the name now")
         }
         Code::NoSuchChannel => {
-            Some("the program there has no channel of that name, or not yet: who makes one shows its id")
+            Some("the program there has no such channel, or not yet; the program that creates a channel knows its id")
         }
         _ => None,
     };
