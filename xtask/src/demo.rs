@@ -56,8 +56,6 @@ pub(crate) fn install() -> Outcome {
     println!("installed in {}: isoform", programs.display());
     quietly(script("faces/c/package/install.sh").arg(&prefix).arg(target().join("release")))?;
     println!("To use it in a shell where {prefix} is not a place that programs search:");
-    println!(
-        "export PATH={prefix}/bin:$PATH PKG_CONFIG_PATH={prefix}/lib/pkgconfig LD_LIBRARY_PATH={prefix}/lib"
-    );
+    println!("export PATH={prefix}/bin:$PATH PKG_CONFIG_PATH={prefix}/lib/pkgconfig LD_LIBRARY_PATH={prefix}/lib");
     Ok(())
 }
