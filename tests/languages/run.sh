@@ -1,54 +1,27 @@
 #!/bin/sh
-# Every language with every language: run.sh PREFIX RUST PYTHON DIRECTORY, where the C library is installed, the program of rust.rs,
-# a Python that has the package, or "", and a directory to work in. Prints who has understood whom.
+# Every language with every other: run.sh DIRECTORY, where programs are, named after their language: languages-c, languages-rust ..
+# Prints which has understood which.
 #
 # The programs do the same: `write FILE` and `source` send samples, `read FILE` and `sink ID` want them as another struct - wider
-# numbers, another order, nested records, a field more, one less - and print what came. What is not here is named.
+# numbers, another order, nested records, a field more, one less - and print what came. `writer` only writes. A language whose
+# program is not there is passed over, which whoever builds them has said.
 set -u
 
-prefix=$1
-rust=$2
-python=$3
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$4"
-work=$(cd "$4" && pwd)
-rm -f "$work"/*
+programs=$(cd "$1" && pwd)
+work=$programs/work
+mkdir -p "$work"
 
-skipped() {
-  echo "*** SKIPPED: languages: $1 ***"
-}
+languages=
+for program in "$programs"/languages-*; do
+  languages="$languages ${program##*/languages-}"
+done
+writers=
+[ -x "$programs/writer" ] && writers=writer
 
-# A program NAME, which runs the rest of the arguments.
+# The program of a language, or a writer.
 program() {
-  name=$1
-  shift
-  printf '#!/bin/sh\nexec %s "$@"\n' "$*" > "$work/$name" && chmod +x "$work/$name"
+  [ -x "$programs/languages-$1" ] && echo "$programs/languages-$1" || echo "$programs/$1"
 }
-
-flags="-O1 -Wall -Wextra -pedantic -Werror -I$prefix/include"
-link="-L$prefix/lib -lisoform -lpthread -Wl,-rpath,$(cd "$prefix/lib" && pwd)"
-languages=rust
-program rust "$(cd "$(dirname "$rust")" && pwd)/$(basename "$rust")"
-if command -v cc > /dev/null 2>&1; then
-  cc -std=c99 $flags "$here/c.c" $link -o "$work/c" && cc -std=c99 $flags "$here/writer.c" -o "$work/writer" || exit 1
-  languages="$languages c"
-  writers=writer
-else
-  writers=
-  skipped 'C. It needs a compiler, cc'
-fi
-if command -v c++ > /dev/null 2>&1 && [ -x "$work/c" ]; then
-  c++ -std=c++20 $flags "$here/cpp.cpp" $link -o "$work/cpp" || exit 1
-  languages="$languages cpp"
-else
-  skipped 'C++. It needs a compiler, c++'
-fi
-if [ -n "$python" ] && "$python" -c 'import isoform' 2> /dev/null; then
-  program python "$python" "$here/python.py"
-  languages="$languages python"
-else
-  skipped 'Python. It needs the package: make python-tests'
-fi
 
 cat > "$work/expected" << 'LINES'
 0 Old Mill 7 0.125 11.5
@@ -59,19 +32,19 @@ cat > "$work/expected" << 'LINES'
 LINES
 
 stream() {
-  "$work/$1" write "$work/$1.iso" && "$work/$2" read "$work/$1.iso" > "$work/came" && cmp "$work/expected" "$work/came"
+  "$(program "$1")" write "$work/$1.iso" && "$(program "$2")" read "$work/$1.iso" > "$work/came" && cmp "$work/expected" "$work/came"
 }
 
 channel() {
   rm -f "$work/id"
-  "$work/$1" source > "$work/id" &
+  "$(program "$1")" source > "$work/id" &
   source=$!
   tries=0
   while [ ! -s "$work/id" ] && [ $tries -lt 300 ]; do
     sleep 0.1
     tries=$((tries + 1))
   done
-  if ! "$work/$2" sink "$(cat "$work/id")" > "$work/came"; then
+  if ! "$(program "$2")" sink "$(cat "$work/id")" > "$work/came"; then
     kill $source
     return 1
   fi

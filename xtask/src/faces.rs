@@ -8,42 +8,58 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every language with every other: streams and channels, types that differ. Behind the tests of each language.
-pub(crate) fn languages() -> Outcome {
-    examples()?;
-    let python = interpreter_with_package().map_or_else(String::new, |python| python.display().to_string());
-    let rust = debug("examples/languages");
-    quietly(script("tests/languages/run.sh").arg(prefix()).arg(rust).arg(python).arg(target().join("languages")))
-}
+/// The programs that each language has: three of `examples/`, and that of `tests/languages/`.
+const PROGRAMS: [&str; 4] = ["stream", "source", "sink", "languages"];
 
-/// The small programs of `examples/`, each language's against every other's.
-fn examples() -> Outcome {
+/// Every language with every other: the small programs, streams and channels, types that differ. Behind the tests of each
+/// language.
+pub(crate) fn languages() -> Outcome {
     cpp()?;
     python()?;
-    let folder = target().join("examples");
+    let folder = target().join("languages");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     fs::create_dir_all(&folder)?;
-    for program in ["stream", "source", "sink"] {
-        fs::copy(debug("examples").join(program), folder.join(format!("{program}-rust")))?;
-        for language in ["c", "cpp"] {
-            let built = target().join(language).join("work").join(program);
-            if built.exists() {
-                fs::copy(built, folder.join(format!("{program}-{language}")))?;
-            }
-        }
-        if let Some(python) = interpreter_with_package() {
-            write_runner(&folder.join(format!("{program}-python")), &python, &format!("examples/python/{program}.py"))?;
-        }
-    }
-    quietly(script("tests/examples/run.sh").arg(folder))
+    PROGRAMS.iter().try_for_each(|program| collect(program, &folder))?;
+    copy(&target().join("c/work/writer"), &folder.join("writer"))?;
+    quietly(script("tests/examples/run.sh").arg(&folder))?;
+    quietly(script("tests/languages/run.sh").arg(&folder))
 }
 
-/// A program that runs a script of this repository by Python.
-fn write_runner(path: &Path, python: &Path, script: &str) -> Outcome {
+/// Puts a program of every language that is here into a folder, named after what it does and its language: `stream-c`.
+fn collect(program: &str, folder: &Path) -> Outcome {
+    let named = |language: &str| folder.join(format!("{program}-{language}"));
+    fs::copy(debug("examples").join(program), named("rust"))?;
+    for language in ["c", "cpp"] {
+        copy(&target().join(language).join("work").join(program), &named(language))?;
+    }
+    if let Some(python) = interpreter_with_package() {
+        write_runner(&named("python"), &python, &source("python", program, "py"))?;
+    }
+    Ok(())
+}
+
+/// The file of a program in a language.
+fn source(language: &str, program: &str, extension: &str) -> String {
+    match program {
+        "languages" => format!("tests/languages/{language}.{extension}"),
+        _ => format!("examples/{language}/{program}.{extension}"),
+    }
+}
+
+/// Copies a program, if it could be built.
+fn copy(built: &Path, to: &Path) -> Outcome {
+    if built.exists() {
+        fs::copy(built, to)?;
+    }
+    Ok(())
+}
+
+/// A program that runs a script of this repository by its interpreter.
+fn write_runner(path: &Path, interpreter: &Path, script: &str) -> Outcome {
     let script = std::path::absolute(script)?;
-    fs::write(path, format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", python.display(), script.display()))?;
+    fs::write(path, format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", interpreter.display(), script.display()))?;
     quietly(command("chmod +x").arg(path))
 }
 

@@ -61,6 +61,9 @@ for example in $examples; do
   # C99 has no nanosleep; POSIX does.
   step "$example as c99" $cc -std=c99 -D_POSIX_C_SOURCE=200112L "$root/examples/c/$example.c" $link -o "$work/$example" || true
 done
+# What tests/languages/run.sh compares.
+step 'languages as c99' $cc -std=c99 "$root/tests/languages/c.c" $link -o "$work/languages" || true
+step 'the writer as c99' $cc -std=c99 "$root/tests/languages/writer.c" -o "$work/writer" || true
 step 'the manual as c99' $cc -std=c99 "$work/manual.c" $link -o "$work/manual" &&
   (cd "$work" && step 'the manual runs' sh -c './manual | grep -qx "7: 2"') || failed=1
 

@@ -94,6 +94,7 @@ for compiler in g++ clang++; do
   for example in stream source sink; do
     step "$example by $compiler" $compile "$root/examples/cpp/$example.cpp" $link -o "$work/$example" || true
   done
+  step "languages by $compiler" $compile "$root/tests/languages/cpp.cpp" $link -o "$work/languages" || true
   (cd "$work" && step "stream by $compiler runs" sh -c './stream river.iso | tail -n 1 | grep -qx "Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees"') || failed=1
   step "source and sink by $compiler" channel || true
   step "README.md by $compiler" $compile -fsyntax-only "$work/readme.cpp" || true
