@@ -94,7 +94,7 @@ def same_error(mine, line):
     code, text = TABLE[mine.code]
     # What is at fault in a description that breaks several rules, and how to get there, is for each reader to choose.
     expected = text + (f" at {mine.path}" if mine.path else "") if 120 <= code < 130 else ": "
-    assert line is None or expected in line, f"expected {expected!r}, came {line!r}"
+    assert line is None or expected in line, f"expected {expected!r}, found {line!r}"
 
 
 def main(command, seed="1", count="40"):

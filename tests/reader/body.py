@@ -59,7 +59,7 @@ class Verifier:
     def place(self, slot, alignment):
         expected = round_up(self.cursor, alignment)
         if slot != expected:
-            raise Refused("Slot", why=f"expected {expected}, came {slot}")
+            raise Refused("Slot", why=f"expected {expected}, found {slot}")
         return expected
 
     def elements(self, element, at, lengths):

@@ -4,13 +4,13 @@ from number import Number
 
 
 def equal(came, expected):
-    assert came == expected, f"expected {expected}, came {came}"
+    assert came == expected, f"expected {expected}, found {came}"
 
 
 def same(came, expected, path):
     """Floats are compared by what the digits are read as."""
     if isinstance(came, Number):
-        assert came.is_read_from(expected), f"{path}: expected {expected}, came {came.digits()}"
+        assert came.is_read_from(expected), f"{path}: expected {expected}, found {came.digits()}"
     elif isinstance(came, dict) and isinstance(expected, dict):
         equal((path, sorted(came)), (path, sorted(expected)))
         for name in expected:

@@ -27,7 +27,7 @@ def stream(path, expected, differ):
         except (AssertionError, Refused, StopIteration) as problem:
             differ(f"{path.stem}, message {index}: {problem!r}")
     if next(records, None) is not None:
-        differ(f"{path.stem}: expected {len(expected)} messages, came more")
+        differ(f"{path.stem}: expected {len(expected)} messages, found more")
     return agreed
 
 

@@ -245,7 +245,7 @@ impl Subscribe {
         let window = Window { events: fields.u64()?.max(1), bytes: fields.u64()?.max(1) };
         let (events, bytes) = (fields.u64()?, fields.u64()?);
         let policy = Policy::of(policy, events, bytes)
-            .ok_or_else(|| Error::new(Code::Frame).at("policy").expected("0, 1 or 2").came(policy))?;
+            .ok_or_else(|| Error::new(Code::Frame).at("policy").expected("0, 1 or 2").found(policy))?;
         let longest = fields.u64()?;
         let from = Resumed {
             expected: fields.u64()?,

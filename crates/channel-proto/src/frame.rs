@@ -76,8 +76,8 @@ impl Header {
     fn refuse(length: u32, bytes: &[u8; HEADER]) -> Error {
         let error = Error::new(Code::Frame);
         match length as usize > PAYLOAD {
-            true => error.at("payload").expected(format_args!("at most {PAYLOAD} bytes")).came(length),
-            false => error.at("kind").expected("one of spec/channel.md").came(format_args!("{:?}", &bytes[4..6])),
+            true => error.at("payload").expected(format_args!("at most {PAYLOAD} bytes")).found(length),
+            false => error.at("kind").expected("a known kind of frame, and then a zero").found(format_args!("{:?}", &bytes[4..6])),
         }
     }
 

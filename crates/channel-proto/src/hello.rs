@@ -68,24 +68,24 @@ impl Hello {
     pub fn parse(bytes: &[u8]) -> Result<Option<(Hello, usize)>> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
-            let error = Error::new(Code::Handshake).expected(format_args!("a link, beginning with {MAGIC:02x?}"));
-            return Err(error.came(format_args!("{:02x?}", &bytes[..there])));
+            let error = Error::new(Code::Handshake).expected(format_args!("the greeting of a node, which begins with {MAGIC:02x?}"));
+            return Err(error.found(format_args!("{:02x?}", &bytes[..there])));
         }
         if let Some(&[lowest, highest]) = bytes.get(4..6)
             && !(lowest..=highest).contains(&VERSION)
         {
             let error = Error::new(Code::Version).at("link").expected(VERSION);
-            return Err(error.came(format_args!("versions {lowest} to {highest}")));
+            return Err(error.found(format_args!("versions {lowest} to {highest}")));
         }
         if let Some(&flags) = bytes.get(6)
             && flags != 0
         {
-            return Err(Error::new(Code::Flags).at("link").expected("no critical flags").came(flags));
+            return Err(Error::new(Code::Flags).at("link").expected("no critical flags").found(flags));
         }
         let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
         let length = usize::from(u16::from_le_bytes([fixed[60], fixed[61]]));
         if length > REST {
-            return Err(Error::new(Code::Handshake).expected(format_args!("at most {REST} bytes more")).came(length));
+            return Err(Error::new(Code::Handshake).expected(format_args!("at most {REST} further bytes")).found(length));
         }
         let Some(rest) = rest.get(..length) else { return Ok(None) };
         let mut fields = Reader::new(&fixed[8..], "hello");
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(refused(b"\x89ISO").code(), Code::Handshake, "a stream is no link");
         assert_eq!(
             refused(b"\x89ISL\x02\x05").to_string(),
-            "unknown version at link: expected 1, came versions 2 to 5"
+            "unknown version at link: expected 1, found versions 2 to 5"
         );
         assert_eq!(refused(b"\x89ISL\x01\x05\x80").code(), Code::Flags);
         let mut long = hello(0).to_bytes();

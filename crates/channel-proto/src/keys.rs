@@ -149,7 +149,7 @@ pub fn check_name(name: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::new(Code::Address).expected(expected).came(format_args!("{name:?}")))
+    Err(Error::new(Code::Address).expected(expected).found(format_args!("{name:?}")))
 }
 
 /// The failure to find what was closed.

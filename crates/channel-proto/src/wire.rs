@@ -45,14 +45,14 @@ impl<'a> Reader<'a> {
             return Ok(sequence);
         }
         let expected = format_args!("a sequence of at most {LAST_SEQUENCE}");
-        Err(Error::new(Code::Frame).at(self.what).expected(expected).came(sequence))
+        Err(Error::new(Code::Frame).at(self.what).expected(expected).found(sequence))
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str> {
         let length = usize::from(self.u16()?);
         let Some((text, rest)) = self.rest.split_at_checked(length) else { return Err(self.short(length)) };
         self.rest = rest;
-        std::str::from_utf8(text).map_err(|error| Error::new(Code::Frame).at(self.what).expected("text").came(error))
+        std::str::from_utf8(text).map_err(|error| Error::new(Code::Frame).at(self.what).expected("text").found(error))
     }
 
     pub(crate) fn texts(&mut self) -> Result<Vec<String>> {
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
     #[cold]
     fn short(&self, needed: usize) -> Error {
         let error = Error::new(Code::Frame).at(self.what);
-        error.expected(format_args!("{needed} more bytes")).came(self.rest.len())
+        error.expected(format_args!("{needed} more bytes")).found(self.rest.len())
     }
 }
 

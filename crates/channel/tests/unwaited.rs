@@ -74,7 +74,7 @@ impl Stream {
 }
 
 fn failed(error: io::Error) -> Error {
-    Error::new(Code::Io).came(error)
+    Error::new(Code::Io).found(error)
 }
 
 fn moved(result: io::Result<usize>) -> Result<Moved> {

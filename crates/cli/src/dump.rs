@@ -113,7 +113,7 @@ impl Dump {
     fn wait(&mut self, reader: &Reader<Input>) -> Result<(), Failure> {
         self.show.flush()?;
         if reader.inner().length().is_some_and(|length| length < reader.position()) {
-            let failure = Failure::data(format!("{} has become shorter than what was read of it", self.name));
+            let failure = Failure::data(format!("{} is now shorter than the part that was read before", self.name));
             return Err(failure.hint("it may have been overwritten: run the command again"));
         }
         std::thread::sleep(PAUSE);

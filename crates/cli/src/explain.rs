@@ -63,7 +63,7 @@ fn matched(reports: &Reports) -> usize {
 
 /// A row for each field, and what may be lost.
 pub(crate) fn fields(reports: &Reports, output: &mut Output) -> io::Result<()> {
-    let head = ["field", "comes as", "becomes", "what is done", "cost"];
+    let head = ["field", "sent as", "received as", "conversion", "cost"];
     let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
     for report in reports.iter() {
         let words = |words: &Option<String>| cell(words.as_deref().map_or("-".to_string(), shortened));
@@ -98,14 +98,14 @@ fn shortened(words: &str) -> String {
 
 fn meaning(verdict: &Verdict) -> (Tone, String) {
     match verdict {
-        Verdict::Identical => (Tone::Good, "records are used as they come".into()),
-        Verdict::NoCopy => (Tone::Good, "records can be used where they were received".into()),
+        Verdict::Identical => (Tone::Good, "the receiver uses records as they arrive".into()),
+        Verdict::NoCopy => (Tone::Good, "the receiver uses records in the buffer where they arrive".into()),
         Verdict::Full => (Tone::Good, "each side can read the other's records".into()),
         Verdict::Backward(back) => {
-            (Tone::Good, format!("the receiver can read what is sent; not the other way round: {back}"))
+            (Tone::Good, format!("the receiver can read the sender's records, but not the other way round: {back}"))
         }
         Verdict::Forward(there) => {
-            (Tone::Bad, format!("the receiver cannot read what is sent: {there}; the other way round it could"))
+            (Tone::Bad, format!("the receiver cannot read the sender's records: {there}; the other way round would work"))
         }
         Verdict::Incompatible(there, back) => {
             (Tone::Bad, format!("neither side can read the other's records: {there}; the other way round: {back}"))
@@ -155,7 +155,7 @@ fn formats(wire: &str, native: &str, output: &Output) -> Result<(Format, Format)
         if all.is_empty() { Err(formats.none()) } else { Ok(all) }
     };
     if standard_input(wire) && standard_input(native) {
-        return Err(Failure::usage("both sources are standard input").hint("one of them has to be a file"));
+        return Err(Failure::usage("both sources are standard input").hint("use a file for one of them"));
     }
     let (wires, natives) = (all(wire)?, all(native)?);
     let pairs: Vec<(&Format, &Format)> =

@@ -125,11 +125,11 @@ impl From<io::Error> for Failure {
 
 fn hint(code: Code) -> Option<&'static str> {
     Some(match code {
-        Code::Cut => "its writer stopped, or is still writing; `dump --follow` waits for the rest",
+        Code::Cut => "the writer has stopped, or is still writing; `dump --follow` waits for the rest",
         Code::UnknownFormat => {
             "put a stream that describes the format in front: `cat described.iso this.iso | isoform dump -`"
         }
-        Code::MessageSize => "`dump --max-message BYTES` shows larger ones too",
+        Code::MessageSize => "`dump --max-message BYTES` shows larger messages too",
         Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message is at a multiple of 16",
         Code::Version | Code::Flags => "a newer version wrote it: update this command",
         Code::NoSuchField | Code::WrongType => {

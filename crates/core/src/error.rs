@@ -178,8 +178,8 @@ impl fmt::Display for Code {
 ///
 /// ```
 /// use isoform_core::{Class, Code, Error};
-/// let error = Error::new(Code::Overflow).at("grid[3].rho").expected("integer of 2 bytes").came(70000);
-/// assert_eq!(error.to_string(), "overflow at grid[3].rho: expected integer of 2 bytes, came 70000");
+/// let error = Error::new(Code::Overflow).at("grid[3].rho").expected("integer of 2 bytes").found(70000);
+/// assert_eq!(error.to_string(), "overflow at grid[3].rho: expected integer of 2 bytes, found 70000");
 /// assert_eq!(error.class(), Class::Mismatch);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -190,7 +190,7 @@ struct Detail {
     code: Code,
     path: String,
     expected: String,
-    came: String,
+    found: String,
     token: Option<Token>,
     position: Option<Position>,
 }
@@ -208,14 +208,14 @@ impl Error {
     /// A failure of which only the code is known.
     #[cold]
     pub fn new(code: Code) -> Self {
-        let (path, expected, came) = Default::default();
-        Error(Box::new(Detail { code, path, expected, came, token: None, position: None }))
+        let (path, expected, found) = Default::default();
+        Error(Box::new(Detail { code, path, expected, found, token: None, position: None }))
     }
 
     /// The failure that the format of `token` is unknown.
     #[cold]
     pub fn unknown_format(token: Token) -> Self {
-        let mut error = Error::new(Code::UnknownFormat).expected("a registered format").came(token);
+        let mut error = Error::new(Code::UnknownFormat).expected("a registered format").found(token);
         error.0.token = Some(token);
         error
     }
@@ -241,8 +241,8 @@ impl Error {
     }
 
     /// Sets what was found instead. A text beyond a kilobyte is cut.
-    pub fn came(mut self, came: impl fmt::Display) -> Self {
-        self.0.came = brief(came);
+    pub fn found(mut self, found: impl fmt::Display) -> Self {
+        self.0.found = brief(found);
         self
     }
 
@@ -274,7 +274,7 @@ impl Error {
 
     /// What was found instead; may be empty.
     pub fn actual(&self) -> &str {
-        &self.0.came
+        &self.0.found
     }
 
     /// The token whose format is unknown, for [`Code::UnknownFormat`].
@@ -311,16 +311,16 @@ impl fmt::Write for Brief {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Detail { code, path, expected, came, position, .. } = &*self.0;
+        let Detail { code, path, expected, found, position, .. } = &*self.0;
         write!(f, "{code}")?;
         if !path.is_empty() {
             write!(f, " at {}", Shown(path))?;
         }
-        match (expected.is_empty(), came.is_empty()) {
+        match (expected.is_empty(), found.is_empty()) {
             (true, true) => {}
             (false, true) => write!(f, ": expected {}", Shown(expected))?,
-            (true, false) => write!(f, ": {}", Shown(came))?,
-            (false, false) => write!(f, ": expected {}, came {}", Shown(expected), Shown(came))?,
+            (true, false) => write!(f, ": {}", Shown(found))?,
+            (false, false) => write!(f, ": expected {}, found {}", Shown(expected), Shown(found))?,
         }
         match position {
             Some(Position { line, column }) => write!(f, " at line {line} column {column}"),
@@ -344,16 +344,16 @@ mod tests {
     #[test]
     fn what_is_long_is_cut_short() {
         let long = "ü".repeat(1 << 20);
-        let error = Error::new(Code::Text).expected(&long).came(format_args!("{long:?}, {long:?}"));
+        let error = Error::new(Code::Text).expected(&long).found(format_args!("{long:?}, {long:?}"));
         assert_eq!(error.expectation(), format!("{}…", "ü".repeat(512)));
         assert_eq!(error.actual(), format!("\"{}…", "ü".repeat(511)));
-        assert_eq!(Error::new(Code::Text).came(&long[..1024]).actual(), &long[..1024]);
+        assert_eq!(Error::new(Code::Text).found(&long[..1024]).actual(), &long[..1024]);
     }
 
     #[test]
     fn what_strangers_said_does_nothing_to_a_terminal() {
-        let error = Error::new(Code::Text).at("a\u{1b}[31m").expected("b\u{9b}2J\u{202e}").came("c\u{200b}\n\u{7}");
-        let expected = r"malformed text at a\u{1b}[31m: expected b\u{9b}2J\u{202e}, came c\u{200b}\n\u{7}";
+        let error = Error::new(Code::Text).at("a\u{1b}[31m").expected("b\u{9b}2J\u{202e}").found("c\u{200b}\n\u{7}");
+        let expected = r"malformed text at a\u{1b}[31m: expected b\u{9b}2J\u{202e}, found c\u{200b}\n\u{7}";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -30,7 +30,7 @@ pub const MAX_RECORD: usize = if usize::BITS >= 64 { 1 << 40 } else { isize::MAX
 ///
 /// let limits = Limits { fields: 1, ..Limits::default() };
 /// let error = Format::parse_within(description, &limits).unwrap_err();
-/// assert_eq!(error.to_string(), "too many fields at Gauge: expected at most 1 (limit: fields), came 2");
+/// assert_eq!(error.to_string(), "too many fields at Gauge: expected at most 1 (limit: fields), found 2");
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,23 +83,23 @@ impl Limits {
     }
 }
 
-pub(crate) fn too_deep(most: usize, came: usize) -> Error {
-    beyond(Code::Depth, format_args!("at most {most} levels"), "depth", came)
+pub(crate) fn too_deep(most: usize, found: usize) -> Error {
+    beyond(Code::Depth, format_args!("at most {most} levels"), "depth", found)
 }
 
-pub(crate) fn too_many_fields(most: usize, came: usize) -> Error {
-    beyond(Code::Fields, format_args!("at most {most}"), "fields", came)
+pub(crate) fn too_many_fields(most: usize, found: usize) -> Error {
+    beyond(Code::Fields, format_args!("at most {most}"), "fields", found)
 }
 
-pub(crate) fn too_long_a_description(most: usize, came: impl Display) -> Error {
-    beyond(Code::DescriptionSize, format_args!("at most {most} bytes"), "description", came)
+pub(crate) fn too_long_a_description(most: usize, found: impl Display) -> Error {
+    beyond(Code::DescriptionSize, format_args!("at most {most} bytes"), "description", found)
 }
 
 #[cold]
-fn too_large_a_message(most: u64, came: u64) -> Error {
-    beyond(Code::MessageSize, format_args!("at most {most} bytes"), "message", came)
+fn too_large_a_message(most: u64, found: u64) -> Error {
+    beyond(Code::MessageSize, format_args!("at most {most} bytes"), "message", found)
 }
 
-fn beyond(code: Code, expected: impl Display, limit: &str, came: impl Display) -> Error {
-    Error::new(code).expected(format_args!("{expected} (limit: {limit})")).came(came)
+fn beyond(code: Code, expected: impl Display, limit: &str, found: impl Display) -> Error {
+    Error::new(code).expected(format_args!("{expected} (limit: {limit})")).found(found)
 }

@@ -72,7 +72,7 @@ impl FromStr for Token {
 
     /// Reads 32 hexadecimal digits.
     fn from_str(text: &str) -> Result<Token> {
-        let bad = || Error::new(Code::Text).expected("a token of 32 hexadecimal digits").came(text);
+        let bad = || Error::new(Code::Text).expected("a token of 32 hexadecimal digits").found(text);
         if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(bad());
         }

@@ -121,7 +121,7 @@ fn malformed_text_has_a_position_and_what_does_not_fit_a_path() {
     let malformed = through("{\n \"small\": ?}").unwrap_err();
     let position = Position { line: 2, column: 11 };
     assert_eq!((malformed.code(), malformed.position(), malformed.path()), (Code::Text, Some(position), ""));
-    assert_eq!(malformed.to_string(), "malformed text: expected JSON, came expected value at line 2 column 11");
+    assert_eq!(malformed.to_string(), "malformed text: expected JSON, found expected value at line 2 column 11");
     assert_eq!(malformed.actual(), "expected value");
     let unfit = through("{\"small\": \"one\"}").unwrap_err();
     assert_eq!((unfit.code(), unfit.position(), unfit.path()), (Code::Text, None, "small"));

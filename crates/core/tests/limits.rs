@@ -29,7 +29,7 @@ fn records_are_nested_32_levels_and_no_deeper() {
     let format = Format::new(Arc::new(structure.clone())).unwrap();
     assert_eq!(Format::parse(format.description().as_bytes()).unwrap(), format);
     let error = nest("level33", structure).unwrap_err();
-    assert_eq!(error.to_string(), "nested too deeply at level33: expected at most 32 levels (limit: depth), came 33");
+    assert_eq!(error.to_string(), "nested too deeply at level33: expected at most 32 levels (limit: depth), found 33");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_format_has_4096_fields_and_no_more() {
     let bytes = |count: usize| (0..count).map(|i| byte(&format!("f{i}"), i)).collect::<Vec<_>>();
     let flat = |count: usize| Structure::new("flat", MACHINE, count, 1, bytes(count));
     let error = flat(4097).unwrap_err();
-    assert_eq!(error.to_string(), "too many fields at flat: expected at most 4096 (limit: fields), came 4097");
+    assert_eq!(error.to_string(), "too many fields at flat: expected at most 4096 (limit: fields), found 4097");
     let format = Format::new(Arc::new(flat(4096).unwrap())).unwrap();
     assert_eq!(Format::parse(format.description().as_bytes()).unwrap(), format);
     assert_eq!(nest("one_more", flat(4096).unwrap()).unwrap_err().code(), Code::Fields);
@@ -68,7 +68,7 @@ fn descriptions_have_64_kib_and_no_more() {
     assert_eq!(Format::parse(largest.description().as_bytes()).unwrap(), largest);
     assert_eq!(format(4400).unwrap_err().code(), Code::DescriptionSize);
     let error = Format::parse(&[0; (64 << 10) + 1]).unwrap_err();
-    let text = "description too large: expected at most 65536 bytes (limit: description), came 65537";
+    let text = "description too large: expected at most 65536 bytes (limit: description), found 65537";
     assert_eq!(error.to_string(), text);
 }
 
@@ -83,15 +83,15 @@ fn a_receiver_may_have_lower_limits() {
     for (limits, text) in [
         (
             Limits { depth: 1, ..exact },
-            "nested too deeply at outer: expected at most 1 levels (limit: depth), came 2".to_string(),
+            "nested too deeply at outer: expected at most 1 levels (limit: depth), found 2".to_string(),
         ),
         (
             Limits { fields: 2, ..exact },
-            "too many fields at outer: expected at most 2 (limit: fields), came 3".to_string(),
+            "too many fields at outer: expected at most 2 (limit: fields), found 3".to_string(),
         ),
         (
             Limits { description: length - 1, ..exact },
-            format!("description too large: expected at most {} bytes (limit: description), came {length}", length - 1),
+            format!("description too large: expected at most {} bytes (limit: description), found {length}", length - 1),
         ),
     ] {
         assert_eq!(Format::parse_within(description, &limits).unwrap_err().to_string(), text);

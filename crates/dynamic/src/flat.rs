@@ -126,7 +126,7 @@ impl Decoder {
         let before = records.len();
         let more = self.format().size().checked_mul(count);
         let room = more.filter(|&more| records.try_reserve(more).is_ok());
-        let more = room.ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))?;
+        let more = room.ok_or_else(|| Error::new(Code::Size).found(format_args!("{count} records")))?;
         records.resize(before + more, 0);
         fill(self, &mut records[before..]).inspect_err(|_| records.truncate(before))
     }
@@ -160,7 +160,7 @@ pub(crate) fn take(
     let most = most.min((ROOM / size.max(1)).max(1));
     let wanted = size * most;
     if let Some(more) = wanted.checked_sub(room.len()) {
-        let no_memory = |_| Error::new(Code::Size).came(format_args!("a record of {size} bytes"));
+        let no_memory = |_| Error::new(Code::Size).found(format_args!("a record of {size} bytes"));
         room.try_reserve_exact(more).map_err(no_memory)?;
         room.resize(wanted, 0);
     }
@@ -212,7 +212,7 @@ impl Placer {
             let place = &mut record[field.offset..][..field.element_size(machine.pointer)];
             machine.write(place, length as u64);
             if machine.read(place) != length as u64 {
-                return Err(Error::new(Code::Overflow).at(&*field.name).expected(&field.element).came(length));
+                return Err(Error::new(Code::Overflow).at(&*field.name).expected(&field.element).found(length));
             }
         }
         for array in arrays {
@@ -245,13 +245,13 @@ fn lengths(structure: &Structure, arrays: &[Array<'_>]) -> Result<HashMap<usize,
             |(dim, has): (&Dimension, &usize)| matches!(dim, Dimension::Field(_)) || *dim == Dimension::Fixed(*has);
         if wanted != Some(bytes.len()) || !field.dims.iter().zip(dims).all(fits) {
             let error = Error::new(Code::WrongType).at(&*field.name);
-            return Err(error.expected(format_args!("{dims:?} numbers")).came(format_args!("{} bytes", bytes.len())));
+            return Err(error.expected(format_args!("{dims:?} numbers")).found(format_args!("{} bytes", bytes.len())));
         }
         for (dim, &has) in field.dims.iter().zip(dims) {
             if let Dimension::Field(by) = dim
                 && *lengths.entry(*by).or_insert(has) != has
             {
-                return Err(Error::new(Code::Lengths).at(&*field.name).expected(lengths[by]).came(has));
+                return Err(Error::new(Code::Lengths).at(&*field.name).expected(lengths[by]).found(has));
             }
         }
     }
@@ -259,7 +259,7 @@ fn lengths(structure: &Structure, arrays: &[Array<'_>]) -> Result<HashMap<usize,
         |field: &Field| field.dims.iter().any(|dim| matches!(dim, Dimension::Field(by) if lengths.contains_key(by)));
     for (index, field) in structure.fields().iter().enumerate() {
         if uses(field) && !arrays.iter().any(|array| array.field == index) {
-            return Err(Error::new(Code::Lengths).at(&*field.name).expected("every array of this length"));
+            return Err(Error::new(Code::Lengths).at(&*field.name).expected("an array, since it shares its length with an array that is given"));
         }
     }
     Ok(lengths)
@@ -277,12 +277,12 @@ fn refuse_pointers(format: &Format) -> Result<()> {
     }
 }
 
-fn admit(fits: bool, format: &Format, came: usize) -> Result<()> {
+fn admit(fits: bool, format: &Format, found: usize) -> Result<()> {
     match fits {
         true => Ok(()),
         false => {
             let expected = format_args!("records of {} bytes", format.size()).to_string();
-            Err(Error::new(Code::WrongType).at(format.name()).expected(expected).came(format_args!("{came} bytes")))
+            Err(Error::new(Code::WrongType).at(format.name()).expected(expected).found(format_args!("{found} bytes")))
         }
     }
 }

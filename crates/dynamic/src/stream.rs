@@ -65,7 +65,7 @@ impl Output {
 }
 
 fn at(name: &str, error: &io::Error) -> Error {
-    Error::new(Code::Io).at(name).came(error)
+    Error::new(Code::Io).at(name).found(error)
 }
 
 impl Read for Input {

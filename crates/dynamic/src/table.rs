@@ -31,7 +31,7 @@ where
         }
         shape = Some(next);
     }
-    let none = || Error::new(Code::Declaration).at("structures").expected("at least one");
+    let none = || Error::new(Code::Declaration).at("structures").expected("at least one structure");
     shape.ok_or_else(none)?.on(&Layout::NATIVE)
 }
 

@@ -30,7 +30,7 @@ pub trait Choice: Copy + 'static {
             Error::new(Code::WrongType)
                 .at(Self::WHAT)
                 .expected(either(Self::ALL.iter().map(|(word, _)| *word)))
-                .came(word)
+                .found(word)
         })
     }
 
@@ -89,7 +89,7 @@ pub fn policy(text: &str) -> Result<Policy> {
         None => Policy::named(text).ok(),
     };
     let expected = "drop oldest, block, latest, or oldest:N with N from 1";
-    found.ok_or_else(|| Error::new(Code::WrongType).at(Policy::WHAT).expected(expected).came(text))
+    found.ok_or_else(|| Error::new(Code::WrongType).at(Policy::WHAT).expected(expected).found(text))
 }
 
 /// Sets the events and bytes of a policy that keeps some. What is `None` stays the same.
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn an_unknown_word_is_told_the_others() {
         let fault = Faults::named("ignore").unwrap_err().to_string();
-        assert!(fault.contains("faults: expected error, saturate or wrap, came ignore"), "{fault}");
+        assert!(fault.contains("faults: expected error, saturate or wrap, found ignore"), "{fault}");
         assert!(Engine::numbered(3).is_none() && Engine::numbered(-1).is_none());
         for &(word, faults) in Faults::ALL {
             assert_eq!(faults.to_string(), word);

@@ -108,13 +108,13 @@ fn a_record_that_breaks_its_declaration_is_refused() {
     assert_eq!(Track::format().size(), size_of_val(&good));
     let mut phase = good;
     phase[1] = 2;
-    assert!(refused(&phase).ends_with("at phase: expected a symbol's number, came 2"));
+    assert!(refused(&phase).ends_with("at phase: expected the value of a symbol, found 2"));
     let mut broken = good;
     broken[at("points")] = points.as_ptr().expose_provenance() as u64;
     broken[at("points_len")] = 2;
     assert!(refused(&broken).contains("at points[1].visible: expected 0 or 1"));
     broken[at("points")] = 0;
-    assert!(refused(&broken).ends_with("at points: expected 2 elements, came null"));
+    assert!(refused(&broken).ends_with("at points: expected 2 elements, found null"));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn streams_take_messages_of_many_segments() {
 fn arrays_know_their_shape() {
     let values = [1, 2, 3, 4, 5, 6];
     let error = Array::new(&values, [2, 2]).unwrap_err();
-    assert_eq!(error.to_string(), "different array shapes: expected [2, 2] elements, came 6");
+    assert_eq!(error.to_string(), "different array shapes: expected [2, 2] elements, found 6");
     assert!(Array::new(&values, [usize::MAX, 2]).is_err());
     let array = Array::new(&values, [3, 2]).unwrap();
     assert_eq!((array.at([2, 1]), array.at([0, 2]), array.at([3, 0])), (Some(&6), None, None));

@@ -48,6 +48,6 @@ fn records_and_errors_are_the_same_by_every_engine() {
             assert_eq!(station.levels[..], [0.5, 1.5], "{engine:?}");
         }
         let error = decoder.decode(&message(&bad)).unwrap_err();
-        assert_eq!(error.to_string(), "overflow at id: expected integer of 2 bytes, came 70000", "{engine:?}");
+        assert_eq!(error.to_string(), "overflow at id: expected integer of 2 bytes, found 70000", "{engine:?}");
     }
 }

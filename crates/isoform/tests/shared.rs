@@ -177,7 +177,7 @@ fn bodies_that_are_there_already() {
     assert_eq!(shared.pieces(8..8).count(), 0);
     assert!(shared.record::<Gappy>().is_none());
     let error = Shared::of_body(Gappy::format(), Aligned::from(&body[..7])).unwrap_err();
-    assert_eq!(error.to_string(), "wrong body length at Gappy: expected at least 8 bytes, came 7");
+    assert_eq!(error.to_string(), "wrong body length at Gappy: expected at least 8 bytes, found 7");
 
     let record = slotted();
     let mut encoder = Encoder::new();

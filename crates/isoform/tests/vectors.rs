@@ -50,7 +50,7 @@ fn invalid_streams_are_refused() {
         let path = error.as_ref().map_or("", Error::path);
         let other_path = line.get("path").is_some_and(|expected| *expected != *path);
         if line["error"] != *code || line["records"] != records || other_path {
-            wrong.push(format!("{file}: expected {line}, came {records} records, {error:?}"));
+            wrong.push(format!("{file}: expected {line}, found {records} records, {error:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -120,7 +120,7 @@ fn conversions_are_as_described() {
                 };
                 results += 1;
                 if came.as_ref().map_err(|error| Some(error.clone())) != expected.as_ref().map_err(Clone::clone) {
-                    wrong.push(format!("{} under {faults}: {result}, came {came:02x?}", case["name"]));
+                    wrong.push(format!("{} under {faults}: {result}, found {came:02x?}", case["name"]));
                 }
             }
         }

@@ -199,7 +199,7 @@ impl Context<'_> {
         let grown = self.out.resize(room).or_else(|_| self.out.resize(length));
         self.take();
         match grown {
-            Ok(()) if self.room < length => Err(Error::new(Code::Size).expected(length).came(self.room)),
+            Ok(()) if self.room < length => Err(Error::new(Code::Size).expected(length).found(self.room)),
             grown => grown,
         }
     }
@@ -245,7 +245,7 @@ impl Output for Record<'_> {
     }
 
     fn resize(&mut self, length: usize) -> Result<()> {
-        if length == self.0.len() { Ok(()) } else { Err(Error::new(Code::Internal).came("a block in a flat record")) }
+        if length == self.0.len() { Ok(()) } else { Err(Error::new(Code::Internal).found("a block in a flat record")) }
     }
 }
 

@@ -184,10 +184,10 @@ typedef enum iso_class {
 
 typedef struct iso_error {
     iso_code code;
-    const char *text;           /* the whole message: "overflow at grid[3].rho: expected integer of 2 bytes, came 70000" */
+    const char *text;           /* the whole message: "overflow at grid[3].rho: expected integer of 2 bytes, found 70000" */
     const char *path;           /* the field at fault, such as "grid[3].rho"; this and the next two may be "" */
     const char *expected;       /* what was expected there */
-    const char *came;           /* what was found instead */
+    const char *actual;         /* what was found instead */
     const unsigned char *token; /* for ISO_UNKNOWN_FORMAT: the 16 bytes of the token; else NULL */
 } iso_error;
 

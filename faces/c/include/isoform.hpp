@@ -61,7 +61,7 @@ namespace isoform {
 class error : public std::runtime_error {
 public:
     explicit error(const iso_error &from)
-        : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), came_(from.came) {
+        : std::runtime_error(from.text), code_(from.code), path_(from.path), expected_(from.expected), actual_(from.actual) {
         if (from.token)
             std::copy_n(from.token, 16, token_.emplace().begin());
     }
@@ -71,13 +71,13 @@ public:
     /* The path of the field at fault, what was expected there, and what was found. */
     const std::string &path() const noexcept { return path_; }
     const std::string &expected() const noexcept { return expected_; }
-    const std::string &came() const noexcept { return came_; }
+    const std::string &actual() const noexcept { return actual_; }
     /* For ISO_UNKNOWN_FORMAT, the token whose format is unknown. */
     const std::optional<std::array<unsigned char, 16>> &token() const noexcept { return token_; }
 
 private:
     iso_code code_;
-    std::string path_, expected_, came_;
+    std::string path_, expected_, actual_;
     std::optional<std::array<unsigned char, 16>> token_;
 };
 

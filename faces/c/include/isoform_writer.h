@@ -104,7 +104,7 @@ typedef enum iso_code {
 
 typedef struct iso_error {
     iso_code code;
-    char text[320]; /* such as "record contradicts its format at tracks[3].n: expected a length, came -1" */
+    char text[320]; /* such as "record contradicts its format at tracks[3].n: expected a length, found -1" */
 } iso_error;
 
 /* A member of a struct: its name, its type, and its place. */
@@ -384,7 +384,7 @@ static iso_code iso__check_name(const iso__declaring *where, const char *name, s
         return ISO_OK;
     return iso__refuse(where, ISO_DECLARATION,
                        "expected a name of 1 to 255 bytes of UTF-8 without space, control character or any of"
-                       " . [ ] { } * , =, came \"%.*s\"", (int)(length > 60 ? 60 : length), name);
+                       " . [ ] { } * , =, found \"%.*s\"", (int)(length > 60 ? 60 : length), name);
 }
 
 /* The kind of C's `long double`; 0 where Isoform has none. */
@@ -508,7 +508,7 @@ static int iso__digits(iso__rest *rest, uint64_t *number) {
 }
 
 static iso_code iso__expected(const iso__declaring *where, const char *expected, iso__rest rest) {
-    return iso__refuse(where, ISO_DECLARATION, "expected %s, came %s%.40s%s in the type \"%.60s\"", expected,
+    return iso__refuse(where, ISO_DECLARATION, "expected %s, found %s%.40s%s in the type \"%.60s\"", expected,
                        *rest ? "`" : "the end", rest, *rest ? "`" : "", where->row->type);
 }
 
@@ -615,7 +615,7 @@ static iso_code iso__read_dimensions(const iso__declaring *where, iso__field *fi
             if (!iso__digits(rest, &number) || number == 0 || number > iso__largest)
                 return iso__expected(where, "a dimension of at least 1 and less than 2^40", start);
             if (number > iso__largest / field->fixed || number * field->fixed > SIZE_MAX)
-                return iso__refuse(where, ISO_SIZE, "expected less than 2^40 bytes, came \"%.60s\"", where->row->type);
+                return iso__refuse(where, ISO_SIZE, "expected less than 2^40 bytes, found \"%.60s\"", where->row->type);
             field->fixed *= (size_t)number;
             field->dimensions[field->rank++] = 2 * number;
         } else {
@@ -649,24 +649,24 @@ static iso_code iso__settle_size(const iso__declaring *where, iso__field *field)
     if (size == 0)
         size = known;
     if (size == 0)
-        return iso__refuse(where, ISO_DECLARATION, "expected a size, as in float(8), or ISO_POINTER, came \"%.60s\"",
+        return iso__refuse(where, ISO_DECLARATION, "expected a size, as in float(8), or ISO_POINTER, found \"%.60s\"",
                            row->type);
     if (known != 0 && known != size)
-        return iso__refuse(where, ISO_DECLARATION, "expected elements of %lu bytes, as \"%.60s\" has, came %lu",
+        return iso__refuse(where, ISO_DECLARATION, "expected elements of %lu bytes, as \"%.60s\" has, found %lu",
                            (unsigned long)known, row->type, (unsigned long)size);
     if (field->kind == ISO__FLOAT && known == 0 && size == 16)
-        return iso__refuse(where, ISO_DECLARATION, "expected \"long double\" or \"f128\", which differ, came \"%.60s\"",
+        return iso__refuse(where, ISO_DECLARATION, "expected \"long double\" or \"f128\", which differ, found \"%.60s\"",
                            row->type);
     if (field->kind < ISO__STRING && (size % parts != 0 || !iso__has_size(field, size / parts)))
-        return iso__refuse(where, ISO_DECLARATION, "expected a size that \"%.60s\" can have, came %lu", row->type,
+        return iso__refuse(where, ISO_DECLARATION, "expected a size that \"%.60s\" can have, found %lu", row->type,
                            (unsigned long)size);
     if (size > iso__largest / field->fixed || size > SIZE_MAX / field->fixed)
-        return iso__refuse(where, ISO_SIZE, "expected less than 2^40 bytes, came \"%.60s\"", row->type);
+        return iso__refuse(where, ISO_SIZE, "expected less than 2^40 bytes, found \"%.60s\"", row->type);
     field->size = size;
     field->part = (unsigned char)(field->kind < ISO__STRING ? size / parts : 0);
     size = field->indirect ? sizeof(void *) : field->size * field->fixed;
     if (row->extent != 0 && row->extent != size)
-        return iso__refuse(where, ISO_DECLARATION, "expected a member of %lu bytes, as \"%.60s\" has, came %lu",
+        return iso__refuse(where, ISO_DECLARATION, "expected a member of %lu bytes, as \"%.60s\" has, found %lu",
                            (unsigned long)size, row->type, (unsigned long)row->extent);
     return ISO_OK;
 }
@@ -696,7 +696,7 @@ static iso_code iso__declare_field(const iso__declaring *where, iso__field *fiel
             code = iso__expected(where, "numbers that fit the enumeration", field->symbols[i].name);
     if (code == ISO_OK && field->unit && !iso__is_text(field->unit, strlen(field->unit), 0))
         code = iso__refuse(where, ISO_DECLARATION,
-                           "expected a unit of 1 to 255 bytes of UTF-8 without control characters, came \"%.60s\"",
+                           "expected a unit of 1 to 255 bytes of UTF-8 without control characters, found \"%.60s\"",
                            field->unit);
     field->has_slots = field->structure ? field->structure->has_slots : field->kind == ISO__STRING;
     field->is_checked = field->structure ? field->structure->is_checked : field->kind >= ISO__BOOLEAN;
@@ -728,7 +728,7 @@ static iso_code iso__find_lengths(iso__declaring *where, iso__structure *structu
             where->row = &where->structure->fields[structure->fields[i].row];
             if (length->kind > ISO__UNSIGNED || length->part > 8 || length->rank > 0 || length->indirect)
                 return iso__refuse(where, ISO_DECLARATION,
-                                   "expected a single integer of at most 8 bytes as length, came %.60s", length->name);
+                                   "expected a single integer of at most 8 bytes as length, found %.60s", length->name);
             *dimension = 2 * place + 1;
         }
     return ISO_OK;
@@ -747,9 +747,9 @@ static iso_code iso__check_places(iso__declaring *where, iso__structure *structu
         where->row = &where->structure->fields[field->row];
         for (j = 0; j < i; j++)
             if (strcmp(structure->fields[j].name, field->name) == 0)
-                return iso__refuse(where, ISO_DECLARATION, "expected names that differ, came two fields of this name");
+                return iso__refuse(where, ISO_DECLARATION, "expected names that differ, found two fields of this name");
         if (offset < end || offset > size || extent > size - offset)
-            return iso__refuse(where, ISO_DECLARATION, "expected free bytes from %lu to %lu, came %lu bytes at %lu",
+            return iso__refuse(where, ISO_DECLARATION, "expected free bytes from %lu to %lu, found %lu bytes at %lu",
                                (unsigned long)end, (unsigned long)size, (unsigned long)extent, (unsigned long)offset);
         structure->is_whole &= (unsigned char)(offset == end && field->is_whole && !field->indirect);
         structure->has_slots |= (unsigned char)(field->indirect | field->has_slots);
@@ -764,7 +764,7 @@ static iso_code iso__check_places(iso__declaring *where, iso__structure *structu
     where->row = NULL;
     structure->is_whole &= (unsigned char)(end == structure->size);
     if (structure->depth > ISO__LEVELS)
-        return iso__refuse(where, ISO_DEPTH, "expected at most 32 levels, came %lu", (unsigned long)structure->depth);
+        return iso__refuse(where, ISO_DEPTH, "expected at most 32 levels, found %lu", (unsigned long)structure->depth);
     return ISO_OK;
 }
 
@@ -797,24 +797,24 @@ static iso_code iso__check_structure(iso__declaring *where, const iso_structure 
     const iso_structure *declared = where->structure;
     size_t i;
     if (!declared->name || iso__check_name(where, declared->name, strlen(declared->name)))
-        return declared->name ? ISO_DECLARATION : iso__refuse(where, ISO_DECLARATION, "expected a name, came NULL");
+        return declared->name ? ISO_DECLARATION : iso__refuse(where, ISO_DECLARATION, "expected a name, found NULL");
     for (; first < declared; first++)
         if (strcmp(first->name, declared->name) == 0)
-            return iso__refuse(where, ISO_DECLARATION, "expected names that differ, came two structures of this name");
+            return iso__refuse(where, ISO_DECLARATION, "expected names that differ, found two structures of this name");
     if (declared->count == 0)
         return iso__refuse(where, ISO_DECLARATION, "expected at least one field");
     if (declared->count > ISO__MOST_FIELDS)
-        return iso__refuse(where, ISO_FIELDS, "expected at most 4096, came %lu", (unsigned long)declared->count);
+        return iso__refuse(where, ISO_FIELDS, "expected at most 4096, found %lu", (unsigned long)declared->count);
     if (declared->size > iso__largest)
         return iso__refuse(where, ISO_SIZE, "expected less than 2^40 bytes");
     if (declared->alignment == 0 || (declared->alignment & (declared->alignment - 1)) || declared->alignment > 65536 ||
         declared->size == 0 || declared->size % declared->alignment)
         return iso__refuse(where, ISO_DECLARATION,
-                           "expected a size that is a multiple of an alignment of up to 65536, came %lu and %lu",
+                           "expected a size that is a multiple of an alignment of up to 65536, found %lu and %lu",
                            (unsigned long)declared->size, (unsigned long)declared->alignment);
     for (i = 0; i < declared->count; i++)
         if (!declared->fields[i].name || !declared->fields[i].type)
-            return iso__refuse(where, ISO_DECLARATION, "expected a name and a type for each field, came NULL");
+            return iso__refuse(where, ISO_DECLARATION, "expected a name and a type for each field, found NULL");
     return ISO_OK;
 }
 
@@ -1079,7 +1079,7 @@ static iso_code iso__make(iso__declaring *where, const iso_structure *structures
     description.room = format->description_size;
     iso__describe_format(&description, format);
     if (description.count > ISO__LONGEST)
-        return iso__refuse(where, ISO_DESCRIPTION_SIZE, "expected at most 65536 bytes, came %lu",
+        return iso__refuse(where, ISO_DESCRIPTION_SIZE, "expected at most 65536 bytes, found %lu",
                            (unsigned long)description.count);
     format->description_size = description.count;
     iso__derive_key("isoform 2026 format token v1", description.bytes, description.count, derived);
@@ -1105,7 +1105,7 @@ iso_format *iso_declare(const iso_structure *structures, size_t count, iso_error
     size = iso__divide(structures, count, NULL);
     format = (iso_format *)ISO_MALLOC(size);
     if (!format) {
-        iso__refuse(&where, ISO_SIZE, "expected %lu bytes of memory, came none", (unsigned long)size);
+        iso__refuse(&where, ISO_SIZE, "expected %lu bytes of memory, found none", (unsigned long)size);
         return NULL;
     }
     memset(format, 0, size);
@@ -1213,7 +1213,7 @@ static iso_code iso__locate(const iso__walk *walk, iso__step *step, const iso__s
             length = iso__integer(holder, memory + holder->offset);
             is_dynamic = 1;
             if (holder->kind == ISO__INTEGER && length >> 63)
-                return iso__bad(walk, step, ISO_BAD_RECORD, "expected a length, came %lld", (long long)length);
+                return iso__bad(walk, step, ISO_BAD_RECORD, "expected a length, found %lld", (long long)length);
         }
         step->lengths[d] = length;
         is_empty |= length == 0;
@@ -1225,9 +1225,9 @@ static iso_code iso__locate(const iso__walk *walk, iso__step *step, const iso__s
     if (is_empty)
         *elements = NULL;
     else if (is_too_large)
-        return iso__bad(walk, step, ISO_BAD_RECORD, "expected a length that memory can hold, came more");
+        return iso__bad(walk, step, ISO_BAD_RECORD, "expected a length that memory can hold, found more");
     else if (!*elements && is_dynamic)
-        return iso__bad(walk, step, ISO_BAD_RECORD, "expected %llu elements, came NULL", (unsigned long long)product);
+        return iso__bad(walk, step, ISO_BAD_RECORD, "expected %llu elements, found NULL", (unsigned long long)product);
     return ISO_OK;
 }
 
@@ -1251,7 +1251,7 @@ static uint64_t iso__place(uint64_t *cursor, size_t alignment, size_t size) {
 static iso_code iso__walk_block(iso__walk *walk, const iso__step *step, size_t alignment, size_t size) {
     const uint64_t begin = iso__place(&walk->cursor, alignment, size);
     if (walk->is_checking && (begin > UINTPTR_MAX || walk->cursor > UINT64_MAX / 2))
-        return iso__bad(walk, step, ISO_SIZE, "expected an offset of %lu bytes, came %llu",
+        return iso__bad(walk, step, ISO_SIZE, "expected an offset of %lu bytes, found %llu",
                         (unsigned long)sizeof(void *), (unsigned long long)begin);
     return ISO_OK;
 }
@@ -1287,9 +1287,9 @@ static iso_code iso__walk_elements(iso__walk *walk, iso__step *step, const unsig
         } else if (walk->is_checking) {
             const uint64_t value = iso__integer(field, elements);
             if (field->kind == ISO__BOOLEAN && value > 1)
-                code = iso__bad(walk, step, ISO_BAD_RECORD, "expected 0 or 1, came %llu", (unsigned long long)value);
+                code = iso__bad(walk, step, ISO_BAD_RECORD, "expected 0 or 1, found %llu", (unsigned long long)value);
             else if (iso__is_enumeration(field) && !iso__has_symbol(field, value))
-                code = iso__bad(walk, step, ISO_BAD_RECORD, "expected the number of a symbol, came %lld",
+                code = iso__bad(walk, step, ISO_BAD_RECORD, "expected the value of a symbol, found %lld",
                                 (long long)value);
         }
     }
@@ -1503,7 +1503,7 @@ static iso_code iso__put_message(iso__output *to, const iso_format *format, cons
     if (to->written == length || to->writer->broken)
         return ISO_OK;
     to->writer->broken = 1;
-    return iso__refuse_to_write(to->writer, ISO_BAD_RECORD, "expected %llu bytes, came %llu: it changed meanwhile",
+    return iso__refuse_to_write(to->writer, ISO_BAD_RECORD, "expected %llu bytes, found %llu: it changed meanwhile",
                                 (unsigned long long)length, (unsigned long long)to->written);
 }
 

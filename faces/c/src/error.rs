@@ -18,7 +18,7 @@ pub struct Details {
     text: *const c_char,
     path: *const c_char,
     expected: *const c_char,
-    came: *const c_char,
+    actual: *const c_char,
     /// The bytes of [`Error::token`], or null.
     token: *const [u8; 16],
 }
@@ -36,10 +36,10 @@ unsafe impl Send for Kept {}
 impl Kept {
     pub(crate) fn new(error: &Error) -> Kept {
         let texts = [&error.to_string(), error.path(), error.expectation(), error.actual()].map(c_text);
-        let [text, path, expected, came] = [0, 1, 2, 3].map(|i| texts[i].as_ptr());
+        let [text, path, expected, actual] = [0, 1, 2, 3].map(|i| texts[i].as_ptr());
         let owned = error.token().map(|token| Box::new(*token.as_bytes()));
         let token = owned.as_deref().map_or(ptr::null(), ptr::from_ref);
-        let details = Details { code: error.code() as Status, text, path, expected, came, token };
+        let details = Details { code: error.code() as Status, text, path, expected, actual, token };
         Kept { details, _texts: texts, _token: owned }
     }
 
@@ -78,7 +78,7 @@ pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
 #[cold]
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    Error::new(Code::Internal).came(text.unwrap_or("a panic"))
+    Error::new(Code::Internal).found(text.unwrap_or("a panic"))
 }
 
 #[cold]
@@ -100,7 +100,7 @@ pub extern "C" fn iso_last_error() -> *const Details {
         text: c"no error".as_ptr(),
         path: c"".as_ptr(),
         expected: c"".as_ptr(),
-        came: c"".as_ptr(),
+        actual: c"".as_ptr(),
         token: ptr::null(),
     });
     let last = LAST.try_with(|last| last.borrow().as_ref().map(|kept| kept.details()));

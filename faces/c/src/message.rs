@@ -98,7 +98,7 @@ impl Item {
             Found::Null => none,
             Found::Boolean(truth) => Item { kind: kind::BOOLEAN, ..Item::integer(truth.into())? },
             Found::Integer(number) => Item::integer(number)?,
-            Found::Unsigned(number) => return Err(Error::new(Code::Overflow).expected("8 bytes").came(number)),
+            Found::Unsigned(number) => return Err(Error::new(Code::Overflow).expected("an integer of 8 bytes").found(number)),
             Found::Float(float) => Item { kind: kind::REAL, real: float.to_f64(), ..none },
             Found::Complex([real, imaginary]) => {
                 Item { kind: kind::COMPLEX, real: real.to_f64(), imaginary: imaginary.to_f64(), ..none }
@@ -122,7 +122,7 @@ impl Item {
         let integer = i64::try_from(number).ok();
         let kind = if integer.is_some() { kind::INTEGER } else { kind::UNSIGNED };
         if whole.or(integer.map(i64::cast_unsigned)).is_none() {
-            return Err(Error::new(Code::Overflow).expected("an integer of 8 bytes").came(number));
+            return Err(Error::new(Code::Overflow).expected("an integer of 8 bytes").found(number));
         }
         let (integer, whole) = (integer.unwrap_or(i64::MAX), whole.unwrap_or(0));
         Ok(Item { kind, integer, whole, real: number as f64, ..Item::default() })

@@ -22,7 +22,7 @@ pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, nod
     call(|| {
         open(node, "node", || {
             if flags & !ALLOW_INSECURE != 0 {
-                return Err(Error::new(Code::WrongType).at("flags").expected("0 or ISO_ALLOW_INSECURE").came(flags));
+                return Err(Error::new(Code::WrongType).at("flags").expected("0 or ISO_ALLOW_INSECURE").found(flags));
             }
             // SAFETY: (1) of the crate.
             let addresses = unsafe { optional_text(listen, "listen")? }.unwrap_or_default().split_whitespace();

@@ -23,7 +23,7 @@ pub(crate) fn given<T>(argument: Option<T>, name: &str) -> Result<T> {
 
 #[cold]
 fn null(name: &str) -> Error {
-    Error::new(Code::WrongType).at(name).expected("an argument").came("NULL")
+    Error::new(Code::WrongType).at(name).expected("a pointer").found("NULL")
 }
 
 /// Stores a value for C.
@@ -62,7 +62,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char, name: &str) -> Result<&'a str
     }
     // SAFETY: promised.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map_err(|error| Error::new(Code::Utf8).at(name).came(error))
+    text.to_str().map_err(|error| Error::new(Code::Utf8).at(name).found(error))
 }
 
 /// The same, where NULL stands for none.

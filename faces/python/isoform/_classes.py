@@ -70,7 +70,7 @@ class _Field:
         if self._is_class(python):
             self.nested = _declared(python, None, self.known)
             return f'"{self.nested.name}"'
-        expected = "int, float, bool, complex, str, bytes, an Enum, a class, a list or array of such, or Annotated with a type"
+        expected = "int, float, bool, complex, str, bytes, an Enum, a class, a list or an array of these, or Annotated with a type"
         raise declaration(self.path, expected, getattr(python, "__name__", str(python)))
 
     @staticmethod

@@ -63,7 +63,7 @@ class Declaration:
             return "unsigned integer", size
         words = {"?": "boolean", "c": "char", "z": "string", "f": "float", "d": "float", "g": _LONG_DOUBLE}.get(code)
         if not words:
-            raise declaration(path, "a number, char, char *, a structure, or an array or pointer of such", kind.__name__)
+            raise declaration(path, "a number, char, char *, a structure, or an array of these or a pointer to one", kind.__name__)
         return words, size
 
     def fields(self, record: Any) -> dict[str, Any]:

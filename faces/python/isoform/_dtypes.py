@@ -18,11 +18,11 @@ Placed = tuple[str, int, int, list[tuple[str, str, int, int, "str | None"]]]
 _LONG_DOUBLE = {63: "x87", 112: "float", 105: "double-double", 106: "double-double"}.get(np.finfo(np.longdouble).nmant, "")
 
 _ADVICE = {
-    "U": "text as `S` (or another format: dataclasses have `str`), since no machine keeps it in 4 bytes a character",
+    "U": "text as `S`, or a dataclass with `str`",
     "O": "numbers, text or records; for lists and strings of any length, a dataclass",
-    "M": "a number: view the column as `i8`, and say the unit in its name or a dataclass",
-    "m": "a number: view the column as `i8`, and say the unit in its name or a dataclass",
-    "V": "numbers, text or records; for raw bytes, `u1` and how many",
+    "M": "a number: view the column as `i8`, and state the unit in the name or in a dataclass",
+    "m": "a number: view the column as `i8`, and state the unit in the name or in a dataclass",
+    "V": "numbers, text or records; for raw bytes, an array of `u1`",
 }
 
 
@@ -150,7 +150,7 @@ def _dtype(structure: Structure, order: str, path: str) -> np.dtype[Any]:
 def _element(field: Field, order: str, path: str) -> Any:
     shape = [length for length in field.dimensions if isinstance(length, int)]
     if field.indirect or field.kind == "string" or len(shape) < len(field.dimensions):
-        raise wrong_type(path, "what an array of fixed size can hold", f"{field.type}, behind a pointer")
+        raise wrong_type(path, "a field of fixed size", f"{field.type}, behind a pointer")
     if field.structure is not None:
         base: Any = _dtype(field.structure, order, path)
     elif field.kind == "char":
@@ -174,7 +174,7 @@ def _scalar(field: Field, path: str) -> str:
         return f"f{size}"
     if kind == "complex float" and size <= 16 or kind == f"complex {_LONG_DOUBLE}" and size == 2 * long_double:
         return f"c{size}"
-    raise wrong_type(path, "what NumPy has on this machine", field.type)
+    raise wrong_type(path, "a type that NumPy has on this machine", field.type)
 
 
 def rows(format: Format, buffer: bytes, count: int, offset: int, stride: int) -> np.ndarray[Any, np.dtype[Any]]:

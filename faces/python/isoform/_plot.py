@@ -45,7 +45,7 @@ class Field:
         values = np.asarray(item)
         if values.dtype.kind not in "iufb":
             raise Usage(
-                f"wrong type at {self.path}: expected numbers to draw, came {type(item).__name__}",
+                f"wrong type at {self.path}: expected numbers to draw, found {type(item).__name__}",
                 Code.WrongType,
                 self.path,
                 "numbers to draw",

@@ -135,13 +135,13 @@ class Pointers(Fields):
 
 
 def _check_depth(name: str, records: Any) -> None:
-    """Refuses a list that contains itself: NumPy would go through it until the end of days."""
+    """Refuses a list that contains itself: NumPy would go through it for ever."""
     first = records
     for _ in range(_DEEPEST):
         if not isinstance(first, list) or not first:
             return
         first = first[0]
-    raise wrong_type(name, f"records, or at most {_DEEPEST} lists within each other", "a deeper list")
+    raise wrong_type(name, f"records, or lists of them that are nested at most {_DEEPEST} deep", "a deeper list")
 
 
 def _bytes(memory: Any) -> Bytes:

@@ -123,11 +123,11 @@ class Internal(Error):
 def declaration(path: str, expected: str, actual: str) -> BadInput:
     """An error for a type that cannot become a format."""
     return BadInput(
-        f"invalid declaration at {path}: expected {expected}, came {actual}", Code.Declaration, path, expected, actual
+        f"invalid declaration at {path}: expected {expected}, found {actual}", Code.Declaration, path, expected, actual
     )
 
 
 def wrong_type(path: str, expected: str, actual: str) -> Usage:
     """An error for an argument, or a request, of the wrong type."""
     at = f" at {path}" if path else ""
-    return Usage(f"wrong type{at}: expected {expected}, came {actual}", Code.WrongType, path, expected, actual)
+    return Usage(f"wrong type{at}: expected {expected}, found {actual}", Code.WrongType, path, expected, actual)

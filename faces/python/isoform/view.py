@@ -83,5 +83,5 @@ def _no_such_field(before: str, item: Any, came: str) -> Usage:
     else:
         expected = f"an index below {len(item)}"
     at = f" at {before}" if before else ""
-    text = f"no such field{at}: expected {expected}, came {came!r}"
+    text = f"no such field{at}: expected {expected}, found {came!r}"
     return Usage(text, Code.NoSuchField, before, expected, came)

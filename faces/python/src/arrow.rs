@@ -162,8 +162,8 @@ fn of_field(field: &Field) -> isoform::Result<Schema> {
     let (dims, element) = lists(field);
     let element = element.ok_or_else(|| {
         let error =
-            Error::new(Code::WrongType).at(&*field.name).expected("numbers, booleans or text, as Arrow has them");
-        error.came(&field.element)
+            Error::new(Code::WrongType).at(&*field.name).expected("numbers, booleans or text of a type that Arrow has");
+        error.found(&field.element)
     })?;
     let mut schema = Schema::new(&element, if dims.is_empty() { &field.name } else { "item" }, Vec::new())?;
     for (index, length) in dims.iter().enumerate().rev() {

@@ -178,7 +178,7 @@ impl PyDecoder {
 /// The records of a batch in a NumPy array, since NumPy uses large pages for large arrays.
 fn whole<'py>(decoder: &mut Decoder, batch: &PyBatch, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let length = decoder.format().size().checked_mul(batch.count());
-    let length = length.ok_or_else(|| raise(Error::new(Code::Size).came(batch.count())))?;
+    let length = length.ok_or_else(|| raise(Error::new(Code::Size).found(batch.count())))?;
     let records = PyArray1::zeros(py, [length], false);
     let mut writable = records.readwrite();
     let bytes = writable.as_slice_mut()?;

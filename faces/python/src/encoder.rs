@@ -117,7 +117,7 @@ impl PyEncoder {
     /// Encodes all records of an array. Returns `None` if it is empty.
     fn encode_many(&mut self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
         if self.memory.is_none() {
-            return Err(raise(wrong_type("a type of records that lie in arrays", self.kind.object(py))));
+            return Err(raise(wrong_type("a type whose records an array can hold", self.kind.object(py))));
         }
         let bytes = self.bytes(py, records)?;
         let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { unreachable!("asked before") };

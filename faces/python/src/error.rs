@@ -19,9 +19,9 @@ pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'
 }
 
 /// The failure to be given an object of the right kind.
-pub(crate) fn wrong_type(expected: &str, came: &Bound<'_, PyAny>) -> Error {
-    let came = came.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
-    Error::new(Code::WrongType).expected(expected).came(came)
+pub(crate) fn wrong_type(expected: &str, found: &Bound<'_, PyAny>) -> Error {
+    let found = found.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
+    Error::new(Code::WrongType).expected(expected).found(found)
 }
 
 fn class(face: &Face, code: Code) -> &Py<PyAny> {

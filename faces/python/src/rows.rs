@@ -26,7 +26,7 @@ pub(crate) fn rows<'py>(source: &Bound<'py, PyAny>, expected: &str, depth: usize
         return Err(raise(wrong_type(expected, source)));
     }
     if depth >= DEEPEST {
-        let error = Error::new(Code::Depth).expected(format_args!("at most {DEEPEST} lists within each other"));
+        let error = Error::new(Code::Depth).expected(format_args!("lists that are nested at most {DEEPEST} deep"));
         return Err(raise(error));
     }
     source.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(source.py()) {

@@ -19,7 +19,7 @@ pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) ->
             }
             _ => {
                 let error = Error::new(Code::WrongType).at("rules").expected("alias, required or default");
-                return Err(raise(error.came(word)));
+                return Err(raise(error.found(word)));
             }
         };
     }

@@ -172,7 +172,7 @@ impl PySink {
     /// Two descriptors that the caller must close: that of `fileno`, and one that is readable after the sink was
     /// closed.
     fn _descriptors(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let io = |error: std::io::Error| Error::new(Code::Io).at("sink").came(error);
+        let io = |error: std::io::Error| Error::new(Code::Io).at("sink").found(error);
         let descriptors = |sink: &mut Sink| {
             let mut parting = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
             let pair = match parting.take() {
@@ -234,7 +234,7 @@ impl PySink {
 }
 
 fn no_arrays() -> Error {
-    Error::new(Code::WrongType).at("sink").expected("a type of records that lie in arrays")
+    Error::new(Code::WrongType).at("sink").expected("a type whose records an array can hold")
 }
 
 fn is_closed(py: Python<'_>, error: &PyErr) -> PyResult<bool> {

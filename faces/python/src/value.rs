@@ -115,11 +115,11 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         (_, Ok(number)) => Some(Value::Unsigned(number)),
         _ => {
             // Python refuses to print very long ones.
-            let came = match object.str() {
+            let found = match object.str() {
                 Ok(digits) if digits.len()? <= 60 => digits.to_string(),
                 _ => "one that is longer".into(),
             };
-            return Err(raise(Error::new(isoform::Code::Overflow).expected("an integer of 16 bytes").came(came)));
+            return Err(raise(Error::new(isoform::Code::Overflow).expected("an integer of 16 bytes").found(found)));
         }
     })
 }

@@ -34,7 +34,7 @@ def test_an_error_says_where_what_was_expected_and_what_came() -> None:
     error = fault.value
     assert (error.code, error.path) == (isoform.Code.Overflow, "level")
     assert (error.expected, error.actual) == ("unsigned integer of 1 byte", "300")
-    assert str(error) == "overflow at level: expected unsigned integer of 1 byte, came 300"
+    assert str(error) == "overflow at level: expected unsigned integer of 1 byte, found 300"
     assert error.token is None
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.code, again.path) == (str(error), error.code, error.path)

@@ -52,7 +52,7 @@ impl Output for Narrow {
 
     fn resize(&mut self, length: usize) -> Result<()> {
         if length > self.room {
-            return Err(Error::new(Code::Size).expected(self.room).came(length));
+            return Err(Error::new(Code::Size).expected(self.room).found(length));
         }
         self.bytes.resize(length, 0);
         Ok(())

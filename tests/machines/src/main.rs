@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 fn on(name: &str, command: &str, arguments: &[&str]) -> Outcome<bool> {
     let known = || Machine::ALL.iter().map(Machine::name).collect::<Vec<_>>().join(", ");
     let machine = Machine::ALL.iter().find(|machine| machine.name() == name);
-    let machine = machine.ok_or_else(|| format!("expected one of {}, came {name}", known()))?;
+    let machine = machine.ok_or_else(|| format!("expected one of {}, found {name}", known()))?;
     if let Some(missing) = programs::missing(machine) {
         println!("*** SKIPPED: cargo {command} on {name}: {missing} ***");
         return Ok(true);

@@ -134,7 +134,7 @@ fn read(reader: &Reader, all: &[Written]) -> Outcome<Vec<Cell>> {
     let said = String::from_utf8_lossy(&output.stdout);
     let cells: Option<Vec<Cell>> = said.lines().map(cell).collect();
     cells.filter(|cells| cells.len() == all.len()).ok_or_else(|| {
-        format!("{}: expected {} lines of counts, came {said:?}, {}", reader.name, all.len(), output.status).into()
+        format!("{}: expected {} lines of counts, found {said:?}, {}", reader.name, all.len(), output.status).into()
     })
 }
 

@@ -31,11 +31,11 @@ fn compare(came: &Value, expected: &Value, read: &Value, path: &str) -> Result<(
     match (came, expected) {
         (Value::Object(came), Value::Object(expected)) => {
             if let Some(name) = came.keys().find(|name| !expected.contains_key(*name)) {
-                return Err(format!("{path}: expected no field {name}, came one"));
+                return Err(format!("{path}: expected no field {name}, found one"));
             }
             expected.iter().try_for_each(|(name, expected)| {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                let came = came.get(name).ok_or_else(|| format!("{path}: expected {expected}, came no such field"))?;
+                let came = came.get(name).ok_or_else(|| format!("{path}: expected {expected}, found no such field"))?;
                 compare(came, expected, &read[name], &path)
             })
         }
@@ -46,7 +46,7 @@ fn compare(came: &Value, expected: &Value, read: &Value, path: &str) -> Result<(
         (Value::Number(number), Value::Number(other)) if digits(number.as_str()) == digits(other.as_str()) => Ok(()),
         (Value::Number(_), Value::Number(_)) if came == read => Ok(()),
         (came, expected) if came == expected => Ok(()),
-        (came, expected) => Err(format!("{path}: expected {expected}, came {came}")),
+        (came, expected) => Err(format!("{path}: expected {expected}, found {came}")),
     }
 }
 

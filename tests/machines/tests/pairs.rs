@@ -93,5 +93,5 @@ fn a_difference_is_named() {
     std::fs::write(&file, stream).unwrap();
     let (agreed, said) = read(&written);
     assert!(!agreed);
-    assert!(said.contains("rust-strings, message 0: name: expected \"Isoform\", came \"isoform\""), "{said}");
+    assert!(said.contains("rust-strings, message 0: name: expected \"Isoform\", found \"isoform\""), "{said}");
 }

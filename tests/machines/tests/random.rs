@@ -178,12 +178,12 @@ fn check(machine: &Machine) -> Result<usize, String> {
         let message = reader.next().map_err(|error| format!("record {number}: {error}\n{text}"))?;
         let message = message.ok_or_else(|| format!("record {number} did not come"))?;
         if message.token() != format.token() || message.body() != body {
-            return Err(format!("record {number}: expected {body:02x?}, came {:02x?}\n{text}", message.body()));
+            return Err(format!("record {number}: expected {body:02x?}, found {:02x?}\n{text}", message.body()));
         }
     }
     match reader.next() {
         Ok(None) => Ok(records.len()),
-        other => Err(format!("expected the end of the stream, came {other:?}")),
+        other => Err(format!("expected the end of the stream, found {other:?}")),
     }
 }
 

@@ -93,18 +93,18 @@ static void refuse_fields(void) {
         { ISO_ROW("a", "integer(4", 4, 16), ISO_DECLARATION, "expected a size in bytes" },
         { ISO_ROW("a", "integer(18446744073709551620)", 4, 16), ISO_DECLARATION, "expected a size in bytes" },
         { ISO_ROW("a", "char(2)", 2, 16), ISO_DECLARATION, "expected a size in bytes" },
-        { ISO_ROW("a", "integer", 3, 16), ISO_DECLARATION, "expected a size that \"integer\" can have, came 3" },
-        { ISO_ROW("a", "boolean", 16, 16), ISO_DECLARATION, "can have, came 16" },
-        { ISO_ROW("a", "float", 1, 16), ISO_DECLARATION, "can have, came 1" },
-        { ISO_ROW("a", "float", 12, 16), ISO_DECLARATION, "can have, came 12" },
+        { ISO_ROW("a", "integer", 3, 16), ISO_DECLARATION, "expected a size that \"integer\" can have, found 3" },
+        { ISO_ROW("a", "boolean", 16, 16), ISO_DECLARATION, "can have, found 16" },
+        { ISO_ROW("a", "float", 1, 16), ISO_DECLARATION, "can have, found 1" },
+        { ISO_ROW("a", "float", 12, 16), ISO_DECLARATION, "can have, found 12" },
         { ISO_ROW("a", "float", 16, 16), ISO_DECLARATION, "expected \"long double\" or \"f128\"" },
-        { ISO_ROW("a", "complex float", 9, 16), ISO_DECLARATION, "can have, came 9" },
+        { ISO_ROW("a", "complex float", 9, 16), ISO_DECLARATION, "can have, found 9" },
         { ISO_ROW("a", "complex int", 8, 16), ISO_DECLARATION, "expected a type" },
-        { ISO_ROW("a", "x87", 8, 16), ISO_DECLARATION, "can have, came 8" },
+        { ISO_ROW("a", "x87", 8, 16), ISO_DECLARATION, "can have, found 8" },
         { ISO_ROW("a", "float[n]", 0, 16), ISO_DECLARATION, "or ISO_POINTER" },
-        { ISO_ROW("a", "double", 4, 16), ISO_DECLARATION, "expected elements of 8 bytes, as \"double\" has, came 4" },
+        { ISO_ROW("a", "double", 4, 16), ISO_DECLARATION, "expected elements of 8 bytes, as \"double\" has, found 4" },
         { ISO_ROW("a", "Inner", 16, 16), ISO_DECLARATION, "expected elements of 8 bytes" },
-        { ISO_ROW("a", "string", 2, 16), ISO_DECLARATION, "as \"string\" has, came 2" },
+        { ISO_ROW("a", "string", 2, 16), ISO_DECLARATION, "as \"string\" has, found 2" },
         { { "a", "double[3]", 0, 16, NULL, 16 }, ISO_DECLARATION, "expected a member of 24 bytes" },
         { { "a", "float[3]", 0, 16, NULL, 16 }, ISO_DECLARATION, "or ISO_POINTER" },
         { { "a", "double", 0, 16, NULL, 4 }, ISO_DECLARATION, "expected elements of 8 bytes" },
@@ -123,16 +123,16 @@ static void refuse_fields(void) {
         { ISO_ROW("a", "int[a]", 4, 16), ISO_DECLARATION, "expected a single integer of at most 8 bytes as length" },
         { ISO_ROW("a", "int[n]*", 4, 16), ISO_DECLARATION, "expected no `*`" },
         { ISO_ROW("a", "int**", 4, 16), ISO_DECLARATION, "expected the end of the type" },
-        { ISO_ROW("a", "int", 4, 2), ISO_DECLARATION, "expected free bytes from 4 to 64, came 4 bytes at 2" },
-        { ISO_ROW("a", "int", 4, 61), ISO_DECLARATION, "came 4 bytes at 61" },
+        { ISO_ROW("a", "int", 4, 2), ISO_DECLARATION, "expected free bytes from 4 to 64, found 4 bytes at 2" },
+        { ISO_ROW("a", "int", 4, 61), ISO_DECLARATION, "found 4 bytes at 61" },
         { ISO_ROW("a", "int", 4, SIZE_MAX - 1), ISO_DECLARATION, "expected free bytes" },
-        { ISO_ROW("a", "int[100]", 4, 16), ISO_DECLARATION, "came 400 bytes at 16" },
+        { ISO_ROW("a", "int[100]", 4, 16), ISO_DECLARATION, "found 400 bytes at 16" },
         { ISO_ROW("a", "enumeration", 4, 16), ISO_DECLARATION, "expected `{` and symbols" },
         { ISO_ROW("a", "enumeration{}", 4, 16), ISO_DECLARATION, "expected a name" },
         { ISO_ROW("a", "enumeration{a.b}", 4, 16), ISO_DECLARATION, "expected a name" },
         { ISO_ROW("a", "enumeration{a,a}", 4, 16), ISO_DECLARATION, "expected symbols that differ" },
         { ISO_ROW("a", "enumeration{a,b=0}", 4, 16), ISO_DECLARATION, "expected symbols that differ" },
-        { ISO_ROW("a", "enumeration{a=1.5}", 4, 16), ISO_DECLARATION, "expected `,` or `}`, came `.5}`" },
+        { ISO_ROW("a", "enumeration{a=1.5}", 4, 16), ISO_DECLARATION, "expected `,` or `}`, found `.5}`" },
         { ISO_ROW("a", "enumeration{a=}", 4, 16), ISO_DECLARATION, "expected a number of an enumeration" },
         { ISO_ROW("a", "enumeration{a=0", 4, 16), ISO_DECLARATION, "expected `,` or `}`" },
         { ISO_ROW("a", "enumeration{a=2147483648}", 4, 16), ISO_DECLARATION, "expected numbers that fit" },
@@ -141,7 +141,7 @@ static void refuse_fields(void) {
         { ISO_ROW("a", "unsigned enumeration{a=-1}", 8, 16), ISO_DECLARATION, "expected a number of an enumeration" },
         { ISO_ROW("a", "enumeration{a=9223372036854775808}", 8, 16), ISO_DECLARATION, "a number of an enumeration" },
         { ISO_ROW("a", "enumeration{a=9223372036854775807,b}", 8, 16), ISO_DECLARATION, "none above the last" },
-        { ISO_ROW("a", "enumeration{a=0}", 16, 16), ISO_DECLARATION, "can have, came 16" },
+        { ISO_ROW("a", "enumeration{a=0}", 16, 16), ISO_DECLARATION, "can have, found 16" },
     };
     size_t i;
     for (i = 0; i < COUNT(cases); i++)
@@ -186,7 +186,7 @@ static void check_tables(void) {
         const iso_structure structure = { "Same", 1, 1, one, 1 };
         pair[i] = structure;
     }
-    refuse_structures(pair, 2, ISO_DECLARATION, "expected names that differ, came two structures");
+    refuse_structures(pair, 2, ISO_DECLARATION, "expected names that differ, found two structures");
 
     /* Each nests the one before: 32 levels are allowed, 33 are not. */
     for (i = 0; i < 34; i++) {
@@ -199,7 +199,7 @@ static void check_tables(void) {
     format = iso_declare(chain, 32, &error);
     check(format != NULL, "32 levels", error.text);
     iso_release(format);
-    refuse_structures(chain, 33, ISO_DEPTH, "expected at most 32 levels, came 33");
+    refuse_structures(chain, 33, ISO_DEPTH, "expected at most 32 levels, found 33");
 
     /* 4,096 fields are allowed, 4,097 are not, be they nested. With longer names the description is too long. */
     for (i = 0; i < 4097; i++) {
@@ -210,7 +210,7 @@ static void check_tables(void) {
     for (i = 4096; i <= 4097; i++) {
         const iso_structure structure = { "Many", 4097, 1, many, i };
         if (i == 4097) {
-            refuse_structures(&structure, 1, ISO_FIELDS, "expected at most 4096, came 4097");
+            refuse_structures(&structure, 1, ISO_FIELDS, "expected at most 4096, found 4097");
             continue;
         }
         format = iso_declare(&structure, 1, &error);
@@ -344,24 +344,24 @@ static void check_records(void) {
     const uint64_t most = SIZE_MAX / 2 + 1;
     set_up(&f);
     f.box.first.on = 2;
-    refuse_record(&f, ISO_BAD_RECORD, "record contradicts its format at first.on: expected 0 or 1, came 2");
+    refuse_record(&f, ISO_BAD_RECORD, "record contradicts its format at first.on: expected 0 or 1, found 2");
     f.items[1].sign = 0;
-    refuse_record(&f, ISO_BAD_RECORD, "at items[1].sign: expected the number of a symbol, came 0");
+    refuse_record(&f, ISO_BAD_RECORD, "at items[1].sign: expected the value of a symbol, found 0");
     f.box.bits[1][2] = 65534;
-    refuse_record(&f, ISO_BAD_RECORD, "at bits[1][2]: expected the number of a symbol, came 65534");
+    refuse_record(&f, ISO_BAD_RECORD, "at bits[1][2]: expected the value of a symbol, found 65534");
     f.flags[2] = 255;
-    refuse_record(&f, ISO_BAD_RECORD, "at first.flags[2]: expected 0 or 1, came 255");
+    refuse_record(&f, ISO_BAD_RECORD, "at first.flags[2]: expected 0 or 1, found 255");
     f.box.count = -1;
-    refuse_record(&f, ISO_BAD_RECORD, "at items: expected a length, came -1");
+    refuse_record(&f, ISO_BAD_RECORD, "at items: expected a length, found -1");
     f.items[0].n = -7;
     f.items[0].u = 0;
-    refuse_record(&f, ISO_BAD_RECORD, "at items[0].points: expected a length, came -7");
+    refuse_record(&f, ISO_BAD_RECORD, "at items[0].points: expected a length, found -7");
     f.items[1].points = NULL;
-    refuse_record(&f, ISO_BAD_RECORD, "at items[1].points: expected 6 elements, came NULL");
+    refuse_record(&f, ISO_BAD_RECORD, "at items[1].points: expected 6 elements, found NULL");
     f.one[0].names = NULL;
-    refuse_record(&f, ISO_BAD_RECORD, "at one[0].names: expected 3 elements, came NULL");
+    refuse_record(&f, ISO_BAD_RECORD, "at one[0].names: expected 3 elements, found NULL");
     f.box.items = NULL;
-    refuse_record(&f, ISO_BAD_RECORD, "at items: expected 2 elements, came NULL");
+    refuse_record(&f, ISO_BAD_RECORD, "at items: expected 2 elements, found NULL");
     f.box.first.u = UINT64_MAX;
     refuse_record(&f, ISO_BAD_RECORD, "at first.points: expected a length that memory can hold");
     f.box.first.n = (int64_t)(most / 8);

@@ -62,7 +62,7 @@ impl Channels {
         let found = self.find(name, identity);
         let refused = match found.map(|key| (key, room(&self.all[key]))) {
             None => no_such_channel(name),
-            Some((_, false)) => Error::new(Code::Peers).at(name).expected("fewer members"),
+            Some((_, false)) => Error::new(Code::Peers).at(name).expected(format_args!("fewer than {peers} members")),
             Some((key, true)) => return self.let_in(links, link, request, key),
         };
         let (code, text) = (refused.code() as u16, refused.to_string());
@@ -134,7 +134,7 @@ impl Channels {
             }
             return Ok(());
         }
-        check_name(&name).map_err(|error| Error::new(Code::Frame).at("opened").came(error))?;
+        check_name(&name).map_err(|error| Error::new(Code::Frame).at("opened").found(error))?;
         let key = match self.of(identity) {
             Some(key) => key,
             None => {
@@ -199,7 +199,7 @@ impl Channels {
         code: u16,
         text: String,
     ) {
-        let error = Error::new(code_of(code)).came(text);
+        let error = Error::new(code_of(code)).found(text);
         match request.checked_sub(OPENS).map(OpenKey) {
             Some(key) if self.opens.get(key).is_some_and(|open| open.awaits(link)) => {
                 self.answer(links, key, Err(error));
@@ -246,7 +246,7 @@ impl Channels {
             self.all[key].joining.remove(&link);
             self.lose_member(links, key, link);
         }
-        let error = Error::new(Code::Unreachable).at(format!("node {peer}")).came("the link has ended");
+        let error = Error::new(Code::Unreachable).at(format!("node {peer}")).found("the link has ended");
         self.fail_opens(links, link, &error);
         for key in common.into_iter().filter(|_| is_given_up) {
             self.heard_of_member(now, links, key, Member { node: peer, addresses: addresses.clone() });

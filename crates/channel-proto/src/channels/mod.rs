@@ -78,7 +78,7 @@ impl Channels {
         check_name(name)?;
         if self.all.iter().any(|(_, channel)| channel.name == name) {
             let error = Error::new(Code::Taken).at("channel's name");
-            return Err(error.expected("a name that no channel of this node has").came(format_args!("{name:?}")));
+            return Err(error.expected("a name that no channel of this node has").found(format_args!("{name:?}")));
         }
         Ok(self.add(identity, name, format))
     }

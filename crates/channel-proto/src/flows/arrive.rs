@@ -94,10 +94,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         expect_running(receiving)?;
         receiving.admit(length)?;
-        let length = usize::try_from(length).map_err(|_| Error::new(Code::Size).at("event").came(length))?;
+        let length = usize::try_from(length).map_err(|_| Error::new(Code::Size).at("event").found(length))?;
         if length <= PAYLOAD {
             let error = Error::new(Code::Frame).at("length");
-            return Err(error.expected(format_args!("more than {PAYLOAD} bytes")).came(length));
+            return Err(error.expected(format_args!("more than {PAYLOAD} bytes, since shorter events are not sent in parts")).found(length));
         }
         receiving.long = Some(Long { storage: S::default(), filled: 0, length, format, time });
         Ok(())
@@ -114,7 +114,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             (long, _) => {
                 let missing = long.as_ref().map_or(0, Long::missing).min(PAYLOAD);
                 let error = Error::new(Code::Frame).at("part");
-                return Err(error.expected(format_args!("{missing} bytes")).came(length));
+                return Err(error.expected(format_args!("{missing} bytes")).found(length));
             }
         };
         // Not before: until now the application may have been at the event in front, whose storage is best used again.
@@ -229,7 +229,7 @@ fn expect_running<S>(receiving: &Receiving<S>) -> Result<()> {
     }
     let error = Error::new(Code::Frame).at("subscription");
     Err(match is_amid {
-        true => error.expected("the rest of the event that has begun").came("another one"),
-        false => error.expected("no event before Started or after End").came("one"),
+        true => error.expected("the rest of the event that has begun").found("another event"),
+        false => error.expected("no event before Started or after End").found("an event"),
     })
 }

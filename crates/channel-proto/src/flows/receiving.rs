@@ -125,10 +125,10 @@ impl<S> Receiving<S> {
         if !has_room {
             let Window { events, bytes } = self.window;
             let error = Error::new(Code::Frame).at(format!("event {}", self.expected));
-            return error.expected(format_args!("no more than the window, {events} events and {bytes} bytes"));
+            return error.expected(format_args!("no event beyond the window of {events} events and {bytes} bytes"));
         }
         let error = Error::new(Code::MessageSize).at(format!("event {}", self.expected));
-        error.expected(format_args!("at most {} bytes", self.longest)).came(length)
+        error.expected(format_args!("at most {} bytes", self.longest)).found(length)
     }
 
     /// Counts events that will not come.
@@ -136,8 +136,8 @@ impl<S> Receiving<S> {
         let end = gap.first.checked_add(gap.count).filter(|&end| end <= LAST_SEQUENCE);
         let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
             let error =
-                Error::new(Code::Frame).at("gap").expected(format_args!("one that begins at {}", self.expected));
-            return Err(error.came(format_args!("{} events from {} on", gap.count, gap.first)));
+                Error::new(Code::Frame).at("gap").expected(format_args!("a gap that begins at event {}", self.expected));
+            return Err(error.found(format_args!("{} events from {} on", gap.count, gap.first)));
         };
         self.expected = end;
         self.lost += gap.count;

@@ -290,7 +290,7 @@ impl<B: Body> Sending<B> {
             (before.events..=sent.events).contains(&taken.events) && (before.bytes..=sent.bytes).contains(&taken.bytes);
         if !possible {
             let error = Error::new(Code::Frame).at("acknowledgement");
-            return Err(error.expected(format_args!("from {before:?} to {sent:?}")).came(format_args!("{taken:?}")));
+            return Err(error.expected(format_args!("from {before:?} to {sent:?}")).found(format_args!("{taken:?}")));
         }
         self.taken = taken;
         Ok(())
@@ -313,7 +313,7 @@ impl<B: Body> Sending<B> {
         if !possible {
             let error = Error::new(Code::Frame).at("resumed subscription");
             let expected = format_args!("at most sequence {} and {:?}", self.position, self.sent);
-            return Err(error.expected(expected).came(format_args!("sequence {expected}, {received:?}, {taken:?}")));
+            return Err(error.expected(expected).found(format_args!("sequence {expected}, {received:?}, {taken:?}")));
         }
         self.acknowledge(taken)?;
         self.ledger.lose(Cause::Cut, self.sent.events - received.events);

@@ -144,7 +144,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let allowed = links[link].allowed.min(links.settings.subscriptions);
         let full = self.traffic[link].subscribed >= allowed;
         let error =
-            || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on a link"));
+            || Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {allowed} on one link"));
         full.then(error)
     }
 
@@ -317,7 +317,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
 #[cold]
 pub(super) fn unknown(at: ReceivingKey) -> Error {
-    Error::new(Code::Frame).at("subscription").expected("one of this link").came(at.0)
+    Error::new(Code::Frame).at("subscription").expected("a subscription of this link").found(at.0)
 }
 
 /// What is in the way of a plan, with the fields of both sides: whoever reads it may have neither at hand.
@@ -329,9 +329,8 @@ fn explained(error: &Error, wire: &Format, native: &Format) -> Error {
         let more = if structure.fields().len() > FIELDS { ", .." } else { "" };
         format!("{} {{ {}{more} }}", format.name(), fields.join(", "))
     };
-    let (expected, came) = (error.expectation(), error.actual());
     let explained = Error::new(error.code()).at(error.path());
     explained
-        .expected(format_args!("{expected}, for {}", fields(native)))
-        .came(format_args!("{came}, of {}", fields(wire)))
+        .expected(format_args!("{}, for the sink's {}", error.expectation(), fields(native)))
+        .found(format_args!("{}, from the source's {}", error.actual(), fields(wire)))
 }

@@ -127,7 +127,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             (Some(_), _) => {
                 let error = Error::new(Code::Frame).at("subscription");
-                return Err(error.expected("a number that is not in use").came(subscription));
+                return Err(error.expected("a number that is not in use").found(subscription));
             }
             (None, None) if is_member && self.has_source(SourceKey(source)) => self.serve(links, link, subscribe)?,
             (None, _) => {

@@ -70,7 +70,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if source.is_typed {
             let error = Error::new(Code::WrongType).at("event");
             let declared = source.format.as_ref().map_or("", Format::name);
-            return Err(error.expected(format_args!("the format {declared} that the source has")).came(format.name()));
+            return Err(error.expected(format_args!("{declared}, the format of the source")).found(format.name()));
         }
         if let Some(agreed) = &source.agreed {
             Plan::new(format, agreed, &Rules::new(), Faults::default())?;

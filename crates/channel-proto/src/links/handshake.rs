@@ -69,7 +69,7 @@ impl<B: Body> Links<B> {
         let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
         let (peer, wanted) = (hello.node, hello.wanted);
         if peer == NodeId::ANY {
-            return Err(Error::new(Code::Handshake).at("node id").expected("another than that of whoever is there"));
+            return Err(Error::new(Code::Handshake).at("node id").expected("the id of a node, which is not 16 zeros"));
         }
         connection.hello = Some(hello);
         match connection.dial {
@@ -80,18 +80,18 @@ impl<B: Body> Links<B> {
                 }
                 self.actions.act(Action::Write(id));
                 if wanted != NodeId::ANY && wanted != self.settings.id {
-                    return Err(Error::new(Code::WrongNode).expected(wanted).came(self.settings.id));
+                    return Err(Error::new(Code::WrongNode).expected(wanted).found(self.settings.id));
                 }
             }
             Some(dial) => {
                 let wanted = self.dials.get(dial).and_then(|dial| dial.wanted);
                 if let Some(wanted) = wanted.filter(|&wanted| wanted != peer) {
-                    return Err(Error::new(Code::WrongNode).expected(wanted).came(peer));
+                    return Err(Error::new(Code::WrongNode).expected(wanted).found(peer));
                 }
             }
         }
         if peer == self.settings.id {
-            return Err(Error::new(Code::WrongNode).expected("another node").came("this node itself"));
+            return Err(Error::new(Code::WrongNode).expected("another node").found("this node itself"));
         }
         if self.settings.id < peer {
             self.decide(now, id, peer)?;
@@ -128,7 +128,7 @@ impl<B: Body> Links<B> {
                 let is_lower = peer.is_some_and(|peer| peer < self.settings.id);
                 if !is_lower || epoch <= last {
                     let error = Error::new(Code::Handshake).at("epoch");
-                    return Err(error.expected(format_args!("more than {last}, from the lower node")).came(epoch));
+                    return Err(error.expected(format_args!("an epoch above {last}, announced by the node with the lower id")).found(epoch));
                 }
                 if link.is_none() && self.all.len() >= self.settings.peers {
                     return Err(Error::new(Code::Peers).at("links"));
@@ -138,7 +138,7 @@ impl<B: Body> Links<B> {
             Some(Control::Bye { code, text }) => {
                 let duplicate = code == Code::Duplicate as u16;
                 let code = Code::ALL.iter().copied().find(|known| *known as u16 == code).unwrap_or(Code::Unreachable);
-                let error = Error::new(code).came(text);
+                let error = Error::new(code).found(text);
                 self.turned_down(now, id, error, duplicate);
             }
             _ => return Err(Error::new(Code::Handshake).expected("a Start or a Bye")),

@@ -110,7 +110,7 @@ impl Formats {
     pub(crate) fn at(&self, index: u16) -> Result<&Format> {
         self.known.get(usize::from(index)).and_then(Option::as_ref).ok_or_else(|| {
             let error = Error::new(Code::Frame).at("format");
-            error.expected("an index that a format was named by").came(index)
+            error.expected("the index of a described format").found(index)
         })
     }
 
@@ -120,7 +120,7 @@ impl Formats {
             true => Ok(()),
             false => {
                 let error = Error::new(Code::Frame).at("format");
-                Err(error.expected(format_args!("an index below {}", indices(limits))).came(index))
+                Err(error.expected(format_args!("an index below {}", indices(limits))).found(index))
             }
         }
     }
@@ -139,7 +139,7 @@ impl Formats {
         self.bytes -= self.known[index].replace(format).as_ref().map_or(0, length);
         if self.bytes > DESCRIBED {
             let error = Error::new(Code::DescriptionSize).at("formats of a link");
-            return Err(error.expected(format_args!("at most {DESCRIBED} bytes")).came(self.bytes));
+            return Err(error.expected(format_args!("at most {DESCRIBED} bytes")).found(self.bytes));
         }
         Ok(())
     }

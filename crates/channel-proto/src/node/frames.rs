@@ -96,14 +96,14 @@ impl<B: Body, S: Storage> Node<B, S> {
     fn expect_moderation(&self, link: LinkKey) -> Result<()> {
         if self.flows.has_too_much_news(link) {
             let error = Error::new(Code::Frame).at("sink");
-            return Err(error.expected("fewer reports of gaps, and of sources that join and leave"));
+            return Err(error.expected("reports of gaps, joins and leaves only as fast as the sinks take them"));
         }
         let unread = self.links[link].outbox.length();
         if unread <= UNREAD {
             return Ok(());
         }
         let error = Error::new(Code::Frame).at("request");
-        Err(error.expected("a node that reads earlier answers").came(format_args!("{unread} bytes unread")))
+        Err(error.expected("a node that reads the answers to its requests").found(format_args!("{unread} bytes unread")))
     }
 
     /// What another node says about channels and subscriptions.
@@ -111,7 +111,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Node { links, channels, flows } = self;
         match control {
             Control::Ping => {}
-            Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("only one Start")),
+            Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("no second Start on a connection")),
             Control::Bye { .. } => {
                 links.end(link, false);
                 self.follow(now);
@@ -140,7 +140,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             Control::Withdraw { source } => channels.was_withdrawn(link, source),
             Control::Subscribe(subscribe) => self.was_subscribed(link, &subscribe)?,
             Control::Decline { source, code, text, .. } => {
-                self.was_declined(link, SourceKey(source), Error::new(code_of(code)).came(text));
+                self.was_declined(link, SourceKey(source), Error::new(code_of(code)).found(text));
             }
             Control::Unsubscribe { subscription, taken } => flows.was_unsubscribed(links, link, subscription, taken)?,
             Control::Started { subscription, next } => flows.was_started(links, link, subscription, next)?,

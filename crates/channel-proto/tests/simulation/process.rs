@@ -189,7 +189,7 @@ impl World {
             let Some(process) = &mut self.slots[slot].process else { return };
             if entry.is_at_end() {
                 entry.is_open = false;
-                let why = self.random.one_in(2).then(|| Error::new(Code::Io).came("reset"));
+                let why = self.random.one_in(2).then(|| Error::new(Code::Io).found("reset"));
                 process.node.closed(self.now, id, why);
                 self.follow(slot);
                 return;

@@ -193,7 +193,7 @@ impl World {
             }
             Happening::Dialed { dial, to, .. } => self.dialed(slot, dial, to),
             Happening::Failed { dial, .. } => {
-                process.node.dial_failed(self.now, dial, Error::new(Code::Unreachable).came("refused"));
+                process.node.dial_failed(self.now, dial, Error::new(Code::Unreachable).found("refused"));
                 self.follow(slot);
             }
             Happening::Accept { wire } => {

@@ -280,7 +280,7 @@ impl NodeBuilder {
             shared.broken.store(ended.is_err(), Ordering::Relaxed);
             shared.wake_all();
         });
-        let keeper = keeper.map_err(|error| Error::new(Code::Io).came(format_args!("starting a thread: {error}")))?;
+        let keeper = keeper.map_err(|error| Error::new(Code::Io).found(format_args!("starting a thread: {error}")))?;
         Ok(Node { life: Arc::new(Life::new(hub, addresses, handlers, keeper)) })
     }
 }

@@ -7,7 +7,7 @@ pub(crate) fn nonce() -> Result<[u8; 16]> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Ok(bytes),
-        Err(error) => Err(Error::new(Code::Io).came(format_args!("the system has no random bytes: {error}"))),
+        Err(error) => Err(Error::new(Code::Io).found(format_args!("the system has no random bytes: {error}"))),
     }
 }
 

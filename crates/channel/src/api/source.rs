@@ -277,8 +277,7 @@ impl End {
                 let waited = self.patience.unwrap_or_default();
                 Err(Error::new(Code::Deadline)
                     .at("source")
-                    .expected("room at its sinks")
-                    .came(format_args!("none in {waited:?}")))
+                    .expected(format_args!("room at all sinks within {waited:?}")))
             }
         }
     }
@@ -294,7 +293,7 @@ impl End {
             Some(false) => Err(Error::new(Code::Closed).at("source")),
             None => {
                 let error = Error::new(Code::Deadline).expected(format_args!("{count} sinks within {patience:?}"));
-                Err(error.came(self.sinks()))
+                Err(error.found(self.sinks()))
             }
         }
     }

@@ -45,7 +45,7 @@ impl Hub {
         let mut turn = Turn { hub: self, bell: bell.take(), leads: false };
         loop {
             if self.broken.load(Ordering::Relaxed) {
-                return Err(Error::new(Code::Internal).at("node").came("its thread has ended"));
+                return Err(Error::new(Code::Internal).at("node").found("its thread has ended"));
             }
             turn.bell.waiter.look();
             let found = self.with(|state| match look(state) {

@@ -80,9 +80,9 @@ impl Address {
         if insecure || self.is_local() {
             return Ok(());
         }
-        let why = "an address of this machine, such as 127.0.0.1:7000 or unix:/tmp/x.sock: on a network, others could \
-                   read and alter what is sent; who trusts them says so, by insecure(true) or --insecure";
-        Err(Error::new(Code::Insecure).expected(why).came(self))
+        let expected = "an address of this machine, such as 127.0.0.1:7000 or unix:/tmp/x.sock, since others on a network \
+                        could read and change the traffic (insecure(true) or --insecure allows other addresses)";
+        Err(Error::new(Code::Insecure).expected(expected).found(self))
     }
 }
 
@@ -118,8 +118,8 @@ const UNIX: Form = Form { prefix: "unix:", scheme: "iso+unix://", parse: unix, i
 pub(crate) const IDS: &str = "iso://HOST:PORT/NAME or iso+unix:///PATH/NAME";
 
 /// The error for a malformed address or id.
-pub(crate) fn refused(expected: impl fmt::Display, came: &str) -> Error {
-    Error::new(Code::Address).expected(expected).came(format_args!("{came:?}"))
+pub(crate) fn refused(expected: impl fmt::Display, found: &str) -> Error {
+    Error::new(Code::Address).expected(expected).found(format_args!("{found:?}"))
 }
 
 /// Parses `HOST:PORT`, or returns what was expected. It does not resolve names: that could take long, and addresses
@@ -135,7 +135,7 @@ fn tcp(text: &str) -> Result<Address, &'static str> {
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     let port = port.parse().ok().filter(|_| digits).ok_or("a port from 0 to 65535 after the last colon")?;
     if !host.eq_ignore_ascii_case("localhost") {
-        return Err("an IP address or localhost, as names of other machines are not looked up, and a port");
+        return Err("an IP address or localhost, since names of other machines are not looked up, and a port");
     }
     Ok(Address::Tcp((Ipv4Addr::LOCALHOST, port).into()))
 }
@@ -149,7 +149,7 @@ fn unix(path: &str) -> Result<Address, &'static str> {
         return Err("a path without control characters");
     }
     if path.len() > LONGEST_PATH {
-        return Err("the path of a socket, which the system wants to be short: at most 103 bytes");
+        return Err("the path of a socket, of at most 103 bytes");
     }
     Ok(Address::Unix(path.into()))
 }

@@ -71,7 +71,7 @@ impl<P: SocketAddrArg> Dial<P> {
     }
 
     fn unreachable(&self, why: impl fmt::Display) -> Error {
-        Error::new(Code::Unreachable).came(format_args!("{}: {why}", self.address))
+        Error::new(Code::Unreachable).found(format_args!("{}: {why}", self.address))
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn answers(family: AddressFamily, place: &impl SocketAddrArg) -> rust
 
 /// Why there is no socket to connect.
 pub(super) fn no_socket(address: &Address, why: Errno) -> Error {
-    Error::new(Code::Io).came(format_args!("making a socket for {address}: {why}"))
+    Error::new(Code::Io).found(format_args!("making a socket for {address}: {why}"))
 }
 
 /// A socket that does not wait, and that no program started by this one inherits.

@@ -220,7 +220,7 @@ pub(crate) fn usual() -> Transports {
 
 /// The transport for an address.
 pub(crate) fn serving<'t>(transports: &'t Transports, address: &Address) -> Result<&'t Arc<dyn Transport>> {
-    let none = || Error::new(Code::Address).expected("an address that a transport of this node serves").came(address);
+    let none = || Error::new(Code::Address).expected("an address that a transport of this node serves").found(address);
     transports.iter().find(|transport| transport.serves(address)).ok_or_else(none)
 }
 

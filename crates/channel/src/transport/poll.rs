@@ -181,7 +181,7 @@ impl<S: Waiting> Poller<S> {
 }
 
 fn failed(error: Errno) -> Error {
-    Error::new(Code::Io).came(format_args!("waiting for connections: {error}"))
+    Error::new(Code::Io).found(format_args!("waiting for connections: {error}"))
 }
 
 /// Makes a descriptor readable, so that whoever waits for it goes on.
@@ -208,7 +208,7 @@ impl Waker {
             rustix::io::ioctl_fionbio(&writer, true)?;
             Ok(Waker { pending: AtomicBool::new(false), reader, writer })
         };
-        pipe().map_err(|error: std::io::Error| Error::new(Code::Io).came(format_args!("making a pipe: {error}")))
+        pipe().map_err(|error: std::io::Error| Error::new(Code::Io).found(format_args!("making a pipe: {error}")))
     }
 
     /// Makes it readable until it is drained.

@@ -49,7 +49,7 @@ impl Socket {
             Ok(bytes) => Ok(Moved::Bytes(bytes)),
             Err(Errno::AGAIN) => Ok(Moved::Blocked),
             Err(Errno::PIPE) => Ok(Moved::Closed),
-            Err(error) => Err(Error::new(Code::Io).came(format_args!("{what} {}: {error}", self.peer))),
+            Err(error) => Err(Error::new(Code::Io).found(format_args!("{what} {}: {error}", self.peer))),
         }
     }
 }
@@ -135,14 +135,14 @@ pub(super) fn cannot_listen(at: &Address, error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::AddrInUse => Error::new(Code::Taken)
             .at(at.to_string())
-            .expected("an address where nobody listens")
-            .came("another program that does"),
+            .expected("an address that no program uses")
+            .found("another program that listens there"),
         _ => failed("listening at", at, error),
     }
 }
 
 fn failed(what: &str, address: &Address, why: impl fmt::Display) -> Error {
-    Error::new(Code::Io).came(format_args!("{what} {address}: {why}"))
+    Error::new(Code::Io).found(format_args!("{what} {address}: {why}"))
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Transport for Memory {
 
     fn dial(&self, address: &Address, _: Instant) -> Result<Box<dyn Door>> {
         let listening = LISTENING.lock().unwrap().get(address).cloned();
-        let nobody = || Error::new(Code::Unreachable).came(format_args!("{address}: nobody listens there"));
+        let nobody = || Error::new(Code::Unreachable).found(format_args!("{address}: nobody listens there"));
         let (there, back) = (Queue::new(), Queue::new());
         let near = End { incoming: back.clone(), outgoing: there.clone(), peer: address.to_string() };
         let far = End { incoming: there, outgoing: back, peer: "a node of this process".into() };

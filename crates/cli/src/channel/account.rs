@@ -112,6 +112,6 @@ fn wrong(accounts: &[Account]) -> usize {
 pub(crate) fn check(accounts: &[Account]) -> Result<(), Failure> {
     match wrong(accounts) {
         0 => Ok(()),
-        wrong => Err(Failure::data(format!("of {}, {wrong} do not add up", plural(accounts.len(), "account")))),
+        wrong => Err(Failure::data(format!("{wrong} of {} do not add up", plural(accounts.len(), "account")))),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         match sink.recv_timeout(LOOK)? {
             Some(event) => echo.event(event)?,
             None if is_alone(&channel) => {
-                notice("nobody else is on the channel any more");
+                notice("no other node has the channel open any more");
                 break;
             }
             None => echo.wait(),
@@ -97,7 +97,7 @@ impl Echo {
             }
             Event::Refused(SourceRef(source), error) => {
                 let line = json!({"refused": {"source": source, "error": error.to_string()}});
-                self.tell(line, &format!("source {source} is not understood: {error}"))
+                self.tell(line, &format!("the records of source {source} cannot be read: {error}"))
             }
         }
     }

@@ -113,5 +113,5 @@ fn no_json(format: &Format, line: &str, column: usize, error: &Error) -> Error {
     let names: Vec<String> = format.structure().fields().iter().map(|field| format!("{:?}:..", field.name)).collect();
     let start: String = line.chars().take(START).collect();
     let came = format!("{start:?}: {} at column {column}", error.actual());
-    Error::new(error.code()).expected(format_args!("JSON such as {{{}}}", names.join(","))).came(came)
+    Error::new(error.code()).expected(format_args!("JSON such as {{{}}}", names.join(","))).found(came)
 }

@@ -83,9 +83,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
         Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
         Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
-        Code::Handshake => Some("something else than a program with channels listens there"),
+        Code::Handshake => Some("the program that listens there does not speak the protocol of channels"),
         Code::NoSuchChannel if has_identity() => {
-            Some("an id without /IDENTITY at its end finds whichever channel has the name now")
+            Some("without /IDENTITY at its end, the id finds the channel that has this name now")
         }
         Code::NoSuchChannel => {
             Some("the program there has no such channel, or not yet; the program that creates a channel knows its id")

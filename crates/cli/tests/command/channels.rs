@@ -58,7 +58,7 @@ fn records_of_a_stream_are_shown_where_they_are_published() {
     let echo = isoform(&["echo", "--json", &id]);
     quiet(&echo);
     assert_eq!(echo.output, dumps::JSON);
-    for said in ["source 0 has joined, at node ", "source 0 has left", "nobody else is on the channel any more"] {
+    for said in ["source 0 has joined, at node ", "source 0 has left", "no other node has the channel open any more"] {
         assert!(echo.errors.contains(said), "{}", echo.errors);
     }
     let account = Run::of(child.wait_with_output().unwrap()).good();
@@ -82,7 +82,7 @@ fn lines_of_json_are_records_of_a_shape() {
     assert!(said.contains("isoform: -: line 3: malformed text at x: "), "{said}");
     assert!(said.contains("isoform: -: line 5: no such field"), "{said}");
     assert!(
-        said.contains(r#"line 6: malformed text: expected JSON such as {"x":..,"y":..}, came "east": expected"#),
+        said.contains(r#"line 6: malformed text: expected JSON such as {"x":..,"y":..}, found "east": expected"#),
         "{said}"
     );
     assert!(said.contains("-- 3 records passed over") && !said.contains("hint"), "{said}");
@@ -265,7 +265,7 @@ fn a_member_that_hangs_is_listed() {
     let members = info["members"].as_array().unwrap();
     assert_eq!(members.len(), 2, "{info}");
     assert_eq!(members.iter().filter(|member| member["sinks"].is_null()).count(), 1, "{info}");
-    assert!(text.contains("has not answered: it hangs, or has just died"), "{text}");
+    assert!(text.contains("has not answered: its process hangs, or has just ended"), "{text}");
 }
 
 #[test]

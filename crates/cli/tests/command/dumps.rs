@@ -81,7 +81,7 @@ fn fields_that_are_not_there() {
     assert!(errors.contains("hint: `isoform format` lists the fields"), "{errors}");
     assert!(!errors.contains("more"), "nothing can be shown, so it stops: {errors}");
     let errors = isoform_reading(&["dump", "--fields", "points.x", "-#Track"], &[stream(), stream()].concat()).bad(2);
-    assert_eq!(errors.matches("wrong type at points: expected a record, came an array").count(), 1, "{errors}");
+    assert_eq!(errors.matches("wrong type at points: expected a record, found an array").count(), 1, "{errors}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn large_messages_are_passed_over() {
     let run = isoform_reading(&["dump", "--json", "--max-message", "16", "-"], &stream());
     assert_eq!(run.output, JSON.split_inclusive('\n').take(3).collect::<String>());
     let errors = run.bad(1);
-    assert!(errors.contains("message too large: expected at most 16 bytes (limit: message), came 56"), "{errors}");
+    assert!(errors.contains("message too large: expected at most 16 bytes (limit: message), found 56"), "{errors}");
     assert!(errors.contains("hint: `dump --max-message BYTES`"), "{errors}");
     assert_eq!(isoform_reading(&["dump", "--json", "--max-message", "56", "-"], &stream()).good(), JSON);
 }
@@ -122,7 +122,7 @@ fn a_format_that_is_not_there() {
     assert_eq!(run.output, "");
     let errors = run.bad(1);
     assert!(errors.contains("no format \"Trek\" in standard input\n  hint: it has Gauge, Track\n"), "{errors}");
-    assert!(isoform_reading(&["dump", "-#Trek"], b"").bad(1).contains("nor any other"));
+    assert!(isoform_reading(&["dump", "-#Trek"], b"").bad(1).contains("and so none named"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_message_that_cannot_be_shown_is_told_of_and_passed_over() {
     let errors = run.bad(1);
     assert!(
         errors
-            .contains(&format!("message 5 at byte 416: unknown format: expected a registered format, came {strange}")),
+            .contains(&format!("message 5 at byte 416: unknown format: expected a registered format, found {strange}")),
         "{errors}"
     );
     assert!(errors.contains("pointer slot out of place at name"), "{errors}");
@@ -249,5 +249,5 @@ fn a_file_that_is_written_anew_is_not_followed() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     (0..4).for_each(|_| assert!(output.read_line(&mut String::new()).unwrap() > 0));
     files.write("anew.iso", b"");
-    assert!(Run::of(child.wait_with_output().unwrap()).bad(1).contains("has become shorter"));
+    assert!(Run::of(child.wait_with_output().unwrap()).bad(1).contains("is now shorter"));
 }

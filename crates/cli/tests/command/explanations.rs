@@ -83,7 +83,7 @@ fn verdicts_and_exit_statuses() {
     let reason = isoform(&["explain", &five, &three]).output;
     assert!(reason.lines().all(|line| line.chars().count() <= 80), "{reason}");
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(reason.contains("cannot read what is sent") && reason.contains(" at x: "), "{reason}");
+    assert!(reason.contains("cannot read the sender's records") && reason.contains(" at x: "), "{reason}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_only_a_record_can_tell_is_told() {
     let native = "record V\n  x int\nrecord A\n  grid float[2][4]\n  title char[4]\n  best V\n";
     let text = explain(wire, native, &[]).good();
     for risk in [
-        "more than 2 elements: refused; other than 4 in dimension 1: refused",
+        "more than 2 elements: refused; other than 4 elements in dimension 1: refused",
         "more than 3 bytes: refused",
         "null: refused",
     ] {

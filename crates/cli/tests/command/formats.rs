@@ -72,7 +72,7 @@ fn what_comes_before_a_fault_is_shown() {
     unknown.extend(stream());
     let run = isoform_reading(&["format", "-#Track"], &unknown);
     assert_eq!(run.output, track_text());
-    assert!(run.bad(1).contains(&format!("unknown format: expected a registered format, came {}", gauge().token())));
+    assert!(run.bad(1).contains(&format!("unknown format: expected a registered format, found {}", gauge().token())));
 }
 
 /// A message whose format the stream does not describe.

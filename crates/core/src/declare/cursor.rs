@@ -114,9 +114,9 @@ impl<'a> Cursor<'a> {
         let column = self.text[..at].chars().count() + 1;
         let error = Error::new(Code::Declaration).expected(expected);
         match self.text[at..end].trim() {
-            "" if at == self.text.len() => error.came(format_args!("the end at column {column}")),
-            words if words.len() > 60 => error.came(format_args!("a long word at column {column}")),
-            words => error.came(format_args!("`{words}` at column {column}")),
+            "" if at == self.text.len() => error.found(format_args!("the end at column {column}")),
+            words if words.len() > 60 => error.found(format_args!("a long word at column {column}")),
+            words => error.found(format_args!("`{words}` at column {column}")),
         }
     }
 }

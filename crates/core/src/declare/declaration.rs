@@ -91,5 +91,5 @@ impl Kind {
 }
 
 pub(super) fn two_of(name: &str) -> Error {
-    Error::new(Code::Declaration).at(name).came("two different records of this name")
+    Error::new(Code::Declaration).at(name).found("two different records of this name")
 }

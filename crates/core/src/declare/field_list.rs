@@ -109,7 +109,7 @@ impl FieldList {
         let mut known = HashMap::new();
         for structure in &self.nested {
             if known.insert(structure.name().into(), structure.clone()).is_some_and(|other| other != *structure) {
-                return Err(Error::new(Code::Declaration).at(structure.name()).came("two structures of this name"));
+                return Err(Error::new(Code::Declaration).at(structure.name()).found("two structures of this name"));
             }
         }
         self.structure_among(&known, machine, size, align)
@@ -124,7 +124,7 @@ impl FieldList {
         align: usize,
     ) -> Result<Arc<Structure>> {
         if self.stray_unit {
-            return Err(Error::new(Code::Declaration).at(&*self.name).came("a unit before any field"));
+            return Err(Error::new(Code::Declaration).at(&*self.name).found("a unit before any field"));
         }
         let indices: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, row)| (&*row.name, i)).collect();
         let field = |row: &Row| {
@@ -134,7 +134,7 @@ impl FieldList {
             let known = element.size(machine.pointer);
             if row.size != 0 && row.size != known {
                 let expected = format_args!("size {known}, as the type {} has", row.words).to_string();
-                return Err(Error::new(Code::Declaration).expected(expected).came(row.size));
+                return Err(Error::new(Code::Declaration).expected(expected).found(row.size));
             }
             words.field(&row.name, element, row.offset, row.unit.clone(), |name| indices.get(name).copied())
         };
@@ -154,7 +154,7 @@ impl Row {
             Width::Open | Width::Long => {
                 let size = Some(self.size / parts).filter(|size| self.size.is_multiple_of(parts) && *size > 0);
                 size.and_then(|size| size.try_into().ok()).ok_or_else(|| {
-                    Error::new(Code::Declaration).expected(format_args!("the size of a {}", words.kind)).came(self.size)
+                    Error::new(Code::Declaration).expected(format_args!("a size for the type {}", words.kind)).found(self.size)
                 })
             }
         }
@@ -194,17 +194,17 @@ mod tests {
     fn contradictions_are_found_at_their_field() {
         let list = || FieldList::new("r");
         for (list, message) in [
-            (list().field("x", "double", 4, 0), "at r.x: expected size 8, as the type double has, came 4"),
-            (list().field("x", "string", 4, 0), "at r.x: expected size 8, as the type string has, came 4"),
-            (list().field("x", "integer", 0, 0), "at r.x: expected the size of a integer, came 0"),
-            (list().field("x", "integer", 3, 0), "came integer(3)"),
-            (list().field("x", "integer", 256, 0), "came 256"),
-            (list().field("x", "complex float", 7, 0), "came 7"),
+            (list().field("x", "double", 4, 0), "at r.x: expected size 8, as the type double has, found 4"),
+            (list().field("x", "string", 4, 0), "at r.x: expected size 8, as the type string has, found 4"),
+            (list().field("x", "integer", 0, 0), "at r.x: expected a size for the type integer, found 0"),
+            (list().field("x", "integer", 3, 0), "found integer(3)"),
+            (list().field("x", "integer", 256, 0), "found 256"),
+            (list().field("x", "complex float", 7, 0), "found 7"),
             (list().field("x", "long double", 16, 0), "expected float, x87 or double-double"),
             (list().field("x", "Point", 16, 0), "at r.x: expected a type, or the name of a structure declared before"),
-            (list().field("x", "float[n]", 4, 0), "expected an integer field as length, came `n`, which is no field"),
+            (list().field("x", "float[n]", 4, 0), "expected an integer field as length, found `n`, which is no field"),
             (list().field("x", "float[x]", 4, 0), "not a single integer field"),
-            (list().field("x", "flo at", 4, 0), "at r.x: expected a type, came `flo at` at column 1"),
+            (list().field("x", "flo at", 4, 0), "at r.x: expected a type, found `flo at` at column 1"),
             (list().unit("m"), "a unit before any field"),
             (list().field("a", "int", 4, 0).field("b", "int", 4, 2), "at r.b: expected free bytes from 4 to 64"),
         ] {

@@ -179,7 +179,7 @@ impl FromStr for Layout {
         Layout::ALL.iter().find(|layout| layout.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = Layout::ALL.iter().map(|layout| layout.name).collect();
             let expected = format!("one of {}", names.join(", "));
-            Error::new(Code::Declaration).at("layout").expected(expected).came(name)
+            Error::new(Code::Declaration).at("layout").expected(expected).found(name)
         })
     }
 }

@@ -89,7 +89,7 @@ impl Shape {
     pub fn unit(mut self, unit: impl Into<Box<str>>) -> Shape {
         match self.last().fields.last_mut() {
             Some(field) => field.unit = Some(unit.into()),
-            None => self.fail(Error::new(Code::Declaration).came("a unit before any field")),
+            None => self.fail(Error::new(Code::Declaration).found("a unit before any field")),
         }
         self
     }
@@ -137,7 +137,7 @@ impl Shape {
     /// [`Code::Declaration`] at a field whose type is malformed, and as [`Structure::new`] and [`Format::new`].
     pub fn on(&self, layout: &Layout) -> Result<Format> {
         let last = self.structures(layout)?.pop();
-        Format::new(last.ok_or_else(|| Error::new(Code::Internal).came("a shape without records"))?)
+        Format::new(last.ok_or_else(|| Error::new(Code::Internal).found("a shape without records"))?)
     }
 
     /// The formats of all of its records, including nested ones, in order.

@@ -24,8 +24,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
     let mut names = HashSet::new();
     for (number, line) in text.lines().enumerate() {
         let in_line = |error: Error| {
-            let came = format!("{} of line {}", error.actual(), number + 1);
-            error.came(came)
+            let found = format!("{} in line {}", error.actual(), number + 1);
+            error.found(found)
         };
         let in_record = |error: Error| match records.last() {
             Some(record) if !error.path().is_empty() => in_line(error.within(&record.name)),
@@ -45,13 +45,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
                     }
                     record.fields.push(field);
                 }
-                None => return Err(in_line(Error::new(Code::Declaration).expected("`record NAME`").came("a field"))),
+                None => return Err(in_line(Error::new(Code::Declaration).expected("`record NAME`").found("a field"))),
             },
         }
     }
     match records.is_empty() {
         false => Ok(records),
-        true => Err(Error::new(Code::Declaration).expected("`record NAME`").came("a text without records")),
+        true => Err(Error::new(Code::Declaration).expected("`record NAME`").found("a text without records")),
     }
 }
 

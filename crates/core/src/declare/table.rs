@@ -84,7 +84,7 @@ impl Tables {
         extents.into_iter().try_for_each(|(field, extent)| agree(&structure, field, extent))?;
         match self.known.get(name) {
             Some(other) if *other != structure => {
-                return Err(Error::new(Code::Declaration).at(name).came("two structures of this name"));
+                return Err(Error::new(Code::Declaration).at(name).found("two structures of this name"));
             }
             _ => self.known.insert(name.into(), structure.clone()),
         };
@@ -97,7 +97,7 @@ impl Tables {
     /// # Errors
     /// [`Code::Declaration`] if there is none; as [`Format::new`].
     pub fn format(self) -> Result<Format> {
-        let none = || Error::new(Code::Declaration).at("structures").expected("at least one");
+        let none = || Error::new(Code::Declaration).at("structures").expected("at least one structure");
         Format::new(self.last.ok_or_else(none)?)
     }
 }
@@ -110,7 +110,7 @@ fn agree(structure: &Structure, field: &str, extent: usize) -> Result<()> {
     }
     let error = Error::new(Code::Declaration).at(format!("{}.{field}", structure.name()));
     let expected = format_args!("a member of {} bytes, as its type has", has.unwrap_or(0));
-    Err(error.expected(expected).came(extent))
+    Err(error.expected(expected).found(extent))
 }
 
 /// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
@@ -121,7 +121,7 @@ fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
         Length::Fixed(n) => product.checked_mul(*n),
         Length::Field(_) => Some(product),
     });
-    let fixed = fixed.ok_or_else(|| Error::new(Code::Size).came(&words))?;
+    let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
     let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
     if row.size == 0 && extent != 0 && !words.is_indirect() {
         let expected = match known {
@@ -133,7 +133,7 @@ fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
         };
         if !expected.is_empty() {
             let expected = format_args!("a member of {expected}, as {words} has");
-            return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("{extent} bytes")));
+            return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("{extent} bytes")));
         }
     }
     let size = match known {
@@ -149,11 +149,11 @@ fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
                 false => "elements of 4 or 8 bytes",
             };
             let expected = format_args!("{other}, or long double or f128, which differ");
-            let came = format_args!("{words}, of 16 bytes each");
-            Err(Error::new(Code::Declaration).expected(expected).came(came))
+            let found = format_args!("{words}, of 16 bytes each");
+            Err(Error::new(Code::Declaration).expected(expected).found(found))
         }
         (kind, 0) if kind.width() == Some(Width::Open) => {
-            Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").came(&words))
+            Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").found(&words))
         }
         _ => Ok((words.to_string(), size)),
     }
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn what_a_compiler_says_of_a_member_agrees_with_its_type() {
         for (row, says) in [
-            (row("a", "int[3]", 0, Some(16)), "at r.a: expected a member of 12 bytes, as i32[3] has, came 16 bytes"),
+            (row("a", "int[3]", 0, Some(16)), "at r.a: expected a member of 12 bytes, as i32[3] has, found 16 bytes"),
             (row("a", "float[3]", 0, Some(16)), "expected a member of 3 elements of one size"),
             (row("a", "float", 0, Some(16)), "or long double or f128, which differ"),
             (row("a", "integer", 0, Some(0)), "expected a size"),
-            (row("a", "integer", 4, Some(8)), "expected a member of 4 bytes, as its type has, came 8"),
+            (row("a", "integer", 4, Some(8)), "expected a member of 4 bytes, as its type has, found 8"),
         ] {
             let fault = fault(row);
             assert!(fault.contains(says), "{fault}");

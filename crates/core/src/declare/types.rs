@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// assert!(grid.is_indirect());
 /// assert_eq!("unsigned  char [ 16 ]".parse::<Type>()?.to_string(), "u8[16]");
 /// let error = "unsigned flaot[3]".parse::<Type>().unwrap_err();
-/// assert_eq!(error.to_string(), "invalid declaration: expected a type, came `unsigned flaot` at column 1");
+/// assert_eq!(error.to_string(), "invalid declaration: expected a type, found `unsigned flaot` at column 1");
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -139,7 +139,7 @@ impl Type {
             Length::Fixed(n) => Ok(Dimension::Fixed(*n)),
             Length::Field(field) => index_of(field).map(Dimension::Field).ok_or_else(|| {
                 let error = Error::new(Code::Declaration).at(name);
-                error.expected("an integer field as length").came(format_args!("`{field}`, which is no field"))
+                error.expected("an integer field as length").found(format_args!("`{field}`, which is no field"))
             }),
         };
         let dims = self.dims.iter().map(dimension).collect::<Result<_>>()?;
@@ -149,7 +149,7 @@ impl Type {
 
 pub(super) fn unknown_structure(name: &str) -> Error {
     let error = Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
-    error.came(format_args!("`{name}`"))
+    error.found(format_args!("`{name}`"))
 }
 
 impl Kind {
@@ -228,8 +228,8 @@ impl Kind {
             Kind::Complex { kind, width } => Element::Complex { kind: *kind, size: bytes(*width)? },
             Kind::LongDouble { .. } => {
                 return Err(Error::new(Code::Declaration)
-                    .expected("float, x87 or double-double, since long double is another on each machine")
-                    .came("long double"));
+                    .expected("float, x87 or double-double, since long double differs between machines")
+                    .found("long double"));
             }
             Kind::Char => Element::Char,
             Kind::Boolean { width } => Element::Boolean { size: bytes(*width)? },

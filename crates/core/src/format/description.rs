@@ -116,7 +116,7 @@ impl<'a> Writer<'a> {
             if self.structures[index] == bytes {
                 return Ok(index);
             }
-            let error = Error::new(Code::Declaration).came("two different structures of this name");
+            let error = Error::new(Code::Declaration).found("two different structures of this name");
             return Err(error.at(structure.name()));
         }
         self.by_name.insert(structure.name(), self.structures.len());
@@ -202,11 +202,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Arc<Structure>> {
     let mut reader = Reader { bytes, at: 0 };
     let version = reader.byte()?;
     if version != VERSION {
-        return Err(Error::new(Code::Version).expected(format_args!("description version {VERSION}")).came(version));
+        return Err(Error::new(Code::Version).expected(format_args!("description version {VERSION}")).found(version));
     }
     let flags = reader.byte()?;
     if flags & !(BIG_ENDIAN | WIDE_POINTERS) != 0 {
-        return Err(Error::new(Code::Flags).came(format_args!("{flags:#04x}")));
+        return Err(Error::new(Code::Flags).found(format_args!("{flags:#04x}")));
     }
     let machine = Machine {
         order: if flags & BIG_ENDIAN != 0 { ByteOrder::Big } else { ByteOrder::Little },
@@ -231,8 +231,8 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn fault(&self, expected: &str) -> Error {
-        let came = if self.at < self.bytes.len() { "other bytes" } else { "the end" };
-        Error::new(Code::Description).expected(expected).came(format_args!("{came} at byte {}", self.at))
+        let found = if self.at < self.bytes.len() { "other bytes" } else { "the end" };
+        Error::new(Code::Description).expected(expected).found(format_args!("{found} at byte {}", self.at))
     }
 
     /// The failure that a kind of element is none of this version's: a later version may have made it.
@@ -243,8 +243,8 @@ impl Reader<'_> {
             tag::NEXT_OTHERS.. => ", reserved for a later version,",
             _ => "",
         };
-        let came = format_args!("kind {kind}{reserved} at byte {}", self.at - 1);
-        Error::new(Code::Description).expected("a known kind of element").came(came)
+        let found = format_args!("kind {kind}{reserved} at byte {}", self.at - 1);
+        Error::new(Code::Description).expected("a known kind of element").found(found)
     }
 
     fn byte(&mut self) -> Result<u8> {
@@ -275,7 +275,7 @@ impl Reader<'_> {
         usize::try_from(value)
             .ok()
             .filter(|&size| size < MAX_RECORD)
-            .ok_or_else(|| Error::new(Code::Size).expected(format_args!("less than {MAX_RECORD}")).came(value))
+            .ok_or_else(|| Error::new(Code::Size).expected(format_args!("less than {MAX_RECORD}")).found(value))
     }
 
     /// A number of things each of which takes at least a byte, so that no more than is there is ever reserved.

@@ -93,7 +93,7 @@ impl Element {
         if good {
             Ok(())
         } else {
-            Err(Error::new(Code::Declaration).expected("a size that this type can have").came(self))
+            Err(Error::new(Code::Declaration).expected("a size that this type can have").found(self))
         }
     }
 }
@@ -144,7 +144,7 @@ impl Enumeration {
         size: u8,
         symbols: impl IntoIterator<Item = (N, i128)>,
     ) -> Result<Enumeration> {
-        let bad = |what: String| Err(Error::new(Code::Declaration).came(what));
+        let bad = |what: String| Err(Error::new(Code::Declaration).found(what));
         if !matches!(size, 1 | 2 | 4 | 8) {
             return bad(format!("an enumeration of {size} bytes"));
         }

@@ -108,10 +108,10 @@ impl Structure {
         let fault = |code| Error::new(code).at(&*name);
         check_name(&name)?;
         if !matches!(machine.pointer, 4 | 8) {
-            return Err(fault(Code::Declaration).expected("pointers of 4 or 8 bytes").came(machine.pointer));
+            return Err(fault(Code::Declaration).expected("pointers of 4 or 8 bytes").found(machine.pointer));
         }
         if size >= MAX_RECORD {
-            return Err(fault(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes")).came(size));
+            return Err(fault(Code::Size).expected(format_args!("fewer than {MAX_RECORD} bytes")).found(size));
         }
         if fields.is_empty() {
             return Err(fault(Code::Declaration).expected("at least one field"));
@@ -134,7 +134,7 @@ impl Structure {
             if begin < end || past > size {
                 return Err(fault(Code::Declaration)
                     .expected(format_args!("free bytes from {end} to {size}"))
-                    .came(format_args!("bytes {begin} to {past}")));
+                    .found(format_args!("bytes {begin} to {past}")));
             }
             gaps |= begin > end || field.element.has_gaps();
             end = past;
@@ -146,7 +146,7 @@ impl Structure {
         if !align.is_power_of_two() || align > MAX_ALIGN || !size.is_multiple_of(align) {
             return Err(fault(Code::Declaration)
                 .expected(format_args!("a size that is a multiple of an alignment of up to {MAX_ALIGN}"))
-                .came(format_args!("size {size}, alignment {align}")));
+                .found(format_args!("size {size}, alignment {align}")));
         }
         if depth > MAX_DEPTH {
             return Err(too_deep(MAX_DEPTH, depth).at(&*name));
@@ -300,13 +300,13 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '.' | '[' | ']' | '{' | '}' | '*' | ',' | '=');
     if name.is_empty() || name.len() > 255 || name.chars().any(odd) {
         let expected = "1 to 255 bytes without space, control character or any of . [ ] { } * , =";
-        return Err(Error::new(Code::Declaration).expected(expected).came(format_args!("the name {name:?}")));
+        return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("the name {name:?}")));
     }
     Ok(())
 }
 
 fn check_field(field: &Field, all: &[Field], machine: Machine) -> Result<()> {
-    let bad = |what: &str| Err(Error::new(Code::Declaration).came(what));
+    let bad = |what: &str| Err(Error::new(Code::Declaration).found(what));
     field.element.check()?;
     if let Some(unit) = &field.unit
         && (unit.is_empty() || unit.len() > 255 || unit.chars().any(char::is_control))
@@ -365,7 +365,7 @@ fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
     let mut indices: Box<[u16]> = (0..fields.len() as u16).collect();
     indices.sort_by_key(|&index| name(index));
     match indices.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
-        Some(pair) => Err(Error::new(Code::Declaration).at(&**name(pair[1])).came("two fields of this name")),
+        Some(pair) => Err(Error::new(Code::Declaration).at(&**name(pair[1])).found("two fields of this name")),
         None => Ok(indices),
     }
 }

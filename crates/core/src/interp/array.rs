@@ -69,7 +69,7 @@ impl<O: Output> Run<'_, O> {
             Place::Inline(at) => {
                 let dynamic = array.dims.iter().any(|dim| matches!(dim.src, Count::Field { .. }));
                 if !dynamic && !array.lenient {
-                    return Err(self.plan.fault(Code::Null, array.field, None, &[]).expected("a value").came("null"));
+                    return Err(self.plan.fault(Code::Null, array.field, None, &[]).expected("a value").found("null"));
                 }
                 self.rest(array, dst + at, product(&dims.dst[..rank])?)
             }
@@ -94,9 +94,9 @@ impl<O: Output> Run<'_, O> {
             if null || came == room {
                 continue;
             }
-            let fault = |code| self.plan.fault(code, array.field, None, &[]).came(came);
+            let fault = |code| self.plan.fault(code, array.field, None, &[]).found(came);
             if axis > 0 {
-                return Err(fault(Code::Shape).expected(format_args!("{room} in dimension {axis}")));
+                return Err(fault(Code::Shape).expected(format_args!("{room} elements in dimension {axis}")));
             }
             if came > room && !array.lenient {
                 return Err(fault(Code::TooLong).expected(format_args!("at most {room} elements")));
@@ -118,13 +118,13 @@ impl<O: Output> Run<'_, O> {
             let before = machine.read(place);
             if before != length as u64 {
                 let error = self.plan.fault(Code::Lengths, array.field, None, &[]);
-                return Err(error.expected(format_args!("{before} elements")).came(length));
+                return Err(error.expected(format_args!("{before} elements")).found(length));
             }
             return Ok(());
         }
         let bits = u32::from(size) * 8 - u32::from(signed);
         if bits < 64 && length as u64 >> bits != 0 {
-            let error = self.plan.fault(Code::Overflow, array.field, None, &[]).came(length);
+            let error = self.plan.fault(Code::Overflow, array.field, None, &[]).found(length);
             return Err(error.expected(format_args!("a length that fits {size} bytes")));
         }
         machine.write(place, length as u64);

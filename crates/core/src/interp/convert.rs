@@ -15,7 +15,7 @@ use isoform_kernels::{Lane, Number, NumberClass};
 pub(super) struct Fault {
     pub(super) code: Code,
     pub(super) index: usize,
-    pub(super) came: String,
+    pub(super) found: String,
 }
 
 /// How many numbers are converted at a time.
@@ -36,7 +36,7 @@ fn in_runs(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fa
     let (from_size, to_size) = (usize::from(from.size), usize::from(to.size));
     let (Some(lane), Some(_)) = (from.lane(), to.lane()) else {
         for (index, (src, dst)) in src.chunks_exact(from_size).zip(dst.chunks_exact_mut(to_size)).enumerate() {
-            wide::convert(conversion, src, dst).map_err(|(code, came)| Fault { code, index, came })?;
+            wide::convert(conversion, src, dst).map_err(|(code, found)| Fault { code, index, found })?;
         }
         return Ok(());
     };
@@ -171,7 +171,7 @@ fn check<T: Copy + std::fmt::Display>(
         return Ok(());
     }
     let found = values.iter().enumerate().find_map(|(index, value)| Some((index, value, fault(value)?)));
-    found.map_or(Ok(()), |(index, value, code)| Err(Fault { code, index, came: value.to_string() }))
+    found.map_or(Ok(()), |(index, value, code)| Err(Fault { code, index, found: value.to_string() }))
 }
 
 /// Stores 1 for what is not `zero`.

@@ -63,7 +63,7 @@ impl Output for Fixed<'_> {
         if length == self.0.len() {
             Ok(())
         } else {
-            Err(Error::new(Code::Internal).came("a block in a record without pointers"))
+            Err(Error::new(Code::Internal).found("a block in a record without pointers"))
         }
     }
 }
@@ -228,7 +228,7 @@ impl<O: Output> Run<'_, O> {
     #[cold]
     fn misfit(&self, fault: Fault, conversion: &Conversion, field: usize, per: usize, dims: &[usize]) -> Error {
         let error = self.plan.fault(fault.code, field, Some(fault.index / per), dims);
-        error.expected(describe(conversion.to)).came(fault.came)
+        error.expected(describe(conversion.to)).found(fault.found)
     }
 
     #[inline(never)]
@@ -245,9 +245,9 @@ impl<O: Output> Run<'_, O> {
         for index in 0..count {
             let value = convert::integer(symbols.from, &self.src[src + index * from..][..from]);
             let number = symbols.look_up(value).map_err(|symbol| {
-                let came = symbol.map_or_else(|| value.to_string(), str::to_string);
+                let found = symbol.map_or_else(|| value.to_string(), str::to_string);
                 let error = self.plan.fault(Code::UnknownSymbol, field, Some(index), dims);
-                error.expected("a known symbol").came(came)
+                error.expected("a symbol that the receiver knows").found(found)
             })?;
             convert::store_integer(symbols.to, number, &mut self.out.bytes()[dst + index * to..][..to]);
         }
@@ -306,7 +306,7 @@ impl<O: Output> Run<'_, O> {
         let text = self.string_at(src).unwrap_or(&[]);
         if text.len() >= len && self.plan.faults() == crate::plan::Faults::Error {
             let error = self.plan.fault(Code::TooLong, field, None, &[]);
-            return Err(error.expected(format_args!("at most {} bytes and a NUL", len - 1)).came(text.len()));
+            return Err(error.expected(format_args!("at most {} bytes and a NUL", len - 1)).found(text.len()));
         }
         let kept = text.len().min(len - 1);
         let text = text[..kept].to_owned();
@@ -344,7 +344,7 @@ impl<O: Output> Run<'_, O> {
     fn put_slot(&mut self, dst: usize, offset: usize) -> Result<()> {
         let machine = self.plan.native().machine();
         if machine.pointer == 4 && offset > u32::MAX as usize {
-            return Err(Error::new(Code::Size).expected("offsets of 4 bytes").came(offset));
+            return Err(Error::new(Code::Size).expected("offsets of 4 bytes").found(offset));
         }
         machine.write(&mut self.out.bytes()[dst..][..machine.pointer.into()], offset as u64);
         Ok(())

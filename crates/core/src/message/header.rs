@@ -65,8 +65,8 @@ impl Header {
     /// The error of a header that this reader does not understand.
     #[cold]
     fn refuse(bytes: &[u8; HEADER]) -> Error {
-        let came = format_args!("{:#04x} and {:#04x}", bytes[5], bytes[7]);
-        let flags = || Error::new(Code::Flags).expected("no critical flags").came(came);
+        let found = format_args!("{:#04x} and {:#04x}", bytes[5], bytes[7]);
+        let flags = || Error::new(Code::Flags).expected("no critical flags").found(found);
         Header::check_start(bytes).err().unwrap_or_else(flags)
     }
 
@@ -76,11 +76,11 @@ impl Header {
         let there = bytes.len().min(4);
         if bytes[..there] != MAGIC[..there] {
             let error = Error::new(Code::NotAMessage).expected(format_args!("bytes {MAGIC:02x?}"));
-            return Err(error.came(format_args!("{:02x?}", &bytes[..there])));
+            return Err(error.found(format_args!("{:02x?}", &bytes[..there])));
         }
         match bytes.get(4) {
             Some(&VERSION) | None => Ok(()),
-            Some(other) => Err(Error::new(Code::Version).expected(format_args!("version {VERSION}")).came(other)),
+            Some(other) => Err(Error::new(Code::Version).expected(format_args!("version {VERSION}")).found(other)),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::value::Value;
 pub(super) fn bytes(field: &Field, machine: Machine, value: &Value) -> Result<Vec<u8>> {
     let unfit = |error: Error| match error.code() {
         Code::Declaration => error,
-        _ => Error::new(Code::Declaration).expected(&field.element).came(format_args!("{value:?}")),
+        _ => Error::new(Code::Declaration).expected(&field.element).found(format_args!("{value:?}")),
     };
     let count = field.fixed_count().unwrap_or(0);
     let size = field.element_size(machine.pointer);
@@ -20,7 +20,7 @@ pub(super) fn bytes(field: &Field, machine: Machine, value: &Value) -> Result<Ve
     match value {
         Value::Array(values) if values.len() != count => {
             let error = Error::new(Code::Declaration).expected(format_args!("{count} elements"));
-            return Err(error.came(values.len()));
+            return Err(error.found(values.len()));
         }
         Value::Array(values) => {
             elements.zip(values).try_for_each(|(bytes, value)| value.write(&field.element, machine, bytes))

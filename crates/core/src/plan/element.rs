@@ -103,7 +103,7 @@ impl Maker<'_> {
     }
 
     fn mismatch(&self, wire: &Element, native: &Element, number: usize) -> Error {
-        Error::new(Code::NoConversion).at(self.path(number)).expected(native).came(wire)
+        Error::new(Code::NoConversion).at(self.path(number)).expected(native).found(wire)
     }
 
     fn number(&self, from: Number, to: Number, per: usize) -> Transform {
@@ -156,7 +156,7 @@ impl Maker<'_> {
         }
         let change = self.symbols(wire, native, default);
         let change = change
-            .ok_or_else(|| Error::new(Code::NoConversion).at(self.element_path(number)).expected(native).came(wire))?;
+            .ok_or_else(|| Error::new(Code::NoConversion).at(self.element_path(number)).expected(native).found(wire))?;
         self.transforms.0.insert(key, change.clone());
         Ok(change)
     }
@@ -202,7 +202,7 @@ fn symbol_value(enumeration: &Enumeration, value: &Value) -> Result<i128> {
         Value::Integer(number) => enumeration.symbol(*number).map(|_| *number),
         _ => None,
     };
-    known.ok_or_else(|| Error::new(Code::Declaration).expected(enumeration).came(format_args!("{value:?}")))
+    known.ok_or_else(|| Error::new(Code::Declaration).expected(enumeration).found(format_args!("{value:?}")))
 }
 
 /// The one transformation that does what `steps` do to a whole element, if there is one.

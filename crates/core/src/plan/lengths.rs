@@ -63,8 +63,8 @@ impl Lengths {
                     block.fill(native.offset(field), Bytes::Zero(size));
                 }
                 Some(LengthState { filled: true, missing: true }) => {
-                    let error = Error::new(Code::Lengths).expected("all arrays of this length");
-                    return Err((number, error.came("only some of them")));
+                    let error = Error::new(Code::Lengths).expected("a wire field for every array of this length");
+                    return Err((number, error.found("one for only some of them")));
                 }
                 _ => {}
             }

@@ -36,7 +36,7 @@ pub(super) fn plan(
     if !maker.matched {
         // Another kind of record altogether: zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
-        return Err(error.expected("a record with a field in common").came(wire.name()));
+        return Err(error.expected("a record with a field in common").found(wire.name()));
     }
     // A native record that ends in gaps may be longer than what is moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
@@ -134,7 +134,7 @@ impl Maker<'_> {
                 1 => "1 dimension".to_string(),
                 count => format!("{count} dimensions"),
             };
-            return Err(Error::new(Code::Shape).at(self.path(number)).expected(shape(n)).came(shape(w)));
+            return Err(Error::new(Code::Shape).at(self.path(number)).expected(shape(n)).found(shape(w)));
         }
         if !w.indirect && !n.indirect && n.dims.is_empty() {
             // A single nested structure is planned with its neighbours, so that runs may span its borders.
@@ -250,12 +250,12 @@ impl Maker<'_> {
             let (Dimension::Fixed(from), Dimension::Fixed(to)) = (*from, *to) else { continue };
             if axis > 0 && from != to {
                 let fault =
-                    Error::new(Code::Shape).at(self.path(number)).expected(format_args!("{to} in dimension {axis}"));
-                return Err(fault.came(from));
+                    Error::new(Code::Shape).at(self.path(number)).expected(format_args!("{to} elements in dimension {axis}"));
+                return Err(fault.found(from));
             }
             if from > to && self.faults == Faults::Error {
-                let fault = Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to}"));
-                return Err(fault.came(from));
+                let fault = Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to} elements"));
+                return Err(fault.found(from));
             }
         }
         Ok(())
@@ -311,7 +311,7 @@ fn count(at: At<'_>, dim: Dimension) -> Count {
 
 fn check_unit(wire: &Field, native: &Field) -> Result<()> {
     match (&wire.unit, &native.unit) {
-        (Some(from), Some(to)) if from != to => Err(Error::new(Code::Unit).expected(to).came(from)),
+        (Some(from), Some(to)) if from != to => Err(Error::new(Code::Unit).expected(to).found(from)),
         _ => Ok(()),
     }
 }

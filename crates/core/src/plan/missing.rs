@@ -71,8 +71,8 @@ impl Maker<'_> {
         match element {
             Element::Enumeration(enumeration) if enumeration.symbol(0).is_none() => Err(Error::new(Code::Required)
                 .at(self.element_path(number))
-                .expected("a default, as no symbol is 0")
-                .came("nothing")),
+                .expected("a default, since no symbol has the value 0")
+                .found("nothing")),
             Element::Structure(structure) => {
                 let mut one = Block::default();
                 self.blank_structure(At::start(structure, number + 1), &mut one)?;

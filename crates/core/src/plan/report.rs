@@ -104,7 +104,7 @@ fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
                 checks.push(format!("more than {room} elements: {cut}"))
             }
             ((Dimension::Field(_), Dimension::Fixed(n)), _) => {
-                checks.push(format!("other than {n} in dimension {axis}: {refused}"));
+                checks.push(format!("other than {n} elements in dimension {axis}: {refused}"));
             }
             ((Dimension::Fixed(came), Dimension::Fixed(room)), 0) if came > room => {
                 checks.push(format!("elements beyond {room}: {cut}"));

@@ -195,7 +195,7 @@ impl Registry {
         let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
         let admitted = Admitted::new(&description, self.limits())?;
         if admitted.token() != token {
-            return Err(Error::new(Code::TokenMismatch).expected(token).came(admitted.token()));
+            return Err(Error::new(Code::TokenMismatch).expected(token).found(admitted.token()));
         }
         self.entry(admitted)
     }

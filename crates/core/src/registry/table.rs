@@ -107,5 +107,5 @@ pub(super) fn same(known: &Entry, description: &[u8]) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(Code::TokenMismatch).expected(format_args!("the description of {:?}", known.format));
-    Err(error.came("another one"))
+    Err(error.found("another description with this token"))
 }

@@ -118,8 +118,8 @@ fn what_is_beyond_a_limit_is_not_learned() {
         (error.code(), error.to_string())
     };
     for (limits, code, name) in [
-        (Limits { depth: 0, ..exact }, Code::Depth, "(limit: depth), came 1"),
-        (Limits { fields: 0, ..exact }, Code::Fields, "(limit: fields), came 1"),
+        (Limits { depth: 0, ..exact }, Code::Depth, "(limit: depth), found 1"),
+        (Limits { fields: 0, ..exact }, Code::Fields, "(limit: fields), found 1"),
         (Limits { description: 11, ..exact }, Code::DescriptionSize, "at most 11 bytes (limit: description)"),
     ] {
         let (came, text) = refused(limits);

@@ -21,7 +21,7 @@ impl<'v> Entries<'v> {
                 for (name, value) in given {
                     let index = structure.index_of(name).ok_or_else(|| no_such_field(structure, name))?;
                     if entries.values[index].replace(value).is_some() {
-                        return Err(Error::new(Code::BadRecord).at(&**name).came("this field twice"));
+                        return Err(Error::new(Code::BadRecord).at(&**name).found("two values for one field"));
                     }
                 }
             }
@@ -60,7 +60,7 @@ impl<'v> Entries<'v> {
                 {
                     let error = Error::new(Code::Lengths).at(&*field.name);
                     let known = self.lengths[by].unwrap_or(0);
-                    return Err(error.expected(format_args!("{} = {known}", structure.fields()[by].name)).came(length));
+                    return Err(error.expected(format_args!("{} = {known}", structure.fields()[by].name)).found(length));
                 }
             }
         }
@@ -78,14 +78,14 @@ impl<'v> Entries<'v> {
             None => None,
             Some(Value::Integer(given)) => {
                 let length = usize::try_from(*given);
-                Some(length.map_err(|_| Error::new(Code::Overflow).at(&*field.name).expected("a length").came(given))?)
+                Some(length.map_err(|_| Error::new(Code::Overflow).at(&*field.name).expected("a length of 0 or more").found(given))?)
             }
             Some(other) => return Err(other.wrong_type("the length of an array").at(&*field.name)),
         };
         let length = *self.lengths[index].get_or_insert(given.unwrap_or(0));
         match given {
             Some(given) if given != length => {
-                Err(Error::new(Code::Lengths).at(&*field.name).expected(format_args!("{length} elements")).came(given))
+                Err(Error::new(Code::Lengths).at(&*field.name).expected(format_args!("{length} elements")).found(given))
             }
             _ => Ok(()),
         }

@@ -76,7 +76,7 @@ pub fn body(format: &Format, record: &Value) -> Result<Vec<u8>> {
 
 impl Value {
     fn wrong_type(&self, expected: impl fmt::Display) -> Error {
-        Error::new(Code::WrongType).expected(expected).came(self)
+        Error::new(Code::WrongType).expected(expected).found(self)
     }
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Value {
 /// The error for a field that a structure does not have, with the fields that it has.
 pub(crate) fn no_such_field(structure: &Structure, name: &str) -> Error {
     let names: Vec<&str> = structure.fields().iter().map(|field| &*field.name).collect();
-    Error::new(Code::NoSuchField).expected(one_of(&names)).came(format_args!("{name:?}"))
+    Error::new(Code::NoSuchField).expected(one_of(&names)).found(format_args!("{name:?}"))
 }
 
 /// Names to choose from; only the first of them, if there are many.

@@ -40,7 +40,7 @@ impl Writer {
         match value {
             None | Some(Value::Null) if field.is_dynamic() && length > 0 => {
                 let error = Error::new(Code::Lengths).expected(format_args!("{} elements", length / size));
-                Err(error.came("none"))
+                Err(error.found("none"))
             }
             None | Some(Value::Null) if field.indirect => Ok(()),
             // The value has no elements either, or the lengths would be known from it.
@@ -100,7 +100,7 @@ impl Writer {
     fn string(&mut self, text: &[u8], at: usize) -> Result<()> {
         if let Some(nul) = memchr::memchr(0, text) {
             let error = Error::new(Code::BadRecord).expected("a string without NUL");
-            return Err(error.came(format_args!("a NUL as byte {nul}")));
+            return Err(error.found(format_args!("a NUL as byte {nul}")));
         }
         let block = self.block(8, text.len().saturating_add(1))?;
         self.slot(at, block)?;
@@ -113,7 +113,7 @@ impl Writer {
         let at = self.bytes.len().next_multiple_of(align);
         let end = at.saturating_add(length);
         Limits::default().admit_message(end as u64)?;
-        let too_large = || Error::new(Code::Size).came(format_args!("a body of {end} bytes"));
+        let too_large = || Error::new(Code::Size).found(format_args!("a body of {end} bytes"));
         self.bytes.try_reserve(end.saturating_sub(self.bytes.len())).map_err(|_| too_large())?;
         self.bytes.resize(end, 0);
         Ok(at)
@@ -122,7 +122,7 @@ impl Writer {
     fn slot(&mut self, at: usize, block: usize) -> Result<()> {
         let pointer = self.machine.pointer;
         if pointer == 4 && u32::try_from(block).is_err() {
-            return Err(Error::new(Code::Size).expected("an offset of 4 bytes").came(block));
+            return Err(Error::new(Code::Size).expected("an offset of 4 bytes").found(block));
         }
         self.machine.write(&mut self.bytes[at..at + usize::from(pointer)], block as u64);
         Ok(())
@@ -137,7 +137,7 @@ impl Value {
             (Element::Integer { signed, size }, Value::Integer(number)) => {
                 let (low, high) = integer_range(*signed, *size);
                 if *number < low || *number > high {
-                    return Err(Error::new(Code::Overflow).expected(element).came(number));
+                    return Err(Error::new(Code::Overflow).expected(element).found(number));
                 }
                 scalar::write_bits(order, bytes, *number as u128);
             }
@@ -145,10 +145,10 @@ impl Value {
                 scalar::write_bits(order, bytes, *number);
             }
             (Element::Integer { .. }, Value::Unsigned(number)) => {
-                return Err(Error::new(Code::Overflow).expected(element).came(number));
+                return Err(Error::new(Code::Overflow).expected(element).found(number));
             }
             (Element::Float { kind, size }, value) => {
-                value.write_float(*kind, *size, order, bytes).map_err(|error| error.expected(element).came(self))?;
+                value.write_float(*kind, *size, order, bytes).map_err(|error| error.expected(element).found(self))?;
             }
             (Element::Complex { kind, size }, Value::Complex(parts)) => {
                 for (part, bytes) in parts.iter().zip(bytes.chunks_mut(usize::from(*size))) {
@@ -158,15 +158,15 @@ impl Value {
             (Element::Char, Value::Char(byte)) => bytes[0] = *byte,
             (Element::Char, Value::Integer(number)) => {
                 let byte = u8::try_from(*number);
-                bytes[0] = byte.map_err(|_| Error::new(Code::Overflow).expected(element).came(number))?;
+                bytes[0] = byte.map_err(|_| Error::new(Code::Overflow).expected(element).found(number))?;
             }
             (Element::Boolean { .. }, Value::Boolean(truth)) => machine.write(bytes, u64::from(*truth)),
             (Element::Enumeration(enumeration), Value::Symbol(name)) => {
-                let unknown = || Error::new(Code::NoSuchField).expected(symbols(enumeration)).came(name);
+                let unknown = || Error::new(Code::NoSuchField).expected(symbols(enumeration)).found(name);
                 machine.write(bytes, enumeration.value(name).ok_or_else(unknown)? as u64);
             }
             (Element::Enumeration(enumeration), Value::Integer(number)) => {
-                let unknown = || Error::new(Code::Symbol).expected(symbols(enumeration)).came(number);
+                let unknown = || Error::new(Code::Symbol).expected(symbols(enumeration)).found(number);
                 enumeration.symbol(*number).ok_or_else(unknown)?;
                 machine.write(bytes, *number as u64);
             }
@@ -210,11 +210,11 @@ fn check_shape(value: &Value, element: &Element, dims: &[usize]) -> Result<()> {
             elements.try_for_each(|(i, value)| within(i, check_shape(value, element, inner)))
         }
         Value::Array(values) => {
-            Err(Error::new(Code::Shape).expected(format_args!("{count} elements")).came(values.len()))
+            Err(Error::new(Code::Shape).expected(format_args!("{count} elements")).found(values.len()))
         }
         Value::String(text) if *element == Element::Char && inner.is_empty() => match text.len() <= count {
             true => Ok(()),
-            false => Err(Error::new(Code::TooLong).expected(format_args!("at most {count} bytes")).came(text.len())),
+            false => Err(Error::new(Code::TooLong).expected(format_args!("at most {count} bytes")).found(text.len())),
         },
         other => Err(other.wrong_type(format_args!("an array of {element}"))),
     }
@@ -229,7 +229,7 @@ fn check_empty(value: &Value, element: &Element, rank: usize) -> Result<()> {
         }
         Value::Array(values) if values.is_empty() => Ok(()),
         Value::String(text) if rank == 1 && text.is_empty() && *element == Element::Char => Ok(()),
-        Value::Array(_) => Err(Error::new(Code::Shape).expected("no elements").came(value)),
+        Value::Array(_) => Err(Error::new(Code::Shape).expected("no elements").found(value)),
         other => Err(other.wrong_type(format_args!("an array of {element}"))),
     }
 }

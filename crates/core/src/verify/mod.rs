@@ -82,8 +82,8 @@ impl Format {
 }
 
 #[cold]
-fn wrong_length(expected: std::fmt::Arguments<'_>, came: usize) -> Error {
-    Error::new(Code::BodyLength).expected(expected).came(came)
+fn wrong_length(expected: std::fmt::Arguments<'_>, found: usize) -> Error {
+    Error::new(Code::BodyLength).expected(expected).found(found)
 }
 
 /// A body that was verified against its format: every block is in its place, and every boolean and enumeration is

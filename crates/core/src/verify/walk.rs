@@ -55,7 +55,7 @@ impl Walk<'_> {
             }
             (Location::Block { align, fixed, lengths }, _) => match self.count(*fixed, lengths, record) {
                 Some(count) => self.block(check, record, cursor, *align, count, !lengths.is_empty()),
-                None => Err(Error::new(Code::ArrayLength).expected("no negative dimension")),
+                None => Err(Error::new(Code::ArrayLength).expected("lengths of 0 or more")),
             },
         }
     }
@@ -126,14 +126,15 @@ impl Walk<'_> {
                 let wrong = check.stride > 1 || bytes.iter().fold(0, |all, byte| all | byte) > 1;
                 if wrong && let Some(i) = bytes.chunks(check.stride).position(|boolean| self.machine.read(boolean) > 1)
                 {
-                    return Err(Error::new(Code::Boolean).at(name(i)).expected("0 or 1"));
+                    let found = self.machine.read(&bytes[i * check.stride..][..check.stride]);
+                    return Err(Error::new(Code::Boolean).at(name(i)).expected("0 or 1").found(found));
                 }
             }
             Elements::Enumerations(numbers) => {
                 let wrong = |number: &[u8]| !numbers.contain(self.machine, number);
                 if let Some(i) = bytes.chunks(check.stride).position(wrong) {
-                    let came = numbers.number(self.machine, &bytes[i * check.stride..][..check.stride]);
-                    return Err(Error::new(Code::Symbol).at(name(i)).came(came));
+                    let found = numbers.number(self.machine, &bytes[i * check.stride..][..check.stride]);
+                    return Err(Error::new(Code::Symbol).at(name(i)).expected("the value of a symbol").found(found));
                 }
             }
         }
@@ -160,7 +161,7 @@ impl Walk<'_> {
     fn string_fault(&self, slot: u64, at: usize) -> Error {
         match slot == at as u64 && at < self.bytes.len() {
             true => Error::new(Code::Unterminated),
-            false => Error::new(Code::Slot).expected(at).came(slot),
+            false => Error::new(Code::Slot).expected(at).found(slot),
         }
     }
 
@@ -192,12 +193,12 @@ impl Walk<'_> {
 #[cold]
 fn block_fault(slot: u64, at: usize, count: u64, left: u64) -> Error {
     match (slot, count) {
-        (0, _) => Error::new(Code::NullArray).expected(format_args!("{count} elements")).came("null"),
-        (_, 0) => Error::new(Code::Slot).expected("null, as the array has no elements").came(slot),
-        _ if slot != at as u64 => Error::new(Code::Slot).expected(at).came(slot),
+        (0, _) => Error::new(Code::NullArray).expected(format_args!("{count} elements")).found("null"),
+        (_, 0) => Error::new(Code::Slot).expected("null, as the array has no elements").found(slot),
+        _ if slot != at as u64 => Error::new(Code::Slot).expected(at).found(slot),
         _ => {
             let error = Error::new(Code::ArrayLength).expected(format_args!("an array of at most {left} bytes"));
-            error.came(format_args!("{count} elements"))
+            error.found(format_args!("{count} elements"))
         }
     }
 }

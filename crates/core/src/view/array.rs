@@ -76,7 +76,7 @@ impl<'a> Array<'a> {
             Element::Integer { .. } | Element::Float { .. } => {
                 Ok(self.elements().map(|item| item.to_f64().unwrap_or(f64::NAN)))
             }
-            other => Err(Error::new(Code::WrongType).expected("an array of numbers").came(other)),
+            other => Err(Error::new(Code::WrongType).expected("an array of numbers").found(other)),
         }
     }
 

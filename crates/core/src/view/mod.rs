@@ -33,7 +33,7 @@ use array::Dims;
 /// assert!(matches!(view.get("grid[0].name")?, Item::Null));
 /// assert_eq!(view.fields().map(|(field, _)| &*field.name).collect::<Vec<_>>(), ["step", "grid"]);
 /// assert_eq!(view.get("grid[1].roh").unwrap_err().to_string(),
-///     "no such field at grid[1]: expected one of rho, name, came \"roh\"");
+///     "no such field at grid[1]: expected one of rho, name, found \"roh\"");
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -151,8 +151,8 @@ impl<'a> View<'a> {
     /// # Errors
     /// As [`View::get`], [`Code::WrongType`] if it is not an integer, [`Code::Overflow`] if it does not fit.
     pub fn i64(&self, path: &str) -> Result<i64> {
-        let overflow = |came: &dyn std::fmt::Display| {
-            Error::new(Code::Overflow).at(path).expected("an integer of 8 bytes").came(came)
+        let overflow = |found: &dyn std::fmt::Display| {
+            Error::new(Code::Overflow).at(path).expected("an integer of 8 bytes").found(found)
         };
         match self.get(path)? {
             Item::Integer(number) => number.try_into().map_err(|_| overflow(&number)),
@@ -173,7 +173,7 @@ impl<'a> View<'a> {
             Item::Array(array) if array.text().is_some() => array.text().unwrap_or_default(),
             other => return Err(other.wrong_type("a string").at(path)),
         };
-        std::str::from_utf8(bytes).map_err(|error| Error::new(Code::Utf8).at(path).came(error))
+        std::str::from_utf8(bytes).map_err(|error| Error::new(Code::Utf8).at(path).found(error))
     }
 
     fn item(&self, field: &'a Field) -> Item<'a> {
@@ -235,7 +235,7 @@ impl Item<'_> {
     }
 
     fn wrong_type(&self, expected: &str) -> Error {
-        let came = match self {
+        let found = match self {
             Item::Null => "null",
             Item::Boolean(_) => "a boolean",
             Item::Integer(_) | Item::Unsigned(_) => "an integer",
@@ -247,7 +247,7 @@ impl Item<'_> {
             Item::Array(_) => "an array",
             Item::Record(_) => "a record",
         };
-        Error::new(Code::WrongType).expected(expected).came(came)
+        Error::new(Code::WrongType).expected(expected).found(found)
     }
 }
 

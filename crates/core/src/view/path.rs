@@ -67,7 +67,7 @@ fn element<'a>(array: super::Array<'a>, index: &str) -> Result<Item<'a>> {
     let item = number(index).and_then(|index| array.get(index));
     item.ok_or_else(|| {
         let error = Error::new(Code::NoSuchField).expected(format_args!("an index below {}", array.len()));
-        error.came(format_args!("[{index}]"))
+        error.found(format_args!("[{index}]"))
     })
 }
 
@@ -84,5 +84,5 @@ fn no_parts(item: Item<'_>, expected: &str, path: &str) -> Error {
 }
 
 fn malformed(path: &str) -> Error {
-    Error::new(Code::NoSuchField).expected("a path such as grid[3].rho").came(format_args!("{path:?}"))
+    Error::new(Code::NoSuchField).expected("a path such as grid[3].rho").found(format_args!("{path:?}"))
 }

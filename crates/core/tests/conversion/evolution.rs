@@ -146,8 +146,8 @@ fn enumerations_match_by_symbol() {
     let wire = "record R\n e enumeration{a=1,b=2,c=3}\n es enumeration{a=1,b=2,c=3}[2]";
     let native = "record R\n e unsigned enumeration(2){b=7,a=300}\n es enumeration{b=1,a=2}[2]";
     becomes(wire, native, &[(r#"{"e":"a","es":["a","b"]}"#, r#"{"e":"a","es":["a","b"]}"#)]);
-    refused(wire, native, r#"{"e":"c","es":["a","b"]}"#, "UnknownSymbol at e: a known symbol / c");
-    refused(wire, native, r#"{"e":"a","es":["b","c"]}"#, "UnknownSymbol at es[1]: a known symbol / c");
+    refused(wire, native, r#"{"e":"c","es":["a","b"]}"#, "UnknownSymbol at e: a symbol that the receiver knows / c");
+    refused(wire, native, r#"{"e":"a","es":["b","c"]}"#, "UnknownSymbol at es[1]: a symbol that the receiver knows / c");
     let default = |field, symbol: &str| Rules::new().default("R", field, Value::Symbol(symbol.into()));
     by_rules(default("es", "b"), wire, native, r#"{"e":"b","es":["a","c"]}"#, r#"{"e":"b","es":["a","b"]}"#);
     for faults in [Faults::Saturate, Faults::Wrap] {
@@ -172,7 +172,7 @@ fn enumerations_are_numbers_to_whoever_wants_numbers() {
     refused(wire, "record R\n e u8", r#"{"e":"high"}"#, "Overflow at e: unsigned integer of 1 byte / 300");
     let numbers = "record R\n e i16";
     becomes(numbers, wire, &[(r#"{"e":300}"#, r#"{"e":"high"}"#)]);
-    refused(numbers, wire, r#"{"e":0}"#, "UnknownSymbol at e: a known symbol / 0");
+    refused(numbers, wire, r#"{"e":0}"#, "UnknownSymbol at e: a symbol that the receiver knows / 0");
 }
 
 #[test]
@@ -212,14 +212,14 @@ fn arrays_of_several_dimensions() {
     becomes(dynamic, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
     becomes(grid, dynamic, &[(r#"{"a":[[1,2],[3,4]]}"#, r#"{"n":2,"m":2,"a":[[1,2],[3,4]]}"#)]);
     becomes(rows, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
-    refused(dynamic, rows, r#"{"a":[[1,2,3]]}"#, "Shape at a: 2 in dimension 1 / 3");
+    refused(dynamic, rows, r#"{"a":[[1,2,3]]}"#, "Shape at a: 2 elements in dimension 1 / 3");
     refused(dynamic, grid, r#"{"a":[[1,2],[3,4],[5,6]]}"#, "TooLong at a: at most 2 elements / 3");
     leniently(Faults::Wrap, dynamic, grid, r#"{"a":[[1,2],[3,4],[5,6]]}"#, r#"{"a":[[1,2],[3,4]]}"#);
     let columns = "record R\n m i8\n a i32[2][m]";
     becomes(dynamic, columns, &[(r#"{"a":[[1,2,3]]}"#, r#"{"m":3,"a":[[1,2,3],[0,0,0]]}"#)]);
     let cube = "record R\n a i16[2][2][2]";
     never_planned(Rules::new(), Faults::Error, cube, grid, "Shape at a: 2 dimensions / 3 dimensions");
-    never_planned(Rules::new(), Faults::Wrap, "record R\n a i16[2][3]", grid, "Shape at a: 2 in dimension 1 / 3");
+    never_planned(Rules::new(), Faults::Wrap, "record R\n a i16[2][3]", grid, "Shape at a: 2 elements in dimension 1 / 3");
 }
 
 /// Five rows of no elements have no place among rows of two: no length beside a null pointer may promise elements.
@@ -246,7 +246,7 @@ fn elements_are_filled_behind_pointers_too() {
         Faults::Error,
         wire,
         native,
-        "Required at a[].e: a default, as no symbol is 0 / nothing",
+        "Required at a[].e: a default, since no symbol has the value 0 / nothing",
     );
     let rules = Rules::new().default("V", "e", Value::Symbol("one".into())).default("V", "x", Value::Integer(9));
     by_rules(rules, wire, native, r#"{"a":[{"e":"one"}]}"#, r#"{"a":[{"e":"one","x":9},{"e":"one","x":9}]}"#);
@@ -265,7 +265,7 @@ fn pointers_to_single_elements_and_elements_in_place() {
     // An enumeration without 0 has nothing to become of null, but is not asked to where null is refused.
     let (pointer, inline) = ("record R\n e enumeration{one=1}*", "record R\n e enumeration{one=1}");
     becomes(pointer, inline, &[(r#"{"e":"one"}"#, r#"{"e":"one"}"#)]);
-    never_planned(Rules::new(), Faults::Wrap, pointer, inline, "Required at e: a default, as no symbol is 0 / nothing");
+    never_planned(Rules::new(), Faults::Wrap, pointer, inline, "Required at e: a default, since no symbol has the value 0 / nothing");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn paths_of_faults() {
         &record(&format!("{good},{good},{}", b("", "null")), &good),
         "Null at bs[2].c: a value / null",
     );
-    refused(wire, native, &record(&b("", r#"{"e":"b"}"#), &good), "UnknownSymbol at bs[0].c.e: a known symbol / b");
+    refused(wire, native, &record(&b("", r#"{"e":"b"}"#), &good), "UnknownSymbol at bs[0].c.e: a symbol that the receiver knows / b");
     refused(
         "record S\n s string\nrecord R\n a S[2][2]",
         "record S\n s char[2]\nrecord R\n a S[2][2]",
@@ -416,6 +416,6 @@ fn lengths_follow_their_arrays() {
         Faults::Wrap,
         "record R\n i i32\n a u8[i]",
         shared,
-        "Lengths at n: all arrays of this length / only some of them",
+        "Lengths at n: a wire field for every array of this length / one for only some of them",
     );
 }

@@ -141,7 +141,7 @@ impl Output for Narrow {
 
     fn resize(&mut self, length: usize) -> Result<(), Error> {
         if length > self.1 {
-            return Err(Error::new(Code::Size).expected(self.1).came(length));
+            return Err(Error::new(Code::Size).expected(self.1).found(length));
         }
         self.0.resize(length, 0);
         Ok(())

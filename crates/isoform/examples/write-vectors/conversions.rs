@@ -103,7 +103,7 @@ fn shape(fields: &str) -> Result<Shape> {
 }
 
 fn parse(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| isoform::Error::new(Code::Text).came(error))
+    serde_json::from_str(text).map_err(|error| isoform::Error::new(Code::Text).found(error))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -43,7 +43,7 @@ impl Feature {
                 let value = json::parse(&format, record)?;
                 writer.write_body(&format, &value::body(&format, &value)?)?;
                 let expected: Value =
-                    serde_json::from_str(record).map_err(|error| Error::new(Code::Text).came(error))?;
+                    serde_json::from_str(record).map_err(|error| Error::new(Code::Text).found(error))?;
                 messages.push(json!({ "token": format.token().to_string(), "record": expected }));
             }
         }

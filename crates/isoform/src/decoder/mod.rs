@@ -75,7 +75,7 @@ impl<T: Record> Decoder<T> {
     /// # let message = Incoming::new(Header::new(format.token(), 4), &format, &body);
     /// // A level of 300 has come, and Sample has `level: u8`.
     /// let error = Decoder::<Sample>::new().decode(&message).map(|sample| sample.level).unwrap_err();
-    /// assert_eq!(error.to_string(), "overflow at level: expected unsigned integer of 1 byte, came 300");
+    /// assert_eq!(error.to_string(), "overflow at level: expected unsigned integer of 1 byte, found 300");
     /// let mut decoder = Decoder::<Sample>::new().with_faults(Faults::Saturate);
     /// assert_eq!(decoder.decode(&message)?.level, 255);
     /// # Ok::<(), isoform::Error>(())

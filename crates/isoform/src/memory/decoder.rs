@@ -247,7 +247,7 @@ impl Decoder {
     fn extent(&self, batch: &Batch<'_>) -> Result<usize> {
         refuse_pointers(&self.receiver.format)?;
         let (size, count) = (self.receiver.format.size(), batch.len());
-        size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).came(format_args!("{count} records")))
+        size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).found(format_args!("{count} records")))
     }
 
     /// Verifies a body, and makes its record in the buffer unless the body itself is `usable` as the record.

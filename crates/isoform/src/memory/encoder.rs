@@ -166,14 +166,10 @@ fn can_be_wrong(structure: &Structure) -> bool {
 /// Turns an error that a receiver would report as bad input into one of the caller.
 #[cold]
 fn bad_record(error: Error) -> Error {
-    let expected = match error.expectation() {
-        "" => "a symbol's number",
-        expected => expected,
-    };
-    let bad = Error::new(Code::BadRecord).at(error.path()).expected(expected);
+    let bad = Error::new(Code::BadRecord).at(error.path()).expected(error.expectation());
     match error.actual() {
-        "" => bad.came(error.code()),
-        came => bad.came(came),
+        "" => bad.found(error.code()),
+        found => bad.found(found),
     }
 }
 

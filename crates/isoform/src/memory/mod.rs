@@ -51,7 +51,7 @@ fn admit(format: &Format) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(Code::WrongType).at(format.name());
-    Err(error.expected(format_args!("pointers of this machine ({here:?})")).came(format_args!("those of {machine:?}")))
+    Err(error.expected(format_args!("pointers of this machine ({here:?})")).found(format_args!("those of {machine:?}")))
 }
 
 /// Checks that records, and the memory that they point at, can be aligned as they require.
@@ -76,5 +76,5 @@ fn aligned(to: usize, most: usize) -> Result<()> {
     if to <= most {
         return Ok(());
     }
-    Err(Error::new(Code::WrongType).expected(format_args!("an alignment of at most {most}")).came(to))
+    Err(Error::new(Code::WrongType).expected(format_args!("an alignment of at most {most}")).found(to))
 }

@@ -100,8 +100,8 @@ fn no_record(bytes: &[u8]) -> Error {
     match split(bytes) {
         Err(error) => error,
         Ok(Split::Partial { needed, .. }) => {
-            Error::new(Code::Cut).expected(format_args!("{needed} bytes")).came(bytes.len())
+            Error::new(Code::Cut).expected(format_args!("{needed} bytes")).found(bytes.len())
         }
-        Ok(Split::Whole { .. }) => Error::new(Code::WrongType).expected("a record").came("a description"),
+        Ok(Split::Whole { .. }) => Error::new(Code::WrongType).expected("a record").found("a description"),
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Message<'a> {
     pub fn write_to(&self, writer: &mut impl Write) -> Result<()> {
         let padding = &[0; ALIGNMENT][..self.len().wrapping_neg() % ALIGNMENT];
         let pieces = self.segments.iter().map(|segment| &**segment).chain([padding]);
-        write_pieces(writer, pieces, &mut false).map_err(|error| Error::new(Code::Io).came(error))
+        write_pieces(writer, pieces, &mut false).map_err(|error| Error::new(Code::Io).found(error))
     }
 }
 

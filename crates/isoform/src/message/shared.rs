@@ -149,7 +149,7 @@ pub(crate) fn admit_body(format: &Format, length: usize) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(Code::BodyLength).at(format.name());
-    Err(error.expected(format_args!("at least {} bytes", format.size())).came(length))
+    Err(error.expected(format_args!("at least {} bytes", format.size())).found(length))
 }
 
 impl fmt::Debug for Shared {

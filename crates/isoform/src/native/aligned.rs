@@ -156,11 +156,11 @@ impl Aligned {
 
     #[cold]
     fn grow(&mut self, more: usize) -> Result<()> {
-        let no_memory = || Error::new(Code::Size).came(format_args!("{more} bytes more than {}", self.length));
+        let no_memory = || Error::new(Code::Size).found(format_args!("{more} bytes more than {}", self.length));
         let length = self.length.checked_add(more).ok_or_else(no_memory)?;
         let lines = length.div_ceil(MAX_ALIGN) - self.lines.len();
         let reserved = self.lines.try_reserve(lines);
-        reserved.map_err(|_| Error::new(Code::Size).came(format_args!("{length} bytes")))?;
+        reserved.map_err(|_| Error::new(Code::Size).found(format_args!("{length} bytes")))?;
         // SAFETY: there is room for as many elements, and one of uninitialised bytes is valid.
         unsafe { self.lines.set_len(self.lines.capacity()) };
         Ok(())

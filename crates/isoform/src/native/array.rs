@@ -52,7 +52,7 @@ impl<'a, T, const N: usize> Array<'a, T, N> {
     pub fn new(elements: &'a [T], dims: [usize; N]) -> Result<Array<'a, T, N>> {
         if count(&dims) != Some(elements.len()) {
             let error = Error::new(Code::Shape).expected(format_args!("{dims:?} elements"));
-            return Err(error.came(elements.len()));
+            return Err(error.found(elements.len()));
         }
         Ok(Array { address: address(elements), dims, elements: PhantomData }) // (1)
     }

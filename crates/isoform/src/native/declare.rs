@@ -85,7 +85,7 @@ pub fn nested_rules<'a, T: Declared<'a>>(rules: Rules) -> Rules {
 pub fn format<'a, N: Native<'a>>() -> Format {
     let format = match N::element() {
         Element::Structure(structure) => Format::new(structure),
-        other => Err(Error::new(Code::Declaration).expected("a struct").came(other)),
+        other => Err(Error::new(Code::Declaration).expected("a struct").found(other)),
     };
     format.unwrap_or_else(|error| panic!("a record cannot be declared: {error}"))
 }

@@ -282,7 +282,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if address == 0 {
-            return Err(Error::new(Code::BadRecord).expected(format_args!("{count} elements")).came("null"));
+            return Err(Error::new(Code::BadRecord).expected(format_args!("{count} elements")).found("null"));
         }
         let source = with_exposed_provenance(address);
         // SAFETY: by (1) it is the exposed address of so many elements.
@@ -382,7 +382,7 @@ impl Walk<'_> {
 pub(super) unsafe fn count(block: &Block, record: *const u8) -> Result<usize> {
     let mut count = block.fixed;
     let mut empty = false;
-    let bad = |came: &dyn std::fmt::Display| Error::new(Code::BadRecord).expected("a valid length").came(came);
+    let bad = |found: &dyn std::fmt::Display| Error::new(Code::BadRecord).expected("a valid length").found(found);
     for &Length { offset, size, signed } in &block.lengths {
         // SAFETY: by (2) the field is there, and by (1) initialised.
         let bytes = unsafe { slice::from_raw_parts(record.add(offset), size.into()) };

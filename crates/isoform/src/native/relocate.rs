@@ -135,6 +135,6 @@ impl Relocation {
 }
 
 #[cold]
-fn defect(came: std::fmt::Arguments<'_>) -> Error {
-    Error::new(Code::Internal).came(came)
+fn defect(found: std::fmt::Arguments<'_>) -> Error {
+    Error::new(Code::Internal).found(found)
 }

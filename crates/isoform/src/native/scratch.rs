@@ -134,7 +134,7 @@ impl Scratch {
         let before = chunks.last().map_or(0, |chunk| chunk.capacity() * MAX_ALIGN);
         let lines = size.max(2 * before).max(FIRST_CHUNK).div_ceil(MAX_ALIGN);
         let mut chunk: Vec<Line> = Vec::new();
-        chunk.try_reserve_exact(lines).map_err(|_| Error::new(Code::Size).came(format_args!("{size} bytes")))?;
+        chunk.try_reserve_exact(lines).map_err(|_| Error::new(Code::Size).found(format_args!("{size} bytes")))?;
         self.next.set(chunk.as_mut_ptr().cast());
         self.left.set(lines * MAX_ALIGN);
         chunks.push(chunk);

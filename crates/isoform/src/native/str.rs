@@ -60,7 +60,7 @@ impl<'a> Str<'a> {
     /// # Errors
     /// [`Code::Utf8`] if its bytes are not UTF-8.
     pub fn to_str(self) -> Result<&'a str> {
-        std::str::from_utf8(self.to_bytes()).map_err(|error| Error::new(Code::Utf8).came(error))
+        std::str::from_utf8(self.to_bytes()).map_err(|error| Error::new(Code::Utf8).found(error))
     }
 }
 

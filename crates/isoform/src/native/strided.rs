@@ -57,8 +57,8 @@ impl<'a, T, const N: usize> Strided<'a, T, N> {
         let inside = |(first, last): (i128, i128)| first >= 0 && last < elements.len() as i128;
         let fits = span(start, &dims, &strides).is_some_and(inside) && length(&dims, size_of::<T>()).is_some();
         if !empty && !fits {
-            let error = Error::new(Code::Shape).expected(format_args!("indices of {} elements", elements.len()));
-            return Err(error.came(format_args!("{dims:?} from {start} on, at distances of {strides:?}")));
+            let error = Error::new(Code::Shape).expected(format_args!("indices below {}", elements.len()));
+            return Err(error.found(format_args!("{dims:?} from {start} on, at distances of {strides:?}")));
         }
         let size = size_of::<T>() as isize;
         let first = if empty { 0 } else { start };

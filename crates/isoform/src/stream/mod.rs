@@ -41,5 +41,5 @@ use isoform_core::{Code, Error};
 
 /// An error of the operating system when reading or writing.
 fn io_error(error: &std::io::Error) -> Error {
-    Error::new(Code::Io).came(error)
+    Error::new(Code::Io).found(error)
 }

@@ -162,7 +162,7 @@ impl<R: Read> Reader<R> {
         let room = destination.len();
         let Some(body) = usize::try_from(header.length).ok().and_then(|length| destination.get_mut(..length)) else {
             let error = Error::new(Code::MessageSize).expected(format_args!("at most {room} bytes"));
-            return Err(error.came(header.length));
+            return Err(error.found(header.length));
         };
         while let State::Body { done, .. } = &mut self.state {
             let rest = &mut body[*done as usize..];
@@ -308,7 +308,7 @@ impl<R: Read> Reader<R> {
             if self.fill(HEADER)? == 0 {
                 return match self.buffer.len() {
                     0 => Ok(None),
-                    came => Err(cut(HEADER as u64, came as u64, self.buffer.position())),
+                    came => Err(cut(HEADER as u64, found as u64, self.buffer.position())),
                 };
             }
         }
@@ -343,7 +343,7 @@ impl<R: Read> Reader<R> {
     /// Waits until the whole body is in the buffer, and returns its length.
     #[inline]
     fn body(&mut self, header: Header) -> Result<usize> {
-        let length = usize::try_from(header.length).map_err(|_| Error::new(Code::Size).came(header.length))?;
+        let length = usize::try_from(header.length).map_err(|_| Error::new(Code::Size).found(header.length))?;
         while self.buffer.len() < length {
             if self.fill(length)? == 0 {
                 return Err(self.cut(header));
@@ -381,8 +381,8 @@ impl<R: Read> Reader<R> {
     }
 
     fn misplaced(&self, error: Error) -> Error {
-        let came = format!("{} at byte {} of the stream", error.actual(), self.buffer.position());
-        error.came(came)
+        let found = format!("{} at byte {} of the stream", error.actual(), self.buffer.position());
+        error.found(found)
     }
 }
 
@@ -436,7 +436,7 @@ fn receive(came: std::io::Result<usize>, ended: &mut bool) -> Result<usize> {
     }
 }
 
-fn cut(expected: u64, came: u64, begin: u64) -> Error {
-    let error = Error::new(Code::Cut).expected(format_args!("{expected} bytes"));
-    error.came(format_args!("{came} (of the message at byte {begin})"))
+fn cut(expected: u64, found: u64, begin: u64) -> Error {
+    let error = Error::new(Code::Cut).expected(format_args!("{expected} bytes of the message at byte {begin}"));
+    error.found(found)
 }

@@ -161,7 +161,7 @@ impl<W: Write> Writer<W> {
 
     fn write_pieces<'s>(&mut self, pieces: impl Iterator<Item = &'s [u8]>) -> Result<()> {
         if self.broken {
-            return Err(Error::new(Code::Io).came("an earlier message was written only in part"));
+            return Err(Error::new(Code::Io).found("an earlier message was written only in part"));
         }
         self.broken = true; // and remains so if `inner` panics
         let mut partly = false;

@@ -111,13 +111,13 @@ static void mistakes(void) {
     FAILS(with("values", "float[m]", 4, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
     FAILS(with("values", "flaot[n]", 4, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
     FAILS(with("one", "float", 0, one, 4 * sizeof(float)), ISO_DECLARATION, "Small.one");
-    CHECK(strstr(iso_last_error()->expected, "float[4]") && strstr(iso_last_error()->came, "16 bytes"));
+    CHECK(strstr(iso_last_error()->expected, "float[4]") && strstr(iso_last_error()->actual, "16 bytes"));
     FAILS(with("one", "float[3]", 0, one, sizeof(double)), ISO_DECLARATION, "Small.one");
     CHECK(strstr(iso_last_error()->expected, "3 elements"));
     FAILS(with("one", "int", 0, one, sizeof(double)), ISO_DECLARATION, "Small.one");
     CHECK(strstr(iso_last_error()->expected, "4 bytes"));
     FAILS(with("one", "double[2]", 0, one, sizeof(double)), ISO_DECLARATION, "Small.one");
-    CHECK(strstr(iso_last_error()->expected, "a member of 16 bytes") && !strcmp(iso_last_error()->came, "8 bytes"));
+    CHECK(strstr(iso_last_error()->expected, "a member of 16 bytes") && !strcmp(iso_last_error()->actual, "8 bytes"));
     FAILS(with("one", "double", 0, 0, sizeof(double)), ISO_DECLARATION, "Small.one");
     FAILS(with("n", "double", 0, one, sizeof(double)), ISO_DECLARATION, "Small.n");
     FAILS(with("a name", "double", 0, one, sizeof(double)), ISO_DECLARATION, "Small");

@@ -248,7 +248,7 @@ impl Stage {
                 self.connect(Some(dial));
             }
             _ => {
-                let error = Error::new(Code::Unreachable).came("nobody is there");
+                let error = Error::new(Code::Unreachable).found("nobody is there");
                 self.party(victim).node.dial_failed(now, dial, error);
             }
         }

@@ -24,8 +24,8 @@ fn malformed(error: &serde_json::Error) -> Error {
     let position = Position { line: error.line(), column: error.column() };
     let text = error.to_string();
     let place = format!(" at line {} column {}", position.line, position.column);
-    let came = text.strip_suffix(&place).unwrap_or(&text);
-    Error::new(Code::Text).expected("JSON").came(came).positioned(position)
+    let found = text.strip_suffix(&place).unwrap_or(&text);
+    Error::new(Code::Text).expected("JSON").found(found).positioned(position)
 }
 
 fn structure(structure: &Structure, json: &Json) -> Result<Value> {
@@ -100,7 +100,7 @@ fn integer(text: &str) -> Option<Value> {
 }
 
 fn float(kind: FloatKind, size: u8, json: &Json) -> Result<Value> {
-    let wrong = |code| Error::new(code).came(short(json));
+    let wrong = |code| Error::new(code).found(short(json));
     let digits = digits(json).ok_or_else(|| wrong(Code::Text))?;
     match Real::parse(digits, kind, size).ok_or_else(|| wrong(Code::Text))? {
         (_, Rounding::Overflow) => Err(wrong(Code::Overflow)),
@@ -124,10 +124,10 @@ fn text(json: &Json) -> Result<Value> {
 }
 
 fn unfit(expected: impl std::fmt::Display, json: &Json) -> Error {
-    Error::new(Code::Text).expected(expected).came(short(json))
+    Error::new(Code::Text).expected(expected).found(short(json))
 }
 
-/// What came, in few words.
+/// A short text for what the parser found.
 fn short(json: &Json) -> String {
     match json {
         Json::Array(elements) => format!("an array of {}", elements.len()),

@@ -43,7 +43,7 @@ fn stream(feature: &str, bytes: &[u8], expected: &Value, read: &mut Read) {
     for (index, expected) in expected.iter().enumerate() {
         let checked = match reader.next() {
             Ok(Some(message)) => message_is(&message, expected, receivers.iter().map(|records| &*records[index])),
-            Ok(None) => Err("expected a message, came the end of the stream".into()),
+            Ok(None) => Err("expected a message, found the end of the stream".into()),
             Err(error) => Err(error.to_string()),
         };
         match checked {
@@ -53,7 +53,7 @@ fn stream(feature: &str, bytes: &[u8], expected: &Value, read: &mut Read) {
     }
     match reader.next() {
         Ok(None) => {}
-        Ok(Some(_)) => read.differences.push(format!("{feature}: expected {} messages, came more", expected.len())),
+        Ok(Some(_)) => read.differences.push(format!("{feature}: expected {} messages, found more", expected.len())),
         Err(error) => read.differences.push(format!("{feature}, behind the last message: {error}")),
     }
 }
@@ -64,7 +64,7 @@ fn message_is<'r>(
     receivers: impl Iterator<Item = &'r dyn Literal>,
 ) -> Result<(), String> {
     if expected["token"] != message.token().to_string() {
-        return Err(format!("expected a message of {}, came one of {}", expected["token"], message.token()));
+        return Err(format!("expected a message of {}, found one of {}", expected["token"], message.token()));
     }
     let view = message.view().map_err(|error| error.to_string())?;
     let came = serde_json::from_str(&json::line(view)).map_err(|error| error.to_string())?;
