@@ -23,7 +23,7 @@
        int main(void) {
            float depth[] = { 0.5f, 0.25f, 2.0f };
            Sample record = { 7, "Old Mill", 3, depth };
-           const void *came;
+           const void *next;
            iso_format *format = NULL, *wanted = NULL;
            iso_writer *writer = NULL;
            iso_reader *reader = NULL;
@@ -34,8 +34,8 @@
            if (failed(iso_format_open(seens, 1, &wanted)) || failed(iso_reader_open_file("river.iso", &reader)) ||
                failed(iso_decoder_open(wanted, NULL, ISO_FAULTS_ERROR, &decoder)))
                return 1;
-           while (!failed(iso_reader_read(reader, decoder, &came)) && came) {
-               const Seen *record = (const Seen *)came;
+           while (!failed(iso_reader_read(reader, decoder, &next)) && next) {
+               const Seen *record = (const Seen *)next;
                printf("%d: %g\n", (int)record->step, record->depth[2]);
            }
            iso_decoder_close(&decoder);

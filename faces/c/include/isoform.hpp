@@ -312,13 +312,13 @@ public:
     explicit decoder(iso_faults faults = ISO_FAULTS_ERROR) : decoder(nullptr, faults) {}
     explicit decoder(const rules &said, iso_faults faults = ISO_FAULTS_ERROR) : decoder(said.get(), faults) {}
     /* Valid as long as the message, and until the next call. */
-    const T &decode(const message &came) {
+    const T &decode(const message &received) {
         const void *record = nullptr;
-        check(iso_decode(handle_.get(), came.get(), &record));
+        check(iso_decode(handle_.get(), received.get(), &record));
         return *static_cast<const T *>(record);
     }
-    void decode_into(const message &came, T &record, blocks &owner) {
-        check(iso_decode_into(handle_.get(), came.get(), &record, owner.put()));
+    void decode_into(const message &received, T &record, blocks &owner) {
+        check(iso_decode_into(handle_.get(), received.get(), &record, owner.put()));
     }
     iso_decoder *get() { return handle_.get(); }
 
@@ -375,7 +375,7 @@ public:
         done(iso_writer_write_many(handle_.get(), known.get(), std::ranges::data(records), std::ranges::size(records)));
     }
     /* Writes a message unchanged. */
-    void pass(const message &came) { done(iso_writer_pass(handle_.get(), came.get())); }
+    void pass(const message &received) { done(iso_writer_pass(handle_.get(), received.get())); }
     void flush() { done(iso_writer_flush(handle_.get())); }
     /* Closes the writer, and throws if the last bytes cannot be written. The destructor ignores such an error. */
     void close() {
@@ -413,9 +413,9 @@ public:
     }
     /* The next message, which is false at the end. */
     message next() {
-        message came;
-        done(iso_reader_next(handle_.get(), came.get()));
-        return came;
+        message received;
+        done(iso_reader_next(handle_.get(), received.get()));
+        return received;
     }
     /* The next record, or null at the end. */
     template <class T> const T *read(decoder<T> &by) {

@@ -34,12 +34,12 @@ template <class T> struct event {
     std::optional<error> fault; /* for a source that was refused */
 
     event() = default;
-    explicit event(const iso_event &came)
-        : kind(came.kind), stamp(came.stamp), record(static_cast<const T *>(came.record)), message(came.message),
-          count(came.count), cause(came.cause) {
-        std::copy(std::begin(came.node), std::end(came.node), node.begin());
-        if (came.kind == ISO_EVENT_REFUSED)
-            fault.emplace(*came.error);
+    explicit event(const iso_event &received)
+        : kind(received.kind), stamp(received.stamp), record(static_cast<const T *>(received.record)), message(received.message),
+          count(received.count), cause(received.cause) {
+        std::copy(std::begin(received.node), std::end(received.node), node.begin());
+        if (received.kind == ISO_EVENT_REFUSED)
+            fault.emplace(*received.error);
     }
 };
 
@@ -111,11 +111,11 @@ public:
        the event is their number. An event of another kind is returned alone. T must not contain pointers. */
     event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>)
     {
-        iso_event came{};
+        iso_event received{};
         const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
         check(iso_sink_take(handle_.get(), room.data(), most, stamps.empty() ? nullptr : stamps.data(),
-                            detail::milliseconds(time), &came));
-        return event<T>(came);
+                            detail::milliseconds(time), &received));
+        return event<T>(received);
     }
     /* A descriptor for poll(2), readable whenever next would return an event. */
     int fd() const {
@@ -140,9 +140,9 @@ private:
     friend class channel;
     using handle = detail::handle<iso_sink, iso_sink_close>;
     static event<T> next_of(iso_sink *handle, patience time) {
-        iso_event came{};
-        check(iso_sink_next(handle, detail::milliseconds(time), &came));
-        return event<T>(came);
+        iso_event received{};
+        check(iso_sink_next(handle, detail::milliseconds(time), &received));
+        return event<T>(received);
     }
     struct waiting {
         iso_sink *from;
@@ -221,8 +221,8 @@ public:
         made.handle_ = detail::opened<handler::handle>(
             iso_handler_open, get(), isoform::format::of<T>().get(), detail::rules_of(options),
             static_cast<const iso_sink_options *>(&options),
-            static_cast<iso_handle>([](void *context, const iso_event *came) {
-                detail::handlers().run(0, [&] { return (*static_cast<F *>(context))(event<T>(*came)), 0; });
+            static_cast<iso_handle>([](void *context, const iso_event *received) {
+                detail::handlers().run(0, [&] { return (*static_cast<F *>(context))(event<T>(*received)), 0; });
             }),
             static_cast<void *>(kept.get()));
         made.function_ = std::move(kept);
