@@ -24,7 +24,7 @@ pub(super) struct DeclaredField {
 }
 
 impl Declaration {
-    /// What a structure was declared as, with all its sizes.
+    /// The declaration of a structure, with all its sizes.
     pub(super) fn of(structure: &Structure) -> Declaration {
         let declare = |field: &Field| DeclaredField {
             name: field.name.clone(),
@@ -35,7 +35,7 @@ impl Declaration {
         Declaration { name: structure.name().into(), packed: false, fields }
     }
 
-    /// The structure that the C compiler of a machine makes of it. Types may name the known ones.
+    /// The structure as the C compiler of a machine lays it out. Types may name the known structures.
     pub(super) fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Structure> {
         let indices: HashMap<&str, usize> =
             self.fields.iter().enumerate().map(|(i, field)| (&*field.name, i)).collect();
@@ -66,7 +66,7 @@ impl Declaration {
 }
 
 impl Kind {
-    /// What it is in the memory of a machine.
+    /// The element of this type in the memory of a machine.
     fn on(&self, layout: &Layout, known: &HashMap<&str, Arc<Structure>>) -> Result<Element> {
         let bytes = |width| match width {
             Width::Bytes(size) => size,

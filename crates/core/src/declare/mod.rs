@@ -1,4 +1,4 @@
-//! What makes a [`Format`](crate::format::Format): types in words, fields with their places, and the layouts of machines.
+//! Declarations, from which formats are made: types in words, fields with their places, and the layouts of machines.
 //!
 //! | what is known | what makes a format of it |
 //! |---|---|

@@ -19,14 +19,14 @@ pub struct Row<'a> {
     pub name: &'a str,
     /// Its type, in words: `integer`, `double[3]`, `"Point"[n]`.
     pub words: &'a str,
-    /// The bytes of one element; 0 if the words say it.
+    /// The bytes of one element; 0 if the words determine it.
     pub size: usize,
-    /// Where it lies in the structure.
+    /// Its offset in the structure.
     pub offset: usize,
-    /// What it is measured in.
+    /// Its unit of measurement.
     pub unit: Option<&'a str>,
-    /// What `sizeof` gives for the whole member, if a C compiler made the table; 0 if the compiler did not say. The words then
-    /// mean what they mean to that compiler.
+    /// The `sizeof` of the whole member if a C compiler made the table, or 0 if that is unknown. The words then have
+    /// the meaning that they have to that compiler.
     pub extent: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// No structures yet, of records in the memory of a machine.
+    /// Creates an empty list of structures, for records in the memory of a machine.
     pub fn new(machine: Machine) -> Tables {
         Tables { machine, known: HashMap::new(), last: None }
     }
@@ -92,7 +92,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The format of the last of them.
+    /// The format of the last structure.
     ///
     /// # Errors
     /// [`Code::Declaration`] if there is none; as [`Format::new`].
@@ -102,7 +102,7 @@ impl Tables {
     }
 }
 
-/// That a member is as large as its type.
+/// Checks that a member is as large as its type.
 fn agree(structure: &Structure, field: &str, extent: usize) -> Result<()> {
     let has = structure.field(field).and_then(|field| field.extent(structure.machine().pointer));
     if extent == 0 || has == Some(extent) {

@@ -10,9 +10,9 @@
 //! dimension = a number | the name of an integer field
 //! ```
 //!
-//! An array with a dimension that is a field is always behind a pointer; a final `*` puts anything else behind one. What
-//! words such as `integer` or `long` leave open - their size - a field list has in a column of its own, and a shape
-//! takes from the layout. A name that could be read as something else is written in double quotes.
+//! An array with a dimension that is a field is always behind a pointer; a final `*` puts anything else behind one.
+//! Words such as `integer` and `long` leave their size open: a field list has it in a column of its own, and a shape
+//! takes it from the layout. A name that could be read as something else is written in double quotes.
 
 use super::cursor::{Cursor, Quoted};
 use super::types::{Kind, Length, Type, Width};
@@ -116,7 +116,7 @@ impl Kind {
         Ok(self.with_width(Width::Bytes(size)))
     }
 
-    /// Reads the symbols, if it is an enumeration. One without a number has that of the one before, plus 1.
+    /// Reads the symbols of an enumeration. A symbol without a number has the number of the one before, plus 1.
     fn read_symbols(mut self, cursor: &mut Cursor) -> Result<Kind> {
         let Kind::Enumeration { symbols, .. } = &mut self else { return Ok(self) };
         cursor.expect('{')?;
@@ -171,7 +171,7 @@ fn read_words<'a>(cursor: &mut Cursor<'a>) -> Vec<&'a str> {
     }
 }
 
-/// Whether a word would be read as a number where a name could stand.
+/// Whether a word could be read as a number in the place of a name.
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Structure};
 use std::sync::Arc;
 
-/// A field's type as it is written.
+/// The type of a field, as it is written.
 ///
 /// ```
 /// use isoform_core::declare::{Kind, Length, Type};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Type {
-    /// What one element is.
+    /// The type of one element.
     pub kind: Kind,
     /// Its dimensions, the slowest-varying first.
     pub dims: Box<[Length]>,
@@ -29,7 +29,7 @@ pub struct Type {
     pub pointer: bool,
 }
 
-/// What one element is, as far as words say.
+/// The type of one element, as far as its words determine it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A number without fraction.
@@ -80,25 +80,25 @@ pub enum Kind {
     Structure(Box<str>),
 }
 
-/// How many bytes a number has, as far as words say.
+/// The size of a number, as far as its words determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// The words do not say.
+    /// The words leave it open.
     Open,
-    /// So many.
+    /// This many bytes.
     Bytes(u8),
-    /// As many as C's `long`.
+    /// The size of C's `long`.
     Long,
-    /// As many as a pointer.
+    /// The size of a pointer.
     Pointer,
 }
 
 /// One dimension as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Length {
-    /// So many elements, always.
+    /// This many elements in every record.
     Fixed(usize),
-    /// As many as the integer field of this name says.
+    /// As many elements as the integer field of this name states.
     Field(Box<str>),
 }
 
@@ -115,7 +115,7 @@ impl Type {
         Type { kind: Kind::of(&field.element), dims, pointer: field.indirect && !field.is_dynamic() }
     }
 
-    /// The type in the papers' words alone, whose size stands in a column of its own: `integer[5]`.
+    /// The type in the words of the papers, without its size: `integer[5]`.
     pub fn without_size(mut self) -> Type {
         self.kind = self.kind.with_width(Width::Open);
         self
@@ -126,7 +126,7 @@ impl Type {
         self.pointer || self.dims.iter().any(|dim| matches!(dim, Length::Field(_)))
     }
 
-    /// The field that it is the type of, once it is known what its elements are.
+    /// The field of this type, once its element is known.
     pub(super) fn field(
         &self,
         name: &str,
@@ -170,8 +170,8 @@ impl Kind {
         }
     }
 
-    /// How wide its words say it is, if it is one of the kinds whose words may leave that open. Of a complex number, this is
-    /// the width of each part.
+    /// The width that the words state, for the kinds whose words may leave it open. For a complex number, this is the
+    /// width of each part.
     pub fn width(&self) -> Option<Width> {
         match self {
             Kind::Integer { width, .. }
@@ -183,7 +183,7 @@ impl Kind {
         }
     }
 
-    /// The bytes of an element, if it is one of the same kinds and its words say so.
+    /// The bytes of an element, for the same kinds if the words state them.
     pub fn bytes(&self) -> Option<usize> {
         let parts = if matches!(self, Kind::Complex { .. }) { 2 } else { 1 };
         match self.width() {
@@ -192,7 +192,7 @@ impl Kind {
         }
     }
 
-    /// The same, with C's `long` and `long double` as they are on a machine.
+    /// The same kind, with the sizes of C's `long` and `long double` on a machine.
     pub(super) fn settled(self, layout: &Layout) -> Kind {
         if let Kind::LongDouble { complex } = self {
             let (kind, width) = (layout.long_double.kind, Width::Bytes(layout.long_double.size));
@@ -216,7 +216,7 @@ impl Kind {
         self
     }
 
-    /// What it is in memory: `bytes` fills in the sizes, `nested` knows the structures.
+    /// The element in memory. `bytes` returns the size of a width, and `nested` the structure of a name.
     pub(super) fn element(
         &self,
         bytes: impl Fn(Width) -> Result<u8>,

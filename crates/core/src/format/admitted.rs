@@ -1,4 +1,5 @@
-//! The one way in for descriptions from outside: measured first, hashed once, and only then parsed.
+//! The only entrance for descriptions from outside: their length is checked first, they are hashed once, and only then
+//! parsed.
 
 use super::description::{self, Description};
 use super::handle::Format;
@@ -6,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::limits::{Limits, too_deep, too_many_fields};
 use crate::token::Token;
 
-/// Description bytes within a receiver's limit, with their token. What they say has not been looked at yet.
+/// Description bytes within a receiver's limit, with their token. They have not been parsed yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Admitted<'a> {
     bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! What can be wrong in a body of one format, as a list in the order of the walk.
+//! The list of checks for the bodies of one format, in the order of the walk.
 //!
 //! Numbers in place can hold any bytes, and need no check. Small nested structures that are not arrays are merged into
 //! the structure that contains them. Other structures are listed once, however often they are nested. So a list takes
@@ -17,17 +17,17 @@ pub(crate) struct Checks {
     pub(crate) record: Arc<Checked>,
 }
 
-/// Nested structures with up to so many checks are merged.
+/// Nested structures with at most this many checks are merged.
 const FEW: usize = 4;
 
-/// A structure, and what to check of it.
+/// The checks of a structure.
 #[derive(Debug)]
 pub(crate) struct Checked {
     structure: Arc<Structure>,
     pub(crate) fields: Box<[Check]>,
 }
 
-/// What to check of one field.
+/// The check of one field.
 #[derive(Debug)]
 pub(crate) struct Check {
     /// Bytes from the start of the structure.
@@ -42,7 +42,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The same check of a structure that begins so many bytes later.
+    /// The same check, for a structure that begins this many bytes later.
     fn moved(&self, by: usize) -> Check {
         let place = match &self.place {
             Location::Here(count) => Location::Here(*count),
@@ -69,7 +69,7 @@ impl Check {
 /// Where the elements of a field are.
 #[derive(Debug)]
 pub(crate) enum Location {
-    /// In the structure, so many.
+    /// This many elements, in the structure.
     Here(usize),
     /// In a block that starts at a multiple of `align`, or nowhere.
     Block {
@@ -95,7 +95,7 @@ pub(crate) enum Dim {
     Dynamic(Length),
 }
 
-/// What can be wrong with elements that lie side by side.
+/// The check of elements that lie side by side.
 #[derive(Clone, Debug)]
 pub(crate) enum Elements {
     /// Numbers and text: nothing.
@@ -117,9 +117,9 @@ pub(crate) struct Numbers {
 /// Runs of numbers, counted from the lowest.
 #[derive(Clone, Debug)]
 enum Runs {
-    /// The last of the only one, as most enumerations have it.
+    /// A single run, as most enumerations have it: its last number.
     One(u64),
-    /// First and last of each, ascending.
+    /// Several runs: the first and the last number of each, ascending.
     Several(Arc<[(u64, u64)]>),
 }
 
@@ -160,7 +160,7 @@ impl Numbers {
     }
 }
 
-/// An integer of up to 8 bytes, its sign extended to 64 bits if it has one.
+/// An integer of up to 8 bytes. If it is signed, its sign is extended to 64 bits.
 #[inline]
 pub(crate) fn integer(machine: Machine, bytes: &[u8], signed: bool) -> u64 {
     let value = machine.read(bytes);
@@ -180,8 +180,8 @@ impl Checks {
 }
 
 impl Checked {
-    /// The name of the field that is checked, after those of the structures merged away. Found only when it is asked for:
-    /// kept, the names of fields deep within others could take a thousand times what their description does.
+    /// The name of the checked field, after the names of the structures that were merged away. It is computed only on
+    /// demand: the names of deeply nested fields could take a thousand times the memory of their description.
     #[cold]
     pub(crate) fn path(&self, check: &Check) -> String {
         let (mut structure, mut path, mut offset) = (&*self.structure, String::new(), check.offset);
@@ -198,7 +198,7 @@ impl Checked {
     }
 }
 
-/// Makes the list. That of each structure is made once.
+/// Makes the list. The checks of each structure are made once.
 #[derive(Default)]
 struct Collector {
     structures: HashMap<*const Structure, Arc<Checked>>,

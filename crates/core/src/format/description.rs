@@ -33,7 +33,7 @@ mod tag {
     /// The first that is reserved for a further float, up to 24: odd ones for floats, even ones for their complex numbers.
     pub(super) const NEXT_FLOATS: u8 = 17 + 2 * (FloatKind::ALL.len() as u8 - 4);
     pub(super) const NEXT_OTHERS: u8 = 25; // .. 31: reserved
-    /// Those of a kind of float and of its complex number.
+    /// The kinds of a float and of its complex number.
     pub(super) const fn floats(kind: FloatKind) -> (u8, u8) {
         match kind {
             FloatKind::Ieee => (3, 7),
@@ -85,8 +85,8 @@ impl fmt::Debug for Description {
 struct Writer<'a> {
     structures: Vec<Vec<u8>>,
     by_name: HashMap<&'a str, usize>,
-    /// Structures nested in many places are mostly one in memory, and then written only once: a record of 4,000 times
-    /// the same large enumeration would cost 4,000 times its size.
+    /// A structure that is nested in many places is mostly one object in memory. It is then written only once:
+    /// otherwise a record with 4,000 fields of one large enumeration would cost 4,000 times its size.
     by_address: HashMap<*const Structure, usize>,
 }
 
@@ -196,8 +196,8 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Reads a description. What it accepts need not be canonical yet: [`Format::parse`](super::Format::parse) writes it
-/// again and compares; nor short.
+/// Reads a description, which may not be canonical yet. [`Format::parse`](super::Format::parse) writes it again and
+/// compares.
 pub(super) fn parse(bytes: &[u8]) -> Result<Arc<Structure>> {
     let mut reader = Reader { bytes, at: 0 };
     let version = reader.byte()?;
@@ -235,7 +235,7 @@ impl Reader<'_> {
         Error::new(Code::Description).expected(expected).found(format_args!("{found} at byte {}", self.at))
     }
 
-    /// The failure that a kind of element is none of this version's: a later version may have made it.
+    /// The failure that this version does not know a kind of element. A later version may define it.
     fn unknown(&self, kind: u8) -> Error {
         let reserved = match kind {
             tag::NEXT_FLOATS..tag::NEXT_OTHERS if kind % 2 == 1 => ", reserved for a further kind of float,",
@@ -278,7 +278,8 @@ impl Reader<'_> {
             .ok_or_else(|| Error::new(Code::Size).expected(format_args!("less than {MAX_RECORD}")).found(value))
     }
 
-    /// A number of things each of which takes at least a byte, so that no more than is there is ever reserved.
+    /// A number of items that take at least one byte each. It is refused if it exceeds the remaining bytes, so that no
+    /// more memory is reserved than there are bytes.
     fn length(&mut self) -> Result<usize> {
         let value = self.varint()?;
         let left = self.bytes.len() - self.at;

@@ -35,12 +35,12 @@ struct Inner {
     root: Arc<Structure>,
     description: Description,
     token: Token,
-    /// What a verifier looks at, once one was asked for.
+    /// The list of checks for a verifier, made when it is first needed.
     checks: OnceLock<Checks>,
 }
 
 impl Format {
-    /// The format of a record that is `root` in memory.
+    /// The format of a record whose structure is `root`.
     ///
     /// # Errors
     /// [`Code::Depth`], [`Code::Fields`] or [`Code::DescriptionSize`] if a limit of `spec/format.md` is passed;
@@ -51,7 +51,7 @@ impl Format {
         Ok(Format::described(root, description, token))
     }
 
-    /// The format of this structure, description and token, which belong together.
+    /// The format of a structure, with its description and its token. All three must belong together.
     pub(super) fn described(root: Arc<Structure>, description: Description, token: Token) -> Format {
         Format(Arc::new(Inner { root, description, token, checks: OnceLock::new() }))
     }
@@ -88,7 +88,7 @@ impl Format {
         self.0.token
     }
 
-    /// What there is to check in its bodies.
+    /// The checks for its bodies.
     pub(crate) fn checks(&self) -> &Checks {
         self.0.checks.get_or_init(|| Checks::of(self.structure()))
     }

@@ -1,9 +1,9 @@
-//! What every number and pointer of a record shares.
+//! The properties that all numbers and pointers of a record share.
 
 use isoform_kernels::ByteOrder;
 use std::fmt;
 
-/// What every number and pointer of a record shares: byte order and the size of a pointer.
+/// The properties that all numbers and pointers of a record share: byte order and the size of a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Machine {
     /// Order of the bytes of every number.
@@ -23,7 +23,7 @@ impl Machine {
     #[inline]
     pub fn read(self, bytes: &[u8]) -> u64 {
         let little = self.order == ByteOrder::Little;
-        // The sizes that numbers have are told apart first, so that each is one load.
+        // Each usual size is a case of its own, so that it becomes one load.
         match *bytes {
             [a] => a.into(),
             [a, b] if little => u16::from_le_bytes([a, b]).into(),

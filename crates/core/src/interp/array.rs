@@ -27,7 +27,7 @@ impl<O: Output> Run<'_, O> {
         if let (&[extent @ Extent { src: from, dst: Count::Field { .. }, .. }], Place::Slot(slot)) =
             (&*array.dims, array.dst)
         {
-            // The commonest kind, without what several dimensions ask for.
+            // The most common kind of array, without the work for several dimensions.
             let count = read_count(from, machine, &self.src[src..]);
             self.length(array, extent, count, dst)?;
             let bytes = count.checked_mul(array.dst_size).ok_or_else(|| self.too_large(array))?;
@@ -38,7 +38,7 @@ impl<O: Output> Run<'_, O> {
         let dims = self.dims(array, src, false)?;
         self.lengths(array, &dims, dst)?;
         let (inner, room) = (product(&dims.dst[dims.rank.min(1)..dims.rank])?, product(&dims.dst[..dims.rank])?);
-        // A pointer to one has no dimensions: one element, and room for one.
+        // A pointer to a single element has no dimensions: it has one element, and room for one.
         let copied = if dims.rank == 0 { 1 } else { dims.src[0].min(dims.dst[0]) * inner };
         let place = match array.dst {
             Place::Inline(at) => dst + at,
@@ -58,7 +58,8 @@ impl<O: Output> Run<'_, O> {
         let mut dims = self.dims(array, src, true)?;
         let rank = dims.rank;
         if !dims.dst[..rank].contains(&0) {
-            // Five rows of no elements are none of three: beside null, no length may say that there are elements.
+            // Five rows of zero elements must not become five rows of three: beside a null pointer, no length may state
+            // that there are elements.
             let lengths =
                 dims.dst.iter_mut().zip(&array.dims).filter(|(_, dim)| matches!(dim.dst, Count::Field { .. }));
             lengths.for_each(|(length, _)| *length = 0);
@@ -81,7 +82,7 @@ impl<O: Output> Run<'_, O> {
         let mut dims = Dims { rank: array.dims.len(), src: [1; MAX_RANK], dst: [1; MAX_RANK] };
         for (axis, &Extent { src: from, dst: to, .. }) in array.dims.iter().enumerate() {
             dims.src[axis] = match from {
-                // A null pointer to a fixed array stands for none.
+                // A null pointer to a fixed array has no elements.
                 Count::Fixed(_) if null => 0,
                 Count::Fixed(n) => n,
                 Count::Field { .. } => read_count(from, machine, &self.src[src..]),
@@ -131,7 +132,7 @@ impl<O: Output> Run<'_, O> {
         Ok(())
     }
 
-    /// Fills elements for which none came.
+    /// Fills elements that the source lacks.
     fn rest(&mut self, array: &Array, dst: usize, count: usize) -> Result<()> {
         if count == 0 {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Moves and reverses the bytes of numbers, whatever their types.
 
-/// From here on, copying is left to the system's `memcpy`, which takes its time to find out how.
+/// From this length on, `memcpy` copies. For fewer bytes, it takes longer to choose a method than to copy.
 const LONG: usize = 65;
 
 /// Copies a run of bytes, which are as many as there is room for.
@@ -28,8 +28,7 @@ fn copy_ends<const PART: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Calls a function with the numbers of its first arguments told apart: how many bytes a number has, and the function
-/// that reverses them or leaves them.
+/// Calls a function with the size of a number and the function that reverses or keeps its bytes, both as constants.
 macro_rules! by_width {
     ($width:expr, $swap:expr, $function:ident($($argument:expr),*)) => {
         match ($width, $swap) {
@@ -132,7 +131,7 @@ fn relocate<const WIDTH: usize>(
         unreachable!("the plan keeps every access in bounds")
     };
     for &(from, to) in pairs {
-        // Said like this, each bound is one comparison.
+        // In this form, each bound is one comparison.
         if from <= last_src
             && to <= last_dst
             && let (Some(from), Some(to)) = (src[from..].first_chunk(), dst[to..].first_chunk_mut())

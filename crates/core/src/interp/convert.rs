@@ -18,10 +18,10 @@ pub(super) struct Fault {
     pub(super) found: String,
 }
 
-/// How many numbers are converted at a time.
+/// This many numbers are converted at a time.
 const RUN: usize = 64;
 
-/// Converts each number of `src`. Both are whole numbers long, and equally many.
+/// Converts each number of `src`. Both slices hold whole numbers, and equally many.
 #[inline]
 pub(super) fn convert(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Fault> {
     match isoform_kernels::convert(conversion.from, conversion.to, src, dst) {
@@ -213,7 +213,7 @@ fn integer_fault(value: f64, low: i128, high: i128) -> Option<Code> {
     (value.trunc() != value).then_some(Code::Inexact)
 }
 
-/// The integer part of a float, modulo 2^64; 0 for what is no number.
+/// The integer part of a float, modulo 2^64; 0 for NaN and infinities.
 fn modulo(value: f64) -> u64 {
     // From 2^127 on, every double is a multiple of 2^64.
     if value.abs() < 2f64.powi(127) { value as i128 as u64 } else { 0 }

@@ -37,7 +37,7 @@ impl<O: Output> Run<'_, O> {
                 let (src, dst) = at(index);
                 let result = match fit {
                     true => steps.iter().filter(|step| !is_column(step)).try_for_each(|step| self.step(step, src, dst)),
-                    // A number that does not fit is found again, in the order of the elements.
+                    // The first number that does not fit is found again, in the order of the elements.
                     false => self.steps(steps, src, dst),
                 };
                 result.map_err(|error| self.in_element(error, field, index, dims))?;

@@ -1,7 +1,6 @@
 //! Many bodies at once, which become one record after the other.
 //!
-//! What nested records in an array are to the record that holds them, records are to a batch: so they are converted
-//! column by column, as those are (`each`).
+//! Records of a batch are like the elements of an array of records: they are converted column by column (`each`).
 
 use super::{Fixed, Run, run_fixed};
 use crate::error::Result;
@@ -11,7 +10,7 @@ use isoform_kernels::ieee_if;
 
 /// Bodies with this many bytes, and their records, stay in the fastest cache from one step to the next.
 const CACHED: usize = 16 << 10;
-/// For fewer, it does not pay to find out once about each step.
+/// For fewer bodies, the setup of each step costs more than it saves.
 const FEW: usize = 16;
 
 /// As [`run_fixed`], of many bodies into records that follow one another without space between.
@@ -34,9 +33,10 @@ pub fn run_many(plan: &Plan, bodies: Bodies<'_>, dst: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Converts as many as can be converted together, and returns how many they are: none, if one of them does not fit.
+/// Converts as many bodies as can be converted together, and returns their number: 0 if a number does not fit.
 fn in_columns(plan: &Plan, bodies: Bodies<'_>, dst: &mut [u8]) -> usize {
-    // What slots say is counted from the beginning of each body. And behind the last one there is nothing.
+    // Slots count from the start of each body, so records with slots are not converted together. Neither is the last
+    // body, since no bytes follow it.
     let count = if plan.wire().structure().has_slots() { 0 } else { bodies.len() - 1 };
     let (from, to) = (bodies.stride(), plan.native().size());
     let rows = CACHED / from.max(to);

@@ -50,7 +50,7 @@ impl Output for Vec<u8> {
     }
 }
 
-/// Memory of a fixed size: what a record without pointers is converted into.
+/// Memory of a fixed size, for the result of a conversion without pointers.
 struct Fixed<'a>(&'a mut [u8]);
 
 impl Output for Fixed<'_> {
@@ -254,7 +254,7 @@ impl<O: Output> Run<'_, O> {
         Ok(())
     }
 
-    /// The same error, at this field unless it says where: a block for which there was no room.
+    /// Adds this field to an error without a path, such as that of a block without room.
     #[cold]
     fn located(&self, error: Error, field: usize) -> Error {
         match self.plan.field(field) {
@@ -334,7 +334,7 @@ impl<O: Output> Run<'_, O> {
         self.out.resize(past.ok_or_else(|| Error::new(Code::Size))?)?;
         let gap = &mut self.out.bytes()[end..];
         match gap.first_chunk_mut::<16>() {
-            // No gap is longer, and what lies behind it is about to be written: this saves finding out how long it is.
+            // No gap is longer, and the bytes after it are written next. So its length need not be computed.
             Some(gap) => *gap = [0; 16],
             None => gap[..start - end].fill(0),
         }

@@ -13,7 +13,7 @@ enum Value {
     Real(Real),
 }
 
-/// Converts one number, or says why it does not fit and what it was.
+/// Converts one number. Otherwise returns the fault, and the number as text.
 pub(super) fn convert(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), (Code, String)> {
     let Conversion { from, to, faults } = *conversion;
     let value = match from.class {

@@ -16,9 +16,9 @@ pub(super) struct Block {
     moves: Vec<Row>,
     swaps: Vec<Row>,
     others: Vec<Step>,
-    /// Whether some byte of the destination does not stand at the same place of the source already.
+    /// Whether some byte of the destination is not at the same offset in the source.
     pub(super) relocated: bool,
-    /// Whether the field before was copied, so that its run may go on.
+    /// Whether the previous field was copied, so that its run may continue.
     open: bool,
 }
 
@@ -38,8 +38,8 @@ impl Row {
 }
 
 impl Block {
-    /// Copies `count` numbers of `width` bytes. `joined` says that between these bytes and those of the copy before lie
-    /// only gaps, in the source as in the destination.
+    /// Copies `count` numbers of `width` bytes. `joined` states that only gaps lie between these bytes and those of the
+    /// previous copy, in the source as in the destination.
     pub(super) fn copy(&mut self, src: usize, dst: usize, width: usize, count: usize, joined: bool) {
         self.relocated |= src != dst;
         let row = Row { src, dst, width, count };
@@ -90,8 +90,8 @@ impl Block {
         self.others.push(step);
     }
 
-    /// The steps: runs first, then permutations, then what remains in the order of the destination, so that blocks are
-    /// laid down in the order of the walk.
+    /// The steps: first runs, then permutations, then all others in the order of the destination. So blocks are written
+    /// in the order of the walk.
     pub(super) fn finish(mut self) -> Vec<Step> {
         let mut steps = Vec::new();
         let single = |row: &Row| WIDTHS.contains(&row.len());

@@ -1,4 +1,4 @@
-//! What is done to each element of a field: decided by the types of the element on both sides.
+//! The conversion of each element of a field, which the types on both sides determine.
 
 use super::block::Block;
 use super::find::{At, Found};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const BOOLEAN_TO_UNSIGNED: (NumberClass, NumberClass) = (NumberClass::Boolean, NumberClass::Unsigned);
 
-/// What is done to each element.
+/// The conversion of each element.
 #[derive(Clone)]
 pub(super) struct Change {
     pub(super) transform: Transform,
@@ -30,11 +30,11 @@ impl Change {
     }
 }
 
-/// What was found out about enumerations, which may be nested in thousands of fields.
+/// The results for enumerations. An enumeration may be nested in thousands of fields, and is worked out once.
 #[derive(Default)]
 pub(super) struct Transforms(HashMap<(Source, *const Enumeration), Change>);
 
-/// What becomes an enumeration.
+/// The key of such a result: what becomes an enumeration.
 #[derive(PartialEq, Eq, Hash)]
 enum Source {
     Integer {
@@ -43,13 +43,13 @@ enum Source {
     },
     Enumeration {
         wire: *const Enumeration,
-        /// What unknown symbols become, if they are not refused.
+        /// The number that unknown symbols become; `None` if they are refused.
         default: Option<u64>,
     },
 }
 
 impl Maker<'_> {
-    /// What is done to each element of a field.
+    /// Determines the conversion of each element of a field.
     pub(super) fn transform(
         &mut self,
         found: Found<'_>,
@@ -119,16 +119,16 @@ impl Maker<'_> {
         Transform::Convert { conversion: Conversion { from, to, faults: self.faults }, per }
     }
 
-    /// An integer becomes an enumeration: whatever number comes must be one that has a symbol here.
+    /// An integer becomes an enumeration: its value must be that of a symbol here.
     fn known_symbols(&mut self, signed: bool, size: u8, native: &Arc<Enumeration>) -> Change {
         let class = if signed { NumberClass::Signed } else { NumberClass::Unsigned };
         let (from, to) = (Number { class, size, order: self.wire.order }, enumeration_number(native, self.native));
         let change = || {
-            // Numbers that the source's type does not have cannot come. Generated code compares 64 bits, and would take
-            // 2^64-1 for -1.
+            // Only numbers that the source's type can hold are listed. Generated code compares 64 bits, and would
+            // otherwise take 2^64-1 for -1.
             let (low, high) = integer_range(signed, size);
             let possible = native.symbols().iter().filter(|symbol| (low..=high).contains(&symbol.value));
-            // Mostly all of them: a vector that grew would hold them twice.
+            // Most of them are kept. A vector that grew step by step would take twice the memory for a moment.
             let mut map = Vec::with_capacity(native.symbols().len());
             map.extend(possible.map(|s| (s.value, s.name.clone(), Some(s.value))));
             Change::of(Transform::Symbols(Arc::new(Symbols { from, to, map: map.into() })))
@@ -145,7 +145,7 @@ impl Maker<'_> {
         number: usize,
     ) -> Result<Change> {
         let default = match rule.and_then(|rule| rule.default.as_ref()) {
-            // A default for each element is none for any of them, and null is no symbol.
+            // An array of defaults gives no default for a single symbol, and null is no symbol.
             Some(Value::Array(_) | Value::Null) | None => None,
             Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(self.element_path(number)))?),
         };
@@ -161,13 +161,13 @@ impl Maker<'_> {
         Ok(change)
     }
 
-    /// `None` if no symbol that may come is known here.
+    /// `None` if the receiver knows none of the symbols that can arrive.
     fn symbols(&self, wire: &Enumeration, native: &Enumeration, default: Option<i128>) -> Option<Change> {
         let (from, to) = (enumeration_number(wire, self.wire), enumeration_number(native, self.native));
         let known: HashMap<&str, i128> = native.symbols().iter().map(|s| (&*s.name, s.value)).collect();
         let here = |symbol: &Symbol| known.get(&*symbol.name).copied();
         if wire.size() == native.size() && wire.symbols().iter().all(|symbol| here(symbol) == Some(symbol.value)) {
-            // Every number that the verifier lets pass is the number of the same symbol here.
+            // Each number that passes the verifier is already the number of the same symbol here.
             return Some(Change::of(self.number(from, Number { class: from.class, ..to }, 1)));
         }
         let map: Box<[_]> = wire.symbols().iter().map(|s| (s.value, s.name.clone(), here(s).or(default))).collect();

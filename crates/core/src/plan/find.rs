@@ -3,7 +3,7 @@
 use super::rules::Rule;
 use crate::format::{Element, Field, Structure};
 
-/// A structure, and where it begins in the record or element at hand.
+/// A structure, and its offset in the record or element that is converted.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) structure: &'a Structure,
@@ -13,7 +13,8 @@ pub(super) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// The structure of a record, or of an element of what a field of the number before `first` nests.
+    /// The structure of a record, or of an element that is converted on its own. `first` is the number of its first
+    /// field.
     pub(super) fn start(structure: &'a Structure, first: usize) -> At<'a> {
         At { structure, base: 0, first }
     }
@@ -29,7 +30,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The number behind those of a field and of all that it nests.
+/// The number after those of a field and of all fields that it nests.
 fn past(number: usize, field: &Field) -> usize {
     number + 1 + if let Element::Structure(inner) = &field.element { inner.total_fields() } else { 0 }
 }
@@ -48,7 +49,7 @@ impl<'a> Found<'a> {
         Found { at, field: &at.structure.fields()[index], index }
     }
 
-    /// Its number; to be found out only where it is needed.
+    /// Its number. Computing it takes time, so it is computed only where it is needed.
     pub(super) fn number(self) -> usize {
         self.at.structure.fields()[..self.index].iter().fold(self.at.first, past)
     }
@@ -63,11 +64,12 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The field that comes for a name, or for one of its aliases.
+/// The wire field for a name, or for one of its aliases.
 #[derive(Clone, Copy)]
 pub(super) struct Match<'a> {
     pub(super) found: Found<'a>,
-    /// The field of the structure that was searched through which it was found: itself, unless an alias reached farther.
+    /// The field of the searched structure through which it was found: the field itself, unless an alias reached
+    /// further.
     pub(super) through: usize,
     /// Whether an alias reached into that field.
     pub(super) within: bool,

@@ -1,4 +1,4 @@
-//! The length fields of native arrays, which follow from the arrays, whatever the sender has under their names.
+//! The length fields of native arrays. They follow from the arrays, whatever fields of the same names the sender has.
 
 use super::block::Block;
 use super::find::At;
@@ -51,7 +51,7 @@ impl Lengths {
         }
     }
 
-    /// Zeroes the lengths of arrays that did not come.
+    /// Zeroes the lengths of arrays that take no wire field.
     ///
     /// # Errors
     /// [`Code::Lengths`], with the number of the field.

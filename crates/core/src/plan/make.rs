@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Format, Machine, Structure};
 use std::sync::Arc;
 
-/// Plans; says of each field what was decided if there are `reports` to say it in.
+/// Makes a plan. If `reports` is given, adds the decision for each field to it.
 pub(super) fn plan(
     wire: &Format,
     native: &Format,
@@ -34,11 +34,11 @@ pub(super) fn plan(
     let mut block = Block::default();
     maker.structure(At::start(wire.structure(), 0), At::start(root, 0), None, &mut block)?;
     if !maker.matched {
-        // Another kind of record altogether: zeros would pass for data.
+        // The sender's record is of another kind. Zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
         return Err(error.expected("a record with a field in common").found(wire.name()));
     }
-    // A native record that ends in gaps may be longer than what is moved into it.
+    // A native record that ends in a gap may be longer than the bytes that are moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
     let steps = block.finish().into();
     Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, direct })
@@ -52,25 +52,25 @@ pub(super) struct Maker<'r> {
     pub(super) transforms: Transforms,
     /// The native record, in which fields are found by number.
     root: &'r Structure,
-    /// Whether anything that came has become a native field.
+    /// Whether any native field takes a wire field.
     matched: bool,
     reports: Option<&'r mut Reports>,
 }
 
-/// A native field and what comes for it.
+/// A native field, and the wire field that it takes.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     wire: Found<'a>,
     native: Found<'a>,
-    /// The native field's.
+    /// The number of the native field.
     number: usize,
     rule: Option<&'a Rule>,
-    /// Whether the native field before, too, is the one that came before: then there are only gaps between them.
+    /// Whether the fields just before these two are a pair as well. Then only gaps lie between the pairs.
     joined: bool,
 }
 
 impl Maker<'_> {
-    /// A record, or what the native field of this number nests.
+    /// Plans a record, or the structure that the native field of this number nests.
     pub(super) fn structure(
         &mut self,
         wire: At<'_>,
@@ -80,7 +80,7 @@ impl Maker<'_> {
     ) -> Result<()> {
         let mut lengths = Lengths::of(native.structure);
         let mut used = vec![false; wire.structure.fields().len()];
-        // The wire field behind the one that became the native field before.
+        // The wire field after the one that the previous native field took.
         let mut next = None;
         for ((index, field), number) in native.structure.fields().iter().enumerate().zip(native.numbers()) {
             let expected = next.take();
@@ -100,7 +100,7 @@ impl Maker<'_> {
             let joined = !found.within && expected == Some(found.through);
             let native = Found::of(native, index);
             self.field(Pair { wire: found.found, native, number, rule, joined }, &mut lengths, block)?;
-            // Behind a nested structure may be fields that it has dropped.
+            // A nested structure may end with fields that the receiver ignores.
             if !found.within && !matches!(field.element, Element::Structure(_)) {
                 next = Some(found.through + 1);
             }
@@ -145,7 +145,7 @@ impl Maker<'_> {
                 return self.structure(wire, native, Some(number), block);
             }
         }
-        // The field is reported before those within it, and what is done to it is known after them.
+        // The report of this field comes before those of the fields within it. Its action is known only after them.
         let report = self.report_pair(pair, Action::Nested);
         let change = self.transform(pair.wire, &n.element, number, rule)?;
         if let (Some(report), Some(reports)) = (report, &mut self.reports) {
@@ -205,7 +205,8 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// The steps that fill an element for which none came, if that can be; none if it becomes zeros.
+    /// The steps that fill an element which the wire array lacks, if that can happen. There are no steps if it becomes
+    /// zeros.
     fn rest(&mut self, w: &Field, n: &Field, number: usize) -> Result<Arc<Steps>> {
         let mut rest = Block::default();
         if self.may_lack_elements(w, n) {
@@ -217,14 +218,15 @@ impl Maker<'_> {
         })
     }
 
-    /// Whether some record may leave the native array, one side of which is behind a pointer, with elements to fill.
+    /// Whether some record may leave elements of the native array to be filled. One side of the array is behind a
+    /// pointer.
     fn may_lack_elements(&self, w: &Field, n: &Field) -> bool {
         let fewer = match (w.dims.first(), n.dims.first()) {
             (Some(Dimension::Fixed(from)), Some(Dimension::Fixed(to))) => from < to,
             (Some(Dimension::Field(_)), Some(Dimension::Fixed(_))) => true,
             _ => false,
         };
-        // Null is one that is empty, or what a lenient receiver takes for missing.
+        // A null wire pointer stands for an empty array, or for missing elements if the receiver is lenient.
         let null = w.indirect && !n.indirect && (w.is_dynamic() || self.faults != Faults::Error);
         fewer || null
     }
@@ -267,13 +269,13 @@ impl Maker<'_> {
         self.root.numbered(number).map_or(String::new(), |(path, _)| path)
     }
 
-    /// What one element of that field is called.
+    /// The name of one element of that field.
     #[cold]
     pub(super) fn element_path(&self, number: usize) -> String {
         self.root.numbered(number).map_or(String::new(), |(path, field)| element_path(path, field))
     }
 
-    /// Says what was decided for a pair of fields, of which one may be missing.
+    /// Reports the decision for a pair of fields, one of which may be missing.
     pub(super) fn report(&mut self, native: Option<usize>, wire: Option<usize>, action: Action) -> Option<usize> {
         self.reports.as_mut().map(|reports| reports.push(native, wire, action))
     }
@@ -283,7 +285,7 @@ impl Maker<'_> {
     }
 }
 
-/// What one element of a field is called in messages.
+/// The name of one element of a field in messages.
 pub(super) fn element_path(path: String, field: &Field) -> String {
     if field.dims.is_empty() { path } else { path + "[]" }
 }

@@ -13,7 +13,7 @@ use crate::value::Value;
 use std::sync::Arc;
 
 impl Maker<'_> {
-    /// A field for which nothing comes.
+    /// Fills a native field that takes no wire field.
     pub(super) fn missing(
         &mut self,
         n: &Field,
@@ -57,8 +57,8 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Elements of the field of this number for which nothing comes: zero, null, or what the fields of a structure have
-    /// as defaults.
+    /// Fills elements that have no source, in the field of this number: with zeros, null, or the defaults of a
+    /// structure's fields.
     pub(super) fn blank(
         &mut self,
         element: &Element,

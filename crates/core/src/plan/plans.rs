@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many plans are kept; the one that was asked for longest ago goes first.
+/// This many plans are kept. The least recently used one goes first.
 const KEPT: usize = 64;
 
-/// The plans from whatever formats come to one native format, each made once. Cheap to clone: clones share what is made.
+/// The plans from any wire format to one native format, each made once. Clones are cheap, and share the plans.
 ///
 /// ```
 /// use isoform_core::plan::{Faults, Plans, Rules};
@@ -29,22 +29,22 @@ struct Receiver {
     native: Format,
     rules: Rules,
     faults: Faults,
-    /// The plans that were made, the latest that was asked for in front.
+    /// The plans so far, with the most recently used one in front.
     made: Mutex<VecDeque<Arc<Plan>>>,
 }
 
 impl Plans {
-    /// The plans to a native format, for what its declaration says besides.
+    /// Creates the plans of a receiver, from its native format and its rules.
     pub fn new(native: Format, rules: Rules, faults: Faults) -> Plans {
         Plans(Arc::new(Receiver { native, rules, faults, made: Mutex::default() }))
     }
 
-    /// Whether these are the plans for such a receiver.
+    /// Whether these are the plans of a receiver with this format and these rules.
     pub fn are_for(&self, native: &Format, rules: &Rules, faults: Faults) -> bool {
         self.0.native == *native && self.0.faults == faults && self.0.rules == *rules
     }
 
-    /// The plan from a format that comes.
+    /// The plan for a wire format. It is made if it does not exist yet.
     ///
     /// # Errors
     /// As [`Plan::new`].

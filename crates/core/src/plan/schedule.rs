@@ -9,11 +9,11 @@ use std::ops::Deref;
 
 /// From this many numbers on, gathering them is faster.
 const SEVERAL: usize = 3;
-/// Arrays of more bytes than this are moved and swapped for themselves.
+/// Arrays of more bytes than this are moved and swapped on their own.
 const SHORT: usize = 128;
-/// So many bytes of a record are shuffled at most: where there are more, arrays decide what a conversion costs.
+/// At most this many bytes of a record are shuffled. In larger records, arrays determine the cost.
 const SHUFFLED: usize = 4096;
-/// Elements of so many bytes together are shuffled at once.
+/// Up to this many bytes of elements are shuffled at once.
 const MANY: usize = 512;
 
 /// Steps on a record or an element, in the order of its fields.
@@ -75,15 +75,15 @@ impl Steps {
 /// Steps in another order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// What is done by moving single bytes.
+    /// The shuffle that moves single bytes.
     pub(crate) shuffle: Option<Shuffle>,
-    /// The same for so many elements in a row, if they are small.
+    /// The same shuffle for several elements in a row, and their number, if they are small.
     pub(crate) many: Option<(usize, Shuffle)>,
-    /// Which steps are not done by that, by ascending index.
+    /// The indices of the steps that the shuffle does not do, ascending.
     pub(crate) unshuffled: Box<[usize]>,
-    /// Numbers that are converted next.
+    /// The single numbers that are converted next.
     pub(crate) singles: Box<[Singles]>,
-    /// Which steps remain then, by ascending index.
+    /// The indices of the steps that remain, ascending.
     pub(crate) others: Box<[usize]>,
 }
 
@@ -91,9 +91,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Debug)]
 pub(crate) struct Singles {
     pub(crate) conversion: Conversion,
-    /// Where each of them is in the source.
+    /// Their offsets in the source.
     pub(crate) src: Box<[usize]>,
-    /// Where each of them goes in the destination.
+    /// Their offsets in the destination.
     pub(crate) dst: Box<[usize]>,
 }
 
@@ -111,7 +111,7 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// What `shuffle` does, for as many elements as are shuffled at once.
+    /// The shuffle of as many elements as are shuffled at once.
     fn many(&self, steps: &[Step], sizes: (usize, usize)) -> Option<(usize, Shuffle)> {
         self.shuffle.as_ref()?;
         let count = MANY / sizes.0.max(sizes.1).max(1);
@@ -124,7 +124,7 @@ impl Schedule {
     }
 }
 
-/// Brings together what moves and reverses few bytes, and strikes out those steps.
+/// Combines the steps that move and reverse few bytes, and strikes them out.
 fn shuffle(steps: &[Step], remains: &mut [bool]) -> Option<Shuffle> {
     let mut runs = Vec::new();
     let mut taken = Vec::new();
@@ -164,7 +164,7 @@ fn short_runs(step: &Step, runs: &mut Vec<Run>) {
     }
 }
 
-/// Brings together the single numbers of each conversion, if they are several, and strikes out those steps.
+/// Combines the single numbers of each conversion if there are several, and strikes their steps out.
 fn singles(steps: &[Step], remains: &mut [bool]) -> Box<[Singles]> {
     let mut kinds: Vec<(Conversion, Vec<usize>)> = Vec::new();
     let mut known = HashMap::new();
@@ -204,7 +204,7 @@ fn computes_floats(step: &Step) -> bool {
     }
 }
 
-/// What becomes of the one number that a step converts, where it is and where it goes.
+/// The conversion of a step for a single number, with its offsets in the source and in the destination.
 fn single(step: &Step) -> Option<(Conversion, usize, usize)> {
     match *step {
         Step::Elements { src, dst, count: 1, transform: Transform::Convert { conversion, per: 1 }, .. }

@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub enum Step {
     /// Copies a run of bytes, often several fields at once.
     Move {
-        /// From here in the source.
+        /// The offset in the source.
         src: usize,
-        /// To here in the destination.
+        /// The offset in the destination.
         dst: usize,
-        /// So many bytes.
+        /// The number of bytes.
         len: usize,
     },
     /// Relocates many single numbers of one width, reversing the bytes of each if `swap`: a permutation of the bytes
@@ -32,55 +32,55 @@ pub enum Step {
     },
     /// Turns `count` consecutive elements into as many.
     Elements {
-        /// The first one in the source.
+        /// The offset of the first element in the source.
         src: usize,
-        /// The first one in the destination.
+        /// The offset of the first element in the destination.
         dst: usize,
-        /// How many.
+        /// The number of elements.
         count: usize,
-        /// What is done to each.
+        /// The conversion of each element.
         transform: Transform,
-        /// Which field it is, for errors: an index into the paths that the plan keeps.
+        /// The number of the field, for errors.
         field: usize,
     },
     /// Converts an array of which at least one side is behind a pointer.
     Array(Box<Array>),
     /// Writes constant bytes: a default, or zeros.
     Fill {
-        /// To here in the destination.
+        /// The offset in the destination.
         dst: usize,
-        /// What is written.
+        /// The bytes to write.
         bytes: Bytes,
     },
     /// Writes a string that is a default.
     Text {
-        /// The pointer slot in the destination.
+        /// The offset of the pointer slot in the destination.
         dst: usize,
         /// The string, without NUL.
         text: Arc<[u8]>,
-        /// Which field it is, for errors.
+        /// The number of the field, for errors.
         field: usize,
     },
     /// Copies a string into a `char[len]`, and fills that up with NUL. At least one NUL remains.
     Chars {
-        /// The pointer slot in the source.
+        /// The offset of the pointer slot in the source.
         src: usize,
-        /// The characters in the destination.
+        /// The offset of the characters in the destination.
         dst: usize,
-        /// How many there are.
+        /// The number of characters.
         len: usize,
-        /// Which field it is, for errors.
+        /// The number of the field, for errors.
         field: usize,
     },
     /// Makes a string of a `char[len]`, up to its first NUL.
     Str {
-        /// The characters in the source.
+        /// The offset of the characters in the source.
         src: usize,
-        /// How many there are.
+        /// The number of characters.
         len: usize,
-        /// The pointer slot in the destination.
+        /// The offset of the pointer slot in the destination.
         dst: usize,
-        /// Which field it is, for errors.
+        /// The number of the field, for errors.
         field: usize,
     },
 }
@@ -88,14 +88,14 @@ pub enum Step {
 /// Constant bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bytes {
-    /// So many zeros.
+    /// This many zeros.
     Zero(usize),
-    /// These.
+    /// These bytes.
     Of(Arc<[u8]>),
 }
 
 impl Bytes {
-    /// How many.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         match self {
             Bytes::Zero(len) => *len,
@@ -119,21 +119,21 @@ impl Bytes {
     }
 }
 
-/// What is done to each of several consecutive elements.
+/// The conversion of each of several consecutive elements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transform {
-    /// Nothing: they are copied, so many bytes each.
+    /// Copies elements of this many bytes each.
     Copy(usize),
-    /// Each consists of `per` numbers of `width` bytes whose byte order is reversed.
+    /// Reverses the byte order of `per` numbers of `width` bytes in each element.
     Swap {
         /// Bytes of a number.
         width: usize,
         /// Numbers in an element.
         per: usize,
     },
-    /// Each consists of `per` numbers that become numbers of another type.
+    /// Converts `per` numbers in each element to another type.
     Convert {
-        /// What each number becomes.
+        /// The conversion of each number.
         conversion: Conversion,
         /// Numbers in an element: 2 for complex ones.
         per: usize,
@@ -148,7 +148,7 @@ pub enum Transform {
         src: usize,
         /// Bytes from one element to the next in the destination.
         dst: usize,
-        /// What is done to one element.
+        /// The steps that convert one element.
         steps: Arc<Steps>,
     },
 }
@@ -166,16 +166,16 @@ pub struct Array {
     pub src_size: usize,
     /// Bytes of an element in the destination.
     pub dst_size: usize,
-    /// What the address of a new block is a multiple of.
+    /// The alignment of a new block.
     pub align: usize,
     /// What is done to each element.
     pub transform: Transform,
-    /// What fills an element for which none came, where the destination has room for a fixed number. All zeros if there
-    /// are no steps.
+    /// The steps that fill elements which the source lacks, if the destination has a fixed number of elements. Without
+    /// steps, these become zeros.
     pub rest: Arc<Steps>,
-    /// Whether elements for which there is no room are dropped, and a null pointer is taken for zeros.
+    /// Whether surplus elements are dropped, and a null pointer stands for zeros.
     pub lenient: bool,
-    /// Which field it is, for errors.
+    /// The number of the field, for errors.
     pub field: usize,
 }
 
@@ -188,23 +188,23 @@ pub enum Place {
     Slot(usize),
 }
 
-/// How one dimension of an array is known, and where it is kept.
+/// One dimension of an array, on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How many there are in the source.
+    /// The number of elements in the source.
     pub src: Count,
-    /// How many the destination has room for, or where it keeps the number.
+    /// The room in the destination, or the field that holds the number there.
     pub dst: Count,
-    /// Whether an earlier array has already written the number: then both must agree.
+    /// Whether an earlier array has already written the number. Then both must agree.
     pub agree: bool,
 }
 
 /// A number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// Always the same.
+    /// The same in every record.
     Fixed(usize),
-    /// Kept in an integer field.
+    /// The value of an integer field.
     Field {
         /// Its offset.
         at: usize,
@@ -215,14 +215,14 @@ pub enum Count {
     },
 }
 
-/// What becomes of a number.
+/// The conversion of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversion {
-    /// What it is.
+    /// The type in the source.
     pub from: Number,
-    /// What it becomes.
+    /// The type in the destination.
     pub to: Number,
-    /// What is done if it does not fit.
+    /// The treatment of numbers that do not fit.
     pub faults: Faults,
 }
 
@@ -248,12 +248,13 @@ impl Conversion {
 }
 
 impl Symbols {
-    /// Symbols that may come and are unknown in the destination.
+    /// Symbols of the source that the destination does not know.
     pub fn unknown(&self) -> impl Iterator<Item = &str> {
         self.map.iter().filter(|entry| entry.2.is_none()).map(|entry| &*entry.1)
     }
 
-    /// The number in the destination for one in the source; or, if there is none, the symbol if that is known.
+    /// The number in the destination for a number in the source. If there is none, the error is the symbol, if it is
+    /// known.
     pub fn look_up(&self, value: i128) -> Result<i128, Option<&str>> {
         match self.map.binary_search_by_key(&value, |entry| entry.0) {
             Ok(at) => self.map[at].2.ok_or(Some(&self.map[at].1)),

@@ -6,7 +6,7 @@ use crate::format::ByteOrder;
 use isoform_kernels::{Number, NumberClass};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// So many relocations of a permutation are listed on a line.
+/// A line lists at most this many relocations of a permutation.
 const PAIRS_SHOWN: usize = 8;
 
 impl Display for Plan {

@@ -33,7 +33,7 @@ impl<V> Recent<V> {
         }
     }
 
-    // A function of its own, so that `find` is short enough to be inlined.
+    // This is a function of its own, so that `find` is short enough to be inlined.
     #[inline(never)]
     fn search(&mut self, token: Token) -> Option<usize> {
         self.last = *self.places.get(&token)?;

@@ -1,4 +1,4 @@
-//! What a registry keeps, forgets, refuses and asks for.
+//! Tests which formats a registry keeps, forgets, refuses and asks for.
 
 use super::table::length;
 use super::*;

@@ -94,8 +94,8 @@ pub(super) fn parse_slowly<F: FloatConvert<Quad>>(text: &str) -> Option<Quad> {
 /// have 11,564.
 const SIGNIFICANT: usize = 11_600;
 
-/// A number that rounds as this one does, with at most so many digits and one more, which stands for all behind it:
-/// parsing takes time in proportion to the square of the digits. `None` if it is none.
+/// Shortens a text so that it rounds in the same way: to a limited number of digits, and one more that stands for all
+/// others. Parsing takes time in proportion to the square of the digits. `None` if the text is not a number.
 fn shortened(text: &str) -> Option<String> {
     let (mantissa, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));
     let mut digits = mantissa.match_indices(|c: char| c.is_ascii_digit()).skip_while(|(_, digit)| *digit == "0");
@@ -160,7 +160,7 @@ fn digits(value: Quad) -> (u128, i32) {
             break;
         }
         let steps = scale(off, -exponent).to_i128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
-        // Half the way, as from a place near the middle of two numbers the whole way leads to the middle of the next two.
+        // Half the step, because the full step from near the middle of two numbers leads to the middle of the next two.
         digits = digits.saturating_add_signed(if steps.unsigned_abs() > 1 { steps / 2 } else { steps });
     }
     (digits, exponent)

@@ -1,5 +1,5 @@
-//! What text is held against: the same digits by way of strings and integers of any size, which takes many times as long as
-//! `decimal` and `nearest` do.
+//! The reference for text in tests: the same digits by way of strings and integers of any size. It takes many times as
+//! long as `decimal` and `nearest`.
 
 use super::decimal::{DIGITS, parse_slowly};
 use super::nearest::{Decimal, Grid};
@@ -66,7 +66,7 @@ fn digits(value: Quad) -> (u128, i32) {
             break;
         }
         let steps = scale(off, -exponent).to_i128_r(128, rustc_apfloat::Round::NearestTiesToEven, &mut exact).value;
-        // Half the way, as from a place near the middle of two numbers the whole way leads to the middle of the next two.
+        // Half the step, because the full step from near the middle of two numbers leads to the middle of the next two.
         digits = digits.saturating_add_signed(if steps.unsigned_abs() > 1 { steps / 2 } else { steps });
     }
     (digits, exponent)
@@ -128,7 +128,7 @@ fn read_alike(text: &str, kind: FloatKind, size: u8) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// What tells a number also from one that is equal to it: 0 from -0.
+/// Distinguishes also numbers that are equal: 0 and -0.
 fn bits(value: Real) -> (u128, Real) {
     (value.quad().to_bits(), value)
 }
@@ -196,7 +196,7 @@ proptest! {
         }
     }
 
-    /// What leaves the answer to exact arithmetic is next to nothing.
+    /// Exact arithmetic is needed for almost no text.
     #[test]
     fn quick_answers_are_the_rule(digits in 1u128..10u128.pow(36), exponent in -5000i32..4900) {
         let number = Decimal { negative: false, digits, exponent, more: false };

@@ -1,7 +1,7 @@
 //! The number of a kind that is nearest to a decimal one, in tens of nanoseconds.
 //!
-//! The digits are multiplied by a power of ten of 256 bits, which is a little too small. What lies too near to the
-//! middle between two numbers for that to tell gets no answer, and `decimal` asks slower but exact arithmetic.
+//! The digits are multiplied by a power of ten of 256 bits, which is slightly too small. If the product is too close to
+//! the middle between two numbers, there is no answer, and `decimal` uses exact arithmetic, which is slower.
 
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Quad;
@@ -19,7 +19,7 @@ pub(super) struct Decimal {
 /// Which numbers a kind has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// How many binary digits.
+    /// The number of binary digits.
     precision: i32,
     /// The exponents of the smallest and the largest number that has all of them.
     least: i32,
@@ -88,7 +88,7 @@ impl Decimal {
         if self.digits == 0 || self.exponent < STEP * LOWEST {
             return Some((0, 0));
         }
-        // All of them are infinite.
+        // All larger numbers are infinite.
         let exponent = self.exponent.min(STEP * (HIGHEST + 1) - 1);
         let (coarse, fine) = (exponent.div_euclid(STEP), exponent.rem_euclid(STEP));
         let digits = Binary::of(self.digits);
@@ -99,7 +99,7 @@ impl Decimal {
         }
         let number = exact.times(POWERS[(coarse - LOWEST) as usize]);
         number.rounded(grid, ERROR).or_else(|| {
-            // In the middle between two numbers are only those that need no fraction other than of powers of two.
+            // Only numbers whose fraction is a sum of powers of two can be in the middle between two numbers.
             let divisor = *FIVES.get(usize::try_from(-self.exponent).ok()?)?;
             let mut exact = Binary::of(self.digits / divisor);
             exact.exponent += self.exponent;
@@ -108,7 +108,7 @@ impl Decimal {
     }
 }
 
-/// So many units in the last place, which are some, as a number.
+/// A number of units in the last place, at least one, as a float.
 fn assemble(units: u128, unit: i32, grid: Grid) -> Quad {
     let top = units.ilog2() as i32;
     let exponent = top + unit;
@@ -160,7 +160,7 @@ impl Binary {
     /// The product, at most seven units in the last place too small; exact for two numbers of 128 digits.
     const fn times(self, other: Binary) -> Binary {
         let (mut high, mut low) = product(self.high, other.high);
-        // What the two products have in their lower halves, and that of the lower halves, is left out.
+        // The lower halves of these two products, and the product of the lower halves, are left out.
         let mut carry;
         (low, carry) = low.overflowing_add(product(self.high, other.low).0);
         high += carry as u128;
@@ -208,8 +208,9 @@ const STEP: i32 = 55;
 /// Below 10^(-55 * 91), 38 digits are nearer to zero than to any number; from 10^(55 * 90) on, all are infinite.
 const LOWEST: i32 = -91;
 const HIGHEST: i32 = 89;
-/// More units in the last place than a product with one of [`POWERS`] is too small by. Each of up to 91 multiplications
-/// adds a relative error of at most 8 units of the smallest number of 256 digits, which is 16 units of the largest.
+/// An upper bound of the error of a product with one of [`POWERS`], in units in the last place. Each of up to 91
+/// multiplications adds a relative error of at most 8 units of the smallest number of 256 digits, which is 16 units of
+/// the largest.
 const ERROR: u128 = 1 << 12;
 
 static FIVES: [u128; STEP as usize + 1] = {

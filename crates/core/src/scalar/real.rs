@@ -91,7 +91,7 @@ impl fmt::Display for Float {
     }
 }
 
-/// What became of a number that was written, in the words of `spec/conversion.md`.
+/// The result of writing a number, in the terms of `spec/conversion.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// It is the same number.
@@ -203,7 +203,7 @@ impl Real {
         }
         let negative = self.quad().is_negative();
         if kind == FloatKind::Double2 {
-            // Half a unit in the last place of the larger part more, and that would no longer be the nearest.
+            // Half a unit in the last place of the larger part more would make the next larger number the nearest.
             let parts = [f64::MAX, 2f64.powi(970).next_down()];
             for (part, bytes) in parts.into_iter().zip(bytes.chunks_exact_mut(8)) {
                 write_bits(order, bytes, if negative { -part } else { part }.to_bits().into());
@@ -237,7 +237,7 @@ impl Real {
                 digits.checked_shl((whole.ilogb() - 112) as u32).unwrap_or(0)
             }
         };
-        // Where there is a fraction, the rest is too small to have a say in the integer.
+        // If there is a fraction, the rest is too small to change the integer.
         let rest = if whole == magnitude { if negative { -self.rest() } else { self.rest() } } else { 0.0 };
         let rest_low = (rest.floor().abs() % 2f64.powi(128)) as u128;
         let magnitude = if rest < 0.0 { low.wrapping_sub(rest_low) } else { low.wrapping_add(rest_low) };
@@ -316,7 +316,7 @@ impl From<f64> for Real {
     }
 }
 
-/// Which bytes of a slot hold the number; the rest is a gap.
+/// The bytes of a slot that hold the number. The others are a gap.
 fn digits(kind: FloatKind, order: ByteOrder, size: usize) -> std::ops::Range<usize> {
     let digits = usize::from(kind.digits(size as u8));
     match order {

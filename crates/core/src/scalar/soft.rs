@@ -1,4 +1,4 @@
-//! Which type of `rustc_apfloat` calculates with a kind of float.
+//! Chooses the type of `rustc_apfloat` that calculates with a kind of float.
 
 /// Evaluates an expression in which `$F` is the type of a kind of float of this size. A double-double has no such type:
 /// it is the sum of two `f64`, which the caller must handle itself.

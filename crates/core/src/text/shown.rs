@@ -1,9 +1,9 @@
-//! Text from strangers, for terminals and for eyes.
+//! Makes text from strangers safe to print.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// Shows what it holds without the characters that do something to a terminal, change the order of others, or are not seen:
-/// they are escaped as Rust writes them.
+/// Displays a text and escapes, as Rust does, every character that controls a terminal, changes the direction of
+/// writing, or is invisible.
 ///
 /// ```
 /// use isoform_core::text::Shown;
@@ -33,8 +33,8 @@ impl Write for Escaped<'_, '_> {
     }
 }
 
-/// Whether a character does anything but stand where it is: controls, what changes the direction of writing, what has no
-/// width, and ends of lines and paragraphs.
+/// Whether a character is more than a visible sign: a control, a change of direction, a character without width, or an
+/// end of a line or paragraph.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || c >= '\u{ad}'

@@ -1,17 +1,17 @@
-//! The lengths of a record's dynamic arrays, found out from the arrays.
+//! The lengths of a record's dynamic arrays, computed from the arrays.
 
 use super::{Value, no_such_field};
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Structure};
 
-/// The value of each field of a structure, and of those that are lengths of arrays, the length.
+/// The values of a structure's fields, and the lengths in its length fields.
 pub(super) struct Entries<'v> {
     values: Vec<Option<&'v Value>>,
     lengths: Vec<Option<usize>>,
 }
 
 impl<'v> Entries<'v> {
-    /// Those of `record`, which may be missing altogether.
+    /// The entries of `record`, which may be missing.
     pub(super) fn of(structure: &Structure, record: Option<&'v Value>) -> Result<Entries<'v>> {
         let none = || vec![None; structure.fields().len()];
         let mut entries = Entries { values: none(), lengths: vec![None; structure.fields().len()] };
@@ -35,7 +35,7 @@ impl<'v> Entries<'v> {
         self.values[field]
     }
 
-    /// The length that a field must hold, if it is that of an array.
+    /// The value of a length field.
     pub(super) fn length(&self, field: usize) -> Option<usize> {
         self.lengths[field]
     }
@@ -49,7 +49,7 @@ impl<'v> Entries<'v> {
         field.dims.iter().map(dim).collect()
     }
 
-    /// Arrays with elements say how long their dimensions are; then fields that are given; what is left is 0.
+    /// Arrays with elements determine their lengths. The other lengths are the given ones, or 0.
     fn find_lengths(&mut self, structure: &Structure) -> Result<()> {
         for (index, field) in structure.fields().iter().enumerate() {
             let Some(value) = self.value(index).filter(|_| field.is_dynamic()) else { continue };
@@ -92,7 +92,7 @@ impl<'v> Entries<'v> {
     }
 }
 
-/// The dimensions of a value, as far as a field has as many. Whether they are the same everywhere is for who writes.
+/// The dimensions of a value, up to as many as its field has. The writer checks whether all rows have the same.
 fn dimensions(value: &Value, field: &Field) -> Vec<usize> {
     let mut found = Vec::new();
     let mut value = Some(value);

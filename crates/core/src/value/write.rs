@@ -14,7 +14,7 @@ pub(super) fn body(format: &Format, record: &Value) -> Result<Vec<u8>> {
     Ok(writer.bytes)
 }
 
-/// The body so far: what is written into lies there already, as zeros.
+/// The body so far. New memory in it is zeros.
 struct Writer {
     machine: Machine,
     bytes: Vec<u8>,
@@ -43,7 +43,7 @@ impl Writer {
                 Err(error.found("none"))
             }
             None | Some(Value::Null) if field.indirect => Ok(()),
-            // The value has no elements either, or the lengths would be known from it.
+            // The value has no elements. Otherwise its lengths would be known.
             Some(value) if length == 0 => check_empty(value, &field.element, dims.len()),
             Some(value) => {
                 check_shape(value, &field.element, dims)?;
@@ -234,7 +234,7 @@ fn check_empty(value: &Value, element: &Element, rank: usize) -> Result<()> {
     }
 }
 
-/// Whether zeros can be wrong as the bytes of such an element.
+/// Whether zeros may be invalid as such an element.
 fn may_refuse_zeros(element: &Element) -> bool {
     match element {
         Element::Enumeration(enumeration) => enumeration.symbol(0).is_none(),
@@ -245,7 +245,7 @@ fn may_refuse_zeros(element: &Element) -> bool {
     }
 }
 
-/// What an enumeration is that nobody gave a value: 0, or its smallest value if 0 has no symbol.
+/// The value of an enumeration that was not given one: 0, or its smallest value if 0 has no symbol.
 fn missing_symbol(enumeration: &Enumeration) -> i128 {
     enumeration.symbol(0).map_or(enumeration.symbols()[0].value, |_| 0)
 }

@@ -1,4 +1,4 @@
-//! Values from JSON, field by field as the format has them.
+//! Values from JSON, field by field.
 
 use crate::error::{Code, Error, Position, Result};
 use crate::format::{Element, Field, FloatKind, Format, Structure};
@@ -44,7 +44,7 @@ fn field(field: &Field, json: &Json) -> Result<Value> {
     if field.indirect && json.is_null() { Ok(Value::Null) } else { array(&field.element, field.dims.len(), json) }
 }
 
-/// An array of so many dimensions, or a single element.
+/// An array of this many dimensions, or a single element.
 fn array(element: &Element, rank: usize, json: &Json) -> Result<Value> {
     match json {
         _ if rank == 0 => self::element(element, json),
@@ -83,7 +83,7 @@ fn element(element: &Element, json: &Json) -> Result<Value> {
     }
 }
 
-/// The digits of a number, which may stand in a string.
+/// The digits of a number, which may be in a string.
 fn digits(json: &Json) -> Option<&str> {
     match json {
         Json::Number(number) => Some(number.as_str()),
