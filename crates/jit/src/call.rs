@@ -3,19 +3,19 @@
 //! Proofs refer to these:
 //! 1. [`enter`], [`into_fixed`] and [`into_records`] call a function with nothing but a verified body of its plan's wire
 //!    format, and room for a record of its native format.
-//! 2. From [`Context::base`] on, [`Context::room`] initialised bytes are there that nobody else refers to, and
-//!    [`Context::length`] is no more than that. Only [`Context::reserve`] changes the output, and then has
-//!    [`Context::take`] look at it anew: so nothing hinges on whether it became as long as it said.
-//! 3. Generated code reads and writes what the steps of its plan do. Fixed places are proven by the plan to lie in the
-//!    record or element; what slots and lengths say of the source, by the verifier; and blocks of the destination are as
-//!    long as [`block`] and [`string`] were asked for.
-//! 4. Blocks move when the output grows, so generated code reads [`Context::base`] anew after whatever may add one, and
-//!    ends at once if that has failed.
-//! 5. Steps, conversions and constants that generated code names by address are those of its plan, which the function
-//!    keeps.
-//! 6. What generated code hands to the functions below follows from (3): a `src` lies in the body or is a constant, a
-//!    `dst` lies in the output, both have as many bytes as are said, and the context is that of the call, of which no
-//!    reference is left while generated code runs. Bodies are borrowed and outputs exclusively so: they do not overlap.
+//! 2. [`Context::base`] is the start of [`Context::room`] initialised bytes that nothing else refers to, and
+//!    [`Context::length`] is at most that. Only [`Context::reserve`] changes the output. It then calls [`Context::take`],
+//!    which looks at the output again, so it need not trust the length that the output claims.
+//! 3. Generated code reads and writes the bytes that the steps of its plan do. The plan proves that fixed places are in
+//!    the record or element; the verifier proves the slots and lengths of the source; and blocks of the destination are
+//!    as long as [`block`] and [`string`] were asked for.
+//! 4. Blocks move when the output grows. So generated code reads [`Context::base`] again after each call that may add a
+//!    block, and ends at once if that call failed.
+//! 5. Steps, conversions and constants that generated code refers to by address are those of its plan, which the
+//!    function owns.
+//! 6. The arguments of the functions below follow from (3): a `src` is in the body or is a constant, a `dst` is in the
+//!    output, both have the stated number of bytes, and the context is that of the call, with no reference to it left
+//!    while generated code runs. Bodies are borrowed, and outputs exclusively: they do not overlap.
 
 use crate::generate::{Generated, Made};
 use crate::memory::Executable;
@@ -25,38 +25,38 @@ use isoform_core::{Bodies, Body, Code, Error, Format, Plan, Result};
 use std::sync::Arc;
 use std::{mem, ptr};
 
-/// What generated code begins with.
+/// The function at the start of generated code.
 ///
 /// # Safety
 /// As (1) says of `src` and `dst`; `context` is that of the call, with (2).
 pub(crate) type Entry = unsafe extern "C" fn(src: *const u8, dst: *mut u8, context: *mut Context<'_>) -> usize;
 
-/// The same for many: `count` bodies, at least one, each `stride` bytes behind the one before, become records that follow one
-/// another. Returns how many are left, with the first that does not fit.
+/// The same for many bodies: `count` bodies, at least one, each `stride` bytes after the one before, become consecutive
+/// records. Returns the number of bodies that are left, starting with the first that does not fit.
 ///
 /// # Safety
 /// As (1) says of every `src` and `dst`.
 pub(crate) type Many = unsafe extern "C" fn(src: *const u8, dst: *mut u8, count: usize, stride: usize) -> usize;
 
-/// What helpers return in place of an offset if there is none.
+/// The result of a helper that has no offset to return.
 pub(crate) const NONE: usize = usize::MAX;
 
-/// Generated code, with all that it refers to.
+/// Generated code, with everything that it refers to.
 pub(crate) struct Function {
     entry: Entry,
     many: Option<Many>,
     plan: Arc<Plan>,
     executable: Executable,
-    /// Bytes of a native record.
+    /// Bytes of a native record without its blocks.
     size: usize,
-    /// Whether that is all there is.
+    /// Whether the native record has no blocks.
     flat: bool,
-    /// Whether it does without its context.
+    /// Whether it needs no context.
     alone: bool,
 }
 
 impl Function {
-    /// Makes generated code something to call. `None` if the system does not allow it.
+    /// Makes a function of generated code. `None` if the system does not allow that.
     pub(crate) fn new(generated: Generated) -> Option<Function> {
         let (Made { code, alone, many }, plan) = generated.into_parts();
         let executable = Executable::new(&code)?;
@@ -90,23 +90,23 @@ impl Function {
     }
 }
 
-/// What generated code hands to those whom it calls.
+/// The argument that generated code passes to the functions it calls.
 #[repr(C)]
 pub(crate) struct Context<'a> {
-    /// Where the output begins.
+    /// The start of the output.
     pub(crate) base: *mut u8,
-    /// Bytes of the output so far.
+    /// The length of the output so far.
     pub(crate) length: usize,
-    /// Bytes that it has room for.
+    /// The room of the output.
     pub(crate) room: usize,
-    /// Bytes of the body.
+    /// The length of the body.
     pub(crate) came: usize,
     src: &'a [u8],
     plan: &'a Plan,
     out: &'a mut dyn Output,
 }
 
-/// So much room is asked for beyond what may be needed: blocks are laid down with less care where more is there.
+/// This much more room than may be needed is reserved, so that short blocks can be written as whole vectors.
 const SPARE: usize = 256;
 
 /// Converts a body into an output. Returns whether everything fitted.
@@ -120,7 +120,7 @@ pub(crate) fn into_output(function: &Function, body: Body<'_>, out: &mut impl Ou
     if function.flat {
         return out.resize(size).is_ok() && into_fixed(function, src, out.bytes());
     }
-    // Most often as much comes as goes, or numbers become twice as long.
+    // Most outputs are as long as their body, or twice as long if numbers are widened.
     let room = size.saturating_add(src.len().saturating_mul(2)).saturating_add(SPARE);
     if out.resize(room).is_err() && out.resize(size).is_err() {
         return false;
@@ -150,8 +150,8 @@ fn into_fixed(function: &Function, src: &[u8], record: &mut [u8]) -> bool {
     misfits == 0
 }
 
-/// Converts the first of many bodies into records without pointers that follow one another. Returns how many, up to one
-/// that does not fit; `None` if there is no code for many.
+/// Converts the first of many bodies into consecutive records without pointers. Returns their number, which ends before
+/// the first body that does not fit; `None` if there is no code for many.
 ///
 /// # Panics
 /// If the bodies are not of the plan's wire format, or the records not as long as so many of the native format.
@@ -172,7 +172,7 @@ fn with_context(function: &Function, src: &[u8], record: &mut [u8]) -> bool {
     enter(function, src, &mut Record(record)).is_some()
 }
 
-/// Runs the function. Returns how long the output should be, if everything fitted.
+/// Runs the function. Returns the length of the output if everything fitted.
 #[inline]
 fn enter(function: &Function, src: &[u8], out: &mut impl Output) -> Option<usize> {
     let Function { entry, plan, size, .. } = function;
@@ -188,7 +188,7 @@ fn enter(function: &Function, src: &[u8], out: &mut impl Output) -> Option<usize
 }
 
 impl Context<'_> {
-    /// Makes room for so many bytes.
+    /// Makes room for an output of this length.
     fn reserve(&mut self, length: usize) -> Result<()> {
         if length <= self.room {
             return Ok(());
@@ -204,7 +204,7 @@ impl Context<'_> {
         }
     }
 
-    /// Finds out where the output is, and how much of it is there (2).
+    /// Updates the place and the room of the output (2).
     fn take(&mut self) {
         let bytes = self.out.bytes();
         (self.base, self.room) = (bytes.as_mut_ptr(), bytes.len());
@@ -235,7 +235,7 @@ impl Output for Context<'_> {
     }
 }
 
-/// Memory of a fixed size.
+/// Memory of a fixed size, as an output.
 struct Record<'a>(&'a mut [u8]);
 
 impl Output for Record<'_> {
@@ -249,7 +249,7 @@ impl Output for Record<'_> {
     }
 }
 
-// What generated code calls. Numbers that are not offsets say whether something did not fit: 0 if all did.
+// The functions that generated code calls. A result that is not an offset is 0 if all numbers fitted.
 
 /// Copies a run.
 ///
@@ -320,7 +320,8 @@ pub(crate) unsafe extern "C" fn step(
     usize::from(part::step(plan, step, (body, from), (context, to)).is_err())
 }
 
-/// Copies the string at an offset of the body into a block of its own, and returns where that is: at 0 if it is null.
+/// Copies the string at an offset of the body into a block of its own, and returns the offset of the block, or 0 for
+/// null.
 ///
 /// # Safety
 /// The context is that of the call.
@@ -337,7 +338,7 @@ pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize)
     start
 }
 
-/// Adds a block for `count` elements of `size` bytes, and returns where it begins.
+/// Adds a block for `count` elements of `size` bytes, and returns its offset.
 ///
 /// # Safety
 /// The context is that of the call.

@@ -1,4 +1,4 @@
-//! The machine code of one plan: generated, kept, run.
+//! The machine code of one plan: generates it, keeps it, runs it.
 
 use crate::call::{self, Function};
 use crate::generate::{self, Generator};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The machine code of a plan.
 pub struct Code {
     function: Function,
-    /// Whether the modes of the processor for floating-point numbers matter to it.
+    /// Whether it computes with floating-point numbers, so that the floating-point modes of the processor matter.
     computes_floats: bool,
 }
 
@@ -24,7 +24,7 @@ impl Code {
         Generator::ALL.iter().find_map(|&generator| Code::by(generator, plan))
     }
 
-    /// The same by one generator alone, for who compares them.
+    /// The same with a given generator, to compare generators.
     pub fn by(generator: Generator, plan: &Arc<Plan>) -> Option<Code> {
         let function = Function::new(generate::function(plan, generator)?)?;
         Some(Code { function, computes_floats: plan.steps().computes_floats() })
@@ -77,7 +77,7 @@ impl Code {
         }
     }
 
-    /// Whether there is code for many bodies at once, with nothing to be done anew for each.
+    /// Whether there is code for many bodies at once, without a call for each.
     pub fn is_for_many(&self) -> bool {
         self.function.is_for_many()
     }
@@ -99,8 +99,8 @@ impl Code {
         Ok(())
     }
 
-    /// As `run`, in a thread that has asked its processor for other floating-point modes. The body comes in pieces for the
-    /// reason that `interpret` gives.
+    /// As `run`, in a thread that has set other floating-point modes. The body comes in pieces for the reason that
+    /// `interpret` gives.
     #[cold]
     fn run_in_ieee(&self, format: &Format, body: &[u8], out: &mut impl Output) -> Result<()> {
         let verified = format.verify(body)?;
@@ -119,7 +119,8 @@ impl Code {
         }
     }
 
-    /// What did not fit is found by the judge of all engines, or does fit after all. Nothing is left of the attempt.
+    /// The interpreter converts the record again, and decides what is at fault, if anything. The result of the attempt
+    /// is discarded.
     ///
     /// The body comes in pieces, and is verified again: handed over as it is, it would have to lie in memory for every
     /// record, and the code would have to wait for that.

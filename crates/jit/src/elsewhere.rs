@@ -1,16 +1,16 @@
-//! Where there is no generator: no code, and the same interface.
+//! The same interface for machines without a generator.
 
 use isoform_core::interp::Output;
 use isoform_core::{Bodies, Body, Plan, Result};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// What makes machine code of plans, where there is something.
+/// The generators of other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {}
 
 impl Generator {
-    /// None.
+    /// There is none.
     pub const ALL: &[Generator] = &[];
 
     /// Its name.

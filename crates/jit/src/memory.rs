@@ -3,18 +3,18 @@
 
 use memmap2::{Mmap, MmapMut};
 
-/// Machine code that can be run.
+/// Machine code that can run.
 ///
 /// **Invariant 1:** the mapping is executable, and holds the code that [`Executable::new`] was given.
 pub(crate) struct Executable(Mmap);
 
 impl Executable {
-    /// Copies code to where it can be run. `None` if the system does not allow it.
+    /// Copies code into executable memory. `None` if the system does not allow that.
     pub(crate) fn new(code: &[u8]) -> Option<Executable> {
         let mut memory = MmapMut::map_anon(code.len()).ok()?;
         memory.copy_from_slice(code);
         let memory = memory.make_exec().ok()?;
-        // Other processors than x86 fetch instructions through a cache that does not see what was written.
+        // Processors other than x86 fetch instructions through a cache that does not see these writes.
         #[cfg(not(target_arch = "x86_64"))]
         {
             use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};

@@ -99,7 +99,8 @@ impl Decimal {
         }
         let number = exact.times(POWERS[(coarse - LOWEST) as usize]);
         number.rounded(grid, ERROR).or_else(|| {
-            // Only numbers whose fraction is a sum of powers of two can be in the middle between two numbers.
+            // Only a number whose fraction has a power of two as its denominator can be in the middle between two
+            // numbers.
             let divisor = *FIVES.get(usize::try_from(-self.exponent).ok()?)?;
             let mut exact = Binary::of(self.digits / divisor);
             exact.exponent += self.exponent;

@@ -1,4 +1,4 @@
-//! Many elements within the record, and loops over elements wherever they are.
+//! Elements in the record, and loops over elements in the record or in blocks.
 
 use super::emit::{At, BLOCK, V, at};
 use super::number::{self, Change, LANES};
@@ -8,7 +8,7 @@ use crate::call::{self, Context};
 use isoform_core::plan::{Conversion, Transform};
 use std::mem::offset_of;
 
-/// So many strings in a row become straight code.
+/// Up to this many strings in a row become straight code.
 const FEW: usize = 4;
 
 impl Generator<'_> {
@@ -52,7 +52,7 @@ impl Generator<'_> {
         self.emit.asm.address(RSI, at(place.dst, dst));
     }
 
-    /// Reverses the numbers of an array within the record.
+    /// Reverses the numbers of an array in the record.
     fn swap(&mut self, (src, dst): (usize, usize), (length, width): (usize, usize), place: At) {
         if !(BLOCK..=STRAIGHT).contains(&length) || !BLOCK.is_multiple_of(width) {
             self.addresses((src, dst), place);
@@ -67,7 +67,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Converts the numbers of an array within the record.
+    /// Converts the numbers of an array in the record.
     fn numbers(&mut self, change: Change<'_>, count: usize, (src, dst): (usize, usize), place: At) {
         let (from, to) = (usize::from(change.from().size), usize::from(change.to().size));
         for index in parts(count, LANES) {
@@ -77,14 +77,14 @@ impl Generator<'_> {
         }
     }
 
-    /// Has numbers converted: from `rdi` to `rsi`, as many as `rdx` says.
+    /// Calls the kernel that converts `rdx` numbers from `rdi` to `rsi`.
     pub(super) fn convert(&mut self, conversion: &Conversion) {
         self.emit.asm.set(RCX, std::ptr::from_ref(conversion).addr() as u64);
         self.emit.call(call::numbers as *const ());
         self.emit.misfit_if(RAX);
     }
 
-    /// Does the same to each element, wherever the output lies meanwhile.
+    /// Generates a loop with the same body for each element, also if the output moves meanwhile.
     pub(super) fn each(&mut self, sizes: (usize, usize), place: At, start: Start, mut body: impl FnMut(&mut Self, At)) {
         if matches!(start, Start::Within { count: 0, .. }) {
             return;
@@ -112,7 +112,7 @@ impl Generator<'_> {
                 self.emit.asm.copy(R14, RDX);
             }
         }
-        // The body is generated twice, to learn its constants; but only once within that.
+        // The body is generated twice, the first time to learn its constants. Within such a trial, once is enough.
         if !self.trying {
             self.trying = true;
             let mark = self.emit.begin_trial();
@@ -140,21 +140,21 @@ impl Generator<'_> {
     }
 }
 
-/// Where the elements of a loop are.
+/// The place of the elements of a loop.
 #[derive(Clone, Copy)]
 pub(super) enum Start {
-    /// In the record, from these offsets.
+    /// In the record, at these offsets.
     Within { src: usize, dst: usize, count: usize },
-    /// At `rdi` and `rsi`, as many as `rdx` says, which are some.
+    /// At `rdi` and `rsi`. `rdx` is their number, which is not 0.
     Block,
 }
 
-/// Where vectors of `size` begin that cover `length`, which is more: the last may overlap the one before.
+/// The offsets of vectors of `size` bytes that cover a greater `length`. The last vector may overlap the one before.
 fn parts(length: usize, size: usize) -> impl Iterator<Item = usize> {
     (0..length / size * size).step_by(size).chain((!length.is_multiple_of(size)).then(|| length - size))
 }
 
-/// Which byte goes to each place where numbers of so many bytes are reversed.
+/// For each byte of a block, the byte that goes there if numbers of this width are reversed.
 pub(super) fn reversal(width: usize) -> [u8; BLOCK] {
     std::array::from_fn(|to| (to / width * width + width - 1 - to % width) as u8)
 }

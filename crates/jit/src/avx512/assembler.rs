@@ -1,7 +1,7 @@
-//! Instructions of x86-64 as bytes: those that `avx512` speaks in, and no others.
+//! Instructions of x86-64 as bytes: only those that `avx512` uses.
 //!
 //! Everything is encoded in one way, the simplest: vector instructions by EVEX, displacements and jumps with 4 bytes.
-//! Constants that instructions load stand behind the code, each once, at a multiple of its own size.
+//! Constants follow the code, each once, at a multiple of its own size.
 
 use super::operand::{Arithmetic, Constant, If, Label, Mask, Memory, Opcode, Operand, RSP, Reg, Vector, Width};
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ pub(super) struct Assembler {
     code: Vec<u8>,
     constants: Vec<u8>,
     known: HashMap<Vec<u8>, Constant>,
-    /// Where a displacement stands, where its instruction ends, and which constant it leads to.
+    /// For each displacement to a constant: its place, the end of its instruction, and the constant.
     to_constants: Vec<(usize, usize, Constant)>,
-    /// Where a displacement stands, at the end of its jump.
+    /// For each jump: the place of its displacement, at the end of the jump, and the label.
     jumps: Vec<(usize, Label)>,
     labels: Vec<usize>,
 }
 
-/// A state of the assembler that it can be put back to.
+/// A state of the assembler to which it can return.
 pub(super) struct Mark {
     code: usize,
     to_constants: usize,
@@ -49,7 +49,7 @@ impl Assembler {
         self.code.len() + self.constants.len()
     }
 
-    /// Changes the number at the end of the instruction that ends at `end`.
+    /// Sets the number at the end of the instruction that ends at `end`.
     pub(super) fn fill_in(&mut self, end: usize, number: i32) {
         self.code[end - 4..end].copy_from_slice(&number.to_le_bytes());
     }
@@ -59,7 +59,7 @@ impl Assembler {
         Mark { code, to_constants, jumps, labels: self.labels.len() }
     }
 
-    /// Takes back what has been added since, but for constants.
+    /// Removes everything that was added since the mark, except constants.
     pub(super) fn back(&mut self, mark: &Mark) {
         self.code.truncate(mark.code);
         self.to_constants.truncate(mark.to_constants);
@@ -67,7 +67,7 @@ impl Assembler {
         self.labels.truncate(mark.labels);
     }
 
-    /// The code, with its constants behind it.
+    /// The code, followed by its constants.
     pub(super) fn finish(mut self) -> Vec<u8> {
         for &(at, label) in &self.jumps {
             let distance = self.labels[label.0] as i64 - (at as i64 + 4);
@@ -78,7 +78,7 @@ impl Assembler {
             let distance = (start + offset as usize - end) as i32;
             self.code[at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
-        // What must never run.
+        // An instruction that stops the program. It fills space that must never run.
         const TRAP: u8 = 0xCC;
         self.code.resize(start, TRAP);
         self.code.extend_from_slice(&self.constants);
@@ -102,7 +102,7 @@ impl Assembler {
         Label(self.labels.len() - 1)
     }
 
-    /// The label is here.
+    /// Places the label here.
     pub(super) fn here(&mut self, label: Label) {
         self.labels[label.0] = self.code.len();
     }
@@ -115,7 +115,7 @@ impl Assembler {
         self.bytes(&number.to_le_bytes());
     }
 
-    /// The operands of an instruction after which `rest` more bytes follow.
+    /// Encodes operands, for an instruction that ends with `rest` more bytes.
     fn operands(&mut self, reg: u8, memory: Memory, rest: usize) {
         let reg = (reg & 7) << 3;
         match memory {
@@ -192,7 +192,7 @@ impl Assembler {
         }
     }
 
-    /// Loads a number of 2, 4 or 8 bytes that is reversed in memory. Above one of 2 bytes, what was there remains.
+    /// Loads a number of 2, 4 or 8 bytes that is reversed in memory. For 2 bytes, the upper bits keep what they held.
     pub(super) fn load_reversed(&mut self, to: Reg, memory: Memory, width: usize) {
         let prefixes: &[u8] = if width == 2 { &[0x66] } else { &[] };
         self.plain(prefixes, width == 8, &[0x0F, 0x38, 0xF0], to.0, memory);
@@ -315,7 +315,7 @@ impl Assembler {
         self.bytes(&[0x40 | (function.0 >> 3), 0xFF, 0xD0 | (function.0 & 7)]);
     }
 
-    /// Clears the upper parts of the first sixteen vector registers, so that older instructions need not wait for them.
+    /// Clears the upper parts of the first sixteen vector registers, so that older instructions do not wait for them.
     pub(super) fn zero_upper(&mut self) {
         self.bytes(&[0xC5, 0xF8, 0x77]);
     }
@@ -324,8 +324,8 @@ impl Assembler {
         self.code.push(0xC3);
     }
 
-    /// A vector instruction of up to three operands; `second` is 0 where there are two. Where `zero` is said, lanes that
-    /// the mask leaves out become zero; else they stay. `last` follows the operands, in some.
+    /// A vector instruction of up to three operands; `second` is 0 if there are two. With `zero`, lanes that the mask
+    /// leaves out become zero; otherwise they keep their values. `last` follows the operands of some instructions.
     #[expect(clippy::too_many_arguments, reason = "as many as the encoding has")]
     pub(super) fn vector(
         &mut self,
@@ -389,7 +389,7 @@ impl Assembler {
     }
 }
 
-/// The number of a register as prefixes have it.
+/// The number of a register as the prefixes encode it.
 fn fields(second: u8) -> u8 {
     (!second & 15) << 3
 }

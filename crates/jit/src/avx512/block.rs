@@ -1,14 +1,15 @@
-//! How small fields are moved, reversed, and put beside constants: 64 bytes of the destination at a time, put together by
-//! permutation from 64 bytes of the source here and there, where that is less work than to move them one by one.
+//! Plans how small fields are moved, reversed, and combined with constants. Where that is less work than moving them
+//! one by one, 64 bytes of the destination are put together by permutations of 64 bytes from several places of the
+//! source.
 
 use super::emit::BLOCK;
 use super::number::{Change, LANES};
 use std::sync::Arc;
 
-/// Groups of numbers that one block may have: each is kept in a register.
+/// The most groups of numbers in a block. Each takes a register.
 const GROUPS: usize = 16;
 
-/// A field, or bytes in a row, of the destination.
+/// A field, or consecutive bytes, of the destination.
 #[derive(Clone, Debug)]
 pub(super) struct Piece<'a> {
     pub(super) dst: usize,
@@ -16,15 +17,15 @@ pub(super) struct Piece<'a> {
     pub(super) from: From<'a>,
 }
 
-/// Where the bytes of a piece come from.
+/// The source of the bytes of a piece.
 #[derive(Clone, Debug)]
 pub(super) enum From<'a> {
-    /// The record or element.
+    /// An offset in the record or element.
     Place {
         offset: usize,
         reversed: bool,
     },
-    /// A number there, that is changed.
+    /// A number there, which is converted.
     Number {
         offset: usize,
         change: Change<'a>,
@@ -39,10 +40,10 @@ impl Piece<'_> {
     }
 }
 
-/// What is stored at once.
+/// The bytes that one instruction stores.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
-    /// 64 bytes; those of no piece become zeros. They may reach beyond an element that is smaller.
+    /// 64 bytes. Bytes of no piece become zeros. The block may extend beyond a smaller element.
     Block(usize, Block<'a>),
     /// One piece.
     Single(Piece<'a>),
@@ -57,14 +58,14 @@ pub(super) struct Block<'a> {
     pub(super) constants: Option<Box<[u8; BLOCK]>>,
 }
 
-/// Numbers that are changed together: where they are in the source.
+/// Numbers that are converted together: their offsets in the source.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) change: Change<'a>,
     pub(super) lanes: [Option<usize>; LANES],
 }
 
-/// 64 bytes, which of them goes to each place of a block, and to which places any goes.
+/// 64 bytes of a source, and for each place of a block the byte that goes there, if any.
 #[derive(Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) from: Space,
@@ -72,10 +73,10 @@ pub(super) struct Window {
     pub(super) mask: u64,
 }
 
-/// Where the 64 bytes of a window are.
+/// The place of the 64 bytes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Space {
-    /// The source, from this offset.
+    /// The source, at this offset.
     Source(usize),
     /// The register of a group.
     Group(usize),
@@ -88,7 +89,7 @@ impl Window {
     }
 }
 
-/// Windows for bytes of a source of so many: where they are, and where they go.
+/// The windows for these bytes of a source of a given length: their places, and where their bytes go.
 pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize) -> Vec<Window> {
     bytes.sort_unstable();
     let mut windows: Vec<Window> = Vec::new();
@@ -106,12 +107,12 @@ pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize) -> Vec<Wind
     windows
 }
 
-/// How the pieces of a record or element of these sizes are stored: blocks first, since they overwrite what lies between
-/// their pieces.
+/// Divides the pieces of a record or element of these sizes into parts. Blocks come first, since they overwrite the
+/// bytes between their pieces.
 pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize)) -> Vec<Part<'_>> {
     pieces.sort_unstable_by_key(|piece| piece.dst);
     let (mut blocks, mut singles) = (Vec::new(), Vec::new());
-    // The first piece that is not done yet, and from which byte of the destination on.
+    // The first piece that is not done yet, and the first byte of the destination after the parts so far.
     let (mut next, mut done) = (0, 0);
     while let Some(first) = pieces.get(next) {
         match block(&pieces, first.dst.max(done), sizes) {
@@ -131,7 +132,7 @@ pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize)) -> Vec<Pa
     blocks
 }
 
-/// The block that begins at `dst`, or a little before, if it pays to put it together.
+/// The block that begins at `dst` or a little before, if it saves instructions.
 fn block<'a>(pieces: &[Piece<'a>], dst: usize, sizes: (usize, usize)) -> Option<(usize, Block<'a>)> {
     let dst = dst.min(sizes.1.saturating_sub(BLOCK));
     let first = pieces.partition_point(|piece| piece.end() <= dst);
@@ -142,13 +143,13 @@ fn block<'a>(pieces: &[Piece<'a>], dst: usize, sizes: (usize, usize)) -> Option<
     (together < alone && filling.groups.len() <= GROUPS).then(|| (dst, filling.block(sizes.0)))
 }
 
-/// A block that is being filled.
+/// A block under construction.
 struct Filling<'a> {
     dst: usize,
-    /// Where bytes are in the source, and where they go.
+    /// The offsets of bytes in the source and in the block.
     bytes: Vec<(usize, usize)>,
     groups: Vec<(Group<'a>, Window)>,
-    /// What the pieces cost one by one, in instructions.
+    /// The cost of the pieces one by one, in instructions.
     alone: usize,
     constants: [u8; BLOCK],
 }
@@ -181,7 +182,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// A free lane for a number that goes to `at`: the one that lies there, if that will do.
+    /// A free lane for a number that goes to `at`: the lane at that place, if possible.
     fn lane(&mut self, change: Change<'a>, offset: usize, at: Option<usize>) -> (usize, usize) {
         let own = at.filter(|at| change.fills_lane() && at.is_multiple_of(LANES)).map(|at| at / LANES);
         let mut known =
@@ -200,7 +201,7 @@ impl<'a> Filling<'a> {
         (index, lane)
     }
 
-    /// What the block costs, in instructions, by trial: a window needs a control, a mask, and its bytes.
+    /// The cost of the block in instructions, found by trial: a window needs a control, a mask, and its bytes.
     fn cost(&self, source: usize) -> usize {
         let windows = windows(self.bytes.clone(), source).len();
         let gathered = self
@@ -220,7 +221,7 @@ impl<'a> Filling<'a> {
 }
 
 impl Group<'_> {
-    /// Windows of the source that bring the numbers to their lanes.
+    /// Windows of the source that bring the numbers into their lanes.
     pub(super) fn windows(&self, source: usize) -> Vec<Window> {
         let numbers = self.lanes.iter().enumerate().filter_map(|(lane, offset)| offset.map(|offset| (lane, offset)));
         let bytes = numbers.flat_map(|(lane, offset)| self.change.taken(lane).map(move |(src, to)| (offset + src, to)));

@@ -1,4 +1,4 @@
-//! Which steps move, change or fill what is small, so that it is put together with what lies beside it.
+//! Collects the steps that move, convert or fill few bytes, so that neighbours are put together.
 
 use super::block::{From, Piece};
 use super::emit::BLOCK;
@@ -6,10 +6,10 @@ use super::number::{self, Change, LANES};
 use crate::generate::{SHORT, is_short};
 use isoform_core::plan::{Bytes, Step, Transform};
 
-/// Runs of up to so many bytes are taken for fields.
+/// Runs of at most this many bytes are treated as fields.
 const FIELD: usize = 64;
 
-/// What is done to the small fields of a record or element, and what remains to be done step by step.
+/// The work on the small fields of a record or element, and the steps that remain.
 #[derive(Default)]
 pub(super) struct Collected<'a> {
     pub(super) pieces: Vec<Piece<'a>>,

@@ -1,13 +1,13 @@
-//! The words in which code is generated: moves of vectors and numbers, constants that stay in registers, calls, exits.
+//! The vocabulary of the generator: moves of vectors and numbers, constants that stay in registers, calls, exits.
 //!
-//! What the registers hold:
+//! These are the contents of the registers:
 //!
 //! | registers | what |
 //! |---|---|
-//! | `rdi`, `rsi`; `rbx`, `r12` | source and destination of the record or element at hand: in functions that are only straight code; in others |
-//! | `r13`, `r15`, `r14` | the context; the body; how many elements are left |
+//! | `rdi`, `rsi`; `rbx`, `r12` | source and destination of the current record or element: in functions of straight code; in others |
+//! | `r13`, `r15`, `r14` | the context; the body; the number of elements left |
 //! | `zmm0` to `zmm15` | groups of numbers of a block |
-//! | `zmm16` to `zmm19`, `k1`, `k7`, `rax` and others | whatever is at hand |
+//! | `zmm16` to `zmm19`, `k1`, `k7`, `rax` and others | intermediate results |
 //! | `zmm20` to `zmm31`, `k2` to `k6` | constants, until a call |
 
 use super::assembler::{Assembler, Mark};
@@ -19,13 +19,13 @@ use std::mem::offset_of;
 /// Bytes of a vector, and of the blocks that records are put together from.
 pub(super) const BLOCK: usize = 64;
 
-/// Where the work is done.
+/// The register for intermediate results.
 pub(super) const V: Vector = Vector(16);
 pub(super) const W: Vector = Vector(17);
 pub(super) const X: Vector = Vector(18);
-/// A small element as a whole; or any register whose value is there already.
+/// The register of a small element, or of any value that is still there from before.
 pub(super) const ANY: Vector = Vector(19);
-/// Masks for the moment.
+/// The mask for intermediate results.
 pub(super) const K: Mask = Mask(1);
 pub(super) const L: Mask = Mask(7);
 
@@ -109,15 +109,15 @@ pub(super) struct Emit<'a> {
     masks: Resident<MASKS>,
     clock: u64,
     used: Used,
-    /// Where the function ends if something does not fit.
+    /// The exit of the function if something does not fit.
     misfit: Label,
     /// Whether there is a frame, and `rbx` and `r12` are used.
     framed: bool,
-    /// Where the size of the frame is filled in.
+    /// The place of the instruction that sets the size of the frame.
     frame: usize,
     /// Whether the first sixteen vector registers are used.
     pub(super) grouped: bool,
-    /// Bytes of registers that are kept on the stack, now and at most.
+    /// The bytes on the stack that hold registers, now and at most.
     saved: i32,
     most_saved: i32,
 }
@@ -165,7 +165,7 @@ impl<'a> Emit<'a> {
         self.asm.copy(R15, RDI);
     }
 
-    /// Where the record is.
+    /// The place of the record.
     pub(super) fn at(&self) -> At {
         if self.framed { At { src: RBX, dst: R12 } } else { At { src: RDI, dst: RSI } }
     }
@@ -182,21 +182,21 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Begins a function of type [`Many`](call::Many), behind one that needs no frame, and returns where that is.
+    /// Begins a function of type [`Many`](call::Many) after one that needs no frame, and returns its offset.
     pub(super) fn begin_many(&mut self) -> usize {
         self.misfit = self.asm.label();
         self.forget();
         self.asm.mark().code()
     }
 
-    /// Where the loop begins.
+    /// The start of the loop.
     pub(super) fn head(&mut self) -> Label {
         let head = self.asm.label();
         self.asm.here(head);
         head
     }
 
-    /// Goes on to the next record, and ends the function behind the last one, or at one that does not fit.
+    /// Continues with the next record. Ends the function after the last one, or at one that does not fit.
     pub(super) fn end_many(&mut self, head: Label) {
         self.asm.compute(Arithmetic::Add, RDI, RCX);
         self.asm.add(RSI, self.plan.native().size() as i32);
@@ -220,7 +220,7 @@ impl<'a> Emit<'a> {
         self.asm.ret();
     }
 
-    /// A place on the stack for a register, until it is given back with [`unsave`](Emit::unsave).
+    /// Room on the stack for a register, until [`unsave`](Emit::unsave) releases it.
     pub(super) fn save(&mut self) -> Memory {
         self.saved += 8;
         self.most_saved = self.most_saved.max(self.saved);
@@ -231,7 +231,7 @@ impl<'a> Emit<'a> {
         self.saved -= 8 * places;
     }
 
-    /// The register that holds 64 bytes, until others are asked for.
+    /// The register that holds these 64 bytes. It may change when other constants are requested.
     pub(super) fn vector(&mut self, bytes: &[u8; BLOCK]) -> Vector {
         let constant = self.asm.constant(bytes);
         self.used.vectors.push(constant);
@@ -248,7 +248,7 @@ impl<'a> Emit<'a> {
         register
     }
 
-    /// The register that holds a mask, until another is asked for.
+    /// The register that holds a mask. It may change when other masks are requested.
     pub(super) fn mask(&mut self, bits: u64) -> Mask {
         let constant = self.asm.constant(&bits.to_le_bytes());
         self.used.masks.push(constant);
@@ -265,19 +265,19 @@ impl<'a> Emit<'a> {
         register
     }
 
-    /// Registers hold no constants any more, or not on every way that leads here.
+    /// Registers may no longer hold constants, at least on one of the ways that lead here.
     pub(super) fn forget(&mut self) {
         (self.vectors, self.masks) = (Resident::default(), Resident::default());
         self.used.lost = true;
     }
 
-    /// What follows is only tried, to learn what constants the body of a loop needs.
+    /// Begins a trial, which finds out which constants the body of a loop needs.
     pub(super) fn begin_trial(&mut self) -> Trial {
         let kept = (self.vectors.clone(), self.masks.clone());
         Trial { mark: self.asm.mark(), kept, used: std::mem::take(&mut self.used) }
     }
 
-    /// Takes back what has been tried, and loads its constants, if there are registers for all of them.
+    /// Removes the code of a trial, and loads its constants if there are enough registers.
     pub(super) fn end_trial(&mut self, Trial { mark, kept, used }: Trial) {
         self.asm.back(&mark);
         (self.vectors, self.masks) = kept;
@@ -291,17 +291,17 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Ends the loop whose constants have been loaded.
+    /// Ends a loop whose constants were loaded before.
     pub(super) fn end_loop(&mut self) {
         (self.vectors.pinned, self.masks.pinned) = (0, 0);
     }
 
-    /// Loads the bytes that the mask has, and zeros for the others.
+    /// Loads the bytes in the mask, and zeros for the others.
     pub(super) fn load(&mut self, to: Vector, from: Memory, mask: Mask) {
         self.load_into(to, from, (mask, mask != ALL));
     }
 
-    /// The same, but others only become zeros if that is said.
+    /// Loads the bytes in the mask. The others become zeros if the flag beside the mask is set, and otherwise stay.
     pub(super) fn load_into(&mut self, to: Vector, from: Memory, mask: (Mask, bool)) {
         self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
     }
@@ -326,7 +326,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Copies the bytes that the mask has; others become zeros if that is said.
+    /// Copies the bytes in the mask. The others become zeros if the flag beside the mask is set, and otherwise stay.
     pub(super) fn copy_bytes(&mut self, to: Vector, from: Vector, mask: (Mask, bool)) {
         self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
     }
@@ -344,7 +344,7 @@ impl<'a> Emit<'a> {
         self.asm.vector(XOR, Width::V64, vector.0, vector.0, vector, (ALL, false), None);
     }
 
-    /// Ends the function if any lane is in the mask.
+    /// Ends the function if a lane is in the mask.
     pub(super) fn misfit_if_any(&mut self, mask: Mask) {
         self.asm.test_mask(mask);
         self.asm.jump_if(If::NotZero, self.misfit);
@@ -360,7 +360,7 @@ impl<'a> Emit<'a> {
         self.asm.jump_if(condition, self.misfit);
     }
 
-    /// Calls a function of [`call`]. Nothing is known of other registers then than those that functions preserve.
+    /// Calls a function of [`call`]. Afterwards, only the registers that functions preserve keep their values.
     pub(super) fn call(&mut self, function: *const ()) {
         self.asm.set(RAX, function.addr() as u64);
         self.asm.call(RAX);

@@ -1,24 +1,23 @@
-//! Plan to machine code for x86-64 with AVX-512, without a compiler in between.
+//! Generates machine code for x86-64 with AVX-512 directly from plans.
 //!
-//! What a record consists of decides how it is converted best, and the instructions for that are few: whatever lies close
-//! together is permuted 64 bytes at a time (`vpermb`), numbers change their type eight at a time, arrays of up to a
-//! kilobyte or two become straight code, strings and arrays behind pointers are laid down without a call. So code is
-//! ready in microseconds, and faster than what a compiler makes of the same steps one by one. What is rare is left to the
-//! kernels and the interpreter, as `portable` does.
+//! A few instructions convert most records best. Bytes that lie close together are permuted 64 at a time (`vpermb`).
+//! Numbers change their type eight at a time. Arrays of up to a kilobyte or two become straight code, and strings and
+//! arrays behind pointers need no call. So code is ready in microseconds, and faster than code that a compiler makes of
+//! the same steps one by one. As in `portable`, the kernels and the interpreter do what is rare.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `operand`, `assembler` | instructions as bytes |
-//! | `collect` | what of a record or element is small |
-//! | `emit` | the words in which the others speak |
-//! | `block` | which bytes are put together, and how |
-//! | `number` | numbers into other numbers |
+//! | `collect` | finds the small fields of a record or element |
+//! | `emit` | the vocabulary of the modules below |
+//! | `block` | plans which bytes are put together, and how |
+//! | `number` | converts numbers |
 //! | `array` | arrays within the record, and loops |
 //! | `pointer` | strings and arrays behind pointers |
 //!
 //! Steps write different bytes, so their order is free, except that
-//! - blocks are stored first, since they clear what lies between their pieces;
-//! - steps that lay down blocks of the record keep their order.
+//! - blocks of 64 bytes are stored first, since they clear the bytes between their pieces;
+//! - steps that add blocks to the output keep their order.
 
 mod array;
 mod assembler;
@@ -39,7 +38,7 @@ use isoform_core::plan::{Bytes, Step, Transform};
 use number::{Change, LANES};
 use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 
-/// So many bytes of an array become straight code.
+/// Arrays of at most this many bytes become straight code.
 const STRAIGHT: usize = 2048;
 
 /// Whether this machine has the instructions.
@@ -50,7 +49,7 @@ fn is_here() -> bool {
     all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
 }
 
-/// Machine code for a plan. `None` if there is too much of it, or something that only another generator can do.
+/// Machine code for a plan. `None` if there is too much of it, or if only another generator supports the plan.
 pub(crate) fn function(plan: &Plan) -> Option<Made> {
     let native = plan.native();
     if !is_here() || native.structure().has_slots() && native.machine().pointer != 8 {
@@ -66,7 +65,7 @@ pub(crate) fn function(plan: &Plan) -> Option<Made> {
     (!generator.full).then(|| Made { code: generator.emit.asm.finish(), alone, many })
 }
 
-/// Whether code for these steps needs no calls, no loops, and no place to put converted numbers.
+/// Whether code for these steps needs no calls, no loops, and no memory for numbers between two conversions.
 fn is_straight(steps: &[Step]) -> bool {
     steps.iter().all(|step| match step {
         Step::Move { len, .. } => *len <= STRAIGHT,
@@ -86,7 +85,7 @@ fn is_straight(steps: &[Step]) -> bool {
     })
 }
 
-/// Whether so many numbers in a row become straight code.
+/// Whether this many numbers in a row become straight code.
 fn is_inline(change: Change<'_>, count: usize) -> bool {
     let size = usize::from(change.from().size.max(change.to().size));
     (LANES..=STRAIGHT / size).contains(&count)
@@ -94,25 +93,25 @@ fn is_inline(change: Change<'_>, count: usize) -> bool {
 
 struct Generator<'a> {
     emit: Emit<'a>,
-    /// Whether the output may grow, and move.
+    /// Whether the output may grow, and so move.
     grows: bool,
-    /// Whether a small element is in a register as a whole.
+    /// Whether a register holds the whole element, which is small.
     whole: bool,
-    /// Whether what is generated is thrown away again.
+    /// Whether this is a trial, whose code is discarded.
     trying: bool,
-    /// Whether something has been too much.
+    /// Whether a limit was exceeded.
     full: bool,
 }
 
 impl Generator<'_> {
-    /// The steps of the whole plan.
+    /// Generates the steps of the whole plan.
     fn record(&mut self) {
         let plan = self.emit.plan;
         let at = self.emit.at();
         self.steps(plan.steps(), at, (plan.wire().size(), plan.native().size()));
     }
 
-    /// The same in a loop over records, whose constants are loaded before. Returns where that begins.
+    /// Generates the same steps in a loop over records, with the constants loaded before the loop. Returns its offset.
     fn many(&mut self) -> usize {
         let start = self.emit.begin_many();
         let trial = self.emit.begin_trial();
@@ -124,7 +123,7 @@ impl Generator<'_> {
         start
     }
 
-    /// Steps on a record or element of these sizes.
+    /// Generates steps on a record or element of these sizes.
     fn steps(&mut self, steps: &[Step], place: At, sizes: (usize, usize)) {
         if self.is_full() {
             return;
@@ -147,16 +146,16 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether there is more code than one plan may have: then the rest need not be generated.
+    /// Whether there is more code than one plan may have. The rest is then not generated.
     fn is_full(&mut self) -> bool {
         self.full |= self.emit.asm.len() > CODE;
         self.full
     }
 
-    /// Brings numbers together in a register, and changes them.
+    /// Collects the numbers of a group in a register, and converts them.
     fn group(&mut self, group: &Group<'_>, v: Vector, place: At, source: usize) {
         let mut windows = group.windows(source);
-        // What shifts out, or is never looked at, need not be cleared.
+        // Bytes that are shifted out or never used need not be cleared.
         if let ([window], true) = (&mut windows[..], group.change.always_fits()) {
             window.mask = u64::MAX;
         }
@@ -165,7 +164,7 @@ impl Generator<'_> {
         self.emit.change(group.change, v, lanes.sum());
     }
 
-    /// One number for itself.
+    /// Converts a single number.
     fn number(&mut self, change: Change<'_>, (src, dst): (usize, usize), place: At, source: usize) {
         if change.is_simple() {
             return self.emit.simple(change, at(place.src, src), at(place.dst, dst));
@@ -189,10 +188,10 @@ impl Generator<'_> {
         self.assemble(V, &block.windows, block.constants.is_some(), place, source);
     }
 
-    /// Brings the bytes of windows together in a register, beside what is there already if it has been `begun`.
+    /// Collects the bytes of windows in a register. If `begun`, the register already holds other bytes of the block.
     fn assemble(&mut self, to: Vector, windows: &[Window], mut begun: bool, place: At, source: usize) {
         for window in windows {
-            // Before the window's own mask is asked for, whose register this one could take.
+            // This comes before the window's own mask, which could take the register of this mask.
             if source < BLOCK && matches!(window.from, Space::Source(_)) && !window.stays() {
                 self.bring_whole(place, source);
             }
@@ -222,7 +221,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Has a record or element of less than 64 bytes in a register, as a whole.
+    /// Loads a record or element of less than 64 bytes into a register.
     fn bring_whole(&mut self, place: At, source: usize) {
         if !std::mem::replace(&mut self.whole, true) {
             let mask = self.emit.mask((1 << source) - 1);

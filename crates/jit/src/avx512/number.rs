@@ -1,8 +1,8 @@
-//! Numbers into numbers of another type, eight at a time: integers of up to 8 bytes and the two common floats.
+//! Converts numbers to another type, eight at a time: integers of up to 8 bytes and the two common floats.
 //!
-//! Eight integers come as 64-bit lanes that have their bytes at the top, and go as lanes that have them at the bottom;
-//! floats lie side by side. Where one of them does not fit, or is only *unsure* to fit, the function ends: the
-//! interpreter finds that out.
+//! Integers are loaded into 64-bit lanes with their bytes at the top, and stored from lanes with their bytes at the
+//! bottom. Floats lie side by side. If a number does not fit, or that is *unsure*, the function ends, and the
+//! interpreter decides.
 
 use super::emit::{ANY, BLOCK, Emit, K, L, V, W, X};
 use super::operand::*;
@@ -10,7 +10,7 @@ use isoform_core::Faults;
 use isoform_core::plan::{Conversion, Symbols};
 use isoform_kernels::{Lane, Number, NumberClass};
 
-/// Numbers that are converted at once.
+/// This many numbers are converted at once.
 pub(super) const LANES: usize = 8;
 
 const SHIFT_RIGHT: u8 = 2;
@@ -51,14 +51,14 @@ const ZERO: u8 = 0x06;
 /// Zeros and infinities of both signs.
 const ZERO_OR_INFINITE: u8 = 0x1E;
 
-/// What becomes of eight numbers.
+/// The conversion of eight numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Change<'a> {
     Number(&'a Conversion),
     Symbol(&'a Symbols),
 }
 
-/// Whether code is generated for a conversion; others are left to the kernels and the interpreter.
+/// Whether code is generated for a conversion. The kernels and the interpreter do the others.
 pub(super) fn is_known(conversion: &Conversion) -> bool {
     let Conversion { from, to, faults } = *conversion;
     match (from.lane(), to.lane()) {
@@ -84,8 +84,8 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Where the bytes of the number `lane`, in this machine's order, are taken from, relative to where it begins; and
-    /// where in a vector they go.
+    /// For the number `lane`, in this machine's order: its bytes in the source, relative to its start, and their places
+    /// in the vector.
     pub(super) fn taken(self, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let from = self.from();
         let size = usize::from(from.size);
@@ -93,13 +93,13 @@ impl<'a> Change<'a> {
         (0..size).map(move |byte| (if from.is_swapped() { size - 1 - byte } else { byte }, to + byte))
     }
 
-    /// Where in a vector the byte is that goes to the place `at` of the number `lane`, once that has been converted.
+    /// The place in the converted vector of byte `at` of the number `lane`.
     pub(super) fn given(self, lane: usize, at: usize) -> u8 {
         let (to, pitch) = (self.to(), self.pitch());
         (lane * pitch + if to.is_swapped() { usize::from(to.size) - 1 - at } else { at }) as u8
     }
 
-    /// Whether one number is converted for itself by a few plain instructions.
+    /// Whether a few scalar instructions convert a single number.
     pub(super) fn is_simple(self) -> bool {
         let Change::Number(conversion) = self else { return false };
         let simple = match (conversion.from.is_float(), conversion.to.is_float()) {
@@ -111,7 +111,7 @@ impl<'a> Change<'a> {
         simple && conversion.is_exact()
     }
 
-    /// Instructions for one number, by trial.
+    /// The instructions for one number, found by trial.
     pub(super) fn cost(self) -> usize {
         match self.is_simple() {
             true => 2 + usize::from(self.from().is_swapped()) + usize::from(self.to().is_swapped()),
@@ -119,12 +119,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Whether a converted number fills its lane, as it will be stored.
+    /// Whether a converted number fills its lane as it is stored.
     pub(super) fn fills_lane(self) -> bool {
         self.to().size == 8 && !self.to().is_swapped()
     }
 
-    /// Whether every number fits.
+    /// Whether every number of the source fits.
     pub(super) fn always_fits(self) -> bool {
         match self {
             Change::Number(conversion) => {
@@ -134,20 +134,20 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Bytes from one number to the next when they have been converted.
+    /// The distance between converted numbers in a vector, in bytes.
     fn pitch(self) -> usize {
         let to = self.to();
         if to.is_float() { to.size.into() } else { LANES }
     }
 
-    /// Whether eight numbers in a row are what a vector must have, as they come.
+    /// Whether eight numbers in a row already have the form that a vector needs.
     fn comes_whole(self) -> bool {
         let from = self.from();
         !from.is_swapped() && (from.is_float() || from.size == 8)
     }
 }
 
-/// Whether floats become narrower ones.
+/// Whether floats become smaller floats.
 fn narrows(conversion: &Conversion) -> bool {
     conversion.from.is_float() && conversion.to.is_float()
 }
@@ -172,7 +172,7 @@ impl Emit<'_> {
             }
             _ => self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, from, (ALL, false), None),
         }
-        // What becomes a float has become a double: nothing else is exact.
+        // A double was made, whatever float is wanted: no other conversion is exact.
         if goes.is_swapped() {
             self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
             return self.store_integer(goes, to, RAX);
@@ -180,7 +180,7 @@ impl Emit<'_> {
         self.store_part(to, V, 8);
     }
 
-    /// Loads an integer into `rax`, as one of 8 bytes.
+    /// Loads an integer into `rax`, extended to 8 bytes.
     fn load_extended(&mut self, number: Number, from: Memory) {
         let (size, signed) = (usize::from(number.size), number.class == NumberClass::Signed);
         match (number.is_swapped(), signed) {
@@ -205,7 +205,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Loads eight numbers that lie in a row.
+    /// Loads eight numbers in a row.
     pub(super) fn load_lanes(&mut self, change: Change<'_>, from: Memory) {
         let size = usize::from(change.from().size);
         if change.comes_whole() {
@@ -221,7 +221,7 @@ impl Emit<'_> {
         if size == 8 {
             return self.permute(V, control, from, (ALL, false));
         }
-        // What is above the numbers is shifted out, or is not looked at.
+        // The bytes above the numbers are shifted out or ignored.
         self.load_part(V, from, LANES * size);
         self.permute(V, control, V, (ALL, false));
     }
@@ -245,8 +245,8 @@ impl Emit<'_> {
         self.store(to, V, mask);
     }
 
-    /// Converts the numbers of those lanes of a vector whose bits are set; the others hold zeros, or anything if all
-    /// numbers fit.
+    /// Converts the numbers in the lanes whose bits are set. The other lanes hold zeros, or anything if all numbers
+    /// fit.
     pub(super) fn change(&mut self, change: Change<'_>, v: Vector, lanes: u8) {
         let from = change.from();
         if !from.is_float() && from.size < 8 {
@@ -269,8 +269,8 @@ impl Emit<'_> {
             (4, 8) => self.one(WIDEN_FLOAT, v, v),
             (8, 4) => {
                 self.one(NARROW_FLOAT, W, v);
-                // What has become zero or infinite, and was not: zeros, too, may have come about although they need not, if
-                // the program has asked its processor for that.
+                // Finds numbers that became zero or infinite. Zeros count as unsure, since the program may have set
+                // flush-to-zero.
                 let lost = if conversion.faults == Faults::Error { ZERO_OR_INFINITE } else { ZERO };
                 self.asm.vector(CLASS_OF_FLOAT, Width::V32, K.0, 0, W, (ALL, false), Some(lost));
                 self.asm.vector(CLASS_OF_DOUBLE, Width::V64, L.0, 0, v, (ALL, false), Some(lost));
@@ -282,7 +282,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Only where a number that does not fit is an error.
+    /// Used only if a number that does not fit is an error.
     fn float_to_integer(&mut self, from: Number, to: Number, v: Vector) {
         if from.size == 4 {
             self.one(WIDEN_FLOAT, v, v);
@@ -298,7 +298,7 @@ impl Emit<'_> {
         self.misfit_if_any(K);
         self.move_lanes(v, W, ALL);
         if !signed {
-            // What is beyond all numbers has become the last one, which is no double.
+            // Numbers beyond the range have become the last number of the integer type, which no double equals.
             let last = self.everywhere(u64::MAX);
             self.compare(COMPARE_UNSIGNED, v, last, EQUAL);
             self.misfit_if_any(K);
@@ -311,7 +311,7 @@ impl Emit<'_> {
         let signed = from.class == NumberClass::Signed;
         let digits = if to.size == 4 { f32::MANTISSA_DIGITS } else { f64::MANTISSA_DIGITS };
         if faults == Faults::Error && !conversion.is_exact() {
-            // Up to this power of two every integer is a float.
+            // Up to this power of two, a float holds every integer.
             let limit = 1 << digits;
             let most = self.everywhere(if signed { 2 * limit } else { limit });
             let shifted = if signed { W } else { v };
@@ -345,7 +345,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Ends the function if an integer, once `size` bytes long, is none of type `to`.
+    /// Ends the function if an integer that had `size` bytes does not fit type `to`.
     fn check(&mut self, signed: bool, size: u8, to: Number, v: Vector) {
         let bits = 8 * to.size;
         match (signed, to.class) {
@@ -371,13 +371,13 @@ impl Emit<'_> {
         self.misfit_if_any(K);
     }
 
-    /// Compares what is above the low `bits` bits with 0.
+    /// Compares the bits above the low `bits` bits with 0.
     fn test_above(&mut self, bits: u8, v: Vector) {
         self.shift(SHIFT_RIGHT, W, v, bits);
         self.compare_by(TEST, W, W);
     }
 
-    /// The nearest integers that type `to` holds.
+    /// Replaces each number by the nearest integer of type `to`.
     fn clamp(&mut self, signed: bool, to: Number, v: Vector) {
         let bits = u32::from(to.size) * 8;
         let (low, high) = match to.class {
@@ -397,7 +397,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Enumerations: each number that has a symbol is compared.
+    /// Converts enumerations, by comparing with each number that has a symbol.
     fn symbols(&mut self, symbols: &Symbols, v: Vector, lanes: u8) {
         self.zero(W);
         let some = self.mask(lanes.into());
@@ -415,7 +415,7 @@ impl Emit<'_> {
         self.move_lanes(v, W, ALL);
     }
 
-    /// 8 bytes in every lane, as an operand.
+    /// The same 8 bytes in every lane, as an operand.
     fn everywhere(&mut self, number: u64) -> Operand {
         Operand::Everywhere(Memory::Constant(self.asm.constant(&number.to_le_bytes())))
     }

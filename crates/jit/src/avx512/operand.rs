@@ -1,4 +1,4 @@
-//! What instructions work on - registers, masks, places in memory, constants - and how they are told apart.
+//! The operands of instructions - registers, masks, places in memory, constants - and their encodings.
 
 /// A register of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,11 @@ pub(super) const R13: Reg = Reg(13);
 pub(super) const R14: Reg = Reg(14);
 pub(super) const R15: Reg = Reg(15);
 
-/// A vector register. Those from 16 on leave no state behind that older instructions would have to wait for.
+/// A vector register. Registers from 16 on leave no state that older instructions would wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Vector(pub(super) u8);
 
-/// A mask register; 0 in an operand stands for none.
+/// A mask register. In an operand, 0 stands for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mask(pub(super) u8);
 
@@ -41,24 +41,24 @@ pub(super) enum Width {
 /// A place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// So many bytes from an address.
+    /// The address in a register, plus an offset.
     At(Reg, i32),
-    /// From the sum of two addresses.
+    /// The sum of two addresses.
     Sum(Reg, Reg),
-    /// A constant behind the code.
+    /// A constant after the code.
     Constant(Constant),
 }
 
-/// A constant of `size` bytes, by where it is among the constants.
+/// A constant of `size` bytes, by its number among the constants of that size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Constant(pub(super) u32);
 
-/// Where an operand comes from.
+/// The source of an operand.
 #[derive(Clone, Copy)]
 pub(super) enum Operand {
     Vector(Vector),
     Memory(Memory),
-    /// The 8 bytes of a place, in every lane.
+    /// The 8 bytes of a place, copied into every lane.
     Everywhere(Memory),
 }
 
@@ -74,11 +74,11 @@ impl From<Memory> for Operand {
     }
 }
 
-/// A place in the code that is jumped to.
+/// A target of jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(pub(super) usize);
 
-/// When a jump is taken.
+/// The condition of a jump.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Below = 2,
@@ -88,7 +88,7 @@ pub(super) enum If {
     Above = 7,
 }
 
-/// Prefixes that vector instructions are told apart by.
+/// The prefix of a vector instruction, which is part of its encoding.
 #[derive(Clone, Copy)]
 pub(super) enum Prefix {
     None = 0,
@@ -101,7 +101,7 @@ pub(super) enum Prefix {
 #[derive(Clone, Copy)]
 pub(super) struct Opcode(pub(super) Prefix, pub(super) u8, pub(super) u8, pub(super) u8);
 
-/// What is done to one register by another or by memory.
+/// An operation of one register with another, or with memory.
 #[derive(Clone, Copy)]
 pub(super) enum Arithmetic {
     Add = 0x03,

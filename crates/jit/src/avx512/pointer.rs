@@ -1,4 +1,4 @@
-//! Strings and arrays behind pointers: what slots of the body point at is laid down as blocks of the output.
+//! Strings and arrays behind pointers. Slots of the body point at them, and the output gets a block for each.
 
 use super::Generator;
 use super::array::{Start, reversal};
@@ -11,9 +11,9 @@ use isoform_core::ByteOrder;
 use isoform_core::plan::{Array, Count, Extent, Place, Step, Transform};
 use std::mem::offset_of;
 
-/// Arrays behind pointers of up to so many bytes are swapped here, longer ones by the kernels.
+/// Arrays behind pointers of at most this many bytes are swapped here, longer ones by the kernels.
 const INLINE: i32 = 1024;
-/// Arrays of more elements than this are left to whoever checks products.
+/// Arrays of more elements than this go to the interpreter, which checks products for overflow.
 const MANY: i32 = 1 << 30;
 
 /// Whether code is generated for an array.
@@ -46,7 +46,7 @@ impl Generator<'_> {
         asm.up_to_lowest(RDX, RCX);
         asm.mask_from(K, RDX);
         asm.trailing_zeros(RCX, RCX);
-        // Where the block begins, and whether a whole vector has room there; what is before it becomes zero.
+        // The start of the block, and whether there is room for a whole vector. The gap before the block becomes zeros.
         asm.load(R9, length, 8);
         asm.address(R8, Memory::At(R9, 7));
         asm.and(R8, -8);
@@ -110,7 +110,7 @@ impl Generator<'_> {
         self.emit.forget();
     }
 
-    /// Adds a block for as many elements as `rdx` says, and puts where it begins in `r8`.
+    /// Adds a block for `rdx` elements, and puts its offset into `r8`.
     fn lay_down(&mut self, array: &Array) {
         let [slow, done] = [(); 2].map(|()| self.emit.asm.label());
         let field = |field| Memory::At(R13, field as i32);
@@ -123,7 +123,7 @@ impl Generator<'_> {
         asm.and(R8, -(array.align as i32));
         asm.multiply(RCX, RDX, array.dst_size as i32);
         asm.compute(Arithmetic::Add, RCX, R8);
-        // Behind the block there is room for a vector, so what is before it is cleared without asking how much that is.
+        // There is room for a vector after the block. So the gap before it is cleared without computing its length.
         asm.address(R10, Memory::At(RCX, BLOCK as i32));
         asm.compute_by_memory(Arithmetic::Compare, R10, field(offset_of!(Context<'_>, room)));
         asm.jump_if(If::Above, slow);
@@ -145,7 +145,7 @@ impl Generator<'_> {
         self.emit.asm.here(done);
     }
 
-    /// Puts the number of elements that came into `rdx`, and keeps it in the destination as well.
+    /// Loads the number of elements in the source into `rdx`, and also stores it in the destination.
     fn count(&mut self, extent: Extent, place: At) {
         match extent.src {
             Count::Fixed(count) => self.emit.asm.set(RDX, count as u64),
@@ -170,7 +170,7 @@ impl Generator<'_> {
         self.store_unsigned(RDX, order, size, at(place.dst, dst));
     }
 
-    /// Turns the elements at `rdi` into those at `rsi`, as many as `rdx` says.
+    /// Converts `rdx` elements from `rdi` to `rsi`.
     fn counted(&mut self, array: &Array, place: At) {
         let sizes = (array.src_size, array.dst_size);
         let length = |generator: &mut Self, size: usize| generator.emit.asm.multiply(RDX, RDX, size as i32);
@@ -204,7 +204,7 @@ impl Generator<'_> {
         }
     }
 
-    /// As [`each`](Generator::each), for elements of a block, if there are any.
+    /// As [`each`](Generator::each), for the elements of a block, which may be empty.
     fn some(&mut self, sizes: (usize, usize), place: At, body: impl FnMut(&mut Self, At)) {
         let none = self.emit.asm.label();
         self.emit.asm.test(RDX);
@@ -214,8 +214,8 @@ impl Generator<'_> {
         self.emit.forget();
     }
 
-    /// Moves `rdx` bytes from `rdi` to `rsi`, in numbers of `width` that are reversed if one is said: here, or `otherwise`
-    /// if they are many.
+    /// Moves `rdx` bytes from `rdi` to `rsi`, and reverses numbers of `width` bytes if a width is given. Calls
+    /// `otherwise` if there are many bytes.
     fn few_bytes(&mut self, width: Option<usize>, otherwise: impl FnOnce(&mut Self)) {
         let [many, last, head, done] = [(); 4].map(|()| self.emit.asm.label());
         let control = width.map(|width| self.emit.vector(&reversal(width)));
@@ -252,7 +252,7 @@ impl Generator<'_> {
         self.emit.forget();
     }
 
-    /// Converts `rdx` numbers from `rdi` to `rsi`: eight at a time here, or `otherwise` if they are fewer, or many.
+    /// Converts `rdx` numbers from `rdi` to `rsi`, eight at a time. Calls `otherwise` if there are fewer, or many.
     fn few_numbers(&mut self, change: Change<'_>, otherwise: impl FnOnce(&mut Self)) {
         let [other, head, done] = [(); 3].map(|()| self.emit.asm.label());
         let (from, to) = (i32::from(change.from().size), i32::from(change.to().size));
@@ -275,7 +275,7 @@ impl Generator<'_> {
         self.emit.asm.jump_if(If::NotBelow, head);
         self.emit.asm.test(RDX);
         self.emit.asm.jump_if(If::Zero, done);
-        // The last eight, of which some have been converted before.
+        // The last eight numbers. Some of them were converted before.
         self.emit.asm.subtract(RDX, LANES as i32);
         self.emit.asm.multiply(RCX, RDX, from);
         self.emit.asm.compute(Arithmetic::Add, RDI, RCX);

@@ -1,11 +1,11 @@
-//! What both generators take for plain, and so generate code for; the rest is left to the kernels and the interpreter.
+//! Decides what both generators generate code for. The kernels and the interpreter do the rest.
 
 use isoform_core::plan::{Array, Count, Extent, Place, Symbols, Transform};
 
-/// So many symbols are compared one by one.
+/// At most this many symbols are compared one by one.
 pub(crate) const SYMBOLS: usize = 16;
 
-/// Whether an array has one dimension, or is a pointer to one element, and goes from block to block.
+/// Whether an array has one dimension, or is a pointer to one element, and is in a block on both sides.
 pub(crate) fn is_plain(array: &Array) -> bool {
     let plain = match &*array.dims {
         [] => true,
@@ -28,7 +28,8 @@ pub(crate) fn is_short(symbols: &Symbols) -> bool {
     symbols.map.len() <= SYMBOLS && symbols.from.size <= 8 && symbols.to.size <= 8
 }
 
-/// A run as pieces of powers of two, of which the last may overlap the one before: where they begin, and their bytes.
+/// A run in pieces whose lengths are powers of two: their offsets and lengths. The last piece may overlap the one
+/// before.
 pub(crate) fn pieces(length: usize, widest: usize) -> impl Iterator<Item = (usize, usize)> {
     let width = if length == 0 { 1 } else { (1 << length.ilog2()).min(widest) };
     let whole = length / width * width;

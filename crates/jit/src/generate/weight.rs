@@ -1,31 +1,31 @@
-//! Whether code for a plan is worth its while: how much there is to generate, and how much is left to long loops anyway.
+//! Decides whether code for a plan is worthwhile: how much code it takes, and how much time goes to long loops anyway.
 
 use super::plain::SYMBOLS;
 use isoform_core::Plan;
 use isoform_core::plan::{Step, Transform};
 
-/// A plan of more pieces than this is not generated: that would take long, and the interpreter has little to lose.
+/// A plan of more pieces than this gets no code: that would take long, and gain little over the interpreter.
 const PIECES: usize = 2048;
-/// Bytes of machine code that one plan may have.
+/// The most bytes of machine code for one plan.
 pub(crate) const CODE: usize = 1 << 16;
-/// Arrays of up to so many bytes are counted as pieces; longer ones cost time rather than code.
+/// Arrays of at most this many bytes count as pieces. Longer ones cost time and not code.
 pub(crate) const SHORT: usize = 256;
-/// Beside so many bytes of arrays for each piece of generated code, nothing is gained by it.
+/// With this many bytes of arrays for each piece of generated code, the code gains nothing.
 const DOMINANT: usize = 4096;
-/// So many elements in a row are counted one by one.
+/// At most this many elements in a row count one by one.
 const FEW: usize = 4;
 
 /// Whether a plan is neither too large for a generator nor made of long arrays alone.
 pub(crate) fn is_worth_it(plan: &Plan) -> bool {
     let weight = Weight::of(plan.steps());
     let largest = weight.largest.max(plan.wire().size()).max(plan.native().size());
-    // What begins further into a record or element has no place in an instruction.
+    // A larger offset does not fit an instruction.
     i32::try_from(largest).is_ok()
         && weight.pieces <= PIECES
         && weight.long <= DOMINANT.saturating_mul(weight.pieces.max(1))
 }
 
-/// How much there is to generate, and to do in long loops.
+/// The amount of code, and of work in long loops.
 #[derive(Default)]
 struct Weight {
     pieces: usize,

@@ -1,4 +1,4 @@
-//! Many elements: within the record, or in blocks.
+//! Arrays: within the record, or in blocks.
 
 use super::{At, Generator};
 use crate::call;
@@ -8,9 +8,9 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use isoform_core::plan::{Array, Count, Extent, Place, Step, Transform};
 use isoform_core::{ByteOrder, Machine};
 
-/// So many elements in a row become straight code, where they are no numbers.
+/// Up to this many elements in a row become straight code, unless they are numbers.
 pub(super) const FEW: usize = 4;
-/// How many elements a loop has.
+/// The number of rounds of a loop.
 #[derive(Clone, Copy)]
 enum Many {
     Fixed(usize),
@@ -49,7 +49,7 @@ impl Generator<'_> {
         true
     }
 
-    /// Does the same to each element. Whatever was addressed in the output before may have moved then.
+    /// Generates a loop with the same body for each element. After it, addresses in the output may have changed.
     fn each(&mut self, many: Many, start: At, sizes: (usize, usize), body: impl FnOnce(&mut Self, &mut At)) {
         let builder = &mut self.emit.builder;
         let [src, dst, left] = [(); 3].map(|()| builder.declare_var(types::I64));
@@ -93,7 +93,7 @@ impl Generator<'_> {
         self.settle(block, own, dst, at);
     }
 
-    /// Stores where a block is, if it could be laid down.
+    /// Stores the offset of a block, if there was room for it.
     fn settle(&mut self, block: Value, own: Value, dst: usize, at: &mut At) {
         let none = self.emit.builder.ins().icmp_imm_s(IntCC::Equal, block, call::NONE as i64);
         self.emit.stop_if(none);
@@ -136,7 +136,7 @@ impl Generator<'_> {
         at.dst = self.emit.at_offset(own);
     }
 
-    /// The number of elements that came, as it is also kept in the destination.
+    /// The number of elements in the source, which is also stored in the destination.
     fn count(&mut self, extent: Extent, at: At) -> Value {
         let count = match extent.src {
             Count::Fixed(count) => self.emit.constant(count),
@@ -162,7 +162,7 @@ impl Generator<'_> {
         count
     }
 
-    /// As many elements as `count` says.
+    /// Converts `count` elements.
     fn counted(&mut self, array: &Array, count: Value, start: At) {
         let sizes = (array.src_size, array.dst_size);
         match &array.transform {

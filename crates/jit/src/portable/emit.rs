@@ -1,4 +1,4 @@
-//! The words in which code is generated: addresses, loads and stores, runs of bytes, calls.
+//! The vocabulary of the generator: addresses, loads and stores, runs of bytes, calls.
 
 use super::At;
 use super::layout::{Move, Part, Window};
@@ -13,7 +13,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use isoform_core::plan::Plan;
 use std::mem::offset_of;
 
-/// How functions are called that take so many addresses or numbers, and return one.
+/// The signature of functions that take this many addresses or numbers, and return one.
 pub(super) fn signature(convention: CallConv, parameters: usize) -> Signature {
     let mut signature = Signature::new(convention);
     signature.params.extend(vec![AbiParam::new(types::I64); parameters]);
@@ -31,11 +31,11 @@ pub(super) struct Emit<'a> {
     /// The record, until the output grows.
     pub(super) dst: Value,
     context: Value,
-    /// Whether nothing has been asked of the context.
+    /// Whether the function has not used its context.
     alone: bool,
     /// Not 0 once a number has not fitted.
     pub(super) misfits: Variable,
-    /// Where the function ends at once.
+    /// The exit of the function.
     stop: Block,
     convention: CallConv,
     signatures: [Option<SigRef>; 5],
@@ -76,7 +76,7 @@ impl<'a> Emit<'a> {
         self.context
     }
 
-    /// Ends the function. Returns whether it does without its context.
+    /// Ends the function. Returns whether it needs no context.
     pub(super) fn finish(mut self, config: TargetFrontendConfig) -> bool {
         let misfits = self.builder.use_var(self.misfits);
         self.builder.ins().return_(&[misfits]);
@@ -110,13 +110,13 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Where an address of the output is in it.
+    /// The offset of an address in the output.
     pub(super) fn offset(&mut self, address: Value) -> Value {
         let base = self.base();
         self.builder.ins().isub(address, base)
     }
 
-    /// The address of a place of the output.
+    /// The address of an offset in the output.
     pub(super) fn at_offset(&mut self, offset: Value) -> Value {
         let base = self.base();
         self.builder.ins().iadd(base, offset)
@@ -237,7 +237,7 @@ impl<'a> Emit<'a> {
     }
 }
 
-/// Any address, and always one that is there.
+/// Memory accesses that may be unaligned and never trap.
 fn memory() -> MemFlagsData {
     let endianness = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
     MemFlagsData::new().with_notrap().with_endianness(endianness)
@@ -247,7 +247,7 @@ fn place(offset: usize) -> i32 {
     i32::try_from(offset).expect("code is generated for records and elements of less than 2 GiB")
 }
 
-/// The type that holds so many bytes.
+/// The type of this many bytes.
 pub(super) fn of_width(width: usize) -> Type {
     match width {
         1 => types::I8,
@@ -258,7 +258,7 @@ pub(super) fn of_width(width: usize) -> Type {
     }
 }
 
-/// A constant as it is written for a type of so many bytes.
+/// A constant as Cranelift wants it for a type of this many bytes.
 fn constant_of(width: usize, bits: u64) -> i64 {
     let unused = 64 - 8 * width as u32;
     ((bits << unused) as i64) >> unused

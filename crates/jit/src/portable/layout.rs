@@ -1,5 +1,5 @@
-//! How small fields are moved and reversed: 16 bytes of the destination at a time, put together by permutation from up to
-//! [`WINDOWS`] times 16 bytes of the source, where that is less work than to move them one by one.
+//! Plans how small fields are moved and reversed. Where that is less work than moving them one by one, 16 bytes of the
+//! destination are put together by permutations of up to [`WINDOWS`] times 16 bytes of the source.
 
 use super::target::Shuffles;
 use crate::generate::SHORT;
@@ -7,12 +7,12 @@ use isoform_core::plan::{Step, Transform};
 
 /// Bytes that are permuted at once.
 pub(super) const BLOCK: usize = 16;
-/// From more places than this, fields are moved one by one.
+/// If fields come from more places than this, they are moved one by one.
 const WINDOWS: usize = 4;
-/// In a permutation: no byte, but zero.
+/// In a permutation, this stands for a zero.
 const NOTHING: u8 = 0x80;
 
-/// A field, or several in a row, which are moved as they are or reversed as one.
+/// A field, or several adjacent ones, moved unchanged or reversed as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Move {
     pub(super) src: usize,
@@ -26,30 +26,30 @@ impl Move {
         self.dst + self.length
     }
 
-    /// Where the byte comes from that goes to `dst`.
+    /// The source of the byte that goes to `dst`.
     fn source(&self, dst: usize) -> usize {
         let at = dst - self.dst;
         self.src + if self.reversed { self.length - 1 - at } else { at }
     }
 }
 
-/// What is stored at once.
+/// The bytes that one instruction stores.
 #[derive(Debug, PartialEq)]
 pub(super) enum Part {
-    /// 16 bytes, put together from some of the source; those of no move become zeros.
+    /// 16 bytes, put together from windows of the source. Bytes of no move become zeros.
     Block { dst: usize, windows: Vec<Window> },
     /// One move.
     Single(Move),
 }
 
-/// 16 bytes of the source, and for each byte of a block which of them goes there, if any does.
+/// 16 bytes of the source, and for each byte of a block the one of them that goes there, if any.
 #[derive(Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) src: usize,
     pub(super) control: [u8; BLOCK],
 }
 
-/// Collects what a step moves, if that is all it does and it is little. Returns whether it is.
+/// Adds the moves of a step that only moves few bytes. Returns whether it is one.
 pub(super) fn moves(step: &Step, moves: &mut Vec<Move>) -> bool {
     match step {
         Step::Move { src, dst, len } if *len <= SHORT => {
@@ -71,13 +71,13 @@ pub(super) fn moves(step: &Step, moves: &mut Vec<Move>) -> bool {
     }
 }
 
-/// How the moves of a record or element of these sizes are done: blocks first, since they overwrite what lies between
-/// their fields.
+/// Divides the moves of a record or element of these sizes into parts. Blocks come first, since they overwrite the
+/// bytes between their fields.
 pub(super) fn parts(mut moves: Vec<Move>, sizes: (usize, usize), shuffles: Shuffles) -> Vec<Part> {
     moves.sort_unstable_by_key(|one| one.dst);
     let (mut blocks, mut singles) = (Vec::new(), Vec::new());
     let permutes = shuffles != Shuffles::None && sizes.0 >= BLOCK && sizes.1 >= BLOCK;
-    // The first move that is not done yet, and from which byte of the destination on.
+    // The first move that is not done yet, and the first byte of the destination after the parts so far.
     let (mut next, mut done) = (0, 0);
     while let Some(first) = moves.get(next) {
         let is_run = !first.reversed && first.length >= BLOCK;
@@ -99,10 +99,10 @@ pub(super) fn parts(mut moves: Vec<Move>, sizes: (usize, usize), shuffles: Shuff
     blocks
 }
 
-/// The block that begins at `dst`, if it pays to put it together.
+/// The block that begins at `dst`, if it saves instructions.
 fn block(moves: &[Move], dst: usize, sizes: (usize, usize)) -> Option<(usize, Vec<Window>)> {
     let dst = dst.min(sizes.1 - BLOCK);
-    // Runs that are long enough for moves of their own are not cut up.
+    // Runs that are long enough for moves of their own stay whole.
     let first = moves.partition_point(|one| one.end() <= dst);
     let inside = moves[first..].iter().take_while(|one| one.dst < dst + BLOCK);
     let inside: Vec<&Move> = inside.filter(|one| one.reversed || one.length < BLOCK).collect();

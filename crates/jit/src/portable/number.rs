@@ -1,6 +1,5 @@
-//! Single numbers into numbers of another type: integers of up to 8 bytes and the two common floats. Whatever a number
-//! does not fit, in the sense of the plan, is noted; what is only *unsure* to fit is noted as well, since the interpreter
-//! finds that out.
+//! Converts single numbers: integers of up to 8 bytes and the two common floats. The code notes each number that does
+//! not fit the plan, and each for which that is *unsure*. The interpreter then decides.
 
 use super::emit::of_width;
 use super::{At, Generator};
@@ -11,13 +10,13 @@ use isoform_core::Faults;
 use isoform_core::plan::{Conversion, Symbols};
 use isoform_kernels::{Lane, Number, NumberClass};
 
-/// So many numbers in a row become straight code.
+/// Up to this many numbers in a row become straight code.
 pub(super) const FEW: usize = 4;
 
-/// Half way between the largest `f32` and what would come next: from here on, doubles become infinite.
+/// Half way between the largest `f32` and the number that would follow. From here on, doubles become infinite.
 const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
-/// The smallest `f32` with all its digits: below, doubles may become zero although they need not, if the program has asked its
-/// processor for that.
+/// The smallest `f32` with all its digits. If the program has set flush-to-zero, smaller doubles may wrongly become
+/// zero.
 const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 impl Generator<'_> {
@@ -33,7 +32,7 @@ impl Generator<'_> {
         self.convert_many(conversion, from, to, count);
     }
 
-    /// As many numbers as `count` says.
+    /// Converts `count` numbers.
     pub(super) fn convert_many(&mut self, conversion: &Conversion, from: Value, to: Value, count: Value) {
         let conversion = self.emit.constant(std::ptr::from_ref(conversion).addr());
         let misfit = self.emit.call(call::numbers as *const (), &[from, to, count, conversion]);
@@ -57,7 +56,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An integer of up to 8 bytes, as 8.
+    /// Loads an integer of up to 8 bytes, and extends it to 8.
     fn load_integer(&mut self, number: Number, at: At, src: usize) -> Value {
         let size = usize::from(number.size);
         let mut value = self.emit.load(of_width(size), at.src, src);
@@ -116,7 +115,7 @@ impl Generator<'_> {
         self.store_float(to, result, at, dst);
     }
 
-    /// Notes a double that as a float would be tiny or, if that is an error, infinite.
+    /// Notes a double that would be a tiny float or, if that is an error, an infinite one.
     fn note_narrowed(&mut self, value: Value, faults: Faults) {
         let ins = &mut self.emit.builder;
         let magnitude = ins.ins().fabs(value);
@@ -131,7 +130,7 @@ impl Generator<'_> {
         self.note_truth(unsure);
     }
 
-    /// Only where a number that does not fit is an error.
+    /// Used only if a number that does not fit is an error.
     fn float_to_integer(&mut self, to: Number, value: Value, at: At, dst: usize) {
         let ins = &mut self.emit.builder;
         let value = match ins.func.dfg.value_type(value) {
@@ -139,7 +138,7 @@ impl Generator<'_> {
             _ => value,
         };
         let signed = to.class == NumberClass::Signed;
-        // From this power of two on, no number fits that has 8 bytes.
+        // From this power of two on, no number fits an integer of 8 bytes.
         let (whole, back, beyond) = if signed {
             let whole = ins.ins().fcvt_to_sint_sat(types::I64, value);
             (whole, ins.ins().fcvt_from_sint(types::F64, whole), 2f64.powi(63))
@@ -148,7 +147,7 @@ impl Generator<'_> {
             (whole, ins.ins().fcvt_from_uint(types::F64, whole), 2f64.powi(64))
         };
         let beyond = ins.ins().f64const(beyond);
-        // Both also say no of NaN.
+        // Both comparisons are false for NaN.
         let same = ins.ins().fcmp(FloatCC::Equal, value, back);
         let inside = ins.ins().fcmp(FloatCC::LessThan, value, beyond);
         let fits = ins.ins().band(same, inside);
@@ -164,7 +163,7 @@ impl Generator<'_> {
         let digits = if to.size == 4 { f32::MANTISSA_DIGITS } else { f64::MANTISSA_DIGITS };
         let ins = &mut self.emit.builder;
         if faults == Faults::Error && !conversion.is_exact() {
-            // Up to this power of two every integer is a float.
+            // Up to this power of two, a float holds every integer.
             let limit = 1i64 << digits;
             let (shifted, most) = match signed {
                 true => (ins.ins().iadd_imm_s(value, limit), 2 * limit),
@@ -199,7 +198,7 @@ impl Generator<'_> {
         self.store_integer(to, value, at, dst);
     }
 
-    /// Notes an integer, once `size` bytes long, that type `to` does not hold.
+    /// Notes an integer that type `to` does not hold. `size` is its size in the source.
     fn note_outside(&mut self, signed: bool, size: u8, to: Number, value: Value) {
         let ins = &mut self.emit.builder;
         let narrow = of_width(to.size.into());

@@ -1,11 +1,11 @@
-//! This machine, as Cranelift sees it.
+//! Describes this machine to Cranelift.
 
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use std::sync::OnceLock;
 use target_lexicon::Triple;
 
-/// The generator for this machine, or `None` if it lacks what generated code takes for granted.
+/// The generator for this machine, or `None` if it lacks instructions that generated code needs.
 pub(crate) fn here() -> Option<&'static OwnedTargetIsa> {
     static HERE: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -20,7 +20,7 @@ pub(crate) fn here() -> Option<&'static OwnedTargetIsa> {
     .as_ref()
 }
 
-/// Tells the generator what this processor has beyond the least that it assumes.
+/// Enables the instructions that this processor has beyond the minimum.
 #[cfg(target_arch = "x86_64")]
 fn features(builder: &mut isa::Builder) -> Option<()> {
     macro_rules! detect {
@@ -34,12 +34,12 @@ fn features(builder: &mut isa::Builder) -> Option<()> {
     Some(())
 }
 
-/// Generated code takes the vectors of a z14 for granted.
+/// Generated code needs the vector instructions of a z14.
 #[cfg(target_arch = "s390x")]
 fn features(_: &mut isa::Builder) -> Option<()> {
-    /// Of the words that Linux tells programs about the processor.
+    /// A bit of the processor's capabilities as Linux reports them.
     const ENHANCED_VECTORS: libc::c_ulong = 1 << 13;
-    // SAFETY: the function only reads what the system has told this process.
+    // SAFETY: the function only reads what the system has stored for this process.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP) };
     (capabilities & ENHANCED_VECTORS != 0).then_some(())
 }
@@ -49,15 +49,15 @@ fn features(_: &mut isa::Builder) -> Option<()> {
     Some(())
 }
 
-/// How 16 bytes are permuted here.
+/// How this machine permutes 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shuffles {
-    /// Not at all.
+    /// It cannot.
     None,
-    /// As x86 does since SSSE3.
+    /// With x86's SSSE3.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "of other machines"))]
     Pshufb,
-    /// By a table look-up of 16 bytes.
+    /// With a table look-up of 16 bytes.
     Swizzle,
 }
 
