@@ -120,7 +120,7 @@ impl Ledger {
         Ledger { submitted, acknowledged, in_flight, ..Ledger::default() }
     }
 
-    /// The same, with what is counted elsewhere.
+    /// The same account, with counts that are kept elsewhere.
     pub(crate) fn at(self, acknowledged: u64, in_flight: u64) -> Ledger {
         Ledger { acknowledged, in_flight, ..self }
     }

@@ -9,35 +9,34 @@ pub enum Action {
     /// Connect to an address, and then call [`Node::connected`](crate::Node::connected) or
     /// [`Node::dial_failed`](crate::Node::dial_failed).
     Dial(DialKey, String),
-    /// There is something to be written: ask for [`Node::output`](crate::Node::output). Told once, and again when it has become 64 KiB, so that
-    /// callers may let small events gather.
+    /// There are bytes to write: call [`Node::output`](crate::Node::output). This action comes once, and again when 64
+    /// KiB wait, so that callers may gather small events.
     Write(ConnId),
-    /// Write what there still is to be written, as far as that needs no waiting, and close the connection. The node has
-    /// forgotten it.
+    /// Write the remaining bytes as far as that needs no waiting, and close the connection. The node has forgotten it.
     Close(ConnId),
-    /// Something has come for a sink, whose application has found nothing when it last [took](crate::Node::take).
+    /// Something arrived for a sink whose application found nothing when it last [took](crate::Node::take).
     Wake(SinkKey),
-    /// A source that was told to wait may try again.
+    /// A source that had to wait may try again.
     Room(SourceKey),
-    /// There is an answer to [`Node::open`](crate::Node::open).
+    /// A call of [`Node::open`](crate::Node::open) has its answer.
     Opened(OpenKey),
-    /// Members, sources or sinks of a channel have changed, or a report has come.
+    /// The members, sources or sinks of a channel have changed, or a report has arrived.
     Changed(ChannelKey),
 }
 
-/// Actions in the order in which they are to be taken.
+/// Actions, in the order in which the caller takes them.
 #[derive(Default)]
 pub(crate) struct Actions(VecDeque<Action>);
 
 impl Actions {
-    /// Told once is enough: what is woken looks at everything.
+    /// Adds an action. The same action is pending only once: the caller then looks at everything.
     pub(crate) fn act(&mut self, action: Action) {
         if self.0.back() != Some(&action) {
             self.0.push_back(action);
         }
     }
 
-    /// Tells again what was told before.
+    /// Adds an action even if the same one is pending.
     #[inline]
     pub(crate) fn act_again(&mut self, action: Action) {
         self.0.push_back(action);

@@ -1,4 +1,4 @@
-//! The payloads of frames that set things up (`spec/channel.md`, "Frames"), without events.
+//! The payloads of all frames but those of events (`spec/channel.md`, "Frames").
 
 use crate::account::{Count, Policy, Window};
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::wire::{Reader, put_text, put_texts};
 use isoform_core::{Code, Error, Result};
 
-/// A frame that sets something up.
+/// A frame that carries no event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Control {
     Bye { code: u16, text: String },
@@ -30,7 +30,7 @@ pub(crate) enum Control {
     Told { request: u32, report: Box<Report> },
 }
 
-/// Another member of a channel, and where it can be dialed.
+/// Another member of a channel, and its addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) node: NodeId,
@@ -49,7 +49,7 @@ pub(crate) struct Subscribe {
     pub(crate) fields: Vec<String>,
 }
 
-/// Where a subscription of an earlier epoch stands at its sink.
+/// The state of a subscription of an earlier epoch, at its sink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Resumed {
     pub(crate) expected: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Resumed {
 }
 
 impl Control {
-    /// Reads the payload of a frame of one of these kinds; `None` if it is of another.
+    /// Parses the payload of a frame of these kinds; `None` for other kinds.
     pub(crate) fn parse(header: &Header, payload: &[u8]) -> Result<Option<Control>> {
         let Some(kind) = header.kind else { return Ok(None) };
         let subscription = header.subscription;
@@ -216,7 +216,7 @@ impl Control {
     }
 }
 
-/// As many members as a frame has room for. With more than that, a channel needs another way to find them.
+/// Lists as many members as fit into a frame. A channel with more members would need another way to find them.
 fn put_opened(out: &mut Vec<u8>, request: u32, identity: &Identity, name: &str, members: &[Member]) {
     let limit = out.len() + PAYLOAD;
     out.extend(request.to_le_bytes());
@@ -266,7 +266,7 @@ impl Subscribe {
         let numbers = [self.window.events, self.window.bytes, events, bytes, self.longest, expected];
         let counts = [received.events, received.bytes, taken.events, taken.bytes];
         numbers.iter().chain(&counts).for_each(|number| out.extend(number.to_le_bytes()));
-        // As many as a frame has room for; where there are more, all are wanted.
+        // The paths are listed only if they leave room in a frame. Without paths, all fields are wanted.
         let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
         put_texts(out, if length < PAYLOAD / 2 { &self.fields } else { &[] });
     }

@@ -11,7 +11,7 @@ pub(crate) const NO_FORMAT: u16 = u16::MAX;
 
 macro_rules! kinds {
     ($($name:ident = $number:literal,)*) => {
-        /// What a frame is for.
+        /// The kind of a frame.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum FrameKind { $(#[allow(missing_docs, reason = "they stand in the specification")] $name = $number,)* }
@@ -33,26 +33,26 @@ kinds! {
     Gap = 28, End = 29, Time = 30, Ack = 31, Ask = 40, Told = 41,
 }
 
-/// The first kind that a node passes over if it does not know it.
+/// The first kind that a node skips if it does not know it.
 const IGNORABLE: u8 = 128;
 
-/// What stands before a payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the payload.
     pub length: u32,
-    /// What the frame is for; `None` for one that is to be passed over.
+    /// The kind; `None` for an unknown one that is skipped.
     pub kind: Option<FrameKind>,
     /// Index of a format.
     pub index: u16,
     /// Number of a subscription.
     pub subscription: u32,
-    /// Nanoseconds since the connection's time.
+    /// Nanoseconds since the base time of the connection.
     pub time: u32,
 }
 
 impl Header {
-    /// The header of a frame that has no more than a kind and a payload.
+    /// The header of a frame with nothing besides a kind and a payload.
     pub(crate) fn plain(kind: FrameKind) -> Header {
         Header { length: 0, kind: Some(kind), index: 0, subscription: 0, time: 0 }
     }
@@ -104,7 +104,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut 
     let start = out.len();
     out.extend([0; HEADER]);
     fill(out);
-    // What is too long for a frame was cut by those who wrote it: texts and lists are, bodies and descriptions fit.
+    // Writers cut texts and lists that are too long. Bodies and descriptions always fit.
     debug_assert!(out.len() - start - HEADER <= PAYLOAD);
     out.truncate(start + HEADER + PAYLOAD);
     header.length = (out.len() - start - HEADER) as u32;
@@ -112,13 +112,14 @@ pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut 
     pad(out, header.length as usize);
 }
 
-/// Appends the zeros behind a payload of this length. Where a frame begins in `out` says nothing: bodies may lie elsewhere.
+/// Appends the padding after a payload of this length. It does not depend on the length of `out`, since bodies may be
+/// elsewhere.
 #[inline]
 pub(crate) fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&[0; HEADER][..length.wrapping_neg() % HEADER]);
 }
 
-/// The frame at the beginning of some bytes, with its payload and its length; `None` if it is not whole.
+/// The frame at the start of some bytes: its header, its payload and its length; `None` if it is incomplete.
 #[inline]
 pub(crate) fn split(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>> {
     let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(None) };

@@ -10,25 +10,25 @@ const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
 const VERSION: u8 = 1;
 /// Bytes before the addresses.
 pub(crate) const FIXED: usize = 64;
-/// The most that may follow them.
+/// The most bytes after those.
 const REST: usize = 4096;
 
 /// The first bytes of a connection, from each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Who speaks.
+    /// The node that sends this.
     pub node: NodeId,
-    /// Whom the dialer wants to reach; zeros for whoever is there.
+    /// The node that the dialer wants to reach; zeros mean any node.
     pub wanted: NodeId,
-    /// The last epoch of the two nodes' link that the speaker has seen end.
+    /// The last epoch of the link between the two nodes that the sender has seen end.
     pub ended: u64,
-    /// How many formats the speaker keeps at a time.
+    /// The number of formats that the sender keeps at a time.
     pub formats: u32,
-    /// After how long a silence the speaker takes the other for dead.
+    /// The silence after which the sender treats the other node as dead.
     pub silence: Duration,
-    /// How many subscriptions the speaker allows on this link.
+    /// The number of subscriptions that the sender allows on this link.
     pub subscriptions: u32,
-    /// Where the speaker can be dialed.
+    /// The addresses of the sender.
     pub addresses: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Hello {
         out.extend(u32::try_from(self.silence.as_millis()).unwrap_or(u32::MAX).to_le_bytes());
         out.extend(self.subscriptions.to_le_bytes());
         out.extend([0; 4]);
-        // As many addresses as there is room for, behind their number.
+        // The number of addresses, and as many of them as there is room for.
         let mut room = REST - 2;
         let fits = |address: &&String| match room.checked_sub(2 + address.len()) {
             Some(left) => {
@@ -61,7 +61,7 @@ impl Hello {
         out
     }
 
-    /// Reads one from the front of what has come, and says how long it is; `None` if more must come first.
+    /// Parses a Hello at the start of the input, and returns its length; `None` if more bytes are needed.
     ///
     /// # Errors
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], as soon as the bytes show it.

@@ -12,18 +12,18 @@ pub struct NodeId(pub [u8; 16]);
 pub struct Identity(pub [u8; 16]);
 
 impl NodeId {
-    /// Whoever is there.
+    /// Any node.
     pub const ANY: NodeId = NodeId([0; 16]);
 }
 
 impl Identity {
-    /// Whichever channel has the name.
+    /// Any channel with the given name.
     pub(crate) const NONE: Identity = Identity([0; 16]);
 }
 
-/// What the containers of a node tell its things apart by.
+/// The key of an object in a container of a node.
 pub(crate) trait Key: Copy + Eq + fmt::Debug {
-    /// The key of a number. Where numbers are given again, `turn` is another one each time.
+    /// The key with a number. If numbers are reused, `turn` differs each time.
     fn of(number: u32, turn: u32) -> Self;
 
     /// The number.
@@ -67,22 +67,22 @@ keys! {
     pub(crate) ReceivingKey;
 }
 
-/// A connection, by a number that the caller chose and does not use again.
+/// A connection. The caller chooses its number, and never uses it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId(pub u64);
 
-/// A source as the sinks of a node tell it from others.
+/// A source, as the sinks of a node distinguish it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceRef(pub u32);
 
 impl SourceRef {
-    /// Whether it was given no earlier than another one: numbers begin anew after four billions.
+    /// Whether this number was given no earlier than another one. Numbers wrap around after four billions.
     pub(crate) fn is_since(self, other: SourceRef) -> bool {
         self.0.wrapping_sub(other.0) < 1 << 31
     }
 }
 
-/// A link of a node. Its place is used again, and the key is not: sinks remember links that have ended.
+/// A link of a node. Its place is reused and its key is not, since sinks remember links that have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LinkKey {
     place: u32,
@@ -129,7 +129,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Refuses what cannot be the name of a channel.
+/// Refuses texts that cannot be the name of a channel.
 ///
 /// # Errors
 /// [`Code::Address`].
@@ -152,7 +152,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Err(Error::new(Code::Address).expected(expected).found(format_args!("{name:?}")))
 }
 
-/// The failure to find what was closed.
+/// The error for an object that was closed.
 #[cold]
 pub(crate) fn closed(what: &str) -> Error {
     Error::new(Code::Closed).at(what)

@@ -6,13 +6,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Node`] | what the application and the shell talk to: it conducts the next three, which do not know each other but for links |
-//! | `links` | handshakes, epochs, dials; what is to be written to each connection |
-//! | `channels` | which channels there are, who has them open, what sources are offered |
+//! | [`Node`] | the interface for the application and the shell. It coordinates the next three; `channels` and `flows` use `links`, and not each other |
+//! | `links` | handshakes, epochs, dials; the output of each connection |
+//! | `channels` | channels, their members, and the sources that these offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
-//! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
-//! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
-//! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
+//! | `frame`, `control`, [`Hello`], [`Report`] | the contents of a connection |
+//! | [`NodeId`], [`ChannelKey`] and further keys | ids and keys of objects; `numbered` has the containers that they index |
+//! | [`Settings`], [`Wanted`], [`Action`] | the settings of a node and of a sink; the actions for the shell |
 //! | [`Ledger`], [`Gap`], [`Policy`] | the account |
 //!
 //! `spec/channel.md` defines the protocol.

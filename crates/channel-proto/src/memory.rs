@@ -1,34 +1,34 @@
-//! The memory of bodies, as far as the state machine needs it. The caller provides it.
+//! The memory of bodies, which the caller provides, as far as the state machine needs it.
 
 use std::ops::Range;
 
-/// An event's body, shared by all that wait for it: cloning it copies no bytes.
+/// The body of an event. It has shared ownership: cloning it copies no bytes.
 pub trait Body: Clone {
-    /// Its bytes.
+    /// The number of its bytes.
     fn length(&self) -> usize;
 
     /// Returns the bytes of a range, in order, as contiguous pieces. They are written from there.
     fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8]));
 }
 
-/// A body that is about to be submitted. It is copied where it is short, and shared where it must be kept.
+/// A body that is submitted. Short bodies are copied, and those that must be kept are shared.
 pub trait Draft<B> {
-    /// Its bytes.
+    /// The number of its bytes.
     fn length(&self) -> usize;
 
-    /// Gives out its bytes, in order.
+    /// Passes its bytes to `each`, in order.
     fn pieces(&self, each: &mut dyn FnMut(&[u8]));
 
-    /// The body itself. Asked more than once, it gives the same one.
+    /// The body with shared ownership. Further calls return the same body.
     fn share(&mut self) -> B;
 
-    /// Whether sharing it costs no copy.
+    /// Whether [`share`](Draft::share) costs no copy.
     fn is_shared(&self) -> bool;
 }
 
-/// Memory for bodies that come.
+/// Memory for arriving bodies.
 pub trait Storage: Default {
-    /// Makes it so many bytes long. The new ones hold anything.
+    /// Changes its length. New bytes may have any value.
     fn resize(&mut self, length: usize);
 
     /// Adds bytes at the end.
@@ -37,7 +37,7 @@ pub trait Storage: Default {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 
-    /// The same, to be changed.
+    /// The same for writing.
     fn bytes_mut(&mut self) -> &mut [u8];
 }
 
@@ -59,7 +59,7 @@ impl Storage for Vec<u8> {
     }
 }
 
-/// The plainest bodies there are: for tests, and for whoever has bytes only.
+/// The simplest kind of body, for tests and for callers that have plain bytes.
 impl Body for std::sync::Arc<[u8]> {
     fn length(&self) -> usize {
         self.len()

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// Things by keys whose numbers are never reused: the key of a thing that is gone finds nothing.
+/// Objects by keys whose numbers are never reused: the key of a removed object finds nothing.
 pub(crate) struct Numbered<K, T> {
     all: BTreeMap<u32, T>,
     next: u32,
     keys: PhantomData<K>,
 }
 
-/// Numbers are below this one: requests on the wire have a bit more.
+/// Numbers are below this one, since requests on the wire use a further bit.
 const LIMIT: u32 = 1 << 31;
 
 impl<K: Key, T> Numbered<K, T> {
@@ -26,7 +26,7 @@ impl<K: Key, T> Numbered<K, T> {
     }
 
     pub(crate) fn insert(&mut self, thing: T) -> K {
-        // After two billions, those that are still there are passed over.
+        // After two billions, numbers start again. Those still in use are skipped.
         while self.all.contains_key(&self.next) {
             self.next = (self.next + 1) % LIMIT;
         }
@@ -88,10 +88,10 @@ impl<K: Key, T> IndexMut<K> for Numbered<K, T> {
     }
 }
 
-/// Things in dense places, each with its key.
+/// Objects in dense places, each with its key.
 pub(crate) struct Slots<K, T> {
     all: Slab<(K, T)>,
-    /// How many things there ever were.
+    /// The number of objects that there ever were.
     turn: u32,
 }
 
@@ -100,7 +100,7 @@ impl<K: Key, T> Slots<K, T> {
         Slots { all: Slab::new(), turn: 0 }
     }
 
-    /// The key of the thing that is inserted next.
+    /// The key of the next object that is inserted.
     pub(crate) fn vacant_key(&self) -> K {
         K::of(self.all.vacant_key() as u32, self.turn)
     }
@@ -161,7 +161,7 @@ impl<K: Key, T> IndexMut<K> for Slots<K, T> {
     }
 }
 
-/// What is kept of the things of [`Slots`] elsewhere, by their keys.
+/// Properties of the objects of [`Slots`] that are stored elsewhere, by the same keys.
 pub(crate) struct Beside<K, T> {
     all: Vec<Option<(K, T)>>,
 }
@@ -171,7 +171,7 @@ impl<K: Key, T> Beside<K, T> {
         Beside { all: Vec::new() }
     }
 
-    /// What is kept of a thing, from now on if nothing was.
+    /// The properties of an object. They are created if there are none.
     pub(crate) fn at(&mut self, key: K) -> &mut T
     where
         T: Default,

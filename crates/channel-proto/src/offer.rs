@@ -11,21 +11,21 @@ pub(crate) struct Offer {
     pub(crate) source: SourceRef,
     /// The format of all its events, if it was declared.
     pub(crate) format: Option<Format>,
-    /// The epoch in which it was last told of.
+    /// The epoch in which it was last offered.
     pub(crate) epoch: u64,
 }
 
-/// Where a source is.
+/// The place of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// At another node, under this number.
     Link(LinkKey, u32),
-    /// Here.
+    /// At this node.
     Here(SourceKey),
 }
 
 impl Origin {
-    /// The link that it is behind.
+    /// The link behind which it is.
     pub(crate) fn link(self) -> Option<LinkKey> {
         if let Origin::Link(link, _) = self { Some(link) } else { None }
     }

@@ -77,7 +77,7 @@ impl SourceReport {
         out.extend(self.source.to_le_bytes());
         out.extend(self.submitted.to_le_bytes());
         put_format(out, self.format.as_ref());
-        // A source with very many sinks reports only as many as leave room for the other sources.
+        // A source with very many sinks reports only as many of them as leave room for other sources.
         let limit = out.len() + PAYLOAD / 2;
         put_list(out, &self.sinks, limit, SinkLedger::put);
     }
@@ -126,7 +126,7 @@ impl SinkReport {
     }
 }
 
-/// Writes as many as fit before `limit`, after their number.
+/// Writes the number of items, and as many items as fit before `limit`.
 fn put_list<T>(out: &mut Vec<u8>, list: &[T], limit: usize, put: impl Fn(&T, &mut Vec<u8>)) {
     let count = out.len();
     out.extend([0; 4]);

@@ -8,31 +8,31 @@ use isoform_core::{Faults, Format, Limits, Registry, Rules};
 /// The settings with which a node is created.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Who it is.
+    /// The id of the node.
     pub id: NodeId,
-    /// Where it can be dialed.
+    /// Its addresses.
     pub addresses: Vec<String>,
-    /// The formats that it knows, and learns from others, with the limits of those. What others name can make it forget other
-    /// formats that it has learned, but not those that are registered.
+    /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
+    /// learned formats, but not registered ones.
     pub registry: Registry,
-    /// After this long without a byte, another node is taken for dead.
+    /// After this long without a byte, another node counts as dead.
     pub silence: Time,
-    /// How long a link is kept whose connection broke.
+    /// How long a link is kept after its connection broke.
     pub linger: Time,
     /// How long a handshake may take.
     pub handshake: Time,
-    /// How long an acknowledgement may wait for company.
+    /// How long an acknowledgement may wait for others, so that they are sent together.
     pub acknowledge: Time,
-    /// How many links, members of a channel, and handshakes at a time it allows.
+    /// The most links, members of a channel, and handshakes in progress.
     pub peers: usize,
-    /// How many subscriptions it allows on one link, in each direction, and how many sources of another node.
+    /// The most subscriptions on one link, in each direction, and the most sources of another node.
     pub subscriptions: usize,
-    /// How much it keeps for one sink at most, whatever that asks for.
+    /// The most that a source keeps for one sink, whatever the sink asks for.
     pub queue: Count,
 }
 
 impl Settings {
-    /// The usual ones.
+    /// The default settings.
     pub fn new(id: NodeId) -> Settings {
         Settings {
             id,
@@ -49,27 +49,27 @@ impl Settings {
     }
 }
 
-/// What a sink wants.
+/// The terms of a sink.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The format that its application has; `None` if it takes any, as a view.
+    /// The format of its records; `None` if it accepts any.
     pub format: Option<Format>,
-    /// What the declaration of that says besides.
+    /// The rules for the fields of that format.
     pub rules: Rules,
-    /// What is done with numbers that do not fit.
+    /// The treatment of numbers that do not fit.
     pub faults: Faults,
-    /// The paths of the fields that it needs; none: all.
+    /// The paths of the fields that it needs; empty for all fields.
     pub fields: Vec<String>,
-    /// What is done when it is too slow.
+    /// The behaviour of sources when it is too slow.
     pub policy: Policy,
-    /// How much may be under way to it from one source.
+    /// The limit of what may be on its way from one source.
     pub window: Window,
-    /// The longest body that it takes.
+    /// The longest body that it accepts.
     pub longest: u64,
 }
 
 impl Wanted {
-    /// Whatever comes, under a policy.
+    /// A sink of any format, with a policy.
     pub fn any(policy: Policy) -> Wanted {
         let events = if policy == Policy::Latest { 1 } else { 1 << 16 };
         Wanted {

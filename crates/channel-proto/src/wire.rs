@@ -11,7 +11,7 @@ pub(crate) const LAST_SEQUENCE: u64 = 1 << 63;
 /// Reads a payload from its front.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    /// What is read, for errors.
+    /// The structure that is read, for errors.
     what: &'static str,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// The number of an event. So many are never submitted that counting on from one could overflow.
+    /// The number of an event. It is small enough that counting on from it cannot overflow.
     pub(crate) fn sequence(&mut self) -> Result<u64> {
         let sequence = self.u64()?;
         if sequence <= LAST_SEQUENCE {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn texts(&mut self) -> Result<Vec<String>> {
         let count = self.u16()?;
-        // Each takes two bytes at least, so that a number alone reserves nothing.
+        // Each takes at least two bytes, so the count alone reserves nothing.
         (0..count).map(|_| self.text().map(Into::into)).collect()
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Opened {
 }
 
 impl Channels {
-    /// Opens a channel, which this node has, at another member.
+    /// Asks another member to let this node into a channel, which this node has open.
     pub(crate) fn join<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.joining.insert(link);
@@ -29,13 +29,13 @@ impl Channels {
         links.say(link, &ask);
     }
 
-    /// Whether this node is about to meet members of a channel that it has heard of.
+    /// Whether this node waits for answers from members of a channel that it has heard of.
     pub(crate) fn is_joining<B: Body>(&self, links: &Links<B>, key: ChannelKey) -> bool {
         links.is_dialing(Purpose::Join(key), None)
             || self.all.get(key).is_some_and(|channel| channel.joining.iter().any(|&link| links.stands(link)))
     }
 
-    /// Says everything anew that another node must know, at the beginning of an epoch.
+    /// Resends everything that another node must know, at the start of an epoch.
     pub(crate) fn say_all<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) {
         let is_common = |channel: &Channel| channel.joining.contains(&link) || channel.members.contains_key(&link);
         let common = self.all.iter().filter(|(_, channel)| is_common(channel)).map(|(key, _)| key);
@@ -78,7 +78,7 @@ impl Channels {
         links.say(link, &Control::Opened { request, format, identity, name, members });
         self.introduce(links, key, link, &[]);
         if !self.add_member(links, key, link) {
-            // It may have left and come back while this node could not know.
+            // The other node may have left and come back while the connection was down.
             self.offer_all(links, key, link);
         }
         if let Some(member) = self.all[key].members.get_mut(&link) {
@@ -86,8 +86,8 @@ impl Channels {
         }
     }
 
-    /// Tells the other members of one that has come, but for those whom it `knows`. They may have been let in so recently
-    /// that they do not know that they are members when it asks them, or not have been there when it asked.
+    /// Tells the other members about a new one, except for those that it `knows`. A member may have been let in so
+    /// recently that it did not know that it is a member when the new node asked, or it may not have been there yet.
     fn introduce<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey, knows: &[Member]) {
         let Channel { identity, members, .. } = &self.all[key];
         if members.contains_key(&link) {
@@ -102,7 +102,7 @@ impl Channels {
         }
     }
 
-    /// Takes a node for a member, and tells it of this node's sources. Whether that is news.
+    /// Makes a node a member, and offers it this node's sources. Returns whether it is new.
     fn add_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) -> bool {
         if self.has_member(key, link) {
             return false;
@@ -126,7 +126,8 @@ impl Channels {
             Some(key) => self.opens.get(key).is_some_and(|open| open.awaits(link)),
             None => self.all.get(ChannelKey(request)).is_some_and(|channel| channel.identity == identity),
         };
-        // An answer that comes too late, or to what nobody asked: the sender counts this node as a member, which it is not.
+        // The answer came too late, or nothing was asked. The sender counts this node as a member, so it has to be
+        // told.
         if !wanted {
             match self.of(identity) {
                 Some(key) => self.join(links, key, link),
@@ -154,7 +155,7 @@ impl Channels {
         Ok(())
     }
 
-    /// A member tells of another one.
+    /// A member reports another member.
     pub(crate) fn heard_of_newcomer<B: Body>(
         &mut self,
         now: Time,
@@ -179,9 +180,9 @@ impl Channels {
             return;
         }
         match known {
-            // It has been asked already.
+            // This node has already asked it.
             Some(link) if self.all[key].joining.contains(&link) => {}
-            // If it is cut, that is said with all else in the next epoch.
+            // If the link is cut, the next epoch resends this with everything else.
             Some(link) => self.join(links, key, link),
             None if member.addresses.is_empty() => {}
             None => {
@@ -209,8 +210,8 @@ impl Channels {
         }
     }
 
-    /// A node that is taken for a member does not take this one for one. If it has opened the channel here in this epoch,
-    /// that is news: when it refused, it had still to be let in.
+    /// A node that is a member here has refused to let this node in. It stays a member only if it has opened the
+    /// channel here in this epoch: then it refused before it was let in itself.
     fn was_not_let_in<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, key: ChannelKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.joining.remove(&link);
@@ -219,14 +220,14 @@ impl Channels {
         }
     }
 
-    /// Says that this node is no member of a channel. What it has asked the other before may have been answered before that
-    /// arrives, and would be forgotten with it: so it is asked again.
+    /// Says that this node is not a member of a channel. The other node may have answered earlier requests before this
+    /// arrives, and then forgets its answers with the membership. So these requests are sent again.
     pub(super) fn say_leave<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, identity: Identity) {
         links.say(link, &Control::Leave { identity });
         self.ask_again(links, link);
     }
 
-    /// A node is no member any more. Its subscriptions and sources end by frames of their own.
+    /// A node is no longer a member. Its subscriptions and sources end by frames of their own.
     pub(crate) fn lose_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let channel = &mut self.all[key];
         channel.offers.retain(|offer| !offer.is_of(link));
@@ -235,7 +236,7 @@ impl Channels {
         }
     }
 
-    /// A link is over, and what came over it of members and sources.
+    /// A link has ended, and with it the members and sources behind it.
     pub(crate) fn lose_link<B: Body>(&mut self, now: Time, links: &mut Links<B>, ended: Ended) {
         let Ended { link, peer, addresses, is_given_up } = ended;
         let mut common = Vec::new();
@@ -254,7 +255,7 @@ impl Channels {
     }
 }
 
-/// What others are told of the node at the other side of a link.
+/// The description of a linked node for other members.
 fn member_of<B>(links: &Links<B>, link: LinkKey) -> Member {
     let link = &links[link];
     Member { node: link.peer, addresses: link.addresses.clone() }

@@ -25,16 +25,16 @@ use offers::Own;
 use opens::Open;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Of what is kept only for the eye, so many are kept.
+/// Of what is kept only for reports, this many items are kept.
 const LATEST: usize = 64;
 
-/// The channels that a node has open, and those that it would.
+/// The channels that a node has open, and those that it is about to open.
 pub(crate) struct Channels {
     all: Numbered<ChannelKey, Channel>,
     opens: Numbered<OpenKey, Open>,
-    /// The number of the next source that a sink hears of.
+    /// The number of the next source that sinks hear of.
     sources_seen: u32,
-    /// The number of the next request to tell of a channel.
+    /// The number of the next request for reports.
     asks: u32,
 }
 
@@ -46,25 +46,24 @@ pub(crate) struct Channel {
     pub(crate) format: Option<Format>,
     /// The other members, by the links with them.
     pub(crate) members: BTreeMap<LinkKey, Membership>,
-    /// Nodes that this one has asked to be let in, and which have not answered yet.
+    /// Nodes that this node has asked to let it in, and that have not answered.
     joining: BTreeSet<LinkKey>,
     sources: Vec<Own>,
     sinks: Vec<SinkKey>,
-    /// The sources that there are for this node's sinks, its own included.
+    /// The sources that the sinks of this node can subscribe to, including its own.
     offers: Vec<Offer>,
-    /// Sinks that could not use a source of this node, and why; the latest few.
+    /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
     pub(crate) declined: VecDeque<(NodeId, Error)>,
-    /// With which request the members were last asked: what answers an earlier one may be from before something that they
-    /// were told since.
+    /// The request with which the members were last asked. An answer to an earlier one may be out of date.
     asked: Option<u32>,
 }
 
 /// Another member of a channel.
 #[derive(Default)]
 pub(crate) struct Membership {
-    /// What it last told of its part.
+    /// The last report of its sources and sinks.
     pub(crate) report: Option<Report>,
-    /// The epoch in which it last opened the channel here; 0 if it did not.
+    /// The epoch in which it last opened the channel here; 0 if it never did.
     opened: u64,
 }
 
@@ -73,7 +72,7 @@ impl Channels {
         Channels { all: Numbered::new(), opens: Numbered::new(), sources_seen: 0, asks: 0 }
     }
 
-    /// Makes a channel, of a type or of none.
+    /// Creates a channel, with a type or without.
     pub(crate) fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
         check_name(name)?;
         if self.all.iter().any(|(_, channel)| channel.name == name) {
@@ -110,7 +109,7 @@ impl Channels {
         self.all.get(key)
     }
 
-    /// A channel that the application means.
+    /// A channel that the application named.
     pub(crate) fn expect(&self, key: ChannelKey) -> Result<&Channel> {
         self.all.get(key).ok_or_else(|| closed("channel"))
     }
@@ -128,12 +127,12 @@ impl Channels {
         self.all.iter().find(|(_, channel)| matches(channel)).map(|(key, _)| key)
     }
 
-    /// Whether a channel has a node for a member.
+    /// Whether a node is a member of a channel.
     pub(crate) fn has_member(&self, key: ChannelKey, link: LinkKey) -> bool {
         self.all.get(key).is_some_and(|channel| channel.members.contains_key(&link))
     }
 
-    /// Leaves a channel, whose sources and sinks here have ended: the other members are told.
+    /// Leaves a channel, whose sources and sinks here have ended, and tells the other members.
     pub(crate) fn close<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
         let Some(channel) = self.all.remove(key) else { return };
         links.actions.act(Action::Changed(key));
@@ -150,7 +149,7 @@ impl Channels {
         self.all.get(key).map_or(Vec::new(), |channel| channel.sources.iter().map(|own| own.source).collect())
     }
 
-    /// Asks the other members of a channel what they can tell of it.
+    /// Asks the other members of a channel for reports.
     pub(crate) fn ask<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
         let (identity, request) = (channel.identity, self.asks);
@@ -160,7 +159,7 @@ impl Channels {
         channel.members.keys().for_each(|&member| links.say(member, &Control::Ask { request, identity }));
     }
 
-    /// A member tells what it was asked.
+    /// A member has sent a report.
     pub(crate) fn told<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, report: Report) {
         let asked = self.all.iter_mut().find(|(_, channel)| channel.asked == Some(request));
         if let Some((key, channel)) = asked

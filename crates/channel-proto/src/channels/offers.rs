@@ -9,7 +9,7 @@ use crate::memory::Body;
 use crate::offer::{Offer, Origin};
 use isoform_core::{Code, Error, Format, Result};
 
-/// A source of this node, as the other members are told of it.
+/// A source of this node, as it is offered to the other members.
 pub(super) struct Own {
     pub(super) source: SourceKey,
     /// The format of all its events, if it was declared.
@@ -17,7 +17,7 @@ pub(super) struct Own {
 }
 
 impl Channels {
-    /// There is a sink on a channel. Returns what it may subscribe to.
+    /// A channel has a new sink. Returns the sources that it may subscribe to.
     pub(crate) fn add_sink<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, sink: SinkKey) -> Vec<Offer> {
         let channel = &mut self.all[key];
         channel.sinks.push(sink);
@@ -32,8 +32,8 @@ impl Channels {
         }
     }
 
-    /// There is a source on a channel, of one format or of any: the other members are told, and this node's sinks may
-    /// subscribe to what is returned.
+    /// A channel has a new source, of one format or of any. Offers it to the other members, and returns the offer for
+    /// this node's sinks.
     pub(crate) fn add_source<B: Body>(
         &mut self,
         links: &mut Links<B>,
@@ -58,13 +58,13 @@ impl Channels {
         channel.members.keys().for_each(|&member| links.say(member, &Control::Withdraw { source: source.0 }));
     }
 
-    /// Tells another member of all sources that this node has on a channel.
+    /// Offers another member all sources that this node has on a channel.
     pub(super) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let channel = &self.all[key];
         channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link));
     }
 
-    /// Another member tells of a source. Returns the channel, and what its sinks may subscribe to, if that is news.
+    /// Another member offers a source. If it is new, returns the channel and the offer for its sinks.
     pub(crate) fn was_offered<B: Body>(
         &mut self,
         links: &Links<B>,
@@ -95,7 +95,7 @@ impl Channels {
         self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| offer.origin != origin));
     }
 
-    /// The other side of a link has said everything anew: sources that it did not speak of have gone. Subscriptions to them
+    /// The other side of a link has resent everything. Sources that it did not mention are gone. Subscriptions to them
     /// are answered with an End.
     pub(crate) fn synced<B: Body>(&mut self, links: &Links<B>, link: LinkKey) {
         let epoch = links[link].epoch;
@@ -103,7 +103,7 @@ impl Channels {
         self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| !stale(offer)));
     }
 
-    /// What a source is offered as from here on, which is offered still though a subscription to it has ended.
+    /// A new offer for a source that is still there although a subscription to it has ended.
     pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Origin) -> Option<Offer> {
         let source = self.new_source_ref();
         let offer = self.all.get_mut(key)?.offers.iter_mut().find(|offer| offer.origin == origin)?;
@@ -111,7 +111,7 @@ impl Channels {
         Some(offer.clone())
     }
 
-    /// The sources of other nodes that were offered since this one was.
+    /// The sources of other nodes that were offered no earlier than this one.
     pub(crate) fn offered_since(&self, key: ChannelKey, first: SourceRef) -> Vec<Offer> {
         let is_late = |offer: &&Offer| offer.origin.link().is_some() && offer.source.is_since(first);
         self.all.get(key).map_or(Vec::new(), |channel| channel.offers.iter().filter(is_late).cloned().collect())
@@ -130,7 +130,7 @@ impl Channels {
         offer
     }
 
-    /// A source as sinks are told of it: who has left does not come back under the same.
+    /// A new number for a source. A source that has left never comes back under the same number.
     fn new_source_ref(&mut self) -> SourceRef {
         let source = SourceRef(self.sources_seen);
         self.sources_seen = self.sources_seen.wrapping_add(1);

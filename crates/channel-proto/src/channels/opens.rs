@@ -9,7 +9,7 @@ use crate::links::{Links, Purpose};
 use crate::memory::Body;
 use isoform_core::{Code, Error, Result};
 
-/// Requests from this number on are the application's; others are of channels that are joined.
+/// Requests from this number on are those of the application. The others join members of channels.
 pub(super) const OPENS: u32 = 1 << 31;
 
 /// An attempt of the application to open a channel.
@@ -17,13 +17,13 @@ pub(super) struct Open {
     name: String,
     identity: Option<Identity>,
     deadline: Time,
-    /// The link over which it was asked for.
+    /// The link over which the request was sent.
     asked: Option<LinkKey>,
     answer: Option<Result<ChannelKey>>,
 }
 
 impl Open {
-    /// Whether a node was asked, and has not answered.
+    /// Whether it waits for the answer of this node.
     pub(super) fn awaits(&self, link: LinkKey) -> bool {
         self.asked == Some(link) && self.answer.is_none()
     }
@@ -53,18 +53,18 @@ impl Channels {
         key
     }
 
-    /// What became of an attempt to open a channel. It is told once.
+    /// The result of an attempt to open a channel. It is returned once.
     pub(crate) fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
         self.opens.get(key)?.answer.as_ref()?;
         self.opens.remove(key)?.answer
     }
 
-    /// Forgets an attempt. What is answered later is answered to nobody.
+    /// Forgets an attempt. A later answer has no effect.
     pub(crate) fn forget_open(&mut self, key: OpenKey) {
         self.opens.remove(key);
     }
 
-    /// Answers the application's wish to open a channel.
+    /// Sets the result of an attempt to open a channel.
     pub(crate) fn answer<B: Body>(&mut self, links: &mut Links<B>, key: OpenKey, answer: Result<ChannelKey>) {
         if let Some(open) = self.opens.get_mut(key).filter(|open| open.answer.is_none()) {
             open.answer = Some(answer);
@@ -72,12 +72,12 @@ impl Channels {
         }
     }
 
-    /// Nothing is opened any more.
+    /// Forgets all attempts.
     pub(crate) fn forget_opens<B: Body>(&mut self, links: &mut Links<B>) {
         self.opens.keys().into_iter().for_each(|open| self.answer(links, open, Err(closed("node"))));
     }
 
-    /// Asks a node for the application.
+    /// Sends the request of an attempt to a node.
     pub(crate) fn ask_to_open<B: Body>(&mut self, links: &mut Links<B>, key: OpenKey, link: LinkKey) {
         let Some(open) = self.opens.get_mut(key) else { return };
         open.asked = Some(link);
@@ -85,14 +85,14 @@ impl Channels {
         links.say(link, &ask);
     }
 
-    /// Asks for what the application wants to open, and has no answer for yet, once more.
+    /// Sends the requests that have no answer yet again.
     pub(crate) fn ask_again<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) {
         let asked = self.opens.iter().filter(|(_, open)| open.awaits(link));
         let asked: Vec<OpenKey> = asked.map(|(key, _)| key).collect();
         asked.into_iter().for_each(|open| self.ask_to_open(links, open, link));
     }
 
-    /// Answers what was asked for over a link that is over.
+    /// Fails the attempts whose link has ended.
     pub(super) fn fail_opens<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, error: &Error) {
         let asked = self.opens.iter().filter(|(_, open)| open.asked == Some(link));
         let asked: Vec<OpenKey> = asked.map(|(key, _)| key).collect();
@@ -108,7 +108,7 @@ impl Channels {
         }
     }
 
-    /// When [`tick`](Channels::tick) next has something to do; `None` if never.
+    /// The time at which [`tick`](Channels::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.opens.iter().filter(|(_, open)| open.answer.is_none()).map(|(_, open)| open.deadline).min()
     }
@@ -118,7 +118,7 @@ pub(super) fn no_such_channel(name: &str) -> Error {
     Error::new(Code::NoSuchChannel).at(name)
 }
 
-/// The code of a number that came.
+/// The code of a number that another node sent.
 pub(crate) fn code_of(number: u16) -> Code {
     Code::ALL.iter().copied().find(|code| *code as u16 == number).unwrap_or(Code::Unreachable)
 }

@@ -8,14 +8,14 @@ use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Format, Token};
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// What has become of a source's events: with each sink that is there, and the latest that have left.
+    /// The accounts of a source: with each present sink, and with those that left most recently.
     pub(crate) fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
         let Some(source) = self.sources.get(key) else { return Vec::new() };
         let present = source.sendings.iter().map(|&sending| account(&self.sendings[sending], true));
         present.chain(source.past.iter().copied()).collect()
     }
 
-    /// What has come to a sink: events received, taken, lost.
+    /// The counts of a sink: events received, taken, lost.
     pub(crate) fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
         let Some(sink) = self.sinks.get(key) else { return (0, 0, 0) };
         let (taken, lost) = sink.past;
@@ -25,12 +25,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         })
     }
 
-    /// How many sinks have subscribed to a source.
+    /// The number of sinks that have subscribed to a source.
     pub(crate) fn listeners(&self, key: SourceKey) -> usize {
         self.sources.get(key).map_or(0, |source| source.sendings.len())
     }
 
-    /// What is told of some sources and sinks.
+    /// The report about some sources and sinks.
     pub(crate) fn report(&self, sources: &[SourceKey], sinks: &[SinkKey]) -> Report {
         Report {
             sources: sources.iter().map(|&key| self.report_of_source(key)).collect(),

@@ -12,25 +12,25 @@ use crate::memory::{Body, Storage};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
-/// The least room that a long body gets when its first part comes.
+/// The least memory for a long body when its first part arrives.
 const ROOM: usize = 64 << 10;
 
-/// A fragment whose bytes can be read straight to where they belong: `missing` bytes from `at` on.
+/// A fragment whose bytes can be read directly into their final memory: `missing` bytes from `at` on.
 pub struct Large<S> {
     /// The memory: at least `at + missing` bytes.
     pub storage: S,
-    /// Where the next byte goes.
+    /// The place of the next byte.
     pub at: usize,
-    /// How many bytes of the fragment are missing.
+    /// The number of bytes of the fragment that have not arrived.
     pub missing: usize,
-    /// How many bytes of the event come behind this fragment, in further ones.
+    /// The number of bytes of the event in further fragments.
     pub behind: usize,
     /// The number of the subscription.
     pub subscription: u32,
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// The frames at the beginning of the input that are whole events: most of what comes.
+    /// Takes the frames at the start of the input that are whole events. Most frames are.
     pub(crate) fn events(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> Result<usize> {
         let (mut used, mut woken) = (0, None);
         while let Some((header, body, length)) = frame::split(&input[used..])? {
@@ -59,12 +59,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(used)
     }
 
-    /// Whether too much was told over a link that somebody has to keep.
+    /// Whether a link has sent too many reports that a sink has not taken.
     pub(crate) fn has_too_much_news(&self, link: LinkKey) -> bool {
         self.traffic[link].too_much_news
     }
 
-    /// Events of a subscription will not come.
+    /// Events of a subscription are declared lost.
     pub(crate) fn lost(
         &mut self,
         links: &mut Links<B>,
@@ -117,7 +117,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 return Err(error.expected(format_args!("{missing} bytes")).found(length));
             }
         };
-        // Not before: until now the application may have been at the event in front, whose storage is best used again.
+        // This cannot happen earlier: until now, the application may have used the event before, whose storage is
+        // reused.
         if let Some(at) = wanted
             && let Some(receiving) = self.receivings.get_mut(at)
             && let Some(long) = receiving.long.as_mut().filter(|long| long.filled == 0)
@@ -131,13 +132,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// Whether a fragment is under way.
+    /// Whether a fragment has arrived in part.
     #[inline]
     pub(crate) fn is_amid_part(&self, link: LinkKey) -> bool {
         self.traffic[link].part.is_some()
     }
 
-    /// Bytes of the fragment that is under way: how many of these are.
+    /// Takes bytes of the current fragment, and returns how many of these belong to it.
     pub(crate) fn more_of_part(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> usize {
         let Some(part) = &mut self.traffic[link].part else { return 0 };
         let length = part.missing.min(input.len());
@@ -155,11 +156,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         length + padding
     }
 
-    /// Looks whether the fragment that is under way is whole, and the body with it.
+    /// Checks whether the current fragment is complete, and whether its body is.
     fn finish_part(&mut self, links: &mut Links<B>, link: LinkKey) {
         let part = &mut self.traffic[link].part;
         let Some(Part { receiving, missing: 0, padding }) = *part else { return };
-        // The padding does not matter to whoever waits for the body.
+        // The event is delivered without waiting for the padding.
         *part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
         let Some((sink, stamp, long)) = receiving.and_then(|at| self.whole(at)) else { return };
         if let Some(entry) = self.sinks.get_mut(sink) {
@@ -168,14 +169,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// The long body of a subscription, if all of it has come.
+    /// The long body of a subscription, if all of it has arrived.
     fn whole(&mut self, at: ReceivingKey) -> Option<(SinkKey, Stamp, Long<S>)> {
         let receiving = self.receivings.get_mut(at)?;
         let long = receiving.long.take_if(|long| long.filled == long.length)?;
         Some((receiving.sink, receiving.receive(at, long.time, long.length), long))
     }
 
-    /// The memory for the rest of the fragment that is under way, if it belongs to a body.
+    /// The memory for the rest of the current fragment, if its body is still wanted.
     pub(crate) fn take_large(&mut self, link: LinkKey) -> Option<Large<S>> {
         let part = self.traffic[link].part.as_ref().filter(|part| part.missing > 0)?;
         let (receiving, missing) = (part.receiving?, part.missing);
@@ -186,12 +187,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Some(Large { storage, at, missing, behind, subscription: receiving.0 })
     }
 
-    /// Gives the memory of a fragment back, with so many bytes more in it.
+    /// Takes the memory of a fragment back, with this many more bytes in it.
     pub(crate) fn put_large(&mut self, links: &mut Links<B>, link: LinkKey, large: Large<S>, got: usize) {
         let Some(part) = &mut self.traffic[link].part else { return };
         let got = got.min(part.missing);
         part.missing -= got;
-        // Unless the sink has left meanwhile.
+        // The sink may have left meanwhile.
         if let Some(receiving) = self.receivings.get_mut(ReceivingKey(large.subscription))
             && let Some(long) = &mut receiving.long
         {
@@ -201,7 +202,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.finish_part(links, link);
     }
 
-    /// Passes over so many bytes of a fragment that nobody wants any more.
+    /// Skips bytes of a fragment that is no longer wanted.
     pub(crate) fn skip_large(&mut self, links: &mut Links<B>, link: LinkKey, count: usize) {
         if let Some(part) = &mut self.traffic[link].part {
             part.missing -= count.min(part.missing);
@@ -210,8 +211,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 }
 
-/// Makes room for so many bytes of a long body: for all of it if so much has come before, else twice what has come, so
-/// that a length alone reserves nothing.
+/// Makes room for more bytes of a long body: twice as much as is needed so far, but no more than the body has. So a
+/// length alone reserves little.
 fn make_room<S: Storage>(storage: &mut S, filled: usize, more: usize, length: usize) {
     let needed = filled + more;
     if storage.bytes().len() < needed {

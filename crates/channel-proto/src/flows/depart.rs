@@ -11,10 +11,10 @@ use crate::links::Links;
 use crate::memory::{Body, Storage};
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Appends to a link's output what may go out now.
+    /// Appends everything that may be sent now to a link's output.
     pub(crate) fn depart(&mut self, now: Time, links: &mut Links<B>, link: LinkKey) {
         self.unwritten(links, link, 0);
-        // Not with every frame, since there may be one for each event that comes the other way.
+        // Not with every frame, since frames may arrive and leave alternately, one for each event.
         let soon = now + links.settings.acknowledge / 2;
         let traffic = &self.traffic[link];
         if traffic.pressing || traffic.due.is_none_or(|due| due <= soon) {
@@ -23,12 +23,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.take_turns(links, link);
     }
 
-    /// Whether more would go out over a link if there were room.
+    /// Whether more could be sent over a link if its output had room.
     pub(crate) fn has_more(&self, link: LinkKey) -> bool {
         !self.traffic[link].ready.is_empty()
     }
 
-    /// All that was given out of a link's output is written but for so many bytes.
+    /// The caller has written a link's output except for this many bytes.
     pub(crate) fn unwritten(&mut self, links: &mut Links<B>, link: LinkKey, bytes: usize) {
         let has_room_again = links.unwritten(link, bytes);
         if self.has_more(link) && links[link].outbox.has_turns() {
@@ -41,7 +41,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Lets subscriptions that have something to send do so, a fragment in turn.
+    /// Lets the subscriptions that have something to send take turns, one fragment at a time.
     fn take_turns(&mut self, links: &mut Links<B>, link: LinkKey) {
         let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
         let mut heard = Vec::new();
@@ -56,7 +56,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 traffic.ready.push_back(at);
                 continue;
             }
-            // Nothing waits any more: who had to wait for that may go on.
+            // The queue is empty, so a source that has to wait may continue.
             if let Some(source) = self.sources.get_mut(sending.source)
                 && std::mem::take(&mut source.waits)
             {
@@ -66,7 +66,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
     }
 
-    /// Appends what is owed to the other side's sources.
+    /// Appends acknowledgements for the sources at the other side.
     fn acknowledge(&mut self, links: &mut Links<B>, link: LinkKey) {
         let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
         (traffic.due, traffic.pressing) = (None, false);

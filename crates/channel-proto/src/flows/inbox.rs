@@ -1,5 +1,5 @@
-//! Events that have arrived for a sink and that its application has not taken: batches, which leave as a whole. So an
-//! application takes hundreds of small events with one access to the node.
+//! Events that have arrived for a sink and that its application has not taken. They are in batches that leave as a
+//! whole. So an application takes hundreds of small events with one access to the node.
 
 use crate::account::Gap;
 use crate::keys::{NodeId, ReceivingKey, SourceRef};
@@ -8,22 +8,22 @@ use isoform_core::{Error, Format};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A batch that holds so many bytes takes no further body.
+/// A batch with this many bytes accepts no further body.
 const BYTES: usize = 64 << 10;
-/// Nor one of so many items.
+/// A batch with this many items accepts no further item.
 const ITEMS: usize = 1024;
-/// So many batches, and storages of long bodies, are kept for the next ones.
+/// This many used batches, and storages of long bodies, are kept for reuse.
 const SPARE: usize = 8;
-/// But of storages no more than one, if they have more bytes than this together.
+/// But only one storage is kept if they have more bytes than this together.
 const KEPT: usize = 16 << 20;
-/// So many gaps one behind the other are told apart by their causes.
+/// Up to this many consecutive gaps are kept apart by their causes.
 const ROW: u8 = 8;
-/// A run counts no more bytes than this, since they are acknowledged together.
+/// A run counts no more bytes than this, since the bytes of a run are acknowledged together.
 const RUN: u64 = 16 << 10;
 
-/// Items in the order in which they came.
+/// Items in the order of their arrival.
 pub struct Batch<B, S> {
-    /// What has come.
+    /// The items.
     pub items: Vec<Item>,
     /// The short bodies, each at a multiple of 16.
     pub storage: S,
@@ -31,42 +31,42 @@ pub struct Batch<B, S> {
     pub long: Vec<S>,
     /// Bodies that are shared with a source of this process.
     pub shared: Vec<B>,
-    /// The formats of its events; maybe one more.
+    /// The formats of its events, and perhaps one more.
     pub formats: Vec<Format>,
-    /// How the items are accounted for.
+    /// How many items count for which subscription.
     pub(crate) runs: Vec<Run>,
 }
 
-/// One thing that a sink is told.
+/// An event of a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// An event.
+    /// A record.
     Event {
-        /// From whom.
+        /// Its source.
         source: SourceRef,
         /// Its number at the source.
         sequence: u64,
-        /// When it was submitted, in nanoseconds since 1970.
+        /// The time of its submission, in nanoseconds since 1970.
         time: u64,
-        /// Its format's place in [`Batch::formats`].
+        /// The place of its format in [`Batch::formats`].
         format: u32,
-        /// Where its body is.
+        /// The place of its body.
         place: BodyRef,
     },
-    /// Events of this source will not come.
+    /// Events of this source that are lost.
     Gap(SourceRef, Gap),
-    /// A source has come, in this node.
+    /// A source has joined, at this node.
     Joined(SourceRef, NodeId),
-    /// A source has left: nothing more comes from it.
+    /// A source has left: it sends nothing more.
     Left(SourceRef),
-    /// This source's events cannot be this sink's.
+    /// The events of this source cannot become those of this sink.
     Refused(SourceRef, Error),
 }
 
-/// Where a body is.
+/// The place of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyRef {
-    /// In [`Batch::storage`]: where it begins, and its length.
+    /// In [`Batch::storage`]: its start and its length.
     Here(u32, u32),
     /// In [`Batch::long`].
     Long(u32),
@@ -74,7 +74,7 @@ pub enum BodyRef {
     Shared(u32),
 }
 
-/// Items one after another that count for the same subscription, or for none.
+/// Consecutive items that count for the same subscription, or for none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) subscription: Option<ReceivingKey>,
@@ -82,7 +82,7 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
 }
 
-/// What stands in front of an event's body.
+/// The properties of an event besides its body.
 #[derive(Clone, Copy)]
 pub(crate) struct Stamp {
     pub(crate) source: SourceRef,
@@ -91,13 +91,13 @@ pub(crate) struct Stamp {
     pub(crate) time: u64,
 }
 
-/// The gap that a sink was last told of, from one source.
+/// The gap of a source that the sink was told of last.
 #[derive(Clone, Copy)]
 pub(crate) struct LastGap {
-    /// Its batch, counted from the first that there ever was, and its place there.
+    /// Its batch, counted from the first batch of the sink, and its place there.
     batch: u64,
     item: usize,
-    /// How many gaps stand there without an event between them.
+    /// The number of consecutive gaps there.
     row: u8,
 }
 
@@ -123,7 +123,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
         self.storage.resize(0);
         self.shared.clear();
         self.runs.clear();
-        // Most often there is one, and the next events have it as well.
+        // Usually there is one format, and the next events have it as well.
         if self.formats.len() > 1 {
             self.formats.clear();
         }
@@ -158,7 +158,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
 /// The batches of one sink.
 pub(crate) struct Inbox<B, S> {
     batches: VecDeque<Box<Batch<B, S>>>,
-    /// How many batches there were before these.
+    /// The number of batches before these.
     before: u64,
     spare: Vec<Box<Batch<B, S>>>,
     spare_long: Vec<S>,
@@ -173,7 +173,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         self.batches.is_empty()
     }
 
-    /// The batch into which the next item goes.
+    /// The batch for the next item.
     #[inline]
     fn open(&mut self) -> &mut Batch<B, S> {
         if self.batches.back().is_none_or(|batch| batch.is_full()) {
@@ -194,7 +194,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         batch.event(stamp, format, place, length);
     }
 
-    /// Adds an event whose body has come in storage of its own.
+    /// Adds an event whose body arrived in storage of its own.
     pub(crate) fn long(&mut self, stamp: Stamp, format: &Format, body: S) {
         let (batch, length) = (self.open(), body.bytes().len());
         batch.long.push(body);
@@ -211,13 +211,13 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         batch.event(stamp, format, place, length);
     }
 
-    /// Adds something that is no event.
+    /// Adds an item other than a record.
     pub(crate) fn tell(&mut self, item: Item) {
         self.open().add(item, None, 0);
     }
 
-    /// Adds events that will not come, in one item with those that it was told of before, if nothing of that source has
-    /// come since: so a sink that takes nothing keeps no more gaps than events. Whether it takes an item of its own.
+    /// Adds lost events. If nothing of their source has arrived since the last gap, they are joined to that. So a sink
+    /// that takes nothing keeps no more gaps than events. Returns whether this needed an item of its own.
     pub(crate) fn gap(&mut self, last: &mut Option<LastGap>, source: SourceRef, gap: Gap) -> bool {
         let mut row = 0;
         if let Some(before) = *last
@@ -244,18 +244,18 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         }
     }
 
-    /// Has the next item go into another batch: so a long body is given back as soon as it was used.
+    /// Starts another batch for the next item, so that the storage of a long body comes back as soon as it was used.
     fn seal(&mut self) {
         let spare = self.spare.pop().unwrap_or_default();
         self.batches.push_back(spare);
     }
 
-    /// Storage for a long body: one that held such a body before, if there is one.
+    /// Storage for a long body: used storage if there is some.
     pub(crate) fn storage(&mut self) -> S {
         self.spare_long.pop().unwrap_or_default()
     }
 
-    /// Keeps storage for further long bodies.
+    /// Keeps used storage for further long bodies.
     fn keep(&mut self, used: &mut Vec<S>) {
         for storage in used.drain(..) {
             let kept: usize = self.spare_long.iter().map(|storage| storage.bytes().len()).sum();
@@ -265,7 +265,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         }
     }
 
-    /// Exchanges a batch that was used for the next one. `false` if there is none.
+    /// Exchanges a used batch for the next one. Returns `false` if there is none.
     pub(crate) fn take(&mut self, used: &mut Batch<B, S>) -> bool {
         used.clear();
         if !used.long.is_empty() {
@@ -296,7 +296,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
         self.add(Item::Event { source, sequence, time, format, place }, Some(subscription), cost(length));
     }
 
-    /// The body at a place, if it lies in one piece; else it is one of [`Batch::shared`].
+    /// The body at a place, if it is contiguous. Otherwise it is one of [`Batch::shared`].
     pub fn body(&self, place: BodyRef) -> Option<&[u8]> {
         match place {
             BodyRef::Here(start, length) => Some(&self.storage.bytes()[range(start, length)]),
@@ -305,7 +305,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
         }
     }
 
-    /// The same, to be changed: it is nobody else's.
+    /// The same for writing. The batch owns these bytes.
     pub fn body_mut(&mut self, place: BodyRef) -> Option<&mut [u8]> {
         match place {
             BodyRef::Here(start, length) => Some(&mut self.storage.bytes_mut()[range(start, length)]),
@@ -319,7 +319,7 @@ fn range(start: u32, length: u32) -> Range<usize> {
     start as usize..start as usize + length as usize
 }
 
-/// What an event counts in windows and queues: its bytes, and 16 more.
+/// The weight of an event in windows and queues: its bytes, and 16 more.
 #[inline]
 pub(crate) fn cost(length: usize) -> u64 {
     length as u64 + 16

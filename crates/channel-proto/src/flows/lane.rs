@@ -9,24 +9,24 @@ use crate::links::Outbox;
 use crate::memory::{Body, Draft, Storage};
 use isoform_core::Format;
 
-/// Shared bodies up to this length are copied nevertheless: pointing at them costs a system call as much.
+/// Shared bodies up to this length are copied nevertheless. Referring to them costs as much in the system call.
 const SHORT: usize = 1024;
 
-/// Where the events of one subscription go.
+/// The destination of the events of one subscription.
 pub(crate) trait Lane<B> {
-    /// Whether it takes an event now.
+    /// Whether it accepts an event now.
     fn is_open(&self) -> bool;
 
-    /// Sends an event. A body that must go in parts is returned: they follow by `part`.
+    /// Sends an event. Returns the body if it must go in parts; the parts follow by `part`.
     fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B>;
 
-    /// Sends the next part of a body, and returns how much has been sent.
+    /// Sends the next part of a body, and returns the number of bytes sent so far.
     fn part(&mut self, body: &B, sent: usize) -> usize;
 
-    /// Says that events will not come.
+    /// Declares events lost.
     fn gap(&mut self, gap: Gap);
 
-    /// Says that nothing more comes, behind an event of the number before this one.
+    /// Declares the end, after the event before number `next`.
     fn end(&mut self, next: u64);
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Over<'a, B> {
     pub(crate) outbox: &'a mut Outbox<B>,
     /// The subscription's number.
     pub(crate) number: u32,
-    /// Whether the link stands and the subscription is resumed.
+    /// Whether the link has a connection on which the subscription was resumed.
     pub(crate) live: bool,
 }
 
@@ -124,7 +124,7 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
     }
 
     fn gap(&mut self, gap: Gap) {
-        // The numbers are this node's own.
+        // This node computed the gap itself, so it is in order.
         let counted = self.receiving.lose(gap);
         debug_assert!(counted.is_ok(), "{counted:?}");
         self.inbox.gap(&mut self.receiving.gap, self.receiving.source, gap);

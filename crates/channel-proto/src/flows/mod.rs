@@ -51,70 +51,71 @@ struct Source {
     channel: ChannelKey,
     /// The channel's type.
     agreed: Option<Format>,
-    /// The format of its events: the declared one, or that of the latest.
+    /// The declared format of its events, or that of the last event.
     format: Option<Format>,
-    /// Whether events of other formats may come.
+    /// Whether all events have the declared format.
     is_typed: bool,
-    /// The sequence of its next event.
+    /// The sequence number of its next event.
     next: u64,
     sendings: Vec<SendingKey>,
-    /// Whether it was told to wait.
+    /// Whether it has to wait.
     waits: bool,
-    /// Whether it has left, and only its account is still open.
+    /// Whether it has left, and only its account remains.
     left: bool,
-    /// Accounts that are closed; the latest few.
+    /// Closed accounts: the most recent ones.
     past: VecDeque<SinkLedger>,
 }
 
 struct Sink<B, S> {
     channel: ChannelKey,
     wanted: Wanted,
-    /// Its plans, if it wants events as a format of its own.
+    /// Its plans, if it converts events into a format of its own.
     plans: Option<Plans>,
     inbox: Inbox<B, S>,
-    /// Of the batch that the application has: what is not accounted for yet, the last first.
+    /// The runs of the application's batch that are not accounted for yet, the last first.
     runs: Vec<Run>,
-    /// How many items of that batch are accounted for.
+    /// The number of items of that batch that are accounted for.
     done: u64,
-    /// Whether the application knows that something has come.
+    /// Whether the application knows that something has arrived.
     woken: bool,
     receivings: Vec<ReceivingKey>,
-    /// What links have told it, besides events, since it last took something: bytes of memory.
+    /// The memory of the items besides records that links have sent since the sink last took something.
     news: HashMap<LinkKey, usize>,
-    /// The same of links that have ended, all together.
+    /// The same for all links that have ended, together.
     old_news: usize,
-    /// The first source of another node that it did not subscribe to because of that. Those that came later wait as well.
+    /// The first source of another node to which the sink did not subscribe because of that. Later sources wait as
+    /// well.
     put_off: Option<SourceRef>,
-    /// What subscriptions that have ended had received and lost.
+    /// The received and the lost events of subscriptions that have ended.
     past: (u64, u64),
 }
 
-/// What goes over a link.
+/// The state of a link as far as events are concerned.
 #[derive(Default)]
 struct Traffic {
-    /// How many subscriptions this node's sinks have there.
+    /// The number of subscriptions of this node's sinks on the link.
     subscribed: usize,
-    /// Whether it has told a sink of this node so much besides events that nothing more is taken from it.
+    /// Whether the link has sent a sink of this node too many items besides records.
     too_much_news: bool,
-    /// A fragment of which a part has come.
+    /// A fragment that has arrived in part.
     part: Option<Part>,
-    /// Subscriptions of the other's sinks, by number: their sendings.
+    /// The subscriptions of sinks at the other side, by number.
     sendings: BTreeMap<u32, SendingKey>,
-    /// Those among them that have something to send, in the order of their turns.
+    /// Those of them that have something to send, in the order of their turns.
     ready: VecDeque<SendingKey>,
     /// Subscriptions of this node's sinks that have something to acknowledge.
     owing: Vec<ReceivingKey>,
-    /// When that is due.
+    /// The time at which that is due.
     due: Option<Time>,
-    /// Whether it is to be said with whatever is written next.
+    /// Whether to send it with the next output.
     pressing: bool,
 }
 
-/// A fragment under way.
+/// A fragment that has arrived in part.
 struct Part {
-    /// The subscription; `None` if nobody wants it any more.
+    /// Its subscription; `None` if the body is no longer wanted.
     receiving: Option<ReceivingKey>,
-    /// Bytes of the payload that have yet to come, and bytes of padding behind them.
+    /// The missing bytes of the payload, and of the padding after it.
     missing: usize,
     padding: usize,
 }
@@ -159,7 +160,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         traffic.ready.clear();
     }
 
-    /// The connection of a link broke: bodies of which a part was on its way are lost.
+    /// The connection of a link broke. Bodies that had arrived or were sent in part are lost.
     pub(crate) fn cut_link(&mut self, link: LinkKey) {
         self.begin_link(link);
         for &sending in self.traffic[link].sendings.values() {
@@ -170,7 +171,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// A link is over, and all that came and went over it.
+    /// A link has ended, with all flows over it.
     pub(crate) fn end_link(&mut self, links: &mut Links<B>, link: LinkKey) {
         let Some(traffic) = self.traffic.remove(link) else { return };
         for &sending in traffic.sendings.values() {
@@ -185,17 +186,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// The other side of a link has said everything anew. What it did not speak of is over.
+    /// The other side of a link has resent everything. Subscriptions that it did not mention have ended.
     pub(crate) fn synced(&mut self, links: &mut Links<B>, link: LinkKey) {
         self.forget_sendings(links, link, |_, sending| !sending.live);
     }
 
-    /// The subscriptions of this node's sinks that come over a link.
+    /// The subscriptions of this node's sinks on a link.
     fn receivings_from(&self, link: LinkKey) -> Vec<ReceivingKey> {
         self.receivings.iter().filter(|(_, receiving)| receiving.is_from(link)).map(|(key, _)| key).collect()
     }
 
-    /// Looks at the time.
+    /// Does the work that is due at this time.
     pub(crate) fn tick(&mut self, now: Time, links: &mut Links<B>) {
         for (link, traffic) in self.traffic.iter_mut() {
             if links.stands(link) && traffic.due.take_if(|due| *due <= now).is_some() {
@@ -205,7 +206,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// When [`tick`](Flows::tick) next has something to do; `None` if never.
+    /// The time at which [`tick`](Flows::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self, links: &Links<B>) -> Option<Time> {
         self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due).min()
     }

@@ -9,12 +9,12 @@ use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::offer::Offer;
 
-/// How much one link may tell a sink that takes nothing, besides events, in bytes of memory; and how much all links may
-/// have told it that have ended.
+/// The most memory for items besides records that one link may cause at a sink that takes nothing. It is also the limit
+/// for all links together that have ended.
 const NEWS: usize = 4 << 20;
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Tells a sink something that is no event.
+    /// Adds an item other than a record to a sink.
     pub(super) fn tell(&mut self, links: &mut Links<B>, from: Option<LinkKey>, sink: SinkKey, item: Item) {
         let Some(entry) = self.sinks.get_mut(sink) else { return };
         let news = news_of(&item);
@@ -23,7 +23,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.wake(links, sink);
     }
 
-    /// Tells a sink that events of one of its subscriptions will not come.
+    /// Tells a sink about lost events of one of its subscriptions.
     pub(super) fn tell_gap(&mut self, links: &mut Links<B>, from: LinkKey, at: ReceivingKey, gap: Gap) {
         let receiving = &mut self.receivings[at];
         let (sink, source) = (receiving.sink, receiving.source);
@@ -45,8 +45,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Whether a sink that takes nothing was told so much by links that have ended that it hears of no further sources of
-    /// other nodes: each of those may be the work of one who comes again and again. It does once it takes something.
+    /// Whether a sink ignores a new source of another node for now, because the items of ended links have used up their
+    /// limit. Otherwise a peer that connects again and again could fill the memory. The sink hears of the source once
+    /// it takes something.
     pub(super) fn puts_off(&mut self, sink: SinkKey, offer: &Offer) -> bool {
         let sink = &mut self.sinks[sink];
         let is_late = offer.origin.link().is_some() && sink.old_news > NEWS;
@@ -56,8 +57,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         is_late
     }
 
-    /// A sink has taken what it was told, and there is room for more. Returns the first source of another node that was put
-    /// off until now.
+    /// A sink has taken its items, so there is room for more. Returns the first source that it ignored until now.
     pub(crate) fn forget_news(&mut self, sink: SinkKey) -> Option<SourceRef> {
         let Sink { news, old_news, put_off, .. } = self.sinks.get_mut(sink)?;
         news.clear();
@@ -66,7 +66,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 }
 
-/// About what it takes to keep an item.
+/// The approximate memory of an item.
 fn news_of(item: &Item) -> usize {
     let text = if let Item::Refused(_, error) = item { error.expectation().len() + error.actual().len() } else { 0 };
     size_of::<Item>() + text

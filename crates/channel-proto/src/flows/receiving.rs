@@ -13,20 +13,20 @@ pub(crate) enum From {
     Link(LinkKey, u32),
     /// A source of this node, by its sending.
     Here(SendingKey),
-    /// The link is gone, and what had come of it is still to be taken.
+    /// The link has ended, and events that arrived over it remain to be taken.
     Gone,
 }
 
-/// Where a subscription stands.
+/// The state of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// It has been asked for.
+    /// The sink has asked for it.
     Asked,
-    /// Events come.
+    /// Events arrive.
     Running,
-    /// The source has left: what has come is still to be taken.
+    /// The source has left, and events that arrived remain to be taken.
     Ended,
-    /// The sink has said that it leaves, and waits for the end. What comes is not wanted any more.
+    /// The sink has announced that it leaves, and waits for the end. Further events are discarded.
     Leaving,
 }
 
@@ -35,45 +35,45 @@ pub(crate) struct Receiving<S> {
     pub(crate) from: From,
     pub(crate) source: SourceRef,
     pub(crate) stage: Stage,
-    /// The longest body that is taken.
+    /// The longest body that the sink accepts.
     pub(crate) longest: u64,
     pub(crate) window: Window,
-    /// The sequence of the next event.
+    /// The sequence number of the next event.
     pub(crate) expected: u64,
     pub(crate) received: Count,
     pub(crate) taken: Count,
-    /// Of the taken, those that the source has been told of.
+    /// The part of the taken events that is acknowledged.
     pub(crate) told: Count,
     pub(crate) lost: u64,
-    /// The gap that the sink was last told of, if no event has come since.
+    /// The last gap, if no event has arrived since.
     pub(crate) gap: Option<LastGap>,
-    /// Whether it is among those of its link that have something to acknowledge.
+    /// Whether it is in its link's list of subscriptions with something to acknowledge.
     pub(crate) owes: bool,
-    /// A long body of which parts have come.
+    /// A long body that has arrived in part.
     pub(crate) long: Option<Long<S>>,
 }
 
-/// A long body that is coming.
+/// A long body that is arriving.
 pub(crate) struct Long<S> {
     pub(crate) storage: S,
-    /// Bytes that have come.
+    /// The number of bytes that have arrived.
     pub(crate) filled: usize,
-    /// Bytes that it will have.
+    /// The number of bytes of the whole body.
     pub(crate) length: usize,
-    /// Its format, as its index stood when it began.
+    /// Its format, which its index stood for when it began.
     pub(crate) format: Format,
     pub(crate) time: u64,
 }
 
 impl<S> Long<S> {
-    /// Bytes that have yet to come.
+    /// The number of bytes that have not arrived.
     pub(crate) fn missing(&self) -> usize {
         self.length - self.filled
     }
 }
 
 impl<S> Receiving<S> {
-    /// A subscription that is asked for.
+    /// A subscription that the sink asks for.
     pub(crate) fn new(sink: SinkKey, from: From, source: SourceRef, window: Window, longest: u64) -> Receiving<S> {
         Receiving {
             sink,
@@ -93,13 +93,13 @@ impl<S> Receiving<S> {
         }
     }
 
-    /// Whether it comes over this link.
+    /// Whether its source is behind this link.
     #[inline]
     pub(crate) fn is_from(&self, link: LinkKey) -> bool {
         matches!(self.from, From::Link(from, _) if from == link)
     }
 
-    /// Counts an event that comes now, and returns its stamp.
+    /// Counts an event that arrives, and returns its stamp.
     #[inline]
     pub(crate) fn receive(&mut self, subscription: ReceivingKey, time: u64, length: usize) -> Stamp {
         let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time };
@@ -110,10 +110,10 @@ impl<S> Receiving<S> {
         stamp
     }
 
-    /// Refuses a body that is longer than was agreed on, or comes though the window is full.
+    /// Refuses a body that is longer than was agreed, or arrives although the window is full.
     #[inline]
     pub(crate) fn admit(&self, length: u64) -> Result<()> {
-        // The source may know less of what was taken than it was told, and never more.
+        // The source may know less than the sink has told it, but never more.
         let events = self.received.events - self.told.events;
         let bytes = self.received.bytes - self.told.bytes;
         let has_room = events == 0 || events < self.window.events && bytes < self.window.bytes;
@@ -131,7 +131,7 @@ impl<S> Receiving<S> {
         error.expected(format_args!("at most {} bytes", self.longest)).found(length)
     }
 
-    /// Counts events that will not come.
+    /// Counts lost events.
     pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
         let end = gap.first.checked_add(gap.count).filter(|&end| end <= LAST_SEQUENCE);
         let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
@@ -144,7 +144,7 @@ impl<S> Receiving<S> {
         Ok(())
     }
 
-    /// Events up to this one, which will never be sent; `None` if there are none.
+    /// The events up to this one, which will never be sent; `None` if there are none.
     pub(crate) fn until(&mut self, next: u64, cause: Cause) -> Option<Gap> {
         let count = next.checked_sub(self.expected).filter(|&count| count > 0)?;
         let gap = Gap { first: self.expected, count, cause };
@@ -153,7 +153,7 @@ impl<S> Receiving<S> {
         Some(gap)
     }
 
-    /// Whether so much of the window has been taken that the source should know at once.
+    /// Whether the sink has taken so much of the window that the source should know at once.
     #[inline]
     pub(crate) fn is_urgent(&self) -> bool {
         let events = self.taken.events - self.told.events;
@@ -161,7 +161,7 @@ impl<S> Receiving<S> {
         events > 0 && (events >= self.window.events.div_ceil(2) || bytes >= self.window.bytes.div_ceil(2))
     }
 
-    /// Whether everything that has come has been taken.
+    /// Whether the application has taken everything that arrived.
     pub(crate) fn is_drained(&self) -> bool {
         self.taken.events == self.received.events
     }

@@ -9,10 +9,10 @@ use crate::memory::{Body, Draft};
 use isoform_core::{Code, Error, Format, Result};
 use std::collections::VecDeque;
 
-/// With so many gaps to tell, neighbours become one, whatever their causes.
+/// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
 const GAPS: usize = 64;
 
-/// Where events go.
+/// The destination of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
     /// To a sink of another node, by the subscription's number.
@@ -30,33 +30,33 @@ pub(crate) struct Sending<B> {
     pub(crate) policy: Policy,
     pub(crate) window: Window,
     pub(crate) longest: u64,
-    /// Whether events may be sent: it is subscribed to in the link's present epoch.
+    /// Whether events may be sent, that is, it is subscribed to in the link's current epoch.
     pub(crate) live: bool,
-    /// Whether it is among those of its link that have something to send.
+    /// Whether it is in its link's list of subscriptions with something to send.
     pub(crate) ready: bool,
     ledger: Ledger,
-    /// The sequence of the next event that is submitted.
+    /// The sequence number of the next submitted event.
     next: u64,
-    /// The sequence that the sink expects, once all that was sent has come.
+    /// The sequence number that the sink expects after everything that was sent.
     position: u64,
     sent: Count,
     taken: Count,
     queue: VecDeque<Queued<B>>,
     queued: u64,
-    /// Events that will not come, and of which the sink has not been told, by ascending sequence.
+    /// Lost events that the sink does not know of yet, by ascending sequence number.
     gaps: VecDeque<Gap>,
-    /// A long body of which parts are sent.
+    /// A long body of which parts were sent.
     long: Option<(B, usize)>,
     ending: Ending,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// The source is there.
+    /// The source has not left.
     No,
-    /// It has left; what is queued is still to be sent.
+    /// The source has left. Queued events remain to be sent.
     Soon,
-    /// The sink has been told.
+    /// The sink knows that the source has left.
     Told,
 }
 
@@ -67,7 +67,7 @@ struct Queued<B> {
     body: B,
 }
 
-/// What a subscription asks for.
+/// The terms of a subscription.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) sink: u32,
@@ -102,13 +102,13 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// What has become of its events.
+    /// The account of its events.
     pub(crate) fn ledger(&self) -> Ledger {
         let in_flight = self.sent.events - self.taken.events + self.queue.len() as u64;
         self.ledger.at(self.taken.events, in_flight)
     }
 
-    /// The sequence of the next event that is submitted.
+    /// The sequence number of the next submitted event.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
@@ -132,12 +132,12 @@ impl<B: Body> Sending<B> {
     #[inline]
     fn has_credit(&self) -> bool {
         let events = self.sent.events - self.taken.events;
-        // Bytes are acknowledged later than events, in runs of several.
+        // Bytes are acknowledged in runs of several events, so they lag behind the events.
         let bytes = self.sent.bytes - self.taken.bytes;
         events == 0 || events < self.window.events && bytes < self.window.bytes
     }
 
-    /// Takes an event: sends it, keeps it, or loses it. `many` sinks may have use for its body.
+    /// Submits an event: sends it, queues it, or drops it. `many` states that several sinks may need its body.
     #[inline]
     pub(crate) fn submit(
         &mut self,
@@ -179,7 +179,7 @@ impl<B: Body> Sending<B> {
         self.long = lane.event(time, format, draft, many).map(|body| (body, 0));
     }
 
-    /// Sends what may be sent, up to about a fragment. Whether more could be.
+    /// Sends what may be sent, up to about a fragment. Returns whether there is more.
     pub(crate) fn pump(&mut self, lane: &mut impl Lane<B>) -> bool {
         let mut budget = PAYLOAD as u64;
         while lane.is_open() {
@@ -233,7 +233,7 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// Loses the oldest until the policy's bounds hold.
+    /// Drops the oldest events until the limits of the policy hold.
     fn trim(&mut self) {
         let (events, bytes) = self.policy.queue();
         while self.policy != Policy::Block
@@ -256,7 +256,7 @@ impl<B: Body> Sending<B> {
         self.note(Gap { first: sequence, count: 1, cause });
     }
 
-    /// Notes events that the sink is to be told of as lost. They may lie before other ones that are noted.
+    /// Adds a gap that the sink has to be told of. It may be before other pending gaps.
     fn note(&mut self, gap: Gap) {
         let at = self.gaps.partition_point(|other| other.first < gap.first);
         let many = self.gaps.len() >= GAPS;
@@ -272,7 +272,7 @@ impl<B: Body> Sending<B> {
         self.join_next(gap, at, many);
     }
 
-    /// Makes a gap and the next one a single gap, if nothing lies between them.
+    /// Merges a gap with the next one if no event is between them.
     fn join_next(&mut self, gap: Gap, at: usize, many: bool) {
         if let Some(next) = self.gaps.get(at + 1).copied()
             && gap.first + gap.count == next.first
@@ -283,7 +283,7 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// The sink has taken so much.
+    /// The sink has taken this many events and bytes.
     pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<()> {
         let (before, sent) = (self.taken, self.sent);
         let possible =
@@ -296,14 +296,14 @@ impl<B: Body> Sending<B> {
         Ok(())
     }
 
-    /// Its connection broke. Bodies that were sent in part are lost with it; what is queued waits.
+    /// Its connection broke. A body that was sent in part is lost. Queued events wait.
     pub(crate) fn cut(&mut self) {
         self.live = false;
         self.ready = false;
         self.long = None;
     }
 
-    /// It is subscribed to again, by a sink that has received so much, and expects this sequence.
+    /// A sink resumes its subscription. It states what it has received, and the sequence number that it expects.
     pub(crate) fn resume(&mut self, expected: u64, received: Count, taken: Count) -> Result<()> {
         let possible = expected <= self.position
             && received.events <= self.sent.events
@@ -330,7 +330,8 @@ impl<B: Body> Sending<B> {
         Ok(())
     }
 
-    /// It is subscribed to again, by a sink that has never heard that it was: what was sent is lost, and counts from here.
+    /// A sink subscribes again that never heard of the first attempt. Everything that was sent is lost, and counting
+    /// starts here.
     pub(crate) fn restart(&mut self) {
         self.ledger.lose(Cause::Cut, self.sent.events - self.taken.events);
         self.sent = self.taken;
@@ -345,21 +346,21 @@ impl<B: Body> Sending<B> {
         self.position
     }
 
-    /// The source leaves: what is queued is sent, and then the end.
+    /// The source leaves. Queued events are sent, and then the end.
     pub(crate) fn end(&mut self) {
         if self.ending == Ending::No {
             self.ending = Ending::Soon;
         }
     }
 
-    /// The sink has left, having taken so many events: the rest is lost.
+    /// The sink has left after taking this many events. The others are lost.
     pub(crate) fn left(&mut self, taken: u64) -> Result<()> {
         self.acknowledge(Count { events: taken, bytes: self.taken.bytes })?;
         self.forget(Cause::Ended);
         Ok(())
     }
 
-    /// Gives up all that is in flight.
+    /// Gives up all events in flight.
     pub(crate) fn forget(&mut self, cause: Cause) {
         let sent = self.sent.events - self.taken.events;
         self.ledger.lose(cause, sent);
@@ -369,13 +370,13 @@ impl<B: Body> Sending<B> {
         self.long = None;
     }
 
-    /// Whether the sink has been told that the source is gone.
+    /// Whether the sink knows that the source has left.
     pub(crate) fn has_told_end(&self) -> bool {
         self.ending == Ending::Told
     }
 }
 
-/// A body from the queue, as a draft.
+/// A queued body, as a draft.
 struct Dequeued<B>(B);
 
 impl<B: Body> Draft<B> for Dequeued<B> {

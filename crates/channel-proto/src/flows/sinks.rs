@@ -18,15 +18,15 @@ use isoform_core::plan::Plans;
 use isoform_core::{Code, Error, Result};
 use std::collections::HashMap;
 
-/// Bytes that the paths of the fields that a sink wants may have in a Subscribe.
+/// The most bytes of all paths of wanted fields in a Subscribe.
 const PATHS: usize = 60_000;
-/// And a single one.
+/// The most bytes of one path.
 const PATH: usize = 4_000;
-/// An explanation names so many fields of a format.
+/// An explanation lists at most this many fields of a format.
 const FIELDS: usize = 32;
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// A sink on a channel of this type.
+    /// Adds a sink to a channel of this type.
     pub(crate) fn add_sink(
         &mut self,
         channel: ChannelKey,
@@ -39,7 +39,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
-            // They do not fit into a frame. None named: all come, which is more than was asked for.
+            // The paths do not fit into a frame. Without paths, all fields are sent, which includes those.
             wanted.fields.clear();
         }
         Ok(self.sinks.insert(Sink {
@@ -58,7 +58,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }))
     }
 
-    /// The plans for what a sink wants: those of another sink that wants the same, if there is one.
+    /// The plans for a sink. Sinks that want the same share them.
     fn plans_for(&self, wanted: &Wanted) -> Option<Plans> {
         let Wanted { format, rules, faults, .. } = wanted;
         let native = format.as_ref()?;
@@ -67,23 +67,23 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Some(same.cloned().unwrap_or_else(|| Plans::new(native.clone(), rules.clone(), *faults)))
     }
 
-    /// The plans from what comes to what a sink wants.
+    /// The plans of a sink, from the formats of its sources to its own.
     pub(crate) fn plans(&self, key: SinkKey) -> Option<Plans> {
         self.sinks.get(key)?.plans.clone()
     }
 
-    /// The sink leaves. Returns its channel.
+    /// Removes a sink. Returns its channel.
     pub(crate) fn end_sink(&mut self, links: &mut Links<B>, key: SinkKey) -> Option<ChannelKey> {
         let sink = self.sinks.remove(key)?;
         for receiving in sink.receivings {
             self.unsubscribe(links, receiving);
         }
-        // Whoever waits for it learns that it is gone.
+        // A thread that waits for the sink learns that it is gone.
         links.actions.act(Action::Wake(key));
         Some(sink.channel)
     }
 
-    /// Whether there is such a sink.
+    /// Whether this sink exists.
     pub(crate) fn has_sink(&self, key: SinkKey) -> bool {
         self.sinks.contains(key)
     }
@@ -93,8 +93,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sinks.get(key).map(|sink| sink.channel)
     }
 
-    /// Subscribes a sink to a source. If the events of the one cannot be the other's, both sides are told why; for a source
-    /// of this node, that is returned.
+    /// Subscribes a sink to a source. If the source's events cannot become the sink's, both sides learn the reason. It
+    /// is returned for a source of this node.
     pub(crate) fn subscribe(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer) -> Option<Error> {
         if self.puts_off(key, offer) {
             return None;
@@ -132,7 +132,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Receiving::new(key, from, offer.source, window, longest)
     }
 
-    /// What is in the way of a sink's having a source's events.
+    /// The reason why a sink cannot use a source, if there is one.
     fn fault(&self, key: SinkKey, offer: &Offer) -> Option<Error> {
         let Sink { wanted, plans, .. } = &self.sinks[key];
         let (wire, native) = (offer.format.as_ref()?, wanted.format.as_ref()?);
@@ -148,7 +148,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         full.then(error)
     }
 
-    /// A sink cannot use a source.
+    /// Refuses a source, on behalf of a sink.
     fn decline(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, error: Error) -> Option<Error> {
         self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
         let Origin::Link(link, source) = offer.origin else { return Some(error) };
@@ -157,7 +157,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         None
     }
 
-    /// Says anew what this node's sinks have subscribed to over a link.
+    /// Resends the subscriptions of this node's sinks on a link.
     pub(crate) fn say_subscriptions(&mut self, links: &mut Links<B>, link: LinkKey) {
         for receiving in self.receivings_from(link) {
             self.say_subscription(links, link, receiving);
@@ -184,7 +184,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         links.say(link, &Control::Subscribe(subscribe.into()));
     }
 
-    /// A source will send what it submits from `next` on.
+    /// A source will send the events that it submits from `next` on.
     pub(crate) fn was_started(
         &mut self,
         links: &mut Links<B>,
@@ -201,8 +201,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// Nothing more comes for a subscription. If that was said of one that stood, its sink, and where the source was: if it is
-    /// offered still, it did not know of the subscription, since its node had given up the link, and this one had not.
+    /// A subscription has ended. If it was a running one, returns its sink and its source. If that source is still
+    /// offered, its node did not know of the subscription: it had given up the link, and this node had not.
     pub(crate) fn was_ended(
         &mut self,
         links: &mut Links<B>,
@@ -215,7 +215,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let receiving = self.receiving(link, at)?;
         match receiving.stage {
             Stage::Leaving if is_answer => self.forget_receiving(at),
-            // It has left while the Unsubscribe was on its way.
+            // The source left while the Unsubscribe was on its way.
             Stage::Leaving | Stage::Ended => {}
             Stage::Asked | Stage::Running => {
                 let (sink, from) = (receiving.sink, receiving.from);
@@ -228,7 +228,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(None)
     }
 
-    /// Whether a sink has subscribed to a source of another node, or has asked for that.
+    /// Whether a sink has subscribed, or asked to subscribe, to a source of another node.
     pub(crate) fn has_subscribed(&self, key: SinkKey, origin: Origin) -> bool {
         let (Origin::Link(link, source), Some(sink)) = (origin, self.sinks.get(key)) else { return false };
         let is_it = |receiving: &Receiving<S>| {
@@ -237,7 +237,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         sink.receivings.iter().any(|&at| is_it(&self.receivings[at]))
     }
 
-    /// Ends a subscription from the sink's side.
+    /// Ends a subscription at the request of the sink.
     pub(super) fn unsubscribe(&mut self, links: &mut Links<B>, at: ReceivingKey) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         match receiving.from {
@@ -245,7 +245,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             From::Here(sending) => {
                 let taken = receiving.taken.events;
                 self.forget_receiving(at);
-                // What was taken is known here as well as there.
+                // Both ends are at this node, so both know what was taken.
                 let settled = self.sendings[sending].left(taken);
                 debug_assert!(settled.is_ok(), "{settled:?}");
                 self.finish_sending(links, sending);
@@ -260,7 +260,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Nothing more comes for a subscription.
+    /// The source of a subscription has left.
     fn source_left(&mut self, links: &mut Links<B>, at: ReceivingKey, next: u64, cause: Cause) {
         let receiving = &mut self.receivings[at];
         let (sink, source, was) = (receiving.sink, receiving.source, receiving.stage);
@@ -279,7 +279,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// There is nobody any more from whom more could come. What has come is still to be taken.
+    /// The source of a subscription is lost. Events that arrived remain to be taken.
     pub(super) fn lose_source(&mut self, links: &mut Links<B>, at: ReceivingKey) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.from = From::Gone;
@@ -320,7 +320,7 @@ pub(super) fn unknown(at: ReceivingKey) -> Error {
     Error::new(Code::Frame).at("subscription").expected("a subscription of this link").found(at.0)
 }
 
-/// What is in the way of a plan, with the fields of both sides: whoever reads it may have neither at hand.
+/// Adds the fields of both sides to an error of a plan, since a reader of it may know neither.
 fn explained(error: &Error, wire: &Format, native: &Format) -> Error {
     let fields = |format: &Format| {
         let structure = format.structure();

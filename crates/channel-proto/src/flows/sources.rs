@@ -14,11 +14,11 @@ use crate::wire::Reader;
 use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
 use std::collections::VecDeque;
 
-/// Of accounts that are closed, so many are kept.
+/// This many closed accounts are kept.
 const LATEST: usize = 64;
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// A source on a channel of this type, of events of one format if one is given, else of any.
+    /// Adds a source to a channel of this type. Its events have the given format, or any.
     pub(crate) fn add_source(
         &mut self,
         channel: ChannelKey,
@@ -41,7 +41,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }))
     }
 
-    /// The source leaves: what is queued is sent, and then that it has left. Returns its channel, if that is news.
+    /// A source leaves. Queued events are sent, and then the end. Returns its channel, unless it had left before.
     pub(crate) fn end_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Option<ChannelKey> {
         let source = self.sources.get_mut(key).filter(|source| !source.left)?;
         source.left = true;
@@ -53,7 +53,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Some(channel)
     }
 
-    /// Forgets a source that has left: what of it is in flight is lost. Returns its account with each sink.
+    /// Forgets a source that has left. Its events in flight are lost. Returns its account with each sink.
     pub(crate) fn drop_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<SinkLedger> {
         let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
         for at in sendings {
@@ -76,13 +76,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.remove(key).map_or(Vec::new(), |source| source.past.into())
     }
 
-    /// Whether nothing of a source is in flight.
+    /// Whether no event of a source is in flight.
     pub(crate) fn is_settled(&self, key: SourceKey) -> bool {
         let source = self.sources.get(key);
         source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
     }
 
-    /// Whether there is such a source, and it has not left.
+    /// Whether this source exists and has not left.
     pub(crate) fn has_source(&self, key: SourceKey) -> bool {
         self.sources.get(key).is_some_and(|source| !source.left)
     }
@@ -97,7 +97,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.get(key).map(|source| source.channel)
     }
 
-    /// A sink of another node, which `is_member` of the source's channel, subscribes to it, or does so anew.
+    /// A sink of another node subscribes to a source, or resumes its subscription. `is_member` states whether that node
+    /// is a member of the source's channel.
     pub(crate) fn was_subscribed(
         &mut self,
         links: &mut Links<B>,
@@ -107,8 +108,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     ) -> Result<()> {
         let Subscribe { subscription, source, sink, resumed, .. } = *subscribe;
         if resumed.is_none() {
-            // Who took this node for gone, and has met it again, does not know any more what its sinks had subscribed to, nor
-            // by which numbers.
+            // The other node had given up this link, and has met this node again. It no longer knows the subscriptions
+            // of its sinks, nor their numbers.
             self.forget_sendings(links, link, |number, sending| {
                 let is_same = (sending.source.0, sending.sink) == (source, sink);
                 !sending.live && (number == subscription) != is_same
@@ -121,7 +122,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 sending
             }
             (Some(sending), None) if !self.sendings[sending].live => {
-                // Its Started was lost with the connection: nothing of it can have come.
+                // The sink's node never received the Started, so no event can have arrived.
                 self.sendings[sending].restart();
                 sending
             }
@@ -143,7 +144,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// A new subscription.
+    /// Starts a new subscription.
     fn serve(&mut self, links: &mut Links<B>, link: LinkKey, subscribe: &Subscribe) -> Result<SendingKey> {
         let Subscribe { subscription, sink, policy, window, longest, .. } = *subscribe;
         let (traffic, most) = (&mut self.traffic[link], links.settings.subscriptions);
@@ -195,7 +196,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// Closes the accounts of subscriptions, by number, that the other side has not kept.
+    /// Closes the accounts of the subscriptions that the other side no longer has, chosen by number.
     pub(super) fn forget_sendings(
         &mut self,
         links: &mut Links<B>,
@@ -223,7 +224,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let Some(source) = self.sources.get_mut(key) {
             source.sendings.retain(|&other| other != at);
             source.past.push_front(account(&sending, false));
-            // At the end, its application gets all of them.
+            // When the source ends, its application gets all accounts.
             if !source.left {
                 source.past.truncate(LATEST);
             }

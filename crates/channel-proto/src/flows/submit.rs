@@ -9,14 +9,14 @@ use crate::links::Links;
 use crate::memory::{Body, Draft, Storage};
 use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
 
-/// What became of an event that was to be submitted.
+/// The result of submitting an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It was, under this number.
+    /// The event was submitted, with this number.
     Done(u64),
-    /// Nobody has subscribed.
+    /// The source has no sinks.
     Unheard,
-    /// A sink that lets its source wait has no room. It was not submitted to anybody: try again when there is
+    /// A sink that makes its source wait has no room. Nothing was submitted to any sink. Try again after
     /// [`Action::Room`].
     Full,
 }
@@ -61,7 +61,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(Submitted::Done(sequence))
     }
 
-    /// The next events of a source are of this format.
+    /// The following events of a source have this format.
     fn change_format(&mut self, key: SourceKey, format: &Format) -> Result<()> {
         let source = &mut self.sources[key];
         if source.format.as_ref() == Some(format) {
@@ -79,7 +79,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// Sees to it that what a sending has to say is said.
+    /// Makes sure that a sending gets a turn if it has something to send.
     #[inline]
     fn follow(&mut self, links: &mut Links<B>, at: SendingKey) {
         let sending = &mut self.sendings[at];
@@ -105,7 +105,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Lets a sending send what it may.
+    /// Sends what a subscription may send.
     pub(super) fn pump(&mut self, links: &mut Links<B>, at: SendingKey) {
         let to = self.sendings[at].to;
         self.follow(links, at);
@@ -118,7 +118,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Tells a source that waits that it may try again.
+    /// Tells a waiting source that it may try again.
     pub(crate) fn make_room(&mut self, links: &mut Links<B>, key: SourceKey) {
         if let Some(source) = self.sources.get_mut(key).filter(|source| source.waits) {
             source.waits = false;
@@ -126,12 +126,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Whether a source was told to wait, and has not been told since that it may try again.
+    /// Whether a source has to wait, and has not been told since that it may try again.
     pub(crate) fn waits(&self, key: SourceKey) -> bool {
         self.sources.get(key).is_some_and(|source| source.waits)
     }
 
-    /// The connections to those sinks that have no room for the next event of a source, and let it wait.
+    /// The connections to the sinks that make a source wait.
     pub(crate) fn waits_over(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<ConnId> {
         let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
         let full = |at: SendingKey| {

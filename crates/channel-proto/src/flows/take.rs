@@ -1,4 +1,4 @@
-//! Takes events, and tells their sources.
+//! Takes events, and acknowledges them to their sources.
 
 use super::Flows;
 use super::inbox::{Batch, Run};
@@ -10,7 +10,7 @@ use crate::links::Links;
 use crate::memory::{Body, Storage};
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Lets the application know that something has come for a sink, unless it knows, and has not looked since.
+    /// Tells the application that something has arrived for a sink, unless it knows already.
     #[inline]
     pub(super) fn wake(&mut self, links: &mut Links<B>, key: SinkKey) {
         if let Some(sink) = self.sinks.get_mut(key)
@@ -22,19 +22,20 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Whether a sink has sources, and all of them are at other nodes.
+    /// Whether a sink has sources, all of them at other nodes.
     pub(crate) fn is_remote(&self, key: SinkKey) -> bool {
         let Some(sink) = self.sinks.get(key) else { return false };
         let over_link = |&at: &ReceivingKey| matches!(self.receivings[at].from, From::Link(..));
         !sink.receivings.is_empty() && sink.receivings.iter().all(over_link)
     }
 
-    /// Whether something has come for a sink.
+    /// Whether something has arrived for a sink.
     pub(crate) fn has_come(&self, key: SinkKey) -> bool {
         self.sinks.get(key).is_some_and(|sink| !sink.inbox.is_empty())
     }
 
-    /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
+    /// Exchanges a batch that the application has taken completely for the next one. Returns `false` if nothing has
+    /// arrived.
     pub(crate) fn take(&mut self, now: Time, links: &mut Links<B>, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
         self.consumed(now, links, key, usize::MAX);
         let Some(sink) = self.sinks.get_mut(key) else { return false };
@@ -47,7 +48,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         came
     }
 
-    /// The application has taken so many items of the batch that it has.
+    /// The application has taken this many items of its batch.
     pub(crate) fn consumed(&mut self, now: Time, links: &mut Links<B>, key: SinkKey, items: usize) {
         loop {
             let Some(sink) = self.sinks.get_mut(key) else { return };
@@ -89,7 +90,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// Notes that a source is to be told what was taken, at once if it may be waiting for that.
+    /// Plans an acknowledgement: at once if the source may be waiting for it.
     fn owe(&mut self, now: Time, links: &mut Links<B>, link: LinkKey, at: ReceivingKey) {
         let (receiving, traffic) = (&mut self.receivings[at], &mut self.traffic[link]);
         if !receiving.owes {

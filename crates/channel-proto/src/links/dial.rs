@@ -7,28 +7,27 @@ use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
-/// After this many consecutive attempts at which nobody listened, a node is taken for gone, since a running node
-/// listens.
+/// A node counts as gone after this many consecutive attempts at which nothing listened, since a running node listens.
 const REFUSALS: u32 = 5;
-/// Time before the next attempt to dial.
+/// The time before the next attempt to dial.
 const AGAIN: Time = Time::from_millis(50);
-/// Time that the one who was dialed leaves to the dialer, to dial again.
+/// The time for which the node that was dialed waits for the dialer to dial again.
 const PATIENCE: Time = Time::from_secs(1);
 
 /// An attempt to reach a node.
 pub(super) struct Dial {
-    /// Where it may be: the first that answers.
+    /// The possible addresses. The first one that answers is used.
     addresses: Vec<String>,
-    /// How many of them have been tried.
+    /// The number of addresses that were tried.
     tried: usize,
-    /// Who is wanted there; `None` for whoever answers.
+    /// The wanted node; `None` for any node.
     pub(super) wanted: Option<NodeId>,
     purpose: Purpose,
     deadline: Time,
-    /// When the next attempt begins, if none is under way.
+    /// The time of the next attempt, if none is in progress.
     again: Option<Time>,
     pub(super) connection: Option<ConnId>,
-    /// How often in a row nobody was there, at any of the addresses.
+    /// The number of consecutive rounds in which nothing listened at any of the addresses.
     refusals: u32,
 }
 
@@ -37,7 +36,7 @@ impl Dial {
         Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None, refusals: 0 }
     }
 
-    /// When there is something to do about it.
+    /// The time at which something is due.
     pub(super) fn due(&self) -> Time {
         self.again.unwrap_or(self.deadline).min(self.deadline)
     }
@@ -56,12 +55,12 @@ impl<B: Body> Links<B> {
         self.dial_next(key);
     }
 
-    /// How many attempts are under way.
+    /// The number of attempts in progress.
     pub(crate) fn dialing(&self) -> usize {
         self.dials.len()
     }
 
-    /// Whether a node is dialed for this: the one that is wanted, if one is named.
+    /// Whether there is an attempt for this purpose, and to this node if one is given.
     pub(crate) fn is_dialing(&self, purpose: Purpose, node: Option<NodeId>) -> bool {
         self.dials.iter().any(|(_, dial)| dial.purpose == purpose && (node.is_none() || dial.wanted == node))
     }
@@ -92,7 +91,7 @@ impl<B: Body> Links<B> {
         dial.refusals = if error.code() == Code::Unreachable { dial.refusals + 1 } else { 0 };
         let nobody = dial.refusals >= REFUSALS;
         match dial.purpose {
-            // Another node has its place: it will not come back.
+            // Another node listens at the address, so the wanted one will not come back.
             Purpose::Resume(link) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
                 self.end(link, false);
@@ -104,7 +103,7 @@ impl<B: Body> Links<B> {
             Purpose::Join(_) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
             }
-            // Nobody but this attempt would have the two meet, so that it is kept up, ever more slowly.
+            // Only this attempt can bring the two nodes together, so it continues, at growing intervals.
             Purpose::Join(_) => dial.again(now + AGAIN * (1 << dial.refusals.min(REFUSALS))),
             Purpose::Resume(_) => dial.again(now + AGAIN),
             Purpose::Open(open) => {
@@ -114,7 +113,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// The other side has this connection for a second one, and the first has yet to be heard of here.
+    /// The other side has refused this connection in favour of another, which this node does not know of yet.
     pub(super) fn dial_again(&mut self, now: Time, key: DialKey) {
         if let Some(dial) = self.dials.get_mut(key) {
             dial.connection = None;
@@ -131,7 +130,7 @@ impl<B: Body> Links<B> {
         self.dials.insert(dial);
     }
 
-    /// The node that was dialed is linked.
+    /// The dialed node has a link now.
     pub(super) fn reached(&mut self, key: DialKey, link: LinkKey) {
         let Some(dial) = self.dials.remove(key) else { return };
         self.turns.push_back(Turn::Reached(dial.purpose, link));
@@ -144,7 +143,7 @@ impl<B: Body> Links<B> {
         all.into_iter().for_each(|dial| self.forget_dial(dial));
     }
 
-    /// Gives up an attempt, and the connection that came of it.
+    /// Gives up an attempt, and its connection.
     pub(super) fn forget_dial(&mut self, key: DialKey) {
         let Some(dial) = self.dials.remove(key) else { return };
         if let Some(id) = dial.connection

@@ -18,10 +18,10 @@ use std::ops::RangeInclusive;
 const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
 
 impl<B: Body> Links<B> {
-    /// There is a connection: by an attempt of this node's own, or accepted.
+    /// A connection exists: this node dialed it, or it was accepted.
     pub(crate) fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
         if dial.is_some_and(|key| !self.dials.contains(key)) {
-            // It was given up meanwhile.
+            // The attempt was given up meanwhile.
             return self.actions.act(Action::Close(id));
         }
         let crowd = self.connections.values().filter(|connection| connection.link.is_none()).count();
@@ -38,15 +38,16 @@ impl<B: Body> Links<B> {
         self.connections.insert(id, connection);
     }
 
-    /// Says how many bytes of long events, and of others that had to wait, may lie in front of a short event that comes later:
-    /// 128 KiB, unless this is called before the connection's handshake is over. More of it is faster, and later.
+    /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
+    /// KiB unless the caller sets it before the end of the handshake. A larger value gives more throughput and more
+    /// latency.
     pub(crate) fn let_ahead(&mut self, id: ConnId, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.ahead = bytes.clamp(*AHEADS.start(), *AHEADS.end());
         }
     }
 
-    /// What this node says first.
+    /// The first bytes that this node sends.
     pub(super) fn hello(&self, to: Option<NodeId>) -> Hello {
         let ended = to.and_then(|to| self.with(to)).map(|link| &self.all[link]);
         Hello {
@@ -60,7 +61,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// What came in a handshake: how much of it was used. Behind a Start there are frames.
+    /// Takes bytes of a handshake, and returns how many were used. After a Start, the bytes are frames.
     pub(crate) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let Some(connection) = self.connections.get_mut(&id) else { return Ok(input.len()) };
         if connection.hello.is_some() {
@@ -99,7 +100,7 @@ impl<B: Body> Links<B> {
         Ok(length)
     }
 
-    /// The lower node decides whether this connection is the link's.
+    /// The node with the lower id decides whether this connection becomes the link's.
     fn decide(&mut self, now: Time, id: ConnId, peer: NodeId) -> Result<()> {
         let Some(connection) = self.connections.get(&id) else { return Ok(()) };
         let ended = connection.hello.as_ref().map_or(0, |hello| hello.ended);
@@ -117,7 +118,7 @@ impl<B: Body> Links<B> {
         Ok(())
     }
 
-    /// The higher node waits for the lower's decision.
+    /// The node with the higher id waits for that decision.
     fn await_start(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
         match Control::parse(&header, payload)? {
@@ -146,7 +147,7 @@ impl<B: Body> Links<B> {
         Ok(length)
     }
 
-    /// The connection is the link's from here on.
+    /// This connection becomes the link's.
     fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_lower: bool) {
         let Some((hello, dial)) = self.connections.get(&id).and_then(|c| Some((c.hello.clone()?, c.dial))) else {
             return;
@@ -178,7 +179,7 @@ impl<B: Body> Links<B> {
         if let Some(dial) = dial {
             self.reached(dial, key);
         }
-        // Whatever else was trying to restore it is done.
+        // Other attempts to restore the link are no longer needed.
         self.forget_resuming(key);
     }
 
@@ -191,7 +192,7 @@ impl<B: Body> Links<B> {
         let standing = link.filter(|&link| self.stands(link));
         match (duplicate, standing) {
             (true, Some(link)) => self.reached(dial, link),
-            // The connection that is meant has yet to be heard of here.
+            // The connection that the other node prefers is not known here yet.
             (true, None) => self.dial_again(now, dial),
             (false, _) => self.dial_failed(now, dial, error),
         }

@@ -10,7 +10,7 @@ use crate::memory::Body;
 use isoform_core::{Code, Error};
 
 impl<B: Body> Links<B> {
-    /// A connection is gone, without a word.
+    /// A connection was closed without a Bye.
     pub(crate) fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
         self.farewells.remove(&id);
         let Some(connection) = self.connections.remove(&id) else { return };
@@ -35,7 +35,7 @@ impl<B: Body> Links<B> {
         self.dial_to_resume(now, key);
     }
 
-    /// Ends a connection because of what came over it, or because it is not wanted, and says why.
+    /// Closes a connection because of its input, or because it is not wanted, and sends the reason.
     pub(crate) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
         let Some(connection) = self.connections.remove(&id) else { return };
         let mut farewell = connection.out;
@@ -48,7 +48,7 @@ impl<B: Body> Links<B> {
                 farewell.extend(out.to_vec());
                 self.end(link, false);
             }
-            // Who does not speak as a link does is not answered.
+            // A peer that does not speak the protocol gets no answer.
             None if connection.hello.is_some() || error.code() == Code::Version => {
                 if connection.hello.is_none() {
                     farewell.extend(self.hello(None).to_bytes());
@@ -67,7 +67,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// A link is over.
+    /// Ends a link.
     pub(crate) fn end(&mut self, key: LinkKey, is_given_up: bool) {
         let Some(link) = self.all.remove(key) else { return };
         self.peers.remove(&link.peer);
@@ -80,10 +80,10 @@ impl<B: Body> Links<B> {
         self.forget_resuming(key);
     }
 
-    /// Ends all links, and says so; and everything that leads to further ones.
+    /// Ends all links with a Bye, and all attempts to make further ones.
     pub(crate) fn leave(&mut self) {
         self.all.keys().into_iter().for_each(|link| self.part_from(link));
-        // Nobody waits for those who were still to be met.
+        // Nodes that were still to be dialed are no longer needed.
         self.dials.keys().into_iter().for_each(|dial| self.forget_dial(dial));
         let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
         for id in strangers {
@@ -100,15 +100,15 @@ impl<B: Body> Links<B> {
         self.end(key, false);
     }
 
-    /// Looks at the time.
+    /// Does the work that is due at this time.
     pub(crate) fn tick(&mut self, now: Time) {
         self.tick_handshakes(now);
         self.tick_links(now);
-        // Behind the links: who loses one dials at once.
+        // This comes after the links, since a cut link is dialed at once.
         self.tick_dials(now);
     }
 
-    /// When [`tick`](Links::tick) next has something to do; `None` if never.
+    /// The time at which [`tick`](Links::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let handshakes = self.connections.values().filter(|connection| connection.link.is_none());
         let handshakes = handshakes.map(|connection| connection.since + self.settings.handshake);
@@ -120,7 +120,7 @@ impl<B: Body> Links<B> {
         handshakes.chain(dials).chain(links).min()
     }
 
-    /// This node was stopped for a while: nobody's silence until now counts.
+    /// This node was stopped for a while, so silence until now does not count.
     pub(crate) fn excuse(&mut self, now: Time) {
         self.all.iter_mut().for_each(|(_, link)| link.heard = link.heard.max(now));
     }

@@ -9,37 +9,37 @@ use isoform_core::{Code, Error, Format, Limits, Result};
 
 pub(crate) struct Link<B> {
     pub(crate) peer: NodeId,
-    /// Where the other node can be dialed.
+    /// The addresses of the other node.
     pub(crate) addresses: Vec<String>,
     pub(crate) epoch: u64,
     pub(super) connection: Option<ConnId>,
     /// Whether this side dialed the last connection.
     pub(super) dialed: bool,
-    /// Since when it stands, or has been cut.
+    /// The time of its last connection, or of its last cut.
     pub(super) since: Time,
-    /// When something was last written, and when something last came.
+    /// The times of the last output and the last input.
     pub(super) wrote: Time,
     pub(crate) heard: Time,
-    /// At least so often something must be written.
+    /// The longest time without output.
     pub(super) beat: Time,
-    /// How many subscriptions the other allows.
+    /// The number of subscriptions that the other node allows.
     pub(crate) allowed: usize,
     pub(crate) outbox: Outbox<B>,
-    /// What the caller knows of what is to be written.
+    /// What the caller knows about pending output.
     pub(super) announced: Announced,
-    /// The formats that the other has named.
+    /// The formats that the other node has described.
     pub(crate) formats: Formats,
-    /// From where times count that come.
+    /// The base time of arriving events.
     pub(crate) time: u64,
 }
 
-/// What the caller has been told of a link's output.
+/// What the caller knows about the pending output of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Announced {
     Nothing,
-    /// That there is some.
+    /// There is some.
     Some,
-    /// That there is enough for a system call that pays.
+    /// There is enough for a system call.
     Much,
 }
 
@@ -63,8 +63,8 @@ impl<B: Body> Link<B> {
         }
     }
 
-    /// A new epoch begins, with what was said in this connection's handshake: whatever was agreed on over the one before is
-    /// forgotten.
+    /// A new epoch begins, with the terms of this connection's handshake. The terms of the previous epoch no longer
+    /// hold.
     pub(super) fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_dialed: bool, ahead: usize, hello: &Hello) {
         self.addresses.clone_from(&hello.addresses);
         self.epoch = epoch;
@@ -79,7 +79,7 @@ impl<B: Body> Link<B> {
         self.time = 0;
     }
 
-    /// Its connection, if it stands.
+    /// Its connection, if there is one.
     pub(crate) fn connection(&self) -> Option<ConnId> {
         self.connection
     }
@@ -89,7 +89,7 @@ impl<B: Body> Link<B> {
         self.connection.is_some()
     }
 
-    /// The connection is gone.
+    /// The connection has ended.
     pub(super) fn cut(&mut self, now: Time) {
         self.connection = None;
         self.since = now;
@@ -97,7 +97,7 @@ impl<B: Body> Link<B> {
     }
 }
 
-/// The formats that the other side of a link has named.
+/// The formats that the other node of a link has described.
 #[derive(Default)]
 pub(crate) struct Formats {
     known: Vec<Option<Format>>,
@@ -125,7 +125,7 @@ impl Formats {
         }
     }
 
-    /// Names a format. With the first index, all that were named before are forgotten.
+    /// Stores a format under an index. The first index removes all earlier formats.
     pub(super) fn name(&mut self, index: u16, format: Format) -> Result<()> {
         if index == 0 {
             *self = Formats::default();
@@ -145,7 +145,7 @@ impl Formats {
     }
 }
 
-/// How many formats a node keeps of each link.
+/// The number of formats that a node keeps for each link.
 pub(super) fn indices(limits: &Limits) -> usize {
     limits.formats.clamp(1, usize::from(u16::MAX))
 }

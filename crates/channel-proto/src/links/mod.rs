@@ -33,8 +33,8 @@ use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 
-/// The links of a node, and what leads to them. Everything else in a node stands above this: so the node's settings, and what
-/// its caller shall do, are here as well.
+/// The links of a node, and the attempts to make links. The other parts of a node use it. So it also holds the node's
+/// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
     pub(crate) settings: Settings,
     pub(crate) actions: Actions,
@@ -42,59 +42,60 @@ pub(crate) struct Links<B> {
     dials: Numbered<DialKey, Dial>,
     all: Slots<LinkKey, Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
-    /// Bytes of handshakes that go out with the closing of their connections.
+    /// The last bytes of handshakes whose connections are closing.
     farewells: BTreeMap<ConnId, Vec<u8>>,
     turns: VecDeque<Turn>,
 }
 
-/// A connection: first in its handshake, then a link's.
+/// A connection: in its handshake, or of a link.
 struct Connection {
-    /// The attempt that it came of; `None` if it was accepted.
+    /// The attempt that made it; `None` if it was accepted.
     dial: Option<DialKey>,
     since: Time,
-    /// What the other side has said.
+    /// The Hello of the other side.
     hello: Option<Hello>,
-    /// Bytes of the handshake that are to be written.
+    /// The bytes of the handshake that are to be written.
     out: Vec<u8>,
-    /// The link, once it is one's.
+    /// The link, once the connection belongs to one.
     link: Option<LinkKey>,
-    /// How much of what waits may lie in front of what comes later.
+    /// How many queued bytes may be ahead of a later event.
     ahead: usize,
 }
 
-/// What a node is dialed for.
+/// The purpose of dialing a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The application opens a channel there.
     Open(OpenKey),
     /// It is another member of this channel.
     Join(ChannelKey),
-    /// The link with it had been cut.
+    /// The link with it was cut.
     Resume(LinkKey),
 }
 
-/// What has become of a link, or of an attempt at one. Who owns links follows each turn before it does anything else.
+/// A change of a link, or of an attempt to make one. The owner of the links handles each turn before it does anything
+/// else.
 pub(crate) enum Turn {
-    /// A connection is the link's from here on, and an epoch begins, in which everything is said anew.
+    /// A connection became the link's. An epoch begins, in which both sides resend everything.
     Begun(LinkKey),
     /// The connection broke.
     Cut(LinkKey),
-    /// The link is over.
+    /// The link has ended.
     Ended(Ended),
-    /// The node that was dialed for this is linked.
+    /// The node that was dialed for this purpose has a link now.
     Reached(Purpose, LinkKey),
-    /// The node at which the application wanted to open a channel was not reached.
+    /// The node at which the application wanted to open a channel cannot be reached.
     Missed(OpenKey, Error),
 }
 
-/// A link that is over.
+/// A link that has ended.
 pub(crate) struct Ended {
     pub(crate) link: LinkKey,
     pub(crate) peer: NodeId,
-    /// Where the other node could be dialed.
+    /// The addresses of the other node.
     pub(crate) addresses: Vec<String>,
-    /// Whether nobody seems to be there any more. Should somebody be there after all, both are members again of the channels
-    /// that they have in common.
+    /// Whether the other node seems to be gone. If it is there after all, both become members of their common channels
+    /// again.
     pub(crate) is_given_up: bool,
 }
 
@@ -112,7 +113,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// The next turn that is to be followed.
+    /// The next turn to handle.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<Turn> {
         self.turns.pop_front()
@@ -128,32 +129,33 @@ impl<B: Body> Links<B> {
         self.peers.get(&node).copied()
     }
 
-    /// A standing link with the node that can be dialed there.
+    /// A link with a connection whose other node has this address.
     pub(crate) fn at_address(&self, address: &str) -> Option<LinkKey> {
         let is_there = |link: &Link<B>| link.addresses.iter().any(|other| other == address);
         self.all.iter().find(|(_, link)| link.connection.is_some() && is_there(link)).map(|(key, _)| key)
     }
 
-    /// The link of a connection whose handshake is over.
+    /// The link of a connection after its handshake.
     #[inline]
     pub(crate) fn of(&self, id: ConnId) -> Option<LinkKey> {
         self.connections.get(&id)?.link
     }
 
-    /// Appends a frame to a link's output, if the link stands. If it does not, all is said anew once it does.
+    /// Appends a frame to a link's output. Without a connection it is dropped, since the next epoch resends everything.
     pub(crate) fn say(&mut self, key: LinkKey, control: &Control) {
         let Some(link) = self.all.get_mut(key).filter(|link| link.connection.is_some()) else { return };
         control.put(link.outbox.bytes());
         self.announce(key);
     }
 
-    /// The index of a format on a link, if that stands: the other side is told if it does not know it yet.
+    /// The index of a format on a link with a connection. If the other side does not know the format, it is described
+    /// first.
     pub(crate) fn index(&mut self, key: LinkKey, format: &Format) -> Option<u16> {
         let link = self.all.get_mut(key).filter(|link| link.connection.is_some())?;
         Some(link.outbox.index(format))
     }
 
-    /// The other side names a format.
+    /// The other side describes a format.
     pub(crate) fn name(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {
         let (registry, link) = (&self.settings.registry, &mut self.all[key]);
         link.formats.admit(index, registry.limits())?;

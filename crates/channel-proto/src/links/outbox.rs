@@ -7,22 +7,22 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-/// An outbox that holds so many bytes takes nothing of what waits in queues, and no further part of a long event. With twice
-/// as many it takes no further event at all: the rest of the room is for short events that come meanwhile.
+/// With this many bytes, an outbox accepts no queued events and no further parts of long events. With twice as many, it
+/// accepts no further events at all: the room between is for short events that are submitted meanwhile.
 pub(crate) const AHEAD: usize = 128 << 10;
 
-/// What the descriptions of all formats that have an index may have together.
+/// The most bytes of the descriptions of all formats that have an index.
 pub(crate) const DESCRIBED: usize = 4 << 20;
 
-/// Bytes to be written, with bodies between them that need not be copied.
+/// Bytes to write, interleaved with bodies that need not be copied.
 pub struct Outgoing<B> {
     /// The bytes that are not in bodies.
     pub bytes: Vec<u8>,
-    /// The bodies, by ascending place.
+    /// The bodies, in the order of their places.
     pub bodies: Vec<Splice<B>>,
 }
 
-/// A part of a body that goes out in front of the byte at a place.
+/// A part of a body that is written before the byte at a place.
 pub struct Splice<B> {
     /// The place in [`Outgoing::bytes`].
     pub at: usize,
@@ -39,17 +39,17 @@ impl<B> Default for Outgoing<B> {
 }
 
 impl<B> Outgoing<B> {
-    /// Bytes in all.
+    /// The number of bytes in all.
     pub fn length(&self) -> usize {
         self.bytes.len() + self.bodies.iter().map(|splice| splice.range.len()).sum::<usize>()
     }
 
-    /// Whether there is nothing to be written.
+    /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.bodies.is_empty()
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Removes everything, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.bodies.clear();
@@ -57,7 +57,7 @@ impl<B> Outgoing<B> {
 }
 
 impl<B: Body> Outgoing<B> {
-    /// Its bytes in one piece.
+    /// All bytes in one piece.
     pub fn to_vec(&self) -> Vec<u8> {
         let (mut all, mut from) = (Vec::with_capacity(self.length()), 0);
         for Splice { at, body, range } in &self.bodies {
@@ -79,20 +79,20 @@ impl<B> fmt::Debug for Outgoing<B> {
 /// The frames of one connection.
 pub(crate) struct Outbox<B> {
     out: Outgoing<B>,
-    /// Bytes of the bodies in `out`.
+    /// The bytes of the bodies in `out`.
     spliced: usize,
-    /// What was given out to be written, and is not written yet.
+    /// Bytes that the caller has, and has not written yet.
     unwritten: usize,
-    /// As [`AHEAD`], which it is most often.
+    /// The limit that replaces [`AHEAD`], usually equal to it.
     ahead: usize,
-    /// Formats that the other side knows by an index.
+    /// The indices of the formats that the other side knows.
     indices: HashMap<Token, u16>,
-    /// How many it keeps.
+    /// The number of formats that the other side keeps.
     limit: usize,
-    /// What their descriptions have together.
+    /// The bytes of their descriptions together.
     described: usize,
     latest: Option<(Format, u16)>,
-    /// From where times count; `None` before the first.
+    /// The base time of events; `None` before the first.
     time: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ impl<B: Body> Outbox<B> {
             unwritten: 0,
             ahead,
             indices: HashMap::new(),
-            // One index stands for no format.
+            // One index is reserved for "no format".
             limit: (formats as usize).clamp(1, usize::from(u16::MAX)),
             described: 0,
             latest: None,
@@ -117,19 +117,19 @@ impl<B: Body> Outbox<B> {
         self.length() < 2 * self.ahead
     }
 
-    /// Whether it takes something of what waits.
+    /// Whether it accepts queued events.
     #[inline]
     pub(crate) fn has_turns(&self) -> bool {
         self.length() < self.ahead
     }
 
-    /// What is not written yet, wherever it is.
+    /// The number of bytes that are not written yet, whoever has them.
     #[inline]
     pub(crate) fn length(&self) -> usize {
         self.waiting() + self.unwritten
     }
 
-    /// What is to be given out.
+    /// The number of bytes that the caller does not have yet.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.out.bytes.len() + self.spliced
@@ -139,7 +139,7 @@ impl<B: Body> Outbox<B> {
         self.unwritten = bytes;
     }
 
-    /// Gives out what is there, in exchange for empty memory.
+    /// Passes the pending output to the caller, in exchange for empty memory.
     pub(crate) fn give(&mut self, out: &mut Outgoing<B>) {
         out.clear();
         self.unwritten += self.waiting();
@@ -147,7 +147,7 @@ impl<B: Body> Outbox<B> {
         std::mem::swap(&mut self.out, out);
     }
 
-    /// Where whole frames are appended.
+    /// The place to append whole frames.
     #[inline]
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.out.bytes
@@ -162,7 +162,7 @@ impl<B: Body> Outbox<B> {
         frame::pad(&mut self.out.bytes, length);
     }
 
-    /// The index by which the other side knows a format. It is told if it does not know it yet.
+    /// The index of a format at the other side. If the other side does not know the format, it is described first.
     #[inline]
     pub(crate) fn index(&mut self, format: &Format) -> u16 {
         match &self.latest {
@@ -196,7 +196,7 @@ impl<B: Body> Outbox<B> {
         index
     }
 
-    /// A time, as it stands in a header.
+    /// A time relative to the base time, for a header. If it is too far from that, a frame sets a new base time.
     #[inline]
     pub(crate) fn time(&mut self, time: u64) -> u32 {
         let since = self.time.and_then(|base| time.checked_sub(base)).and_then(|since| u32::try_from(since).ok());

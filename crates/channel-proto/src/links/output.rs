@@ -8,12 +8,12 @@ use crate::action::Action;
 use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 
-/// The caller is told again when so much waits to be written.
+/// When this many bytes are pending, the caller gets another action.
 const MUCH: usize = 128 << 10;
 
 impl<B: Body> Links<B> {
-    /// Gives out what is to be written to a connection that is no link's: of a handshake, or the last words of one that is
-    /// closed.
+    /// Passes output to the caller for a connection without a link: of a handshake, or the last bytes of one that is
+    /// closing.
     pub(crate) fn output_of_stranger(&mut self, id: ConnId, out: &mut Outgoing<B>) {
         if let Some(farewell) = self.farewells.remove(&id) {
             out.bytes = farewell;
@@ -22,7 +22,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// Gives out what is to be written to a link's connection.
+    /// Passes the pending output of a link's connection to the caller.
     pub(crate) fn output(&mut self, now: Time, key: LinkKey, out: &mut Outgoing<B>) {
         let link = &mut self.all[key];
         link.outbox.give(out);
@@ -31,25 +31,25 @@ impl<B: Body> Links<B> {
         let connection = link.connection.and_then(|id| self.connections.get_mut(&id));
         let Some(rest) = connection.map(|connection| std::mem::take(&mut connection.out)) else { return };
         if !rest.is_empty() {
-            // The end of the handshake stands before everything else.
+            // The end of the handshake comes before everything else.
             out.bodies.iter_mut().for_each(|splice| splice.at += rest.len());
             out.bytes.splice(0..0, rest);
         }
     }
 
-    /// Whether so much waits to be written to a link's connection that a system call for it pays.
+    /// Whether the pending output of a link is worth a system call.
     pub(crate) fn has_much(&self, key: LinkKey) -> bool {
         self.all[key].outbox.waiting() >= MUCH
     }
 
-    /// How much of a connection's output waits in the node.
+    /// The number of pending bytes for a connection.
     pub(crate) fn waiting(&self, id: ConnId) -> usize {
         let Some(connection) = self.connections.get(&id) else { return 0 };
         let link = connection.link.map_or(0, |link| self.all[link].outbox.waiting());
         link + connection.out.len()
     }
 
-    /// Notes how much of what was given out is not written yet. Whether a full outbox has room again.
+    /// Notes how many of the passed bytes are not written yet. Returns whether a full outbox has room again.
     #[inline]
     pub(crate) fn unwritten(&mut self, key: LinkKey, bytes: usize) -> bool {
         let outbox = &mut self.all[key].outbox;
@@ -58,7 +58,7 @@ impl<B: Body> Links<B> {
         was_full && outbox.has_room()
     }
 
-    /// Lets the caller know that there is something to be written.
+    /// Tells the caller about pending output.
     #[inline]
     pub(crate) fn announce(&mut self, key: LinkKey) {
         let link = &mut self.all[key];
@@ -71,7 +71,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// Takes everything that a link has to say into the last words of its connection.
+    /// Moves the pending output of a link to the last bytes of its connection.
     pub(super) fn bid_farewell(&mut self, key: LinkKey, id: ConnId) {
         let mut out = Outgoing::default();
         self.all[key].outbox.give(&mut out);

@@ -10,16 +10,16 @@ use crate::memory::{Body, Storage};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
-/// Who has not read so much is answered nothing more: far more than all that has to be said when a connection begins.
+/// A node with this many unread bytes gets no more answers. The start of a connection needs far less.
 const UNREAD: usize = 4 << 20;
 
 impl<B: Body, S: Storage> Node<B, S> {
-    /// Takes what came over a connection, and says how much of it was used: the rest is to be given again, with more behind
-    /// it. A fragment of a long body is used as far as it is there; [`take_large`](Node::take_large) then
-    /// spares a copy of the rest.
+    /// Takes bytes that arrived on a connection, and returns how many were used. Pass the others again, with more bytes
+    /// after them. Of a long body's fragment, the available bytes are used; [`take_large`](Node::take_large) then saves
+    /// a copy of the rest.
     ///
     /// # Errors
-    /// What is wrong with what came. The connection is closed for that, and the other side told why, as
+    /// The fault of the input. The connection is then closed, and the other side learns the reason, as
     /// [`Action::Close`](crate::Action::Close) has it.
     pub fn receive(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let mut used = 0;
@@ -37,7 +37,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    /// Uses what it can of the input: at most one frame of those that are not for events.
+    /// Uses the start of the input: whole events, or at most one frame of another kind.
     fn step(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let Some(link) = self.links.of(id) else {
             let used = self.links.shake(now, id, input);
@@ -65,11 +65,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         Ok(length)
     }
 
-    /// Any other frame.
+    /// Handles a frame that is not an event.
     fn frame(&mut self, now: Time, link: LinkKey, header: &Header, payload: &[u8]) -> Result<()> {
         let mut fields = Reader::new(payload, "payload");
         match header.kind {
-            // Of a later version, and may be passed over.
+            // A later version defines it, and allows others to skip it.
             None => Ok(()),
             Some(FrameKind::Format) => self.links.name(link, header.index, payload),
             Some(FrameKind::Time) => {
@@ -92,7 +92,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    /// Refuses to answer somebody who does not read the answers, and to hear from somebody who tells too much.
+    /// Refuses requests of a node that does not read the answers, and reports beyond their limit.
     fn expect_moderation(&self, link: LinkKey) -> Result<()> {
         if self.flows.has_too_much_news(link) {
             let error = Error::new(Code::Frame).at("sink");
@@ -106,7 +106,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         Err(error.expected("a node that reads the answers to its requests").found(format_args!("{unread} bytes unread")))
     }
 
-    /// What another node says about channels and subscriptions.
+    /// Handles a frame about channels and subscriptions.
     fn control(&mut self, now: Time, link: LinkKey, control: Control) -> Result<()> {
         let Node { links, channels, flows } = self;
         match control {

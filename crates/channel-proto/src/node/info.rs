@@ -8,10 +8,10 @@ use crate::memory::{Body, Storage};
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Error, Format};
 
-/// What is known of a channel.
+/// Information about a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelInfo {
-    /// Which one it is.
+    /// Its identity.
     pub identity: Identity,
     /// Its name.
     pub name: String,
@@ -26,11 +26,11 @@ pub struct ChannelInfo {
 /// A node that has a channel open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberInfo {
-    /// Who it is.
+    /// Its id.
     pub node: NodeId,
-    /// Where it can be dialed.
+    /// Its addresses.
     pub addresses: Vec<String>,
-    /// What it told of its sources and sinks; `None` before there was an answer.
+    /// Its report on its sources and sinks; `None` before the first answer.
     pub report: Option<Report>,
 }
 
@@ -64,23 +64,22 @@ impl MemberInfo {
 }
 
 impl<B: Body, S: Storage> Node<B, S> {
-    /// What has become of a source's events: with each sink that is there, and the latest that have left.
+    /// The accounts of a source: with each present sink, and with those that left most recently.
     pub fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
         self.flows.ledger(key)
     }
 
-    /// What has come to a sink: events received, taken, lost.
+    /// The counts of a sink: events received, taken, lost.
     pub fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
         self.flows.counts(key)
     }
 
-    /// How many sinks have subscribed to a source.
+    /// The number of sinks that have subscribed to a source.
     pub fn listeners(&self, key: SourceKey) -> usize {
         self.flows.listeners(key)
     }
 
-    /// What is known of a channel. What other members tell of their part is from when they were last
-    /// [asked](Node::ask).
+    /// Information about a channel. The reports of other members are answers to the last [`ask`](Node::ask).
     pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
         let Channel { identity, name, format, members, declined, .. } = self.channels.get(key)?;
         let settings = &self.links.settings;
@@ -99,12 +98,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         })
     }
 
-    /// Asks the other members of a channel what they can tell of it: see [`info`](Node::info).
+    /// Asks the other members of a channel for reports, for [`info`](Node::info).
     pub fn ask(&mut self, key: ChannelKey) {
         self.channels.ask(&mut self.links, key);
     }
 
-    /// Another member asks.
+    /// Another member asks for a report.
     pub(super) fn asked(&mut self, link: LinkKey, request: u32, identity: Identity) {
         if let Some(channel) = self.channels.of(identity) {
             let report = Box::new(self.report(channel));

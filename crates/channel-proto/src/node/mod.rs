@@ -3,8 +3,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Links`] | who is connected, and what is to be written |
-//! | [`Channels`] | which channels there are, who has them open, and what sources are offered |
+//! | [`Links`] | connections, and their output |
+//! | [`Channels`] | channels, their members, and the sources that these offer |
 //! | [`Flows`] | events, from sources to sinks |
 //!
 //! Channels and flows send their frames over links. When links change, they return [`Turn`]s, which the node handles
@@ -31,10 +31,10 @@ use isoform_core::plan::Plans;
 use isoform_core::{Error, Format, Result};
 use std::fmt;
 
-/// A process's part in channels. `B` are the bodies that it sends, `S` the memory for those that come.
+/// The part of a process in channels. `B` is the type of bodies that it sends, and `S` the memory of those that arrive.
 ///
-/// Whoever has one carries bytes between it and connections, does what its [`Action`]s say, and calls [`tick`](Node::tick)
-/// when its [`deadline`](Node::deadline) has come. Here are two, and a connection that is a loop:
+/// The caller carries bytes between the node and its connections, takes its [`Action`]s, and calls [`tick`](Node::tick) at
+/// its [`deadline`](Node::deadline). This example connects two nodes by a loop:
 ///
 /// ```
 /// use isoform_channel_proto::*;
@@ -91,36 +91,36 @@ pub struct Node<B, S> {
     flows: Flows<B, S>,
 }
 
-/// What concerns the node itself.
+/// The node itself.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// A node that knows nobody.
+    /// A node without links.
     pub fn new(settings: Settings) -> Node<B, S> {
         Node { links: Links::new(settings), channels: Channels::new(), flows: Flows::new() }
     }
 
-    /// Who it is.
+    /// Its id.
     pub fn id(&self) -> NodeId {
         self.links.settings.id
     }
 
-    /// Where it says that it can be dialed.
+    /// Sets the addresses that it tells other nodes.
     pub fn set_addresses(&mut self, addresses: Vec<String>) {
         self.links.settings.addresses = addresses;
     }
 
-    /// The next thing that the caller shall do. To be asked until there is none, after every other call.
+    /// The next action for the caller. After every other call, ask until there is none.
     #[inline]
     pub fn action(&mut self) -> Option<Action> {
         self.links.actions.next()
     }
 
-    /// Whether there is such a thing.
+    /// Whether there is an action.
     #[inline]
     pub fn has_action(&self) -> bool {
         !self.links.actions.is_empty()
     }
 
-    /// Looks at the time.
+    /// Does the work that is due at this time.
     pub fn tick(&mut self, now: Time) {
         self.links.tick(now);
         self.follow(now);
@@ -128,18 +128,18 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.tick(now, &mut self.links);
     }
 
-    /// When [`tick`](Node::tick) next has something to do; `None` if never.
+    /// The time at which [`tick`](Node::tick) has work to do; `None` if never.
     pub fn deadline(&self) -> Option<Time> {
         let all = [self.links.deadline(), self.flows.deadline(&self.links), self.channels.deadline()];
         all.into_iter().flatten().min()
     }
 
-    /// This node was stopped for a while: nobody's silence until now counts.
+    /// This node was stopped for a while, so silence until now does not count.
     pub fn excuse(&mut self, now: Time) {
         self.links.excuse(now);
     }
 
-    /// Leaves everything, orderly.
+    /// Leaves all channels, and ends all links with a Bye.
     pub fn leave(&mut self) {
         self.channels.keys().into_iter().for_each(|channel| self.close(channel));
         self.links.leave();
@@ -147,7 +147,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.forget_opens(&mut self.links);
     }
 
-    /// Follows what has become of links.
+    /// Handles the changes of links.
     fn follow(&mut self, now: Time) {
         while let Some(turn) = self.links.turn() {
             let Node { links, channels, flows } = self;
@@ -172,15 +172,16 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 }
 
-/// What concerns connections.
+/// Connections.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// There is a connection: by an attempt of this node's own, or accepted.
+    /// A connection exists: this node dialed it, or it was accepted.
     pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
         self.links.connected(now, id, dial);
     }
 
-    /// Says how many bytes of long events, and of others that had to wait, may lie in front of a short event that comes later:
-    /// 128 KiB, unless this is called before the connection's handshake is over. More of it is faster, and later.
+    /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
+    /// KiB unless the caller sets it before the end of the handshake. A larger value gives more throughput and more
+    /// latency.
     pub fn let_ahead(&mut self, id: ConnId, bytes: usize) {
         self.links.let_ahead(id, bytes);
     }
@@ -191,15 +192,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.follow(now);
     }
 
-    /// A connection is gone, without a word.
+    /// A connection was closed without a Bye.
     pub fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
         self.links.closed(now, id, why);
         self.follow(now);
     }
 
-    /// Gives out what is to be written to a connection, in exchange for memory that was used before: all that was given out
-    /// then is written. Whether to call it again once that is written, in any case: there is more, or it was much. Else
-    /// [`Action::Write`] says when.
+    /// Passes pending output to the caller, in exchange for memory of an earlier call, whose output is then written.
+    /// Returns whether the caller should call this again as soon as that is written, because there was much or there is
+    /// more. Otherwise [`Action::Write`] announces further output.
     pub fn output(&mut self, now: Time, id: ConnId, out: &mut Outgoing<B>) -> bool {
         let Node { links, flows, .. } = self;
         out.clear();
@@ -209,42 +210,42 @@ impl<B: Body, S: Storage> Node<B, S> {
         };
         flows.depart(now, links, link);
         links.output(now, link, out);
-        // With less that it does not know to be written, the outbox takes whatever waits.
+        // With fewer bytes that the node does not know to be written, the outbox accepts everything that is queued.
         flows.has_more(link) || links[link].outbox.length() >= crate::frame::PAYLOAD
     }
 
-    /// Whether so much waits to be written to a connection that a system call for it pays.
+    /// Whether the pending output of a link's connection is worth a system call.
     pub fn has_much(&self, id: ConnId) -> bool {
         self.links.of(id).is_some_and(|link| self.links.has_much(link) || self.flows.has_more(link))
     }
 
-    /// How much of a connection's output waits in the node.
+    /// The number of pending bytes for a connection.
     pub fn waiting(&self, id: ConnId) -> usize {
         self.links.waiting(id)
     }
 
-    /// How many bytes of what was given out the caller still has to write.
+    /// The number of passed bytes that the caller has not written yet.
     pub fn unwritten(&mut self, id: ConnId, bytes: usize) {
         if let Some(link) = self.links.of(id) {
             self.flows.unwritten(&mut self.links, link, bytes);
         }
     }
 
-    /// The memory for the rest of the fragment that is under way, if it belongs to a body. To be given
-    /// [back](Node::put_large) before anything else is said of this connection.
+    /// The memory for the rest of the current fragment, if its body is still wanted. Give it [back](Node::put_large)
+    /// before any other call about this connection.
     pub fn take_large(&mut self, id: ConnId) -> Option<Large<S>> {
         self.flows.take_large(self.links.of(id)?)
     }
 
-    /// Gives the memory of a fragment back, with so many bytes more in it.
+    /// Takes the memory of a fragment back, with this many more bytes in it.
     pub fn put_large(&mut self, now: Time, id: ConnId, large: Large<S>, got: usize) {
         let Some(link) = self.links.of(id) else { return };
         self.links[link].heard = now;
         self.flows.put_large(&mut self.links, link, large, got);
     }
 
-    /// Passes over so many bytes of the fragment that is under way. They have come, and there is no
-    /// [memory](Node::take_large) for them, since the sink has left meanwhile.
+    /// Skips bytes of the current fragment. They have arrived, but there is no [memory](Node::take_large) for them,
+    /// since the sink has left meanwhile.
     pub fn skip_large(&mut self, now: Time, id: ConnId, count: usize) {
         let Some(link) = self.links.of(id) else { return };
         self.links[link].heard = now;
@@ -252,9 +253,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 }
 
-/// What concerns channels.
+/// Channels.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// Makes a channel, of a type or of none.
+    /// Creates a channel, with a type or without.
     ///
     /// # Errors
     /// [`Code::Address`](isoform_core::Code::Address) if the name cannot be one; [`Code::Taken`](isoform_core::Code::Taken) if
@@ -263,8 +264,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.create(identity, name, format)
     }
 
-    /// Opens a channel at the node of an address, by its name and its identity if that is known. There will be an answer
-    /// at `deadline`, at the latest.
+    /// Opens a channel at the node with an address, by its name, and by its identity if that is known. There is an
+    /// answer at `deadline` at the latest.
     pub fn open(
         &mut self,
         now: Time,
@@ -276,17 +277,17 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.open(now, &mut self.links, address, name, identity, deadline)
     }
 
-    /// What became of an attempt to open a channel; `None` as long as there is no answer. It is told once.
+    /// The result of an attempt to open a channel; `None` as long as there is none. It is returned once.
     pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
         self.channels.opened(key)
     }
 
-    /// Forgets an attempt to open a channel. What is answered later is answered to nobody.
+    /// Forgets an attempt to open a channel. A later answer has no effect.
     pub fn forget_open(&mut self, key: OpenKey) {
         self.channels.forget_open(key);
     }
 
-    /// Whether this node is about to meet members of a channel that it has heard of.
+    /// Whether this node waits for answers from members of a channel that it has heard of.
     pub fn is_joining(&self, key: ChannelKey) -> bool {
         self.channels.is_joining(&self.links, key)
     }
@@ -299,12 +300,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 }
 
-/// What concerns sources.
+/// Sources.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// A source of events, all of one format if one is given, else of any.
+    /// Adds a source of events. They all have the given format; without one, they may have any.
     ///
     /// # Errors
-    /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the format to the channel's type.
+    /// [`Code::Closed`](isoform_core::Code::Closed); the error of a plan from the format to the channel's type.
     pub fn add_source(&mut self, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
         let agreed = self.channels.expect(key)?.format.as_ref();
         let source = self.flows.add_source(key, agreed, format)?;
@@ -313,27 +314,27 @@ impl<B: Body, S: Storage> Node<B, S> {
         Ok(source)
     }
 
-    /// The source leaves: what is queued is sent, and then that it has left. Its account stays until it is
+    /// A source leaves. Queued events are sent, and then the end. Its account stays until it is
     /// [dropped](Node::drop_source).
     pub fn end_source(&mut self, key: SourceKey) {
         let Some(channel) = self.flows.end_source(&mut self.links, key) else { return };
         self.channels.end_source(&mut self.links, channel, key);
-        // Whoever waits for room learns that there is no use.
+        // Threads that wait for room learn that the source has left.
         self.flows.make_room(&mut self.links, key);
     }
 
-    /// Forgets a source: what of it is in flight is lost. Returns its account with each sink.
+    /// Forgets a source. Its events in flight are lost. Returns its account with each sink.
     pub fn drop_source(&mut self, key: SourceKey) -> Vec<SinkLedger> {
         self.end_source(key);
         self.flows.drop_source(&mut self.links, key)
     }
 
-    /// Submits an event of this time, in nanoseconds since 1970, to all sinks of a source. Its format is the source's, or for
-    /// sources of any format the one that is given.
+    /// Submits an event to all sinks of a source, with its time in nanoseconds since 1970. `format` is needed only for
+    /// a source without a format of its own.
     ///
     /// # Errors
     /// [`Code::Closed`](isoform_core::Code::Closed); [`Code::WrongType`](isoform_core::Code::WrongType) for another format than
-    /// the source has; what speaks against a plan from the format to the channel's type.
+    /// the source has; the error of a plan from the format to the channel's type.
     #[inline]
     pub fn submit(
         &mut self,
@@ -345,22 +346,22 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.submit(&mut self.links, time, key, format, draft)
     }
 
-    /// Whether a source was told to wait, and has not been told since that it may try again.
+    /// Whether a source has to wait, and has not been told since that it may try again.
     pub fn waits(&self, key: SourceKey) -> bool {
         self.flows.waits(key)
     }
 
-    /// The connections to those sinks that have no room for the next event of a source, and let it wait.
+    /// The connections to the sinks that make a source wait.
     pub fn waits_over(&mut self, key: SourceKey) -> Vec<ConnId> {
         self.flows.waits_over(&mut self.links, key)
     }
 
-    /// Whether nothing of a source is in flight.
+    /// Whether no event of a source is in flight.
     pub fn is_settled(&self, key: SourceKey) -> bool {
         self.flows.is_settled(key)
     }
 
-    /// Whether there is such a source, and it has not left.
+    /// Whether this source exists and has not left.
     pub fn has_source(&self, key: SourceKey) -> bool {
         self.flows.has_source(key)
     }
@@ -371,9 +372,9 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 }
 
-/// What concerns sinks.
+/// Sinks.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// A sink for the events of all sources of a channel.
+    /// Adds a sink for the events of all sources of a channel.
     ///
     /// # Errors
     /// [`Code::Closed`](isoform_core::Code::Closed); what speaks against a plan from the channel's type to the format that is
@@ -387,35 +388,36 @@ impl<B: Body, S: Storage> Node<B, S> {
         Ok(sink)
     }
 
-    /// The sink leaves. What it has not taken is lost.
+    /// A sink leaves. Events that it has not taken are lost.
     pub fn end_sink(&mut self, key: SinkKey) {
         if let Some(channel) = self.flows.end_sink(&mut self.links, key) {
             self.channels.end_sink(channel, key);
         }
     }
 
-    /// Whether there is such a sink.
+    /// Whether this sink exists.
     pub fn has_sink(&self, key: SinkKey) -> bool {
         self.flows.has_sink(key)
     }
 
-    /// The plans from what comes to what a sink wants: proven when it subscribes, and to be run when events come. `None` for a
-    /// sink that takes any format.
+    /// The plans of a sink, from the formats of its sources to its own. They are proven when it subscribes. `None` for
+    /// a sink that accepts any format.
     pub fn plans(&self, key: SinkKey) -> Option<Plans> {
         self.flows.plans(key)
     }
 
-    /// Whether a sink has sources, and all of them are at other nodes.
+    /// Whether a sink has sources, all of them at other nodes.
     pub fn is_remote(&self, key: SinkKey) -> bool {
         self.flows.is_remote(key)
     }
 
-    /// Whether something has come for a sink.
+    /// Whether something has arrived for a sink.
     pub fn has_come(&self, key: SinkKey) -> bool {
         self.flows.has_come(key)
     }
 
-    /// Exchanges a batch, all of which the application has taken, for the next one. `false` if nothing has come.
+    /// Exchanges a batch that the application has taken completely for the next one. Returns `false` if nothing has
+    /// arrived.
     pub fn take(&mut self, now: Time, key: SinkKey, batch: &mut Batch<B, S>) -> bool {
         let came = self.flows.take(now, &mut self.links, key, batch);
         if let Some(first) = self.flows.forget_news(key) {
@@ -426,15 +428,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         came
     }
 
-    /// The application has taken so many items of the batch that it has.
+    /// The application has taken this many items of its batch.
     pub fn consumed(&mut self, now: Time, key: SinkKey, items: usize) {
         self.flows.consumed(now, &mut self.links, key, items);
     }
 
-    /// There is a source for the sinks of a channel.
+    /// A channel has a source that its sinks can subscribe to.
     fn offered(&mut self, channel: ChannelKey, offer: &Offer) {
         for sink in self.channels.sinks(channel) {
-            // In a new epoch, it may have asked for what it is told of only now.
+            // In a new epoch, the sink may have subscribed already, before this offer was resent.
             if !self.flows.has_subscribed(sink, offer.origin) {
                 self.subscribe(sink, offer);
             }
