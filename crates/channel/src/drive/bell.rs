@@ -1,7 +1,7 @@
-//! Wakes those who wait for something: threads, a task, or a program that waits for a descriptor.
+//! Wakes whatever waits for something: threads, a task, or a program that polls a descriptor.
 //!
-//! A thread rings a bell with the node's state locked, in which there is something to see, and whoever waits looks with it locked. So
-//! what is noted here of those who wait needs no ordering of its own.
+//! A thread rings a bell while it holds the lock of the node's state, after it changed that state. A waiter looks at
+//! the state under the same lock. So the notes here about waiters need no memory ordering of their own.
 
 use super::waiter::{Rung, Waiter};
 use crate::transport::poll::{Poller, Waker};
@@ -12,21 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task;
 
-/// A sink's, a source's or an opener's way to be told that there is something to look at.
+/// Tells a sink, a source or a caller of `open` that there may be something new.
 #[derive(Debug)]
 pub(crate) struct Bell {
     pub(crate) waiter: Arc<Waiter>,
-    /// A thread has the waiter, to wait with it now and then.
+    /// Whether a thread currently waits with the waiter.
     taken: AtomicBool,
-    /// For another thread that waits for the same at the same time: it is rung along with this one.
+    /// The bell of another thread that waits for the same thing at the same time. Both are rung.
     next: OnceLock<Arc<Bell>>,
     task: Mutex<Option<task::Waker>>,
     has_task: AtomicBool,
-    /// Whether what was waited for last came over a connection, and soon.
+    /// Whether the last awaited thing came over a connection, and soon.
     brisk: AtomicBool,
-    /// Of a source's bell: whether anybody listens.
+    /// For a source's bell: whether the source has sinks.
     heard: AtomicBool,
-    /// For a program that waits for many things at once: readable from when it is rung until nothing was found.
+    /// The descriptor for a program that polls. It becomes readable when the bell rings, and stays so until nothing was
+    /// found.
     descriptor: OnceLock<Waker>,
 }
 
@@ -44,7 +45,7 @@ impl Bell {
         })
     }
 
-    /// Tells whoever waits to look again. A task is to be woken once the lock is released.
+    /// Tells all waiters to look again. A task must be woken after the lock is released.
     #[inline]
     #[must_use]
     pub(crate) fn ring(&self, poller: &Poller) -> Option<task::Waker> {
@@ -55,7 +56,7 @@ impl Bell {
         if self.has_task.load(Ordering::Relaxed) { self.take_task() } else { None }
     }
 
-    /// Tells the threads alone.
+    /// Tells only the threads.
     #[inline]
     pub(crate) fn wake_threads(&self, poller: &Poller) {
         for bell in self.all() {
@@ -70,24 +71,24 @@ impl Bell {
         self.all().any(|bell| bell.waiter.is_awaited())
     }
 
-    /// This bell, and those of further threads.
+    /// This bell, and the bells of further threads.
     fn all(&self) -> impl Iterator<Item = &Bell> {
         successors(Some(self), |bell| bell.next.get().map(Arc::as_ref))
     }
 
-    /// What a thread waits with that is to be told of what this tells: this itself, or if another thread has it, one of its own.
-    /// To be given [back](Bell::give_back).
+    /// The bell with which a thread waits for what this bell tells: this one, or if another thread uses it, one of its
+    /// own. [Give it back](Bell::give_back) afterwards.
     #[inline]
     pub(crate) fn take(self: &Arc<Bell>) -> &Arc<Bell> {
         let mut bell = self;
-        // What the thread before has left of it is acquired.
+        // Acquires the changes of the thread that used it before.
         while bell.taken.swap(true, Ordering::Acquire) {
             bell = bell.next.get_or_init(Bell::new);
         }
         bell
     }
 
-    /// The thread does not wait with it any more.
+    /// The thread no longer waits with it.
     #[inline]
     pub(crate) fn give_back(&self) {
         self.waiter.leave();
@@ -100,13 +101,14 @@ impl Bell {
         self.task.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// From now on it is rung for a task, once. Called with the node's state locked, in which there was nothing to see.
+    /// Rings for a task once. The caller holds the lock of the state, and has found nothing there.
     pub(crate) fn await_task(&self, task: &task::Waker) {
         *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
         self.has_task.store(true, Ordering::Relaxed);
     }
 
-    /// A descriptor that can be read whenever there may be something to look at, and from now on, as there may be already.
+    /// A descriptor that is readable whenever there may be something new. It is readable from the start, since there
+    /// may be something already.
     pub(crate) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         if let Some(descriptor) = self.descriptor.get() {
             return Ok(descriptor.as_fd());
@@ -116,14 +118,13 @@ impl Bell {
         Ok(self.descriptor.get_or_init(|| descriptor).as_fd()) // or another thread's
     }
 
-    /// Whether a program waits for its descriptor.
+    /// Whether a program polls the descriptor.
     #[inline]
     pub(crate) fn has_descriptor(&self) -> bool {
         self.descriptor.get().is_some()
     }
 
-    /// Nothing was found, and nobody needs to look again before it is rung. Called with the node's state locked, in which there
-    /// was nothing to see.
+    /// Nothing was found, so nobody needs to look again until the bell rings. The caller holds the lock of the state.
     pub(crate) fn found_nothing(&self) {
         if let Some(descriptor) = self.descriptor.get() {
             descriptor.calm();
@@ -138,7 +139,7 @@ impl Bell {
         self.brisk.store(brisk, Ordering::Relaxed);
     }
 
-    /// Whether anybody listens to the source whose bell this is. It may be some nanoseconds late.
+    /// Whether the source of this bell has sinks. The answer may be some nanoseconds old.
     #[inline]
     pub(crate) fn is_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The output of one connection: whether there is something to write, and who writes it.
+//! The output of one connection: whether there is any, and which thread writes it.
 //!
 //! ```text
 //!             owe                  begin, take_up
@@ -19,16 +19,16 @@
 //!   any --- close ---> Closed
 //! ```
 //!
-//! - **Idle**: all that was made is written.
-//! - **Owing**: there is something to write; the connection is on the node's list of those that gather.
-//! - **Writing**: one thread writes, and nobody else does: what is not written yet is its own.
-//! - **WritingMore**: the same, and more was made meanwhile, for which the thread that writes looks before it ends.
-//! - **Blocked**: the connection takes no more. What is made meanwhile waits with the rest.
-//! - **Closed**: the connection is gone.
+//! - **Idle**: all output is written.
+//! - **Owing**: there is output; the connection is on the node's list of those whose output gathers.
+//! - **Writing**: one thread writes, and owns the output that is not written yet.
+//! - **WritingMore**: the same, and more output was made meanwhile. The writing thread checks this before it stops.
+//! - **Blocked**: the connection is full. Further output waits with the rest.
+//! - **Closed**: the connection has ended.
 //!
-//! **Ordering.** All states are in one word, so that all threads agree on the order of its changes. Whoever leaves *Writing* releases
-//! what it has written, and whoever enters it acquires that. What there is to write needs no ordering here: it lies under
-//! the node's lock, and is made before `owe` and `begin`, and taken after `begin`, `take_up`, `resume` and `press`.
+//! **Ordering.** The state is one word, so all threads agree on the order of its changes. A thread that leaves *Writing* releases
+//! what it has written, and the next one that enters it acquires that. The output itself needs no ordering here: it is under the
+//! node's lock. It is made before `owe` and `begin`, and taken after `begin`, `take_up`, `resume` and `press`.
 
 use super::sync::{AtomicU32, Ordering};
 
@@ -43,12 +43,12 @@ const WRITING_MORE: u32 = 3;
 const BLOCKED: u32 = 4;
 const CLOSED: u32 = 5;
 
-/// What a thread that wants to write at any price finds.
+/// The result of [`Flow::press`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pressed {
-    /// It writes. Whether the connection took no more before.
+    /// The caller writes. `was_blocked`: the connection was full before.
     Writes { was_blocked: bool },
-    /// There is nothing to write, or another thread writes it.
+    /// There is no output, or another thread writes it.
     Not,
 }
 
@@ -57,7 +57,7 @@ impl Flow {
         Flow(AtomicU32::new(IDLE))
     }
 
-    /// There is something to write, which may wait. Whether the caller must see to it that it is not forgotten.
+    /// Output exists that may wait. Returns whether the caller must make sure that it is written later.
     pub(crate) fn owe(&self) -> bool {
         self.change(|state| match state {
             IDLE => Some(OWING),
@@ -66,7 +66,8 @@ impl Flow {
         }) == Ok(IDLE)
     }
 
-    /// There is something to write at once. Whether the caller writes it: else somebody does, or the connection takes no more.
+    /// Output exists that should go at once. Returns whether the caller writes it. Otherwise another thread does, or
+    /// the connection is full.
     pub(crate) fn begin(&self) -> bool {
         let before = self.change(|state| match state {
             IDLE | OWING => Some(WRITING),
@@ -76,24 +77,24 @@ impl Flow {
         matches!(before, Ok(IDLE | OWING))
     }
 
-    /// Whether the caller writes what has gathered.
+    /// Returns whether the caller writes the output that has gathered.
     pub(crate) fn take_up(&self) -> bool {
         self.change(|state| (state == OWING).then_some(WRITING)).is_ok()
     }
 
-    /// The connection takes more. Whether the caller writes the rest.
+    /// The connection accepts bytes again. Returns whether the caller writes the rest.
     pub(crate) fn resume(&self) -> bool {
         self.change(|state| (state == BLOCKED).then_some(WRITING)).is_ok()
     }
 
-    /// The caller waits until there is nothing more to write: it writes what has gathered, and also where the connection took no
-    /// more.
+    /// The caller waits until all output is written. It takes over output that has gathered, even on a full connection.
     pub(crate) fn press(&self) -> Pressed {
         let before = self.change(|state| matches!(state, OWING | BLOCKED).then_some(WRITING));
         before.map_or(Pressed::Not, |before| Pressed::Writes { was_blocked: before == BLOCKED })
     }
 
-    /// The thread that writes has written all that it took. Whether it may end: else there is more to be taken.
+    /// The writing thread has written everything that it took. Returns whether it may stop. Otherwise there is more to
+    /// take.
     pub(crate) fn finish(&self) -> bool {
         let before = self.change(|state| match state {
             WRITING => Some(IDLE),
@@ -103,22 +104,22 @@ impl Flow {
         before != Ok(WRITING_MORE)
     }
 
-    /// The thread that writes ends, although there is more: as [`owe`](Flow::owe), if this says so.
+    /// The writing thread stops although there is more. The result is that of [`owe`](Flow::owe).
     pub(crate) fn put_off(&self) -> bool {
         self.change(|state| matches!(state, WRITING | WRITING_MORE).then_some(OWING)).is_ok()
     }
 
-    /// The connection takes no more of what the caller writes. `false` if it was closed.
+    /// The connection is full. Returns `false` if it was closed.
     pub(crate) fn block(&self) -> bool {
         self.change(|state| matches!(state, WRITING | WRITING_MORE).then_some(BLOCKED)).is_ok()
     }
 
-    /// The connection is gone. Whether it was one that took no more.
+    /// The connection has ended. Returns whether it was full.
     pub(crate) fn close(&self) -> bool {
         self.0.swap(CLOSED, Ordering::AcqRel) == BLOCKED
     }
 
-    /// Whether the connection takes no more.
+    /// Whether the connection is full.
     pub(crate) fn is_blocked(&self) -> bool {
         self.0.load(Ordering::Acquire) == BLOCKED
     }

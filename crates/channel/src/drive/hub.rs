@@ -1,8 +1,7 @@
-//! What all threads of a node share: the protocol under its lock, the poller, and who waits for what.
+//! The shared part of a node's threads: the protocol under its lock, the poller, and the waiters.
 //!
-//! Whoever calls the protocol does what it asks for afterwards ([`Hub::with`]): threads that wait are told with the lock held,
-//! what needs more than that is done after it was released. Writing is in `output`, reading in `input`, waiting in `wait`, and what
-//! nobody else does in `keeper`.
+//! A thread that calls the protocol takes the resulting actions ([`Hub::with`]): it tells waiting threads while it holds the lock,
+//! and does everything else after it has released the lock. `output` writes, `input` reads, `wait` waits, and `keeper` does the rest.
 
 use super::bell::Bell;
 use super::lookout::{Lookout, Next};
@@ -22,24 +21,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longer than this, nobody waits without looking around.
+/// No thread waits longer than this without checking whether the node still works.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hub {
     state: Mutex<State>,
     pub(super) poller: Arc<Poller>,
     pub(crate) lookout: Lookout,
-    /// The one connection that whoever leads waits for within reading it, of which the poller is not told. For whoever leads.
+    /// The only connection, if the leading thread reads it directly. The poller then does not watch it. Only the
+    /// leading thread uses this.
     pub(super) muted: Mutex<Option<Arc<Wire>>>,
-    /// The node's own thread, as far as it waits.
+    /// The waiter of the keeper, the node's own thread.
     pub(super) keeper: Arc<Waiter>,
-    /// When the node's clock began.
+    /// The start of the node's clock.
     start: Instant,
-    /// What the time of day is when that clock shows zero, in nanoseconds since 1970.
+    /// The time of day at the start of that clock, in nanoseconds since 1970.
     wall: AtomicI64,
-    /// The keeper shall end. Whoever says so rings it.
+    /// Asks the keeper to end. It must also be rung.
     pub(crate) stopping: AtomicBool,
-    /// The keeper has ended, as it never should before it is told to. Looked at every now and then.
+    /// The keeper has ended before it was asked to, because of a defect. Waiting threads check this now and then.
     pub(crate) broken: AtomicBool,
     insecure: bool,
     pub(crate) transports: Transports,
@@ -47,11 +47,11 @@ pub(crate) struct Hub {
     process: u32,
 }
 
-/// Something that is to be done with the lock released.
+/// Work that is done after the lock is released.
 pub(super) enum Effect {
-    /// To write what was taken for that from the protocol, and more if there is.
+    /// Write the output that was taken from the protocol, and more if there is any.
     Write(Arc<Wire>, bool),
-    /// To say these last words, and end a connection.
+    /// Write these last bytes, and end the connection.
     Close(Arc<Wire>, Vec<u8>),
     /// To end a connection that nobody can wait for.
     Lose(Arc<Wire>, Error),
@@ -60,7 +60,7 @@ pub(super) enum Effect {
     RingKeeper,
 }
 
-/// Most often there is one, or none.
+/// There is usually one, or none.
 pub(super) type Effects = SmallVec<[Effect; 1]>;
 
 impl Hub {
@@ -83,31 +83,30 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The time since the node's clock began.
+    /// The time since the start of the node's clock.
     #[inline]
     pub(crate) fn now(&self) -> Time {
         self.start.elapsed()
     }
 
-    /// The time of day, from the node's clock: a clock less to be read for each event.
+    /// The time of day, derived from the node's clock. So an event needs only one clock.
     #[inline]
     pub(crate) fn wall(&self, now: Time) -> u64 {
         self.wall.load(Ordering::Relaxed).saturating_add(now.as_nanos() as i64).max(0) as u64
     }
 
-    /// Compares the clocks.
+    /// Sets the time of day from the system's clock.
     pub(super) fn set_wall(&self) {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
         self.wall.store(wall - self.now().as_nanos() as i64, Ordering::Relaxed);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked has not left the machine amid a change that others could not go on from: its calls
-        // do not call back.
+        // A thread that panicked left the machine in a usable state, since the calls of the machine do not call back.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the machine, and does what it asks for.
+    /// Calls the machine, and then takes its actions.
     pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
@@ -115,7 +114,7 @@ impl Hub {
         result
     }
 
-    /// Does what the machine asks for, after it was called.
+    /// Takes the actions of the machine after a call.
     #[inline]
     pub(crate) fn follow(&self, mut state: MutexGuard<'_, State>, now: Option<Time>) {
         if state.machine.has_action() {
@@ -126,8 +125,9 @@ impl Hub {
         }
     }
 
-    /// Takes what the machine asks for, and does what needs no system call. Given the time, what was made for connections that
-    /// are busy now gathers; else it is written at once. For the connection that is being `filled`, that is seen to.
+    /// Collects the actions of the machine, and does those that need no system call. If `now` is given, output for busy
+    /// connections gathers; otherwise it is written at once. The connection that is being `filled` is left alone, since
+    /// its thread takes the output.
     pub(super) fn collect(
         &self,
         state: &mut State,
@@ -168,8 +168,8 @@ impl Hub {
         }
     }
 
-    /// There is something to write to a connection: it is taken from the protocol here, to be written at once, or gathers. Whether
-    /// it was taken.
+    /// A connection has output. Either takes it from the protocol, to be written at once, or lets it gather. Returns
+    /// whether it was taken.
     fn write_soon(&self, state: &mut State, effects: &mut Effects, now: Option<Time>, id: ConnId) -> bool {
         let State { machine, by_id, gathering, busy, .. } = state;
         let Some(wire) = by_id.get(&id) else { return false };
@@ -189,7 +189,7 @@ impl Hub {
         false
     }
 
-    /// Does what needs system calls.
+    /// Does the work that needs system calls.
     pub(super) fn perform(&self, effects: Effects) {
         for effect in effects {
             match effect {
@@ -205,7 +205,7 @@ impl Hub {
         }
     }
 
-    /// A connection is gone.
+    /// A connection has ended.
     pub(super) fn lose(&self, wire: &Wire, why: Option<Error>) {
         wire.connection.end();
         self.with(|state| {
@@ -213,11 +213,11 @@ impl Hub {
             state.machine.closed(self.now(), wire.id, why);
         });
         self.retire(wire);
-        // There may be something to be done at a time that is now another one.
+        // The next deadline may have changed.
         self.ring_keeper();
     }
 
-    /// Nobody waits for a connection any more.
+    /// Stops watching a connection.
     fn retire(&self, wire: &Wire) {
         wire.retire(&self.poller);
         if wire.flow.close() {
@@ -225,14 +225,14 @@ impl Hub {
         }
     }
 
-    /// A connection has come about.
+    /// A connection was established.
     pub(super) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>) {
         let added = self.with(|state| {
             state.connections += 1;
             let id = ConnId(state.connections);
             let ahead = connection.ahead();
             let wire = Arc::new(Wire::new(id, connection));
-            // Before there is anything to write, for which it would have to wait.
+            // This comes before there is any output that could find the connection full.
             let added = match wire.connection.watch() {
                 Watch::Handle(handle) => self.poller.add(id.0, handle, Interest::Read),
                 Watch::Told { .. } => Ok(()),
@@ -250,7 +250,7 @@ impl Hub {
         match added {
             Ok(wire) => {
                 wire.connection.tell(Ready::new(self.poller.clone(), wire.id.0));
-                // What came before, nobody was told of.
+                // Bytes that arrived before this were not reported.
                 wire.tell_rest(&self.poller);
             }
             Err((wire, error)) => self.lose(&wire, Some(error)),
@@ -258,7 +258,7 @@ impl Hub {
         self.ring_keeper();
     }
 
-    /// Has the keeper look around.
+    /// Makes the keeper look again.
     pub(crate) fn ring_keeper(&self) {
         self.ring_waiter(&self.keeper);
     }
@@ -269,7 +269,7 @@ impl Hub {
         }
     }
 
-    /// Tells whoever shall wait at the poller next.
+    /// Tells the thread that should wait at the poller next.
     pub(super) fn tell(&self, next: Next) {
         match next {
             Next::Nobody => {}
@@ -278,14 +278,14 @@ impl Hub {
         }
     }
 
-    /// Tells those who wait to look again. Tasks are woken later.
+    /// Tells waiters to look again. Tasks are woken later.
     fn ring<'b>(&self, bells: impl IntoIterator<Item = &'b Arc<Bell>>, effects: &mut Effects) {
         for task in bells.into_iter().filter_map(|bell| bell.ring(&self.poller)) {
             effects.push(Effect::Wake(task));
         }
     }
 
-    /// Lets every thread that waits look around: the keeper has ended.
+    /// Makes all waiting threads look again, because the keeper has ended.
     pub(crate) fn wake_all(&self) {
         let state = self.lock();
         let sinks = state.sinks.values().map(|seat| &seat.bell);
@@ -296,12 +296,12 @@ impl Hub {
         tasks.into_iter().for_each(task::Waker::wake);
     }
 
-    /// Tells the threads that wait with a bell, and no task.
+    /// Tells the threads that wait with a bell, but not its task.
     pub(crate) fn wake_threads(&self, bell: &Bell) {
         bell.wake_threads(&self.poller);
     }
 
-    /// Nobody waits for changes of a channel with this bell any more.
+    /// This bell no longer waits for changes of a channel.
     pub(crate) fn unwatch(&self, bell: &Arc<Bell>) {
         self.lock().watchers.retain(|(_, other)| !Arc::ptr_eq(other, bell));
     }

@@ -1,15 +1,15 @@
-//! Reading what has come over a connection, by whoever leads.
+//! Reads bytes that arrived on a connection. The leading thread does that.
 
 use super::hub::Hub;
 use super::reader::{Filled, Reader};
 use super::state::State;
 use super::wire::Wire;
 
-/// How often a connection that has more is read before anything else is looked at.
+/// The number of reads before a thread does something else, although the connection has more.
 const READS: usize = 16;
 
 impl Hub {
-    /// Reads what has come over a connection: a good deal of it at most.
+    /// Reads the bytes that have arrived on a connection, up to a limit.
     pub(super) fn read(&self, wire: &Wire) {
         let reader = &mut wire.reader();
         for _ in 0..READS {
@@ -20,7 +20,7 @@ impl Hub {
         }
     }
 
-    /// Waits for something to come over a connection, for a little while, and reads it. Then looks at the state.
+    /// Waits a little while for bytes of a connection by reading it. Then looks at the state.
     pub(super) fn wait_and_read(&self, wire: &Wire, look: impl FnOnce(&mut State)) {
         let mut reader = wire.reader();
         let came = reader.fill(&*wire.connection, true);
@@ -31,8 +31,8 @@ impl Hub {
         }
     }
 
-    /// Gives the machine what came, and looks at the state. Whether to read on at once: amid a long event. Else what has come is
-    /// best used while it is in the processor's cache.
+    /// Passes the bytes to the machine, and looks at the state. Returns whether to read again at once, which is so
+    /// within a long event. Otherwise the bytes are best used while they are in the processor's cache.
     fn take(&self, wire: &Wire, reader: &mut Reader, came: Filled, look: impl FnOnce(&mut State)) -> bool {
         match came {
             Filled::Nothing => false,
@@ -43,7 +43,7 @@ impl Hub {
             Filled::Something(full) => {
                 let now = self.now();
                 wire.note_read(now);
-                // The machine closes the connection of whoever it does not understand.
+                // The machine closes a connection whose bytes it does not understand.
                 let fed = self.with(|state| {
                     (state.now, state.busy) = (now, now);
                     let fed = reader.feed(&mut state.machine, now, wire.id);

@@ -1,5 +1,6 @@
-//! The one thread that a node has of its own. It does what no thread of the application is there for: accepting and dialing,
-//! what time brings, writing what has gathered, and waiting at the poller when nobody else does.
+//! The thread that a node itself has. It does the work for which no thread of the application is there: accepting and
+//! dialing, work at certain times, writing output that has gathered, and waiting at the poller when no other thread
+//! does.
 
 use super::hub::{Hub, LOOK};
 use super::state::State;
@@ -14,37 +15,38 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long events gather before they are written.
+/// The time for which output gathers before it is written.
 const GATHER: Duration = Duration::from_micros(100);
-/// After so many looks that found nothing, whoever makes the next event wakes the keeper.
+/// After this many looks without output, the keeper sleeps, and the next thread with output wakes it.
 const LOOKS: u32 = 20;
-/// If no thread of the application has led for so long, the keeper leads.
+/// If no thread of the application has led for this long, the keeper leads.
 const UNATTENDED: Duration = Duration::from_millis(10);
-/// How soon whoever fills a connection comes back to it.
+/// The time within which a thread that fills a connection should come back to it.
 const RETURN: Duration = Duration::from_millis(1);
-/// How often acknowledgements are looked after, while there is traffic.
+/// The interval of rounds, for acknowledgements, while there is traffic.
 const ROUND: Duration = Duration::from_millis(10);
-/// A round that comes so late tells that this process was stopped.
+/// If a round comes this late, the process was stopped.
 const STOPPED: Duration = Duration::from_secs(3);
-/// How long a connection may take to come about.
+/// The longest time to establish a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How soon a connection is asked for again of which nothing tells that it has come about.
+/// The interval of asking a connection that cannot tell when it is established.
 const AGAIN: Duration = Duration::from_millis(1);
-/// How long a listener rests that has failed.
+/// The rest of a listener after a failure.
 const REST: Duration = Duration::from_millis(100);
 
 pub(crate) struct Keeper {
     hub: Arc<Hub>,
     listeners: Vec<Box<dyn Door>>,
-    /// Until when the listeners rest.
+    /// The end of the rest of the listeners.
     resting: Option<Instant>,
     dials: Vec<(DialKey, Box<dyn Door>)>,
-    /// Looks in a row that found nothing to write.
+    /// The number of consecutive looks that found no output.
     idle: u32,
-    /// How often threads of the application had led when the keeper last looked, and since when it has been so often.
+    /// The number of times that threads of the application had led at the last look, and the time since when it is the
+    /// same.
     turns: u32,
     turns_since: Time,
-    /// Connections took no more at the last look, and nobody waited for them.
+    /// At the last look, some connections were full, and no thread waited for them.
     was_left: bool,
     last_round: Time,
     next_round: Time,
@@ -52,7 +54,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// The keeper of a node that listens there.
+    /// The keeper of a node with these listeners.
     ///
     /// # Errors
     /// [`Code::Io`](isoform::Code::Io), if the system has no memory for it.
@@ -75,11 +77,11 @@ impl Keeper {
         })
     }
 
-    /// Works until the node stops.
+    /// Runs until the node stops.
     pub(crate) fn run(mut self) {
         let hub = self.hub.clone();
         while !hub.stopping.load(Ordering::Acquire) {
-            // From here on, whoever has something for the keeper rings, and it looks at everything again.
+            // From here on, a thread that has work for the keeper rings, and the keeper looks at everything again.
             if hub.keeper.look() {
                 self.next_round = Time::ZERO;
             }
@@ -98,14 +100,14 @@ impl Keeper {
         hub.with(|state| state.machine.leave());
     }
 
-    /// What time brings.
+    /// Does the work of a round.
     fn round(&mut self, now: Time) {
         let hub = &self.hub;
         if now >= self.next_clock {
             self.next_clock = now + LOOK;
             hub.set_wall();
         }
-        // Who was stopped has not listened, which is nobody else's silence.
+        // The silence of others does not count while this process was stopped.
         let was_stopped = now > self.last_round + STOPPED;
         let deadline = hub.with(|state| {
             if was_stopped {
@@ -123,7 +125,7 @@ impl Keeper {
         (self.last_round, self.next_round) = (now, now + rest);
     }
 
-    /// What has gathered, and is to be written.
+    /// The connections whose gathered output is to be written.
     fn gathered(&mut self) -> Vec<Arc<Wire>> {
         let mut state = self.hub.lock();
         let gathered = std::mem::take(&mut state.gathering);
@@ -131,13 +133,13 @@ impl Keeper {
             self.idle = 0;
         } else if self.idle < LOOKS {
             self.idle += 1;
-            // From here on, whoever makes something rings: that is said with the lock held.
+            // From here on, a thread that makes output rings. This is set under the lock.
             state.is_gathering = self.idle < LOOKS;
         }
         gathered
     }
 
-    /// Waits once, at the poller or asleep, and does what can be done then.
+    /// Waits once, at the poller or asleep, and does the work that results.
     fn turn(&mut self) {
         let hub = self.hub.clone();
         let now = hub.now();
@@ -149,7 +151,8 @@ impl Keeper {
         if seen.turns != self.turns {
             (self.turns, self.turns_since) = (seen.turns, now);
         }
-        // Connections take no more, and nobody waits for them. A thread that always comes back has until the next look.
+        // Some connections are full, and no thread waits for them. A thread that always comes back has time until the
+        // next look.
         let is_left = seen.is_blocked && !seen.is_led;
         let is_late = is_left && self.was_left;
         if !is_busy || is_late {
@@ -166,7 +169,7 @@ impl Keeper {
             self.lead(timeout);
             hub.tell(hub.lookout.leave());
         } else {
-            // Whoever leads may stop to, or read one connection alone.
+            // The leading thread may stop, or read one connection directly.
             hub.keeper.park(timeout.min(UNATTENDED));
             hub.lock().knocked = true;
         }
@@ -179,30 +182,30 @@ impl Keeper {
             return;
         }
         let readies = hub.wait_at_poller(timeout);
-        // Whoever rings from here on finds a thread that looks around before it waits again.
+        // A thread that rings from here on makes the keeper look again before it waits.
         if hub.keeper.look() {
             self.next_round = Time::ZERO;
         }
         match readies {
             Ok(readies) => _ = hub.attend(&readies),
-            // If the system has no memory for it, the next round is as good.
+            // The system has no memory for it. The next round tries again.
             Err(_) => std::thread::sleep(ROUND),
         }
     }
 
-    /// How soon doors are to be looked at that tell nothing of themselves.
+    /// The time until the next look at doors that cannot tell when they are ready.
     fn doors_within(&self) -> Duration {
         let tells = |dial: &dyn Door| !matches!(dial.awaits(), Awaited::Soon);
         let resting = self.resting.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
         match self.dials.iter().all(|(_, dial)| tells(&**dial)) {
-            // One that tells of itself may still be late.
+            // A door that can tell may still be late.
             true if self.dials.is_empty() => resting,
             true => resting.min(ROUND),
             false => resting.min(AGAIN),
         }
     }
 
-    /// Accepts connections, and goes on dialing.
+    /// Accepts connections, and continues to dial.
     fn answer_doors(&mut self) {
         let (dials, knocked) = {
             let mut state = self.hub.lock();
@@ -264,14 +267,14 @@ impl Keeper {
     }
 }
 
-/// Has the poller wait for a door, once; `anew` if it does not know it.
+/// Makes the poller watch a door once. `anew`: the poller does not know the door.
 fn await_door(hub: &Hub, door: &mut dyn Door, anew: bool) -> Result<()> {
     let (handle, interest) = match door.awaits() {
         Awaited::Read(handle) => (handle, Interest::ReadOnce),
         Awaited::Write(handle) => (handle, Interest::WriteOnce),
         Awaited::Told if anew => {
             door.tell(Ready::new(hub.poller.clone(), DOORS));
-            // It may have been ready before it could tell.
+            // It may have become ready before it could tell.
             hub.poller.tell(DOORS);
             return Ok(());
         }

@@ -1,52 +1,52 @@
-//! Who waits at the node's poller, and reads what comes: one thread at a time, which *leads*.
+//! Decides which thread waits at the node's poller and reads. One thread does so at a time: it *leads*.
 //!
 //! ```text
 //!                     lead (a thread that waits)
 //!   Nobody <------------------------------------------> a thread leads
 //!      ^      leave: the first follower is told,             ^
-//!      |             or else the keeper, if there are        | follow: a thread that waits
-//!      |             connections that take no more           |   meanwhile, and is told
+//!      |             or else the keeper, if some             | follow: a thread that waits
+//!      |             connections are full                    |   meanwhile, and is told
 //!      |                                                     v   when nobody leads any more
 //!      +----------> the keeper leads <-----------------> followers
 //!        keep        (only if nobody follows)  the keeper is asked to leave
 //! ```
 //!
-//! Threads that wait for events lead, so that what comes needs no other thread; while one does, the others follow: they sleep
-//! until they are rung for their own sake, or because nobody leads any more. The node's own thread, the keeper, leads
-//! when no thread has done so for a while, and leaves when one wants to.
+//! Threads that wait for events lead, so that an event needs no other thread. While one of them leads, the others follow: they
+//! sleep until they are rung for an event of their own, or because no thread leads any more. The keeper, the node's own thread,
+//! leads when no other thread has done so for a while, and stops when one wants to.
 //!
-//! Somebody must also wait for connections that take no more. Whoever leads does. When nobody leads, the keeper is told; unless
-//! whoever filled connections has always come back to wait for them (*comes back*), as a thread does that submits one long event
-//! after another. Then the keeper looks every now and then whether that is still so, instead of being woken each time.
+//! A thread must also wait for full connections. The leading thread does. When no thread leads, the keeper is told. There is one
+//! exception: if the threads that filled connections have always *come back* to wait for them, as a thread does that submits one
+//! long event after another, the keeper is not woken each time. It checks now and then whether that is still so.
 //!
-//! **Ordering.** Who leads, whether somebody follows, and how many connections take no more, are one word: of a thread that leaves and
-//! one that follows or blocks at the same time, the later one sees what the earlier one did, and does what is needed. What a leader reads
-//! and writes has locks of its own.
+//! **Ordering.** One word states which thread leads, whether threads follow, and how many connections are full. If one thread leaves
+//! while another follows or blocks, the later one sees the change of the earlier one, and does what is needed. The data that a leading
+//! thread reads and writes has locks of its own.
 
 use super::sync::{Arc, AtomicU32, Mutex, MutexGuard, Ordering, PoisonError};
 use super::waiter::Waiter;
 
-/// Who waits at the poller.
+/// The threads that lead and follow.
 #[derive(Debug)]
 pub(crate) struct Lookout {
     word: AtomicU32,
-    /// How often a thread has led that is not the keeper. A statistic, ordered by nothing.
+    /// The number of times that threads other than the keeper have led. It is a statistic without memory ordering.
     turns: AtomicU32,
     followers: Mutex<Vec<Arc<Waiter>>>,
 }
 
-/// Somebody leads.
+/// A thread leads.
 const LED: u32 = 1;
-/// It is the keeper.
+/// The keeper leads.
 const KEPT: u32 = 2;
-/// Somebody follows.
+/// Threads follow.
 const FOLLOWED: u32 = 4;
-/// Whoever fills connections comes back to them.
+/// The threads that fill connections come back to them.
 const RETURNS: u32 = 8;
-/// One connection that takes no more.
+/// One full connection.
 const BLOCKED: u32 = 16;
 
-/// Whom to tell that nobody leads any more.
+/// The thread to tell that nobody leads any more.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Next {
@@ -55,7 +55,7 @@ pub(crate) enum Next {
     Keeper,
 }
 
-/// What a thread finds that wants to lead.
+/// The result of an attempt to lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Lead {
@@ -64,11 +64,11 @@ pub(crate) enum Lead {
     Keepers,
 }
 
-/// What the keeper sees of all this.
+/// The state for the keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) is_led: bool,
-    /// Somebody must wait for a connection that takes no more.
+    /// A connection is full, so a thread must wait for it.
     pub(crate) is_blocked: bool,
     pub(crate) returns: bool,
     pub(crate) turns: u32,
@@ -79,7 +79,7 @@ impl Lookout {
         Lookout { word: AtomicU32::new(0), turns: AtomicU32::new(0), followers: Mutex::new(Vec::new()) }
     }
 
-    /// Leads, if nobody does.
+    /// Leads, unless another thread does.
     pub(crate) fn lead(&self) -> Lead {
         match self.change(|word| (word & LED == 0).then_some(word | LED)) {
             Ok(_) => {
@@ -91,25 +91,25 @@ impl Lookout {
         }
     }
 
-    /// Leads, if nobody does or wants to: for the keeper.
+    /// The keeper leads, unless another thread does or wants to.
     pub(crate) fn keep(&self) -> bool {
         self.change(|word| (word & (LED | FOLLOWED) == 0).then_some(word | LED | KEPT)).is_ok()
     }
 
-    /// Does not lead any more.
+    /// Stops leading.
     pub(crate) fn leave(&self) -> Next {
         self.next(self.word.fetch_and(!(LED | KEPT), Ordering::AcqRel) & !LED)
     }
 
-    /// From now on the thread is told when nobody leads any more. It tries to lead again after this: whoever left in between
-    /// has told nobody.
+    /// Tells the thread from now on when nobody leads any more. The thread must then try to lead again, since a thread
+    /// that left meanwhile has told nobody.
     pub(crate) fn follow(&self, waiter: &Arc<Waiter>) {
         let mut followers = self.followers();
         followers.push(waiter.clone());
         self.word.fetch_or(FOLLOWED, Ordering::AcqRel);
     }
 
-    /// The thread does not follow any more.
+    /// The thread no longer follows.
     pub(crate) fn unfollow(&self, waiter: &Arc<Waiter>) {
         let mut followers = self.followers();
         if let Some(at) = followers.iter().position(|other| Arc::ptr_eq(other, waiter)) {
@@ -120,17 +120,17 @@ impl Lookout {
         }
     }
 
-    /// A thread that does not lead waits no more. It may be the one that was told to lead: then another one is.
+    /// A thread that does not lead stops waiting. If it was told to lead, another thread is told instead.
     pub(crate) fn pass_on(&self) -> Next {
         self.next(self.word.load(Ordering::Acquire))
     }
 
-    /// Whom to tell, as things were.
+    /// The thread to tell, in this state.
     fn next(&self, word: u32) -> Next {
         if word & LED != 0 {
             Next::Nobody
         } else if word & FOLLOWED != 0 {
-            // If there is none any more, it goes on by itself, and leads or passes on.
+            // A follower that is no longer there continues on its own, and then leads or passes on.
             self.followers().first().map_or(Next::Nobody, |first| Next::Follower(first.clone()))
         } else if word >= BLOCKED && word & (RETURNS | KEPT) == 0 {
             Next::Keeper
@@ -139,25 +139,26 @@ impl Lookout {
         }
     }
 
-    /// A connection takes no more, and the poller waits for it. Whether the keeper must be told.
+    /// A connection is full, and the poller watches it. Returns whether the keeper must be told.
     #[must_use]
     pub(crate) fn block(&self) -> bool {
         let before = self.word.fetch_add(BLOCKED, Ordering::AcqRel);
         before & (LED | RETURNS) == 0
     }
 
-    /// A connection is not blocked any more.
+    /// A connection is no longer full.
     pub(crate) fn unblock(&self) {
         self.word.fetch_sub(BLOCKED, Ordering::AcqRel);
     }
 
-    /// A thread that filled a connection has come back to it. Whether the keeper must be told, as it looks more often from now on.
+    /// A thread that filled a connection has come back to it. Returns whether the keeper must be told, since it looks
+    /// more often from now on.
     #[must_use]
     pub(crate) fn come_back(&self) -> bool {
         self.word.fetch_or(RETURNS, Ordering::AcqRel) & RETURNS == 0
     }
 
-    /// From now on nobody relies on it that whoever fills a connection comes back.
+    /// From now on, nobody expects the threads that fill connections to come back.
     pub(crate) fn forget_return(&self) {
         self.word.fetch_and(!RETURNS, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! The protocol, with the memory that this crate has for it: bodies that go out are shared, those that come are aligned.
+//! The protocol with the memory of this crate: submitted bodies are shared, and arriving ones are aligned.
 
 use isoform::{Aligned, Shared};
 use isoform_channel_proto::{self as proto, Body, Draft, Storage};
@@ -8,7 +8,7 @@ pub(crate) type Machine = proto::Node<Sent, Memory>;
 pub(crate) type Batch = proto::Batch<Sent, Memory>;
 pub(crate) type Large = proto::Large<Memory>;
 
-/// A body that goes out.
+/// A body to send.
 #[derive(Clone)]
 pub(crate) struct Sent(pub(crate) Shared);
 
@@ -41,7 +41,7 @@ impl Draft<Sent> for Sent {
     }
 }
 
-/// Bodies that come.
+/// The memory of arriving bodies.
 #[derive(Default)]
 pub(crate) struct Memory(pub(crate) Aligned);
 

@@ -1,35 +1,40 @@
 //! How the threads of a node drive its connections: the protocol under its lock, waiting, reading, writing.
 //!
-//! What the application sees of it is in [`crate::api`]; what carries the bytes, in [`crate::transport`].
+//! [`crate::api`] is the interface for the application, and [`crate::transport`] carries the bytes.
 //!
 //! ```text
 //!    threads of the application                                    the keeper, the node's own thread
-//!        |  submit            |  wait for an event, or for room          |  time, dials, what has gathered
+//!        |  submit            |  wait for an event, or for room          |  timers, dials, gathered output
 //!        v                    v                                          v
 //!   +---------------------------------------------------------------------------+
-//!   | hub: the protocol and all that is known, under one lock; then its effects |
+//!   | hub: the protocol and the node's state, under one lock; then its effects  |
 //!   +---------------------------------------------------------------------------+
-//!        |  output: whose turn   |  wait: who leads, who sleeps          |  keeper
-//!        |  it is to write       |  input: what came, to the protocol    |
+//!        |  output: which        |  wait: which thread leads or sleeps   |  keeper
+//!        |  thread writes        |  input: bytes to the protocol         |
 //!        v  (Flow)               v  (Lookout, Waiter)                    v
 //!     connections             the poller, or the only connection     doors
 //! ```
 //!
-//! What threads share without that lock is one state machine in three parts, each of which is the only one to touch its atomics,
-//! and opens with its diagram, and with why each order is enough:
+//! Without that lock, threads share one state machine in three parts. Each part is the only code that uses its atomics. Its file
+//! opens with its diagram, and with the reason why its memory orderings suffice:
 //!
 //! | | |
 //! |---|---|
-//! | [`flow::Flow`] | of each connection: whether there is something to write, and who writes it |
-//! | [`lookout::Lookout`] | of the node: who waits at the poller, who follows, and whether connections take no more |
-//! | [`waiter::Waiter`] | of each thread that waits: whether it looks, sleeps, polls, or was told to look again |
+//! | [`flow::Flow`] | for each connection: whether there is output, and which thread writes it |
+//! | [`lookout::Lookout`] | for the node: which thread waits at the poller, which threads follow, and whether connections are full |
+//! | [`waiter::Waiter`] | for each waiting thread: whether it looks, sleeps, polls, or was told to look again |
 //!
-//! They meet in three places. A thread that waits looks at the state, leads or follows, and polls or sleeps (`wait`). A thread that
-//! finds that a connection takes no more blocks its flow, has the poller wait for it, and tells the keeper if nobody leads (`output`).
-//! A thread that leaves tells whoever shall lead next (`wait`). `tests/loom` runs models of all of that in every order.
+//! They meet in three places:
+//! - A waiting thread looks at the state, leads or follows, and polls or sleeps (`wait`).
+//! - A thread that finds a connection full blocks its flow, makes the poller watch it, and tells the keeper if no thread leads
+//!   (`output`).
+//! - A thread that stops leading tells the thread that leads next (`wait`).
 //!
-//! **Locks** are taken in this order: the state; then of a connection, the writer or what the poller watches; then the poller's
-//! own. Reading holds a connection's reader, and takes the state within it; nobody takes a reader with the state locked.
+//! `tests/loom` runs models of all three in every order of the threads.
+//!
+//! **Locks** are taken in this order: the state; the writer of a connection, or the events that the poller watches for it; the
+//! locks of the poller. A reading thread holds the reader of its connection, and takes the state after that. No thread takes a
+//! reader while it holds the state.
 
 pub(crate) mod bell;
 mod flow;

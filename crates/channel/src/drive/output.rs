@@ -1,4 +1,4 @@
-//! Writing: what the protocol has for a connection, by the thread whose turn [`Flow`](super::flow::Flow) says it is.
+//! Writes the output of connections. [`Flow`](super::flow::Flow) decides which thread writes.
 //!
 //! A quiet connection is written by the thread that made something for it: what there is was taken from the protocol when the
 //! protocol asked for that, so that writing an event enters it once. A busy one gathers, until the keeper looks. Whoever writes goes
@@ -12,12 +12,12 @@ use crate::transport::Moved;
 use isoform_channel_proto::SourceKey;
 use std::sync::Arc;
 
-/// How often a thread that writes asks for more to write.
+/// The number of times that a writing thread takes more output.
 const FILLS: u32 = 64;
 
 impl Hub {
-    /// Writes what was taken, and then what `more` there is, as much as goes without waiting: or if it may `wait`, not for long.
-    /// The caller's is the turn to write.
+    /// Writes the output that was taken, and then `more` if there is any, as far as possible without waiting; if it may
+    /// `wait`, not for long. The caller has the turn to write.
     pub(super) fn write(&self, wire: &Arc<Wire>, mut more: bool, wait: bool) {
         let mut effects = Effects::new();
         for fill in 0.. {
@@ -39,7 +39,8 @@ impl Hub {
         self.perform(effects);
     }
 
-    /// Writes what was taken. Whether the connection took all of it; else it is not this thread's turn any more.
+    /// Writes the output that was taken. Returns whether the connection accepted all of it. Otherwise the turn of this
+    /// thread is over.
     fn write_taken(&self, wire: &Arc<Wire>, wait: bool, effects: &mut Effects) -> bool {
         if wire.unwritten() == 0 {
             return true;
@@ -47,8 +48,8 @@ impl Hub {
         let was_answered = wire.is_answered();
         match wire.write(wait) {
             Ok(Moved::Bytes(_)) => {
-                // Behind the call: on a busy machine it takes as long as whoever it has woken. For the first that is written since
-                // something was read, it does not matter.
+                // This comes after the system call, which on a busy machine includes the time of the thread that it
+                // wakes. For the first output after a read, that does not matter.
                 match was_answered {
                     true => wire.note_written_as_taken(),
                     false => wire.note_written(self.now()),
@@ -59,7 +60,7 @@ impl Hub {
                 self.block(wire, effects);
                 false
             }
-            // Who reads learns why: the last words of the other node may still be there to read.
+            // The reading thread learns the reason. The last bytes of the other node may still be readable.
             Ok(Moved::Closed) | Err(_) => {
                 if wire.flow.close() {
                     self.lookout.unblock();
@@ -70,7 +71,7 @@ impl Hub {
         }
     }
 
-    /// A connection takes no more: whoever waits at the poller goes on when it does.
+    /// The connection is full. The thread that waits at the poller continues when it accepts bytes again.
     fn block(&self, wire: &Arc<Wire>, effects: &mut Effects) {
         let mut state = self.lock();
         state.machine.unwritten(wire.id, wire.unwritten());
@@ -88,7 +89,7 @@ impl Hub {
         }
     }
 
-    /// Leaves what more there is to the keeper: whoever writes does not do so for others without end.
+    /// Leaves further output to the keeper. A thread does not write for others without end.
     fn put_off(&self, wire: &Arc<Wire>, effects: &mut Effects) {
         let mut state = self.lock();
         if wire.flow.put_off() {
@@ -97,7 +98,7 @@ impl Hub {
         }
     }
 
-    /// A connection takes more, as the poller says.
+    /// The connection accepts bytes again, as the poller reports.
     pub(super) fn resume(&self, wire: &Arc<Wire>) {
         if wire.flow.resume() {
             self.lookout.unblock();
@@ -108,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Writes whatever has gathered.
+    /// Writes output that has gathered.
     pub(super) fn write_gathered(&self, gathered: Vec<Arc<Wire>>) {
         for wire in gathered {
             if wire.flow.take_up() {
@@ -117,15 +118,15 @@ impl Hub {
         }
     }
 
-    /// Writes whatever has gathered; and to those sinks that a source waits for also if their connections take no more, which this
-    /// waits for. Whoever else takes nothing is not waited for.
+    /// Writes output that has gathered. It also writes to the sinks that make a source wait, and waits if their
+    /// connections are full. It does not wait for other full connections.
     pub(crate) fn press_for(&self, source: SourceKey) {
         let (pressing, gathered) = self.unwritten_for(source);
         self.write_gathered(gathered);
         pressing.iter().for_each(|wire| self.press(wire));
     }
 
-    /// The connections to sinks that a source waits for, and those that gather.
+    /// The connections to sinks that make a source wait, and those whose output has gathered.
     pub(crate) fn unwritten_for(&self, source: SourceKey) -> (Vec<Arc<Wire>>, Vec<Arc<Wire>>) {
         let mut state = self.lock();
         let State { machine, by_id, gathering, .. } = &mut *state;
@@ -135,7 +136,8 @@ impl Hub {
         (pressing, gathered.into_iter().filter(|wire| !awaited.contains(&wire.id)).collect())
     }
 
-    /// Writes to a connection for a thread that has to wait anyway: where it takes no more, that thread waits within writing.
+    /// Writes to a connection, for a thread that has to wait in any case. If the connection is full, the thread waits
+    /// in the write.
     fn press(&self, wire: &Arc<Wire>) {
         let Pressed::Writes { was_blocked } = wire.flow.press() else { return };
         if was_blocked {

@@ -1,4 +1,4 @@
-//! Reading a connection: short frames into a buffer, and long events to where they stay.
+//! Reads a connection: short frames into a buffer, and long events into their final memory.
 //!
 //! A long event arrives in fragments, each after a header. Since they usually follow each other, several are read at
 //! once, payloads to their places and headers to a buffer. If another frame came in between, its bytes are moved to the
@@ -10,53 +10,53 @@ use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, FrameKind, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
 
-/// What is read to the buffer at once, at most.
+/// The most bytes that one read puts into the buffer.
 const INPUT: usize = 256 << 10;
-/// And at first, and while less comes: so that strangers who connect in great numbers take no more.
+/// The same at first, and as long as less arrives, so that many idle connections take little memory.
 const FIRST: usize = 16 << 10;
-/// The same, behind fragments that go to their places: a header, and little more, since what comes here is copied.
+/// The same after fragments that go to their final memory: a header, and little more, since these bytes are copied.
 const BEHIND: usize = 32;
 /// The same after a long event, since another one may follow.
 const BEYOND: usize = 1 << 10;
-/// How many further fragments are read at once.
+/// The number of further fragments in one read.
 const FURTHER: usize = 16;
 
-/// What has come and was not used, and where the next bytes go.
+/// The bytes that have arrived and are not used, and the places for the next ones.
 pub(crate) struct Reader {
     input: Aligned,
     filled: usize,
-    /// How much is read to `input` at once.
+    /// The number of bytes that one read puts into `input`.
     ahead: usize,
-    /// A fragment that is read to its place.
+    /// A fragment that is read into its final memory.
     large: Option<Coming>,
 }
 
-/// Fragments of a long event that are read to their places.
+/// Fragments of a long event that are read into their final memory.
 struct Coming {
     large: Large,
-    /// How much of the first one has come.
+    /// The number of bytes of the first one that have arrived.
     got: usize,
-    /// Those that seem to follow.
+    /// The fragments that seem to follow.
     further: [Fragment; FURTHER],
 }
 
 #[derive(Clone, Copy, Default)]
 struct Fragment {
     header: [u8; HEADER],
-    /// Where its payload goes, and how long it is; 0 if it was not asked for.
+    /// The place and the length of its payload; the length is 0 if nothing was requested.
     at: usize,
     length: usize,
-    /// How much of header and payload has come.
+    /// The number of bytes of header and payload that have arrived.
     came: usize,
 }
 
-/// What came of reading.
+/// The result of reading.
 pub(crate) enum Filled {
-    /// Something. Whether it was all that was asked for, so that there may be more.
+    /// Some bytes. The flag states whether all requested bytes arrived, so that there may be more.
     Something(bool),
-    /// Nothing, now.
+    /// No bytes at the moment.
     Nothing,
-    /// The end.
+    /// The end of the connection.
     End(Option<Error>),
 }
 
@@ -65,7 +65,7 @@ impl Reader {
         Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None }
     }
 
-    /// Reads once: what is there, or if it shall wait, what comes within a little while.
+    /// Reads once: bytes that have arrived or, if it may wait, bytes that arrive within a little while.
     pub(crate) fn fill(&mut self, connection: &dyn Connection, wait: bool) -> Filled {
         let room = self.filled + self.ahead;
         if self.input.len() < room {
@@ -97,12 +97,12 @@ impl Reader {
         }
     }
 
-    /// Whether a long event has come in part.
+    /// Whether a long event has arrived in part.
     pub(crate) fn is_amid(&self) -> bool {
         self.large.is_some()
     }
 
-    /// Gives the machine what has come.
+    /// Passes the bytes that arrived to the machine.
     pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
         if let Some(coming) = self.large.take() {
             self.feed_fragments(coming, machine, now, id)?;
@@ -154,7 +154,7 @@ impl Coming {
         let (mut at, mut behind) = (large.at + large.missing, large.behind);
         for fragment in &mut coming.further {
             let length = behind.min(PAYLOAD).min(large.storage.0.len() - at);
-            // One that has no room yet cannot be read to its place; nor can what is behind the padding of a shorter one.
+            // A fragment without room, or one after a shorter and padded one, cannot be read into its final memory.
             if length == 0 || length < behind.min(PAYLOAD) || !length.is_multiple_of(HEADER) && length < behind {
                 break;
             }
@@ -164,7 +164,7 @@ impl Coming {
         coming
     }
 
-    /// Reads to the places that there are, and then to `behind`. Also says how many bytes that would be.
+    /// Reads into the final memory, and then into `behind`. Also returns the number of bytes that all of this can hold.
     fn read(&mut self, connection: &dyn Connection, behind: &mut [u8], wait: bool) -> (Result<Moved>, usize) {
         let first = self.large.at + self.got..self.large.at + self.large.missing;
         let mut wanted = first.len() + behind.len();
@@ -185,7 +185,7 @@ impl Coming {
         (connection.read(&mut places[..=count], wait), wanted)
     }
 
-    /// Notes where so many bytes have gone. Returns how many of them went to places.
+    /// Notes the places of this many bytes. Returns how many of them are in final memory.
     fn note(&mut self, count: usize) -> usize {
         let first = count.min(self.large.missing - self.got);
         self.got += first;
@@ -201,7 +201,7 @@ impl Coming {
 }
 
 impl Fragment {
-    /// Whether what came is the next fragment of this subscription's event, as it seemed.
+    /// Whether the bytes that arrived are indeed the next fragment of this subscription's event.
     fn is_of(&self, subscription: u32) -> bool {
         self.came >= HEADER
             && Header::parse(&self.header).is_ok_and(|header| {

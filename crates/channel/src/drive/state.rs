@@ -1,4 +1,4 @@
-//! What stands under a node's lock: the machine, its connections, and who waits for what.
+//! The state under a node's lock: the machine, its connections, and its waiters.
 
 use super::hub::{Effect, Effects};
 use crate::drive::bell::Bell;
@@ -16,30 +16,30 @@ pub(crate) struct State {
     pub(crate) sinks: BTreeMap<SinkKey, Seat>,
     pub(crate) sources: BTreeMap<SourceKey, Arc<Bell>>,
     pub(crate) opens: BTreeMap<OpenKey, Arc<Bell>>,
-    /// Those that wait for a channel to change.
+    /// The bells that wait for changes of a channel.
     pub(crate) watchers: Vec<(ChannelKey, Arc<Bell>)>,
-    /// What the keeper is to dial.
+    /// Addresses for the keeper to dial.
     pub(crate) dials: Vec<(DialKey, String)>,
-    /// Sources that were let go of, and until when the keeper waits for their events to be taken.
+    /// Dropped sources, and the time until which the keeper waits for their events to be taken.
     pub(crate) orphans: Vec<(SourceKey, Time)>,
-    /// How many connections there have been.
+    /// The number of connections so far.
     pub(crate) connections: u64,
-    /// Those that have something to write, for the keeper. One that was written since does not matter.
+    /// Connections with gathered output, for the keeper. Some may have been written since.
     pub(super) gathering: Vec<Arc<Wire>>,
-    /// The keeper looks every now and then for what has gathered.
+    /// Whether the keeper looks for gathered output now and then.
     pub(super) is_gathering: bool,
-    /// Somebody is at a listener, or an attempt to connect is done: for the keeper.
+    /// Whether the keeper should look at the doors: a listener has a connection, or an attempt to connect has ended.
     pub(super) knocked: bool,
-    /// When something last came or went over a connection.
+    /// The time of the last input or output.
     pub(super) busy: Time,
-    /// A recent time: exact enough for what may be some milliseconds early or late.
+    /// A recent time, which may be some milliseconds old.
     pub(crate) now: Time,
 }
 
-/// A sink, as far as the node knows its thread.
+/// A sink, with what the node knows about its thread.
 pub(crate) struct Seat {
     pub(crate) bell: Arc<Bell>,
-    /// How many items of its batch it has handed out.
+    /// The number of items of its batch that the thread has used.
     pub(crate) progress: Arc<AtomicUsize>,
 }
 
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// Forgets sources that were let go of, once all their events are taken or their time is over.
+    /// Forgets dropped sources when all their events are taken or their time is over.
     pub(crate) fn let_go(&mut self, now: Time) {
         let machine = &mut self.machine;
         self.orphans.retain(|&(source, until)| {
@@ -75,17 +75,17 @@ impl State {
         });
     }
 
-    /// Whether every source that was let go of is settled.
+    /// Whether all dropped sources are settled.
     pub(crate) fn is_settled(&self) -> bool {
         self.orphans.iter().all(|&(source, _)| self.machine.is_settled(source))
     }
 
-    /// The connection, if there is one only.
+    /// The connection, if there is exactly one.
     pub(super) fn only_wire(&self) -> Option<&Arc<Wire>> {
         self.by_id.values().next().filter(|_| self.by_id.len() == 1)
     }
 
-    /// The keeper looks every now and then for what has gathered; it is told if it does not.
+    /// Makes sure that the keeper looks for gathered output.
     pub(super) fn let_keeper_gather(&mut self, effects: &mut Effects) {
         if !std::mem::replace(&mut self.is_gathering, true) {
             effects.push(Effect::RingKeeper);

@@ -1,28 +1,29 @@
-//! What a connection has still to write: frames, with bodies between them that are written from where they lie.
+//! The output of a connection that is not written yet: frames, interleaved with bodies that are written from where they
+//! are.
 //!
-//! The protocol makes [`Outgoing`]s, and a [`Connection`] writes slices; here is how far it has come.
+//! The protocol makes [`Outgoing`]s, and a [`Connection`] writes slices. This file keeps track of the progress.
 
 use crate::transport::{Connection, MOST_SLICES, Moved};
 use isoform::Result;
 use isoform_channel_proto::{Body, Outgoing};
 use std::io::IoSlice;
 
-/// An [`Outgoing`], of which a part is written.
+/// An [`Outgoing`] that is written in part.
 pub(crate) struct Unwritten<B> {
     outgoing: Outgoing<B>,
     written: Position,
-    /// Bytes that are not written.
+    /// The number of bytes that are not written.
     left: usize,
 }
 
-/// How much of an [`Outgoing`] is written. In front of each place where a body is spliced in, the bytes come first.
+/// The progress of an [`Outgoing`]. Before each place of a body, its own bytes come first.
 #[derive(Clone, Copy, Default)]
 struct Position {
-    /// So many of its own bytes.
+    /// This many of its own bytes.
     bytes: usize,
-    /// So many of its bodies wholly.
+    /// This many whole bodies.
     bodies: usize,
-    /// And so many bytes of the next one.
+    /// This many bytes of the next body.
     within: usize,
 }
 
@@ -33,12 +34,12 @@ impl<B> Default for Unwritten<B> {
 }
 
 impl<B: Body> Unwritten<B> {
-    /// Bytes that are not written.
+    /// The number of bytes that are not written.
     pub(crate) fn length(&self) -> usize {
         self.left
     }
 
-    /// Takes the next ones, once all are written. What `fill` is given is empty, and has the memory of those before.
+    /// Takes the next output, once all is written. `fill` gets an empty one with the memory of the last.
     pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut Outgoing<B>)) {
         assert_eq!(self.left, 0, "what is not written would be lost");
         self.outgoing.clear();
@@ -46,8 +47,8 @@ impl<B: Body> Unwritten<B> {
         self.left = self.outgoing.length();
     }
 
-    /// Writes as much as goes, or goes soon if it may wait. [`Moved::Bytes`] says that this is all, [`Moved::Blocked`] that the rest is for when the
-    /// socket is ready again.
+    /// Writes as much as possible; if it may wait, for a little while. [`Moved::Bytes`] states that all is written, and
+    /// [`Moved::Blocked`] that the rest must wait until the socket is ready.
     ///
     /// # Errors
     /// As [`Connection::write`].
@@ -65,7 +66,8 @@ impl<B: Body> Unwritten<B> {
         Ok(Moved::Bytes(before))
     }
 
-    /// Offers the system as many slices as it takes in one call. Says what came of it, and how many bytes they were.
+    /// Passes the system as many slices as one call accepts. Returns the result, and the number of bytes in these
+    /// slices.
     fn write_once(&self, connection: &dyn Connection, wait: bool) -> Result<(Moved, usize)> {
         let from = self.written.bytes;
         if self.written.bodies == self.outgoing.bodies.len() {
@@ -77,7 +79,7 @@ impl<B: Body> Unwritten<B> {
         Ok((connection.write(&slices, wait)?, slices.iter().map(|slice| slice.len()).sum()))
     }
 
-    /// What is not written, in order: at most [`MOST_SLICES`] of it, and none that is empty.
+    /// The slices that are not written, in order: at most [`MOST_SLICES`], and none of them empty.
     fn gather<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) {
         let mut add = |slice: &'a [u8]| {
             if !slice.is_empty() && slices.len() < MOST_SLICES {

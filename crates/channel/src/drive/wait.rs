@@ -1,5 +1,5 @@
-//! Waiting, by working: a thread that waits for an event, or for room, waits at the poller and reads what comes itself, so that
-//! it needs no other thread. While another thread does so already, it sleeps.
+//! Threads wait by working: a thread that waits for an event or for room waits at the poller, and reads the input
+//! itself. So an event needs no other thread. If another thread already does so, it sleeps.
 
 use super::bell::Bell;
 use super::hub::{Hub, LOOK};
@@ -14,16 +14,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The token of all listeners, and of all attempts to connect, which are the keeper's.
+/// The token of all doors, which are the keeper's work: listeners and attempts to connect.
 pub(super) const DOORS: u64 = 0;
 
-/// When a time is over that begins now; never, if it is longer than clocks count.
+/// The end of a time that begins now; `None` if clocks cannot count that far.
 pub(crate) fn after(patience: Duration) -> Option<Instant> {
     Instant::now().checked_add(patience)
 }
 
 impl Hub {
-    /// Waits until `look` finds something in the state, of whose changes `bell` tells; `None` at the deadline.
+    /// Waits until `look` finds something in the state, whose changes `bell` reports; `None` at the deadline.
     pub(crate) fn drive<R>(
         &self,
         bell: &Arc<Bell>,
@@ -33,9 +33,9 @@ impl Hub {
         self.drive_with(bell, deadline, |state| (look(state), false))
     }
 
-    /// The same, where `look` also tells whether what is waited for can only come over connections. Then, while there is
-    /// one connection and events follow closely on one another, the thread waits within reading it, which spares a system call;
-    /// and hears of anything else some milliseconds later.
+    /// The same, where `look` also returns whether only connections can bring the awaited thing. Then, if there is a
+    /// single connection and events follow each other closely, the thread waits by reading that connection. That saves
+    /// a system call; other changes are then noticed some milliseconds later.
     pub(crate) fn drive_with<R>(
         &self,
         bell: &Arc<Bell>,
@@ -82,7 +82,7 @@ impl Hub {
         self.poller.wait(timeout)
     }
 
-    /// Waits for a connection within reading it from now on: until somebody waits at the poller.
+    /// From now on, a thread waits for a connection by reading it, until a thread waits at the poller.
     fn mute(&self, wire: &Arc<Wire>) {
         let mut muted = self.muted();
         if muted.as_ref().is_none_or(|muted| muted.id != wire.id) {
@@ -104,14 +104,14 @@ impl Hub {
         self.muted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what can be done as the poller says.
+    /// Does the work that the poller reports.
     pub(super) fn attend(&self, readies: &Readies) -> Attended {
         let mut attended = Attended { has_read: false, has_knocked: false };
         let mut wires = SmallVec::<[_; 8]>::new();
         let mut state = self.lock();
         for ready in readies {
             attended.has_knocked |= ready.token == DOORS;
-            // Connections count from 1. One that is gone needs nothing more.
+            // Connections are numbered from 1. One that has ended needs no work.
             let wire = state.by_id.get(&isoform_channel_proto::ConnId(ready.token));
             wires.extend(wire.map(|wire| (wire.clone(), *ready)));
         }
@@ -130,15 +130,15 @@ impl Hub {
     }
 }
 
-/// What came of a turn at the poller.
+/// The result of a turn at the poller.
 pub(super) struct Attended {
-    /// Something was read.
+    /// Whether bytes were read.
     pub(super) has_read: bool,
-    /// There is something for the keeper to do.
+    /// Whether there is work for the keeper.
     pub(super) has_knocked: bool,
 }
 
-/// A thread that waits, with the bell that it waits with.
+/// A waiting thread, with its bell.
 struct Turn<'h> {
     hub: &'h Hub,
     bell: &'h Arc<Bell>,
@@ -146,7 +146,7 @@ struct Turn<'h> {
 }
 
 impl Turn<'_> {
-    /// Leads; or else sleeps until it may, or there is something to look at.
+    /// Leads. Otherwise sleeps until it may lead, or there is something to look at.
     fn lead(&mut self, timeout: Duration) -> bool {
         let (lookout, waiter) = (&self.hub.lookout, &self.bell.waiter);
         if self.leads || lookout.lead() == Lead::Mine {
@@ -166,12 +166,12 @@ impl Turn<'_> {
         self.leads
     }
 
-    /// Waits for the one connection that there is, by reading it.
+    /// Waits for the only connection by reading it.
     fn read_only<R>(&self, wire: &Arc<Wire>, mut look: impl FnMut(&mut State) -> (Option<R>, bool)) -> Option<R> {
         self.hub.mute(wire);
         let (mut found, mut came) = (None, false);
         self.hub.wait_and_read(wire, |state| {
-            // What comes from here on this thread reads itself, and need not be told of.
+            // From here on, this thread reads everything itself, and need not be told.
             self.bell.waiter.leave();
             (found, came) = (look(state).0, true);
         });
@@ -179,13 +179,13 @@ impl Turn<'_> {
         found
     }
 
-    /// Waits at the poller once, and does what can be done then.
+    /// Waits at the poller once, and does the work that it reports.
     fn poll(&self, timeout: Duration) -> Result<()> {
         if !self.bell.waiter.poll() {
             return Ok(());
         }
         let readies = self.hub.wait_at_poller(timeout);
-        // What this thread does itself it need not be told of.
+        // This thread need not be told about its own work.
         self.bell.waiter.leave();
         let attended = self.hub.attend(&readies?);
         if attended.has_read {

@@ -1,4 +1,4 @@
-//! A thread that waits for something that other threads bring about, and how they tell it to look again.
+//! A thread that waits for something that other threads do, and how these threads tell it to look again.
 //!
 //! ```text
 //!                 look                 park                timeout
@@ -10,27 +10,27 @@
 //!    +------------------- Rung <--------------------+
 //! ```
 //!
-//! - **Away**: the thread does not wait: it has other things to do, or looks at everything anyway before it waits.
-//! - **Looking**: it looks whether what it waits for has come, and waits if not.
+//! - **Away**: the thread does not wait. It does something else, or will look at everything before it waits.
+//! - **Looking**: it looks for the awaited thing, and waits if that is not there.
 //! - **Parked**: it sleeps until it is rung.
-//! - **Polling**: it waits at the node's poller: whoever rings it wakes the poller.
-//! - **Rung**: it shall look again before it waits.
+//! - **Polling**: it waits at the node's poller. To ring it is to wake the poller.
+//! - **Rung**: it must look again before it waits.
 //!
-//! **No call is lost.** A thread is *Looking* before it looks. So either it sees what another thread has changed, or that thread,
-//! which rings after the change, finds it *Looking* or later, and it does not go to sleep.
+//! **No call is lost.** A thread is *Looking* before it looks. So either it sees the change of another thread; or that thread, which
+//! rings after its change, finds it *Looking* or in a later state, and prevents its sleep.
 //!
-//! **Ordering.** The state is one word. What threads wait for lies under the node's lock, but for what the node's own thread looks
-//! at. So `look` acquires what `ring` has released: every `ring` writes the state, if only the one that it finds, since a call
-//! that only read *Away* would come before `look` without releasing anything to it.
+//! **Ordering.** The state is one word. The awaited things are under the node's lock, except those of the keeper. So `look` acquires
+//! what `ring` releases. Every `ring` writes the state, even if the state stays the same: a call that only read *Away* would
+//! release nothing to the next `look`.
 
 use super::sync::{AtomicU32, Condvar, Mutex, Ordering, PoisonError};
 use std::time::Duration;
 
-/// One thread that waits, or none.
+/// One waiting thread, or none.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     state: AtomicU32,
-    /// For sleeping: changes from *Parked* are told with it held.
+    /// For sleeping. A change from *Parked* is signalled while this lock is held.
     sleep: Mutex<()>,
     told: Condvar,
 }
@@ -41,12 +41,12 @@ const RUNG: u32 = 2;
 const PARKED: u32 = 3;
 const POLLING: u32 = 4;
 
-/// What whoever rings has still to do.
+/// The work that remains for the thread that rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Rung {
     Done,
-    /// The thread waits at the poller, which is to be woken.
+    /// The thread waits at the poller, which must be woken.
     WakePoller,
 }
 
@@ -55,14 +55,14 @@ impl Waiter {
         Waiter { state: AtomicU32::new(AWAY), sleep: Mutex::new(()), told: Condvar::new() }
     }
 
-    /// The thread is about to look whether what it waits for has come. Whether it was rung since it last did so.
+    /// The thread is about to look for the awaited thing. Returns whether it was rung since it last looked.
     pub(crate) fn look(&self) -> bool {
         self.state.swap(LOOKING, Ordering::AcqRel) == RUNG
     }
 
     /// The thread does not wait, and need not be rung.
     pub(crate) fn leave(&self) {
-        // What it does from here on is ordered by nothing that is told here.
+        // Nothing that it does from here on depends on what was signalled here.
         self.state.store(AWAY, Ordering::Relaxed);
     }
 
@@ -82,17 +82,17 @@ impl Waiter {
         }
     }
 
-    /// Whether the thread may wait at the poller. Once it has done so, it [leaves](Waiter::leave), or looks again.
+    /// Returns whether the thread may wait at the poller. Afterwards it [leaves](Waiter::leave), or looks again.
     pub(crate) fn poll(&self) -> bool {
         self.change(LOOKING, POLLING)
     }
 
-    /// Has the thread look again. What there is to see must be there before.
+    /// Tells the thread to look again. The caller has made its change before.
     pub(crate) fn ring(&self) -> Rung {
         let rung = |state| Some(if state == AWAY { AWAY } else { RUNG });
         match self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, rung) {
             Ok(PARKED) => {
-                // With the lock: the thread is not between looking at the state and falling asleep.
+                // With the lock held, the thread is not between its look at the state and its sleep.
                 drop(self.sleep.lock().unwrap_or_else(PoisonError::into_inner));
                 self.told.notify_one();
                 Rung::Done

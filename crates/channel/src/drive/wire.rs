@@ -1,4 +1,4 @@
-//! One connection as the threads of a node share it: whoever reads it, one at a time; whoever writes it, one at a time.
+//! One connection, as the threads of a node share it. At most one thread reads it, and at most one writes it.
 
 use super::flow::Flow;
 use super::machine::{Machine, Sent};
@@ -12,26 +12,26 @@ use portable_atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A connection over which nothing was written for so long is written to at once.
+/// A connection without output for this long is written at once.
 const QUIET: u64 = 5_000;
 
 /// A connection of a node.
 pub(crate) struct Wire {
     pub(crate) id: ConnId,
     pub(crate) connection: Box<dyn Connection>,
-    /// Whether there is something to write, and who writes it.
+    /// Whether there is output, and which thread writes it.
     pub(crate) flow: Flow,
-    /// For whoever leads.
+    /// For the thread that leads.
     reader: Mutex<Reader>,
     /// For the thread that [writes](crate::drive::flow).
     writer: Mutex<Unwritten<Sent>>,
-    /// What the poller waits for; `None` once nobody waits for the connection any more.
+    /// The events that the poller watches; `None` once the connection is retired.
     watched: Mutex<Option<Interest>>,
-    /// When it was last written, and last read, in nanoseconds of the node's clock: what decides whether to write at once, and needs
-    /// no ordering.
+    /// The times of the last write and the last read, in nanoseconds of the node's clock. They decide whether to write
+    /// at once, and need no memory ordering.
     wrote: AtomicU64,
     read: AtomicU64,
-    /// When what is written was taken from the protocol.
+    /// The time at which the output was taken from the protocol.
     taken: AtomicU64,
 }
 
@@ -54,7 +54,7 @@ impl Wire {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next frames from the protocol, once all are written. Whether there are more behind them.
+    /// Takes the next frames from the protocol, once all are written. Returns whether there are more.
     pub(crate) fn fill(&self, machine: &mut Machine, now: Time) -> bool {
         self.taken.store(now.as_nanos() as u64, Ordering::Relaxed);
         let mut more = false;
@@ -62,18 +62,18 @@ impl Wire {
         more
     }
 
-    /// Writes what was taken, without waiting or not for long. [`Moved::Bytes`] says that it is all written, with how much that
-    /// was.
+    /// Writes the output that was taken, without waiting or not for long. [`Moved::Bytes`] states that all of it is
+    /// written, and how much that was.
     pub(crate) fn write(&self, wait: bool) -> Result<Moved> {
         self.writer().write(&*self.connection, wait)
     }
 
-    /// Bytes that were taken and are not written.
+    /// The number of bytes that were taken and are not written.
     pub(crate) fn unwritten(&self) -> usize {
         self.writer().length()
     }
 
-    /// Writes last words, if they can be written without waiting, and ends the connection.
+    /// Writes the last bytes as far as possible without waiting, and ends the connection.
     pub(crate) fn say_farewell(&self, farewell: &[u8]) {
         let mut writer = self.writer();
         if matches!(writer.write(&*self.connection, false), Ok(Moved::Bytes(_))) && !farewell.is_empty() {
@@ -87,39 +87,36 @@ impl Wire {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the poller wait until the connection takes more, which it does not now.
-    ///
-    /// # Errors
-    /// [`Code::Io`](isoform::Code::Io), if the system refuses to. Nobody may wait for the connection then: it must end. The same
-    /// holds for [`disarm`](Wire::disarm) and [`unmute`](Wire::unmute).
+    /// Makes the poller watch for room, since the connection is full.
     pub(crate) fn arm(&self, poller: &Poller) -> Result<()> {
         self.watch(poller, |_| Some(Interest::Both))?;
-        // It has told so when nobody knew yet that it took no more.
+        // It may have reported room before anybody knew that it was full.
         if let Watch::Told { write: true, .. } = self.connection.watch() {
             poller.tell(self.id.0);
         }
         Ok(())
     }
 
-    /// The poller need not wait for that any more, unless the connection takes no more again.
+    /// The poller need not watch for room, unless the connection is full again.
     pub(crate) fn disarm(&self, poller: &Poller) -> Result<()> {
-        // Looked at with the lock, as whoever finds it blocked says so before it arms.
+        // This is checked under the lock, because a thread that finds the connection full sets `flow` before it arms
+        // the poller.
         self.watch(poller, |now| (now == Interest::Both && !self.flow.is_blocked()).then_some(Interest::Read))
     }
 
-    /// The thread that leads waits for the connection alone, within reading it. The poller does not know it meanwhile: else the
-    /// system would tell the poller of each byte, and with Unix sockets of each byte that was taken, too.
+    /// The leading thread waits for the connection by reading it, and the poller does not watch it meanwhile. Otherwise
+    /// the system would report every byte to the poller, and for Unix sockets every byte taken, too.
     pub(crate) fn mute(&self, poller: &Poller) {
         // What the system forgets needs no memory.
         _ = self.watch(poller, |now| (now == Interest::Read).then_some(Interest::Nothing));
     }
 
-    /// The poller waits for the connection again.
+    /// The poller watches the connection again.
     pub(crate) fn unmute(&self, poller: &Poller) -> Result<()> {
         self.watch(poller, |now| (now == Interest::Nothing).then_some(Interest::Read))
     }
 
-    /// Nobody waits for the connection from now on.
+    /// Stops watching the connection for good.
     pub(crate) fn retire(&self, poller: &Poller) {
         let mut watched = self.watched();
         if let Watch::Handle(handle) = self.connection.watch()
@@ -147,21 +144,21 @@ impl Wire {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the poller report again what can be read, which a connection that tells by itself does not.
+    /// Makes the poller report readable bytes again. Connections that report by themselves do not do that.
     pub(crate) fn tell_rest(&self, poller: &Poller) {
         if let Watch::Told { read: true, .. } = self.connection.watch() {
             poller.tell(self.id.0);
         }
     }
 
-    /// Whether a system call for a single event pays: nothing was written of late, or something was answered.
+    /// Whether a single event is worth a system call: nothing was written recently, or something was read since.
     #[inline]
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
         let wrote = self.wrote.load(Ordering::Relaxed);
         self.read.load(Ordering::Relaxed) > wrote || now.as_nanos() as u64 > wrote + QUIET
     }
 
-    /// Whether something was read since it was last written to.
+    /// Whether something was read since the last write.
     pub(crate) fn is_answered(&self) -> bool {
         self.read.load(Ordering::Relaxed) > self.wrote.load(Ordering::Relaxed)
     }
@@ -170,7 +167,7 @@ impl Wire {
         self.wrote.store(now.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// The same, with the time at which it was taken from the protocol.
+    /// The same, with the time at which the output was taken from the protocol.
     pub(crate) fn note_written_as_taken(&self) {
         self.wrote.store(self.taken.load(Ordering::Relaxed), Ordering::Relaxed);
     }

@@ -155,7 +155,7 @@ impl Moved {
         match self {
             Moved::Bytes(count) if count > most => {
                 let error = Error::new(Code::Io).at("transport");
-                Err(error.expected(format_args!("at most {most} bytes")).came(count))
+                Err(error.expected(format_args!("at most {most} bytes")).found(count))
             }
             _ => Ok(()),
         }
