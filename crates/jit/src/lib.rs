@@ -1,7 +1,7 @@
 //! The second engine: plans as machine code.
 //!
-//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own where the processor makes
-//! that worthwhile, and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The
+//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own for processors with AVX-512,
+//! and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The
 //! kernels process long arrays, and the interpreter rare steps, one by one. The code only detects *that* a number does
 //! not fit. The interpreter then converts the record again, from the start, and its result counts. So both engines
 //! agree on errors by construction.
@@ -14,7 +14,7 @@
 //! let (wire, native) = (shape.on(&Layout::S390X)?, shape.on(&Layout::X86_64)?);
 //! let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error)?);
 //! let body = [[0, 0, 0, 7, 0, 0, 0, 0], 1f64.to_be_bytes(), 2f64.to_be_bytes(), 3f64.to_be_bytes()].concat();
-//! // Not every machine has a generator, nor every plan something to gain.
+//! // There is no code if this machine has no generator, or the plan would gain nothing.
 //! if let Some(code) = Code::of(&plan) {
 //!     let mut record = Vec::new();
 //!     code.run(Verifier::new(&wire).verify(&body)?, &mut record)?;
@@ -26,10 +26,10 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `code` | [`Code`]: what is generated, kept, and run |
-//! | `generate` | which [`Generator`] makes it, whether that is worth its while, and what both have in common |
-//! | `avx512`, `portable` | plan to machine code |
-//! | `call` | into generated code, and out of it again |
+//! | `code` | [`Code`]: generates, keeps and runs the code of a plan |
+//! | `generate` | chooses a [`Generator`], decides whether code is worthwhile, and has the common parts of both |
+//! | `avx512`, `portable` | the generators: plan to machine code |
+//! | `call` | calls into generated code, and from generated code back |
 //! | `memory` | executable memory |
 
 #[cfg(all(generator, target_arch = "x86_64", unix))]

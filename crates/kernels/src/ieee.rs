@@ -1,17 +1,20 @@
-//! Floating-point numbers as IEEE 754 has them by default, whatever the program has asked its processor for.
+//! Runs conversions in the default floating-point modes of IEEE 754, whatever modes the program has set.
 //!
-//! Code that is linked with `-ffast-math` makes its threads take tiny numbers for zeros (x86: DAZ), or make zeros of them
-//! (FTZ); others choose how results are rounded. The compiler counts on neither. So whoever converts numbers does it in
-//! [`ieee()`], which finds out and then switches to the default for as long as it takes.
+//! Code that is linked with `-ffast-math` makes the processor read tiny numbers as zeros (x86: DAZ) and replace tiny results by
+//! zeros (FTZ). Other programs choose another rounding. Compilers do not expect either. So conversions run in [`ieee()`],
+//! which detects other modes, and sets the default modes while the conversion runs.
 //!
-//! Finding out must cost next to nothing, as it is done for every record. Reading the control register of x86 takes 7 ns on
-//! some processors; so three sums are computed instead, in a quarter of a nanosecond, whose bits differ in every other
-//! mode: all but FTZ, since tiny results end programs that ask for a signal upon them. Whoever narrows numbers therefore
-//! takes tiny results for unsure ones. On 64-bit ARM the register is read, and on other machines the mode is left alone: none
-//! of them has code generated or compiled here that makes zeros of numbers.
+//! The detection runs for every record, so it must cost next to nothing. On some processors, reading the control register of x86
+//! takes 7 ns. So `ieee` computes three sums instead, in a quarter of a nanosecond. Their bits differ in every other mode,
+//! except FTZ alone: to detect FTZ takes a tiny result, and that would send a signal to programs that unmask underflow.
+//! Code that narrows numbers therefore treats tiny results as unsure. Two of the three sums are inexact, and one operand is
+//! denormal. So a program that unmasks one of these two exceptions on x86 gets its signal from the detection itself.
+//!
+//! On 64-bit ARM, `ieee` reads the register. On other machines it changes nothing: no code for them, generated or compiled,
+//! replaces tiny numbers by zeros.
 
-/// Does `work` with the floating-point modes of IEEE 754: ties go to even, and tiny numbers count. (Where they only become
-/// zeros as *results*, they go on doing so if nothing else is unusual.)
+/// Does `work` in the default modes of IEEE 754: results are rounded to the nearest, ties to even, and tiny numbers are not
+/// replaced by zeros. If the program has set only FTZ, tiny *results* still become zeros.
 ///
 /// ```
 /// let tiny = isoform_kernels::ieee(|| f64::from(std::hint::black_box(1e-40f32)));
@@ -22,14 +25,14 @@ pub fn ieee<R>(work: impl FnOnce() -> R) -> R {
     ieee_if(true, work)
 }
 
-/// As [`ieee()`], if the work computes with floating-point numbers. Other work does not wait for the modes.
+/// As [`ieee()`] if `computes_floats`. Otherwise it does the work without a look at the modes.
 #[inline(always)]
 pub fn ieee_if<R>(computes_floats: bool, work: impl FnOnce() -> R) -> R {
     if !computes_floats || modes::are_usual() { work() } else { unusually(work) }
 }
 
-/// Whether the modes are those in which [`ieee()`] works. For callers that keep their arguments in registers, which a
-/// closure would have the compiler put into memory.
+/// Whether the default modes are set. This is for callers whose arguments must stay in registers: with a closure, the
+/// compiler would put them into memory.
 #[inline(always)]
 pub fn is_ieee() -> bool {
     modes::are_usual()
@@ -44,14 +47,14 @@ fn unusually<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// Proofs refer to these:
-/// 1. The instructions read and write the control register of this thread and memory that they are given, and nothing else.
-/// 2. What is written is either what was there before, or the default, with which the compiler reckons in any case.
-/// 3. What is computed between is behind a call of a function that the compiler does not know: it moves nothing of it.
+/// 1. The instructions read and write the control register of this thread, and the given memory, and nothing else.
+/// 2. The new value of the register is either its earlier value, or the default that the compiler expects in any case.
+/// 3. The work is behind a call of a function that the compiler cannot see into. So it moves no part of it across.
 #[cfg(all(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")), not(miri)))]
 mod modes {
     use std::arch::asm;
 
-    /// All exceptions masked, to the nearest, with nothing made zero.
+    /// All exceptions masked, rounding to the nearest, neither DAZ nor FTZ.
     const USUAL: u32 = 0x1f80;
 
     #[repr(C, align(16))]
@@ -61,8 +64,8 @@ mod modes {
         sums: [u32; 4],
     }
 
-    /// One and three quarters of a unit in its last place, which rounds up to the nearest; one and a quarter of it, which
-    /// rounds down; the smallest number and the smallest normal one, whose sum is exact and normal.
+    /// One plus three quarters of the unit in its last place, which is rounded up to the nearest; one plus a quarter of that
+    /// unit, which is rounded down; the smallest number plus the smallest normal one, whose sum is exact and normal.
     static PROBE: Probe = Probe {
         numbers: [0x3f80_0000, 0x3f80_0000, 0x0000_0001, 0],
         added: [0x33c0_0000, 0x3300_0000, 0x0080_0000, 0],

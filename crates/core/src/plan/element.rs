@@ -1,4 +1,6 @@
 //! The conversion of each element of a field, which the types on both sides determine.
+//!
+//! An element can be a structure, whose fields have elements. So this part of [`Maker`] and `make` call each other.
 
 use super::block::Block;
 use super::find::{At, Found};

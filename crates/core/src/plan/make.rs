@@ -10,11 +10,10 @@ use super::block::Block;
 use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
 use super::lengths::Lengths;
-use super::report::{Action, Reports};
+use super::report::{Action, Reports, element_path};
 use super::rules::{Faults, Rule, Rules};
 use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
-use crate::declare::Kind;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Format, Machine, Structure};
 use std::sync::Arc;
@@ -285,11 +284,6 @@ impl Maker<'_> {
     }
 }
 
-/// The name of one element of a field in messages.
-pub(super) fn element_path(path: String, field: &Field) -> String {
-    if field.dims.is_empty() { path } else { path + "[]" }
-}
-
 fn place(found: Found<'_>) -> Place {
     match found.field.indirect {
         true => Place::Slot(found.offset()),
@@ -316,22 +310,4 @@ fn check_unit(wire: &Field, native: &Field) -> Result<()> {
         (Some(from), Some(to)) if from != to => Err(Error::new(Code::Unit).expected(to).found(from)),
         _ => Ok(()),
     }
-}
-
-/// A field's type as it is written: `f64[3]`.
-pub(super) fn describe(field: &Field) -> String {
-    let mut text = Kind::of(&field.element).to_string();
-    for dim in &field.dims {
-        match dim {
-            Dimension::Fixed(n) => text.push_str(&format!("[{n}]")),
-            Dimension::Field(_) => text.push_str("[]"),
-        }
-    }
-    if field.indirect && !field.is_dynamic() {
-        text.push('*');
-    }
-    if let Some(unit) = &field.unit {
-        text.push_str(&format!(" in {unit}"));
-    }
-    text
 }

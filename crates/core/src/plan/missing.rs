@@ -1,10 +1,10 @@
-//! Fills native fields and elements that the sender lacks.
+//! Fills native fields and elements that the sender lacks. This is a part of [`Maker`].
 
 use super::block::Block;
 use super::find::At;
 use super::lengths::Lengths;
-use super::make::{Maker, describe};
-use super::report::Action;
+use super::make::Maker;
+use super::report::{Action, describe};
 use super::rules::Rule;
 use super::step::{Bytes, Step, Transform};
 use crate::error::{Code, Error, Result};

@@ -1,9 +1,9 @@
 //! Plans in words: for each field its conversion, possible losses and the cost; and the relation of two formats.
 
 use super::Plan;
-use super::make::{describe, element_path};
 use super::rules::{Faults, Rules};
 use super::step::{Conversion, Symbols, Transform};
+use crate::declare::Kind;
 use crate::error::Error;
 use crate::format::{Dimension, Element, Field, Format};
 use isoform_kernels::NumberClass;
@@ -121,6 +121,29 @@ fn checks(wire: &Field, native: &Field, faults: Faults) -> Vec<String> {
         checks.push(format!("null: {zeros}"));
     }
     checks
+}
+
+/// The name of one element of a field in messages.
+pub(super) fn element_path(path: String, field: &Field) -> String {
+    if field.dims.is_empty() { path } else { path + "[]" }
+}
+
+/// A field's type as it is written: `f64[3]`.
+pub(super) fn describe(field: &Field) -> String {
+    let mut text = Kind::of(&field.element).to_string();
+    for dim in &field.dims {
+        match dim {
+            Dimension::Fixed(n) => text.push_str(&format!("[{n}]")),
+            Dimension::Field(_) => text.push_str("[]"),
+        }
+    }
+    if field.indirect && !field.is_dynamic() {
+        text.push('*');
+    }
+    if let Some(unit) = &field.unit {
+        text.push_str(&format!(" in {unit}"));
+    }
+    text
 }
 
 /// The conversion of a field.

@@ -1,4 +1,9 @@
 //! The choice of a generator for a plan, and its result.
+//!
+//! This module and the generators use each other: it calls them, and they take from it what both decide alike (`plain`, `weight`)
+//! and return its [`Made`]. The generators and [`call`](crate::call) use each other, too: code contains the addresses of the
+//! functions in `call` and the layout of its `Context`, and only `call` makes a function of a [`Generated`]. These files change
+//! together: what one of them promises, the others rely on.
 
 mod plain;
 mod weight;
