@@ -77,7 +77,10 @@ impl Header {
         let error = Error::new(Code::Frame);
         match length as usize > PAYLOAD {
             true => error.at("payload").expected(format_args!("at most {PAYLOAD} bytes")).found(length),
-            false => error.at("kind").expected("a known kind of frame, and then a zero").found(format_args!("{:?}", &bytes[4..6])),
+            false => error
+                .at("kind")
+                .expected("a known kind of frame, and then a zero")
+                .found(format_args!("{:?}", &bytes[4..6])),
         }
     }
 

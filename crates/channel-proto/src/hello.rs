@@ -68,7 +68,8 @@ impl Hello {
     pub fn parse(bytes: &[u8]) -> Result<Option<(Hello, usize)>> {
         let there = bytes.len().min(MAGIC.len());
         if bytes[..there] != MAGIC[..there] {
-            let error = Error::new(Code::Handshake).expected(format_args!("the greeting of a node, which begins with {MAGIC:02x?}"));
+            let error = Error::new(Code::Handshake)
+                .expected(format_args!("the greeting of a node, which begins with {MAGIC:02x?}"));
             return Err(error.found(format_args!("{:02x?}", &bytes[..there])));
         }
         if let Some(&[lowest, highest]) = bytes.get(4..6)
@@ -85,7 +86,9 @@ impl Hello {
         let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
         let length = usize::from(u16::from_le_bytes([fixed[60], fixed[61]]));
         if length > REST {
-            return Err(Error::new(Code::Handshake).expected(format_args!("at most {REST} further bytes")).found(length));
+            return Err(Error::new(Code::Handshake)
+                .expected(format_args!("at most {REST} further bytes"))
+                .found(length));
         }
         let Some(rest) = rest.get(..length) else { return Ok(None) };
         let mut fields = Reader::new(&fixed[8..], "hello");

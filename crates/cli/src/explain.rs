@@ -104,9 +104,10 @@ fn meaning(verdict: &Verdict) -> (Tone, String) {
         Verdict::Backward(back) => {
             (Tone::Good, format!("the receiver can read the sender's records, but not the other way round: {back}"))
         }
-        Verdict::Forward(there) => {
-            (Tone::Bad, format!("the receiver cannot read the sender's records: {there}; the other way round would work"))
-        }
+        Verdict::Forward(there) => (
+            Tone::Bad,
+            format!("the receiver cannot read the sender's records: {there}; the other way round would work"),
+        ),
         Verdict::Incompatible(there, back) => {
             (Tone::Bad, format!("neither side can read the other's records: {there}; the other way round: {back}"))
         }

@@ -79,7 +79,8 @@ pub(crate) enum Records {
 /// Opens what holds records, and returns what to call it in messages, too.
 pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Result<(String, Records), Failure> {
     let Source::Bytes(Bytes { path, format: None, layout: None }) = Source::parse(text, Path::exists)? else {
-        return Err(Failure::usage(format!("{text:?} is not a file")).hint("this command reads records from a file, or from - for standard input"));
+        return Err(Failure::usage(format!("{text:?} is not a file"))
+            .hint("this command reads records from a file, or from - for standard input"));
     };
     let (name, input, first) = open_input(path.as_deref(), output)?;
     let records = match first {
@@ -310,7 +311,9 @@ impl Input {
         let mut bytes = Vec::new();
         self.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
         if bytes.len() as u64 > MAX_TEXT {
-            return Err(Failure::usage(format!("neither a stream nor a text of at most {MAX_TEXT} bytes (limit: text)")));
+            return Err(Failure::usage(format!(
+                "neither a stream nor a text of at most {MAX_TEXT} bytes (limit: text)"
+            )));
         }
         match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Ok(text),

@@ -91,7 +91,10 @@ fn a_receiver_may_have_lower_limits() {
         ),
         (
             Limits { description: length - 1, ..exact },
-            format!("description too large: expected at most {} bytes (limit: description), found {length}", length - 1),
+            format!(
+                "description too large: expected at most {} bytes (limit: description), found {length}",
+                length - 1
+            ),
         ),
     ] {
         assert_eq!(Format::parse_within(description, &limits).unwrap_err().to_string(), text);

@@ -53,7 +53,7 @@ fn errors_point_at_the_place() {
         ("complex int", "expected a type, found `complex int` at column 1"),
         ("float[3", "expected `]`, found the end at column 8"),
         ("float[]", "expected a number or the name of an integer field, found `]` at column 7"),
-        ("float[99999999999999999999]", "came `99999999999999999999` at column 7"),
+        ("float[99999999999999999999]", "found `99999999999999999999` at column 7"),
         ("größe[3)", "expected `]`, found `)` at column 8"),
         ("double(8)", "expected no size, since this type has one already, found `(8` at column 7"),
         ("Point(8)", "expected `[`, `*` or the end, found `(8` at column 6"),

@@ -180,14 +180,15 @@ pub struct Array<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Makes bodies of records with arrays elsewhere, whose numbers need not be processed one by one.
+/// Makes bodies of records whose large arrays are elsewhere in memory, so that their numbers need not be processed one
+/// by one.
 pub struct Placer {
     encoder: memory::Encoder,
     decoder: memory::Decoder,
 }
 
 impl Placer {
-    /// For records of this format.
+    /// Creates a placer for records of this format.
     ///
     /// # Errors
     /// [`Code::WrongType`] if it is not a format of this machine's memory.
@@ -195,12 +196,13 @@ impl Placer {
         Ok(Placer { encoder: memory::Encoder::new(format)?, decoder: memory::Decoder::new(format, Rules::new())? })
     }
 
-    /// Makes the body of a record: `rest` is a body without these arrays; this adds them, and sets their length fields.
+    /// Makes the body of a record: takes `rest`, a body without these arrays, adds the arrays, and sets their length
+    /// fields.
     ///
     /// # Errors
-    /// [`Code::Lengths`] if the arrays disagree about a length, or one that is not among them has it, too;
-    /// [`Code::WrongType`] for what is no array of numbers of these dimensions; [`Code::Overflow`] at a length that does not
-    /// fit its field; what is wrong with `rest`.
+    /// [`Code::Lengths`] if the arrays have different lengths in one length field, or an array that is not given uses the
+    /// same length field; [`Code::WrongType`] if the field or the number of bytes is not that of such an array;
+    /// [`Code::Overflow`] if a length does not fit its field; the errors of `rest`.
     pub fn body(&mut self, rest: &[u8], arrays: &[Array<'_>]) -> Result<Vec<u8>> {
         let format = self.encoder.format().clone();
         let (structure, machine) = (format.structure(), format.machine());
@@ -229,8 +231,8 @@ impl Placer {
     }
 }
 
-/// What the length fields of these arrays hold, by their indices. So (2) holds for every array: these are all that have such a
-/// length, they agree on it, and each is as long as it says.
+/// The values of the length fields of these arrays, by index. They make (2) hold for every array: no other array has
+/// such a length field, the arrays agree on it, and each has that many elements.
 fn lengths(structure: &Structure, arrays: &[Array<'_>]) -> Result<HashMap<usize, usize>> {
     let mut lengths = HashMap::new();
     for &Array { field: index, dims, bytes } in arrays {
@@ -259,7 +261,9 @@ fn lengths(structure: &Structure, arrays: &[Array<'_>]) -> Result<HashMap<usize,
         |field: &Field| field.dims.iter().any(|dim| matches!(dim, Dimension::Field(by) if lengths.contains_key(by)));
     for (index, field) in structure.fields().iter().enumerate() {
         if uses(field) && !arrays.iter().any(|array| array.field == index) {
-            return Err(Error::new(Code::Lengths).at(&*field.name).expected("an array, since it shares its length with an array that is given"));
+            return Err(Error::new(Code::Lengths)
+                .at(&*field.name)
+                .expected("an array, since it shares its length with an array that is given"));
         }
     }
     Ok(lengths)

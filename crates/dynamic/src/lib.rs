@@ -3,17 +3,17 @@
 //! A face offers this crate's functions in its language, and makes no decisions. So all faces treat the same word, the
 //! same table of fields and the same event alike.
 //!
-//! | what a face needs | where it is |
+//! | task of a face | module |
 //! |---|---|
-//! | a format, of a table of fields | [`table`] |
-//! | what a receiver says of its fields, by name | [`rules`] |
-//! | the words and numbers by which a program chooses | [`words`] |
-//! | records that are bytes, as those of arrays are, to messages and back | [`flat`] |
-//! | single fields of many records | [`columns`] |
-//! | messages to objects, by a body of the receiver's own format | [`convert`] |
-//! | sources and sinks of channels, of records or of messages | [`source`], [`sink`] |
-//! | streams of records behind addresses, by the names that users give | [`stream`] |
-//! | to wait, and to look after other things meanwhile | [`wait`] |
+//! | making a format from a table of fields | [`table`] |
+//! | the rules of a receiver, by names of fields | [`rules`] |
+//! | choices by words or numbers | [`words`] |
+//! | converting records that are plain bytes, such as rows of arrays, to messages and back | [`flat`] |
+//! | collecting single fields of many records | [`columns`] |
+//! | converting messages to objects, by way of a body of the receiver's format | [`convert`] |
+//! | sources and sinks of records or of messages | [`source`], [`sink`] |
+//! | streams of records in memory, from and to files that users name | [`stream`] |
+//! | waiting in turns, with other work between them | [`wait`] |
 //!
 //! A face in thirty lines, for a language whose records are bytes:
 //!

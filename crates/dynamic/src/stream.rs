@@ -1,4 +1,4 @@
-//! Streams by the names that users give, and of records whose formats are known only when the program runs.
+//! Streams of files that users name, and of records whose format is known only when the program runs.
 //!
 //! The `unsafe` here is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
 #![allow(unsafe_code)]
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
 use std::path::Path;
 
-/// So many formats a writer keeps an encoder for.
+/// A writer keeps encoders for this many formats.
 const ENCODERS: usize = 64;
 
-/// Where a stream comes from.
+/// The source of a stream.
 #[derive(Debug)]
 pub enum Input {
     /// A file.
@@ -21,7 +21,7 @@ pub enum Input {
     Standard(Stdin),
 }
 
-/// Where a stream goes.
+/// The target of a stream.
 #[derive(Debug)]
 pub enum Output {
     /// A file.
@@ -39,7 +39,7 @@ impl Input {
         Input::open((name != "-").then_some(Path::new(name))).map_err(|error| at(name, &error))
     }
 
-    /// A file, or standard input.
+    /// Opens a file or standard input.
     ///
     /// # Errors
     /// What the system says.
@@ -52,7 +52,7 @@ impl Input {
 }
 
 impl Output {
-    /// A file that is made anew, or standard output, which is called `-`.
+    /// Creates a file, or uses standard output, which is called `-`.
     ///
     /// # Errors
     /// [`Code::Io`] at the name.
@@ -102,14 +102,14 @@ impl Write for Output {
     }
 }
 
-/// Writes records of any formats, as they lie in memory, to a stream.
+/// Writes records of any formats, as they are in memory, to a stream.
 pub struct Writer<W: Write> {
     writer: stream::Writer<W>,
     encoders: Vec<(Token, Encoder)>,
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer to `target`.
+    /// Creates a writer to `target`.
     pub fn new(target: W) -> Writer<W> {
         Writer { writer: stream::Writer::new(target), encoders: Vec::new() }
     }
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
         writer.write(&unsafe { encoder.encode(record)? })
     }
 
-    /// Writes `count` records of a format that lie one after another.
+    /// Writes `count` consecutive records of a format.
     ///
     /// # Errors
     /// As [`write`](Writer::write), with the number of the record in front of the path.
@@ -148,7 +148,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes a message that came.
+    /// Writes a received message.
     ///
     /// # Errors
     /// As [`stream::Writer::write_body`].
@@ -156,7 +156,7 @@ impl<W: Write> Writer<W> {
         self.writer.write_body(message.format(), message.body())
     }
 
-    /// Hands on all that was written.
+    /// Flushes the target.
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -164,7 +164,7 @@ impl<W: Write> Writer<W> {
         self.writer.flush()
     }
 
-    /// The encoder of a format, and what is written to.
+    /// The encoder of a format, and the stream.
     fn encoder(&mut self, format: &Format) -> Result<(&mut Encoder, &mut stream::Writer<W>)> {
         let token = format.token();
         let place = match self.encoders.iter().position(|(known, _)| *known == token) {
@@ -181,19 +181,19 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Reads messages of any formats, and knows whether the stream goes on behind one that failed.
+/// Reads messages of any formats. After an error, it knows whether the stream continues.
 pub struct Reader<R> {
     reader: stream::Reader<R>,
     goes_on: bool,
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `origin`.
+    /// Creates a reader of `origin`.
     pub fn new(origin: R) -> Reader<R> {
         Reader { reader: stream::Reader::new(origin), goes_on: true }
     }
 
-    /// The next message, if there is one.
+    /// The next message; `None` at the end.
     ///
     /// # Errors
     /// As [`stream::Reader::next`].
@@ -203,14 +203,14 @@ impl<R: Read> Reader<R> {
             self.goes_on = self.reader.goes_on_after(&error);
             return Err(error);
         }
-        // What fails behind a header that could be read is the stream.
+        // The header could be read. An error after that is one of the stream.
         self.goes_on = false;
         let message = self.reader.next()?;
         self.goes_on = true;
         Ok(message)
     }
 
-    /// Whether the next call goes on, if the last one failed.
+    /// Whether the next call continues after the last error.
     pub fn goes_on(&self) -> bool {
         self.goes_on
     }

@@ -49,7 +49,9 @@ pub fn seconds(count: f64) -> Result<Duration> {
     if count == f64::INFINITY {
         return Ok(Duration::MAX);
     }
-    let wrong = |_| Error::new(Code::WrongType).at("timeout").expected("a number of seconds, which is not negative").found(count);
+    let wrong = |_| {
+        Error::new(Code::WrongType).at("timeout").expected("a number of seconds, which is not negative").found(count)
+    };
     Duration::try_from_secs_f64(count).map_err(wrong)
 }
 

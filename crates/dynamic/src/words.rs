@@ -17,7 +17,7 @@ use isoform_channel::{Cause, Policy};
 pub trait Choice: Copy + 'static {
     /// The name of the choice.
     const WHAT: &'static str;
-    /// Every choice with its word. Its place is its number.
+    /// Every choice with its word. The index of a choice is its number.
     const ALL: &'static [(&'static str, Self)];
 
     /// The choice of this word.
@@ -92,7 +92,7 @@ pub fn policy(text: &str) -> Result<Policy> {
     found.ok_or_else(|| Error::new(Code::WrongType).at(Policy::WHAT).expected(expected).found(text))
 }
 
-/// Sets the events and bytes of a policy that keeps some. What is `None` stays the same.
+/// Sets the events and bytes of a policy that keeps events. `None` leaves a value unchanged.
 #[cfg(unix)]
 pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>) -> Policy {
     match policy {

@@ -169,7 +169,7 @@ proptest! {
                             prop_assert!(body.is_none_or(|body| body == expected));
                         }
                         Some(_) => prop_assert!(skips),
-                        None => prop_assert!(false, "more came than was sent"),
+                        None => prop_assert!(false, "more arrived than was sent"),
                     }
                     if !matches!(ask, Ask::Peek) { left.pop_front(); }
                 }

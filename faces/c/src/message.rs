@@ -98,7 +98,9 @@ impl Item {
             Found::Null => none,
             Found::Boolean(truth) => Item { kind: kind::BOOLEAN, ..Item::integer(truth.into())? },
             Found::Integer(number) => Item::integer(number)?,
-            Found::Unsigned(number) => return Err(Error::new(Code::Overflow).expected("an integer of 8 bytes").found(number)),
+            Found::Unsigned(number) => {
+                return Err(Error::new(Code::Overflow).expected("an integer of 8 bytes").found(number));
+            }
             Found::Float(float) => Item { kind: kind::REAL, real: float.to_f64(), ..none },
             Found::Complex([real, imaginary]) => {
                 Item { kind: kind::COMPLEX, real: real.to_f64(), imaginary: imaginary.to_f64(), ..none }

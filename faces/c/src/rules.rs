@@ -17,8 +17,12 @@ pub(crate) fn of(rules: Option<&Rules>, format: &Format) -> Result<isoform::Rule
 
 /// The choice for a number of a C enumeration.
 pub(crate) fn choice<T: Choice>(number: c_int) -> Result<T> {
-    let unknown =
-        || Error::new(Code::WrongType).at(T::WHAT).expected(format_args!("a value of the enum iso_{}", T::WHAT)).found(number);
+    let unknown = || {
+        Error::new(Code::WrongType)
+            .at(T::WHAT)
+            .expected(format_args!("a value of the enum iso_{}", T::WHAT))
+            .found(number)
+    };
     T::numbered(number).ok_or_else(unknown)
 }
 

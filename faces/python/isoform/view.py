@@ -71,17 +71,17 @@ class View(Mapping[str, Any]):
 
 
 def _shown(name: Any) -> str:
-    """A name as text that does nothing to a terminal."""
+    """A name without characters that would control a terminal."""
     return name if isinstance(name, str) and name.isprintable() else repr(name)
 
 
-def _no_such_field(before: str, item: Any, came: str) -> Usage:
+def _no_such_field(before: str, item: Any, actual: str) -> Usage:
     if isinstance(item, View):
         expected = "one of " + ", ".join(map(_shown, item))
     elif item is None or isinstance(item, (bool, int, float, str)):
-        expected = "nothing behind it"
+        expected = "the end of the path"
     else:
         expected = f"an index below {len(item)}"
     at = f" at {before}" if before else ""
-    text = f"no such field{at}: expected {expected}, found {came!r}"
-    return Usage(text, Code.NoSuchField, before, expected, came)
+    text = f"no such field{at}: expected {expected}, found {actual!r}"
+    return Usage(text, Code.NoSuchField, before, expected, actual)

@@ -30,7 +30,7 @@ static void check(int holds, const char *what, const char *came) {
     checks++;
     if (!holds) {
         failures++;
-        fprintf(stderr, "FAILED: %s: came %s\n", what, came);
+        fprintf(stderr, "FAILED: %s: found %s\n", what, came);
     }
 }
 
@@ -77,18 +77,18 @@ static void refuse_fields(void) {
         { ISO_ROW("\x80", "int", 4, 16), ISO_DECLARATION, "expected a name" },
         { ISO_ROW("\xf5\x80\x80\x80", "int", 4, 16), ISO_DECLARATION, "expected a name" },
         { ISO_ROW("n", "int", 4, 16), ISO_DECLARATION, "at R.n: expected names that differ" },
-        { ISO_ROW(NULL, "int", 4, 16), ISO_DECLARATION, "came NULL" },
-        { ISO_ROW("a", NULL, 4, 16), ISO_DECLARATION, "came NULL" },
+        { ISO_ROW(NULL, "int", 4, 16), ISO_DECLARATION, "found NULL" },
+        { ISO_ROW("a", NULL, 4, 16), ISO_DECLARATION, "found NULL" },
         { { "a", "int", 4, 16, "", 0 }, ISO_DECLARATION, "expected a unit" },
         { { "a", "int", 4, 16, "m\n", 0 }, ISO_DECLARATION, "expected a unit" },
         { ISO_ROW("a", "", 4, 16), ISO_DECLARATION, "at R.a: expected a type" },
-        { ISO_ROW("a", "flaot", 4, 16), ISO_DECLARATION, "came `flaot`" },
+        { ISO_ROW("a", "flaot", 4, 16), ISO_DECLARATION, "found `flaot`" },
         { ISO_ROW("a", "Outer", 4, 16), ISO_DECLARATION, "a structure declared before" },
         { ISO_ROW("a", "R", 64, 0), ISO_DECLARATION, "a structure declared before" },
         { ISO_ROW("a", "int int", 4, 16), ISO_DECLARATION, "expected a type" },
         { ISO_ROW("a", "int x", 4, 16), ISO_DECLARATION, "expected a type" },
         { ISO_ROW("a", "int]", 4, 16), ISO_DECLARATION, "expected the end of the type" },
-        { ISO_ROW("a", "int(4)", 4, 16), ISO_DECLARATION, "came `(4)`" },
+        { ISO_ROW("a", "int(4)", 4, 16), ISO_DECLARATION, "found `(4)`" },
         { ISO_ROW("a", "integer(3)", 3, 16), ISO_DECLARATION, "expected a size in bytes" },
         { ISO_ROW("a", "integer(4", 4, 16), ISO_DECLARATION, "expected a size in bytes" },
         { ISO_ROW("a", "integer(18446744073709551620)", 4, 16), ISO_DECLARATION, "expected a size in bytes" },
@@ -230,7 +230,7 @@ static void check_tables(void) {
         snprintf(texts + i * 24, 24, "a_longer_name_%06u", (unsigned)i);
     {
         const iso_structure structure = { "Many", 4097, 1, many, 4096 };
-        refuse_structures(&structure, 1, ISO_DESCRIPTION_SIZE, "expected at most 65536 bytes, came");
+        refuse_structures(&structure, 1, ISO_DESCRIPTION_SIZE, "expected at most 65536 bytes, found");
     }
     is_out_of_memory = 1;
     refuse_structures(pair, 1, ISO_SIZE, "bytes of memory");

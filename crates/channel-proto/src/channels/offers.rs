@@ -84,7 +84,9 @@ impl Channels {
         }
         let most = links.settings.subscriptions;
         if offers.iter().filter(|offer| offer.is_of(link)).count() >= most {
-            return Err(Error::new(Code::Peers).at("sources").expected(format_args!("at most {most} sources of one node")));
+            return Err(Error::new(Code::Peers)
+                .at("sources")
+                .expected(format_args!("at most {most} sources of one node")));
         }
         Ok(Some((key, self.add_offer(key, origin, peer, format, epoch))))
     }

@@ -97,7 +97,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let length = usize::try_from(length).map_err(|_| Error::new(Code::Size).at("event").found(length))?;
         if length <= PAYLOAD {
             let error = Error::new(Code::Frame).at("length");
-            return Err(error.expected(format_args!("more than {PAYLOAD} bytes, since shorter events are not sent in parts")).found(length));
+            return Err(error
+                .expected(format_args!("more than {PAYLOAD} bytes, since shorter events are not sent in parts"))
+                .found(length));
         }
         receiving.long = Some(Long { storage: S::default(), filled: 0, length, format, time });
         Ok(())

@@ -135,8 +135,9 @@ impl<S> Receiving<S> {
     pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
         let end = gap.first.checked_add(gap.count).filter(|&end| end <= LAST_SEQUENCE);
         let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
-            let error =
-                Error::new(Code::Frame).at("gap").expected(format_args!("a gap that begins at event {}", self.expected));
+            let error = Error::new(Code::Frame)
+                .at("gap")
+                .expected(format_args!("a gap that begins at event {}", self.expected));
             return Err(error.found(format_args!("{} events from {} on", gap.count, gap.first)));
         };
         self.expected = end;

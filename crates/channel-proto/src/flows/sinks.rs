@@ -330,7 +330,9 @@ fn explained(error: &Error, wire: &Format, native: &Format) -> Error {
         format!("{} {{ {}{more} }}", format.name(), fields.join(", "))
     };
     let explained = Error::new(error.code()).at(error.path());
-    explained
-        .expected(format_args!("{}, for the sink's {}", error.expectation(), fields(native)))
-        .found(format_args!("{}, from the source's {}", error.actual(), fields(wire)))
+    explained.expected(format_args!("{}, for the sink's {}", error.expectation(), fields(native))).found(format_args!(
+        "{}, from the source's {}",
+        error.actual(),
+        fields(wire)
+    ))
 }

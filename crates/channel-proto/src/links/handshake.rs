@@ -129,7 +129,9 @@ impl<B: Body> Links<B> {
                 let is_lower = peer.is_some_and(|peer| peer < self.settings.id);
                 if !is_lower || epoch <= last {
                     let error = Error::new(Code::Handshake).at("epoch");
-                    return Err(error.expected(format_args!("an epoch above {last}, announced by the node with the lower id")).found(epoch));
+                    return Err(error
+                        .expected(format_args!("an epoch above {last}, announced by the node with the lower id"))
+                        .found(epoch));
                 }
                 if link.is_none() && self.all.len() >= self.settings.peers {
                     return Err(Error::new(Code::Peers).at("links"));

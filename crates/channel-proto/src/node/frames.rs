@@ -103,7 +103,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             return Ok(());
         }
         let error = Error::new(Code::Frame).at("request");
-        Err(error.expected("a node that reads the answers to its requests").found(format_args!("{unread} bytes unread")))
+        Err(error
+            .expected("a node that reads the answers to its requests")
+            .found(format_args!("{unread} bytes unread")))
     }
 
     /// Handles a frame about channels and subscriptions.
@@ -111,7 +113,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Node { links, channels, flows } = self;
         match control {
             Control::Ping => {}
-            Control::Start { .. } => return Err(Error::new(Code::Frame).at("kind").expected("no second Start on a connection")),
+            Control::Start { .. } => {
+                return Err(Error::new(Code::Frame).at("kind").expected("no second Start on a connection"));
+            }
             Control::Bye { .. } => {
                 links.end(link, false);
                 self.follow(now);

@@ -91,8 +91,8 @@ impl Handlers {
         fault.map_or(Ok(count), Err)
     }
 
-    /// Whether there are events for a handler that is `such`. This reads the list anew, since other threads may create
-    /// handlers while this one waits.
+    /// Whether there are events for a handler that fulfils `such`. This reads the list each time, since other threads
+    /// may create handlers while this one waits.
     fn has_come(&self, state: &State, such: impl Fn(&Entry) -> bool) -> bool {
         self.list().iter().any(|entry| state.machine.has_come(entry.sink) && such(entry))
     }

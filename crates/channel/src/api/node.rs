@@ -235,7 +235,8 @@ impl NodeBuilder {
         self
     }
 
-    /// Learns the formats that other nodes describe into this registry, within its limits. Usually into a fresh one.
+    /// Learns the formats that other nodes describe into this registry, within its limits. By default it is a fresh
+    /// one.
     ///
     /// Other nodes can fill it: formats that streams have taught it may then be forgotten, but none that is
     /// [registered](Registry::register). Channels do not depend on what is forgotten.

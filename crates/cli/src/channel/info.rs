@@ -78,7 +78,11 @@ fn print(
     for MemberInfo { node, addresses, report } in members {
         writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), Shown(addresses.join("  ")))?;
         let Some(report) = report else {
-            writeln!(output, "  {}", output.paint(Tone::Warning, "has not answered: its process hangs, or has just ended"))?;
+            writeln!(
+                output,
+                "  {}",
+                output.paint(Tone::Warning, "has not answered: its process hangs, or has just ended")
+            )?;
             continue;
         };
         for source in &report.sources {

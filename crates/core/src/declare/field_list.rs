@@ -154,7 +154,9 @@ impl Row {
             Width::Open | Width::Long => {
                 let size = Some(self.size / parts).filter(|size| self.size.is_multiple_of(parts) && *size > 0);
                 size.and_then(|size| size.try_into().ok()).ok_or_else(|| {
-                    Error::new(Code::Declaration).expected(format_args!("a size for the type {}", words.kind)).found(self.size)
+                    Error::new(Code::Declaration)
+                        .expected(format_args!("a size for the type {}", words.kind))
+                        .found(self.size)
                 })
             }
         }

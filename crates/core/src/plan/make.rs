@@ -250,12 +250,14 @@ impl Maker<'_> {
         for (axis, (from, to)) in w.dims.iter().zip(&n.dims).enumerate() {
             let (Dimension::Fixed(from), Dimension::Fixed(to)) = (*from, *to) else { continue };
             if axis > 0 && from != to {
-                let fault =
-                    Error::new(Code::Shape).at(self.path(number)).expected(format_args!("{to} elements in dimension {axis}"));
+                let fault = Error::new(Code::Shape)
+                    .at(self.path(number))
+                    .expected(format_args!("{to} elements in dimension {axis}"));
                 return Err(fault.found(from));
             }
             if from > to && self.faults == Faults::Error {
-                let fault = Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to} elements"));
+                let fault =
+                    Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to} elements"));
                 return Err(fault.found(from));
             }
         }

@@ -60,7 +60,9 @@ impl<'v> Entries<'v> {
                 {
                     let error = Error::new(Code::Lengths).at(&*field.name);
                     let known = self.lengths[by].unwrap_or(0);
-                    return Err(error.expected(format_args!("{} = {known}", structure.fields()[by].name)).found(length));
+                    return Err(error
+                        .expected(format_args!("{} = {known}", structure.fields()[by].name))
+                        .found(length));
                 }
             }
         }
@@ -78,7 +80,9 @@ impl<'v> Entries<'v> {
             None => None,
             Some(Value::Integer(given)) => {
                 let length = usize::try_from(*given);
-                Some(length.map_err(|_| Error::new(Code::Overflow).at(&*field.name).expected("a length of 0 or more").found(given))?)
+                Some(length.map_err(|_| {
+                    Error::new(Code::Overflow).at(&*field.name).expected("a length of 0 or more").found(given)
+                })?)
             }
             Some(other) => return Err(other.wrong_type("the length of an array").at(&*field.name)),
         };

@@ -147,7 +147,12 @@ fn enumerations_match_by_symbol() {
     let native = "record R\n e unsigned enumeration(2){b=7,a=300}\n es enumeration{b=1,a=2}[2]";
     becomes(wire, native, &[(r#"{"e":"a","es":["a","b"]}"#, r#"{"e":"a","es":["a","b"]}"#)]);
     refused(wire, native, r#"{"e":"c","es":["a","b"]}"#, "UnknownSymbol at e: a symbol that the receiver knows / c");
-    refused(wire, native, r#"{"e":"a","es":["b","c"]}"#, "UnknownSymbol at es[1]: a symbol that the receiver knows / c");
+    refused(
+        wire,
+        native,
+        r#"{"e":"a","es":["b","c"]}"#,
+        "UnknownSymbol at es[1]: a symbol that the receiver knows / c",
+    );
     let default = |field, symbol: &str| Rules::new().default("R", field, Value::Symbol(symbol.into()));
     by_rules(default("es", "b"), wire, native, r#"{"e":"b","es":["a","c"]}"#, r#"{"e":"b","es":["a","b"]}"#);
     for faults in [Faults::Saturate, Faults::Wrap] {
@@ -219,7 +224,13 @@ fn arrays_of_several_dimensions() {
     becomes(dynamic, columns, &[(r#"{"a":[[1,2,3]]}"#, r#"{"m":3,"a":[[1,2,3],[0,0,0]]}"#)]);
     let cube = "record R\n a i16[2][2][2]";
     never_planned(Rules::new(), Faults::Error, cube, grid, "Shape at a: 2 dimensions / 3 dimensions");
-    never_planned(Rules::new(), Faults::Wrap, "record R\n a i16[2][3]", grid, "Shape at a: 2 elements in dimension 1 / 3");
+    never_planned(
+        Rules::new(),
+        Faults::Wrap,
+        "record R\n a i16[2][3]",
+        grid,
+        "Shape at a: 2 elements in dimension 1 / 3",
+    );
 }
 
 /// Five rows of no elements have no place among rows of two: no length beside a null pointer may promise elements.
@@ -265,7 +276,13 @@ fn pointers_to_single_elements_and_elements_in_place() {
     // An enumeration without 0 has nothing to become of null, but is not asked to where null is refused.
     let (pointer, inline) = ("record R\n e enumeration{one=1}*", "record R\n e enumeration{one=1}");
     becomes(pointer, inline, &[(r#"{"e":"one"}"#, r#"{"e":"one"}"#)]);
-    never_planned(Rules::new(), Faults::Wrap, pointer, inline, "Required at e: a default, since no symbol has the value 0 / nothing");
+    never_planned(
+        Rules::new(),
+        Faults::Wrap,
+        pointer,
+        inline,
+        "Required at e: a default, since no symbol has the value 0 / nothing",
+    );
 }
 
 #[test]
@@ -374,7 +391,12 @@ fn paths_of_faults() {
         &record(&format!("{good},{good},{}", b("", "null")), &good),
         "Null at bs[2].c: a value / null",
     );
-    refused(wire, native, &record(&b("", r#"{"e":"b"}"#), &good), "UnknownSymbol at bs[0].c.e: a symbol that the receiver knows / b");
+    refused(
+        wire,
+        native,
+        &record(&b("", r#"{"e":"b"}"#), &good),
+        "UnknownSymbol at bs[0].c.e: a symbol that the receiver knows / b",
+    );
     refused(
         "record S\n s string\nrecord R\n a S[2][2]",
         "record S\n s char[2]\nrecord R\n a S[2][2]",

@@ -94,7 +94,10 @@ impl Columns {
     /// [`Code::Declaration`] if no field can have this name; [`Code::BadRecord`] if there are rows already.
     pub fn field<T: for<'a> Native<'a> + 'static>(&mut self, name: &str) -> Result<Column<T>> {
         if self.rows > 0 {
-            return Err(Error::new(Code::BadRecord).at(name).expected("a column that is added before the first row").found(format_args!("{} rows", self.rows)));
+            return Err(Error::new(Code::BadRecord)
+                .at(name)
+                .expected("a column that is added before the first row")
+                .found(format_args!("{} rows", self.rows)));
         }
         let mut dims = Vec::new();
         <T as Native<'static>>::dims(&mut dims);

@@ -66,7 +66,9 @@ where
         return Ok(()); // one of several: MIPS has others than the rest
     }
     let at = expected.iter().zip(&came).take_while(|(expected, came)| expected == came).count();
-    Err(format!("the values are the same, the bytes are not, from {at} on: expected {expected:02x?}, found {came:02x?}"))
+    Err(format!(
+        "the values are the same, the bytes are not, from {at} on: expected {expected:02x?}, found {came:02x?}"
+    ))
 }
 
 fn body<T: Record<Static = T>, R: Record<Static = T>>(record: &R) -> Result<Vec<u8>, String> {
