@@ -1,4 +1,4 @@
-//! `isoform explain`: what becomes of the records of one format in a receiver of another.
+//! `isoform explain`: how a receiver of one format converts records of another.
 
 use crate::args;
 use crate::failure::Failure;

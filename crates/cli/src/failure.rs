@@ -67,7 +67,7 @@ pub(crate) fn notice(text: &str) {
     eprint!("{line}");
 }
 
-/// What is quoted in an error comes from anywhere: none of it reaches the terminal as a command, or fills the screen.
+/// Escapes quoted text and cuts it, since it may come from anywhere and must not control the terminal.
 fn printable(text: &str) -> String {
     let mut printable = String::new();
     for (i, c) in text.chars().enumerate() {

@@ -13,19 +13,19 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// What a message begins with, and no text.
+/// The first byte of a message, which no text begins with.
 const MAGIC: u8 = 0x89;
-/// Text of shapes is read as a whole, and nobody writes more than this.
+/// The limit for the text of shapes, which is read as a whole.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// For who wants formats only: messages are passed over, however long they are.
+/// Limits for commands that need only formats: every message is skipped.
 pub(crate) fn no_messages() -> Limits {
     Limits { message: u64::MAX, ..Limits::default() }
 }
 
 /// A source that has been opened.
 pub(crate) struct Opened {
-    /// What to call it in messages.
+    /// The name of the source in messages.
     pub(crate) name: String,
     pub(crate) content: Content,
     pub(crate) choice: Chosen,
@@ -180,7 +180,8 @@ impl Opened {
         met.iter().map(on).collect()
     }
 
-    /// The records of a shape on a machine: all of them if one is to be chosen, else those that no other nests.
+    /// The formats of a shape on a machine: all records if one is to be chosen, otherwise those that no other record
+    /// nests.
     fn laid_out(&self, shape: &Shape, layout: &Layout) -> Result<Vec<Format>, Failure> {
         let mut formats = shape.all_on(layout).map_err(|error| Failure::from(error).about(&self.name))?;
         if self.choice.0.is_none() {
@@ -261,7 +262,7 @@ impl Formats {
         self.opened.choice.none(&self.opened.name, &self.names)
     }
 
-    /// At the end of the stream come the formats that it has described and not used.
+    /// At the end of the stream, the formats follow that it described and did not use.
     fn of_next_message(&mut self) -> Result<Option<Format>, Failure> {
         let Content::Stream(reader) = &mut self.opened.content else { return Ok(None) };
         let met = reader.peek().and_then(|met| reader.seek_past().map(|_| met));
@@ -321,7 +322,7 @@ impl Input {
         }
     }
 
-    /// Whether more may come after the end: a file may grow, and a pipe that was closed may not.
+    /// Whether the input can grow after its end. A file can, a closed pipe cannot.
     pub(crate) fn may_grow(&self) -> bool {
         self.length().is_some()
     }

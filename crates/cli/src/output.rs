@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) struct Output {
     inner: Rc<RefCell<BufWriter<Stdout>>>,
     coloured: bool,
-    /// What begins a colour of our own: nobody else knows it.
+    /// The start of this command's own colour codes. It is random, so that no text can contain it.
     mark: Rc<str>,
 }
 

@@ -7,7 +7,7 @@ use isoform_channel::{Cause, Ledger, NodeId, SinkLedger};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// What has become of the events of one source for one sink.
+/// The account of one source's events with one sink.
 pub(crate) struct Account {
     /// Its name; empty if there is only one.
     pub(crate) source: String,
@@ -47,7 +47,7 @@ impl Account {
     }
 }
 
-/// What a source or a sink is called: by its node, and its number there.
+/// The name of a source or a sink: its node, and its number there.
 pub(crate) fn numbered(node: NodeId, number: u32) -> String {
     format!("{}/{number}", short(node))
 }

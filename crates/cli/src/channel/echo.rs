@@ -54,7 +54,7 @@ fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
     let sink = sink.policy(policy).longest(arguments.max_message).fields(&arguments.fields);
     match policy {
-        // The events on their way are as old as those that wait.
+        // Events on their way are as old as those that wait, so both have the same limit.
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
     }
@@ -68,7 +68,7 @@ fn is_alone(channel: &Channel) -> bool {
 struct Echo {
     source: String,
     stamped: bool,
-    /// What is no event is a line of the output, too.
+    /// Whether events other than records are lines of the output, too.
     lines: bool,
     show: Show,
     /// The sources that are there; `None` when it was said that there is none.
@@ -127,7 +127,7 @@ impl Echo {
         Ok(())
     }
 
-    /// Nothing comes for a while: if nothing can come, that is said once.
+    /// Nothing arrives for a while. Reports once if nothing can arrive.
     fn wait(&mut self) {
         if self.sources.take_if(|sources| sources.is_empty()).is_some() {
             notice("there is no source now: waiting for one");

@@ -1,4 +1,4 @@
-//! `isoform info`: who is on a channel, and what became of the events.
+//! `isoform info`: the members of a channel, and the accounts of its events.
 
 use super::account::{self, Account, numbered};
 use super::{open, short};

@@ -1,4 +1,4 @@
-//! Records to be published, read by a thread of their own: whoever waits for standard input can still be asked to stop.
+//! Records to publish. A thread of its own reads them, so that Ctrl-C works while it waits for standard input.
 
 use crate::failure::Failure;
 use crate::open::{Records, open_records};
@@ -17,7 +17,7 @@ const AHEAD: usize = 64;
 /// So much of a line is shown.
 const START: usize = 40;
 
-/// What was read.
+/// An item of the input.
 pub(super) enum Item {
     Record {
         format: Format,
@@ -25,7 +25,7 @@ pub(super) enum Item {
         /// Which one of the input it is.
         about: String,
     },
-    /// What is no record, and is passed over.
+    /// A line or message that is not a record, and is skipped.
     Bad { error: Error, about: String },
     /// The end of what can be read.
     Broken(Failure),
@@ -36,7 +36,7 @@ pub(super) fn read(source: &str, format: Option<Format>) -> Receiver<Item> {
     let (to, items) = sync_channel(AHEAD);
     let source = source.to_string();
     std::thread::spawn(move || {
-        // If nobody wants more, this is over.
+        // It also ends when nobody receives the items any more.
         if let Err(failure) = read_to(&source, format, &to) {
             let _ = to.send(Item::Broken(failure));
         }
@@ -108,7 +108,7 @@ fn record(format: &Format, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
     (!line.is_empty()).then(|| parsed().and_then(|record| value::body(format, &record)))
 }
 
-/// The same error, with what JSON was expected, and what came instead in a line.
+/// The same error, with an example of the expected JSON, and the start of the line.
 fn no_json(format: &Format, line: &str, column: usize, error: &Error) -> Error {
     let names: Vec<String> = format.structure().fields().iter().map(|field| format!("{:?}:..", field.name)).collect();
     let start: String = line.chars().take(START).collect();

@@ -156,7 +156,8 @@ impl<'a> Publisher<'a> {
         self.unpublished.end().and(heard)
     }
 
-    /// That sinks leave is nothing bad.
+    /// Reports an error if the first records had no sinks and the user did not expect that. Sinks may leave at any
+    /// time.
     ///
     /// # Errors
     /// If there were no sinks when it began, and that was not meant.

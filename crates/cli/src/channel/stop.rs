@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks whether to stop.
+/// The interval at which waiting code checks whether it should stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// Whether this process has been asked to end.
@@ -30,7 +30,7 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Waits for a moment to come. `false` if this process has been asked to end.
+    /// Waits until a moment. Returns `false` if the process was asked to end.
     pub(crate) fn sleep_until(&self, moment: Instant) -> bool {
         while !self.is_asked() {
             match moment.saturating_duration_since(Instant::now()) {

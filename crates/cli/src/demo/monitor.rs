@@ -22,7 +22,7 @@ struct Gauge<'a> {
     level: f32,
 }
 
-/// What the monitor wants: `depth` and `step` have become wider, `residual` is gone, `temperature` is new.
+/// The monitor's record: `depth` and `step` are wider, `residual` is gone, `temperature` is new.
 #[derive(Record)]
 #[isoform(rename = "Reach")]
 #[repr(C)]

@@ -110,7 +110,7 @@ pub(super) struct Echo {
     seen: JoinHandle<Seen>,
 }
 
-/// What an echo has shown, by its own words.
+/// The counts that an echo reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) records: u64,

@@ -11,10 +11,10 @@ pub(super) const STEP: f64 = 60.0;
 const STORM: u32 = 420;
 /// Discharge in m3/s is this, times width, times depth to the power 5/3 (Manning's formula on a slope of 0.1 %).
 const CONVEYANCE: f64 = 0.9;
-/// What flows in from above, in m3/s.
+/// The inflow from upstream, in m3/s.
 const INFLOW: f64 = 12.0;
 
-/// The state of the reach: what a simulation would publish.
+/// The state of the reach, of which the simulation publishes records.
 pub(super) struct River {
     pub(super) step: u32,
     pub(super) depth: [f32; CELLS],

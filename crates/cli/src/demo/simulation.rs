@@ -17,7 +17,7 @@ use {
     std::io::Write,
 };
 
-/// How long sinks may take to come.
+/// The time for sinks to subscribe.
 #[cfg(unix)]
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -43,7 +43,7 @@ struct Gauge<'a> {
     level: f32,
 }
 
-/// What the simulation has in memory, and publishes.
+/// The simulation's record, as it is in memory.
 #[derive(Record)]
 #[isoform(rename = "Reach")]
 #[repr(C)]
@@ -92,8 +92,8 @@ fn stream(whole: Duration) -> Result<(), Error> {
     stream.flush()
 }
 
-/// Publishes on a channel, whose id it prints, for so long from when there are so many sinks. Prints how many records it
-/// has published, and stays until nobody else is there.
+/// Publishes on a channel, and prints its id. Starts when there are enough sinks, and runs for the given time. Then
+/// prints the number of records, and stays until no other node is there.
 #[cfg(unix)]
 pub(super) fn publish(whole: Duration, sinks: usize, output: &mut Output) -> Result<(), Failure> {
     let node = Node::new()?;

@@ -27,7 +27,7 @@ const SINKS: usize = 3;
 /// How long the sinks may take to have what is under way.
 const SETTLING: Duration = Duration::from_secs(10);
 
-/// What the monitor counts.
+/// The counts of the monitor.
 #[derive(Default)]
 struct Tally {
     records: u64,
@@ -43,7 +43,10 @@ pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) ->
     let node = Node::new()?;
     let channel = node.open(&simulation.id)?;
     let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
-    writeln!(output, "how the monitor converts the simulation's records, decided before the first one:\n")?;
+    writeln!(
+        output,
+        "This is how the monitor converts the simulation's records. It was decided before the first one:\n"
+    )?;
     explain(&format, Reach::format(), output)?;
     let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
     let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
@@ -80,7 +83,7 @@ fn name(program: &OsStr) -> std::path::Display<'_> {
     Path::new(Path::new(program).file_name().unwrap_or(program)).display()
 }
 
-/// What the user can do next, with this program as it was called.
+/// Suggests the next commands to the user, with the name of this program.
 fn invite(output: &mut Output) -> Result<(), Failure> {
     let program = std::env::args_os().next().unwrap_or_else(|| "isoform".into());
     let program = program.display();
@@ -90,7 +93,7 @@ fn invite(output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was decided for each field before the first event came.
+/// Prints the decision for each field, which was made before the first event.
 fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Failure> {
     let rules = Reach::rules();
     let (_, reports) = Plan::explained(wire, native, &rules, Faults::Error)?;
@@ -161,7 +164,7 @@ impl Watch {
         self.summary(slow, seconds, output)
     }
 
-    /// What the viewer saw last, every now and then.
+    /// Prints the last line of the viewer now and then.
     fn view(&self, lines: u32, output: &mut Output) -> Result<(), Failure> {
         if lines.is_multiple_of(VIEWED) {
             writeln!(output, "{}", output.paint(Tone::Faint, &format!("viewer  {}", self.viewer.latest())))?;
@@ -204,7 +207,10 @@ impl Watch {
         channel.close();
         simulation.end()?;
         if let Seen { widest: (first, count @ 1..), .. } = sleeper {
-            writeln!(output, "the sleeper continues, and is told which events are lost: {count} from {first} on\n")?;
+            writeln!(
+                output,
+                "the sleeper continues, and learns that {count} events are lost, from number {first} on\n"
+            )?;
         }
         let mut accounts: Vec<Account> = Account::of("", &ledgers).collect();
         accounts.iter_mut().zip(&ledgers).for_each(|(account, sink)| account.sink = role(sink).into());
@@ -219,7 +225,7 @@ impl Watch {
         if accounts.len() != SINKS {
             return Err(Failure::data(format!("{} sinks are on the account, not {SINKS}", accounts.len())));
         }
-        writeln!(output, "each sink has counted the same: what it was shown, and what it was told is lost")?;
+        writeln!(output, "each sink has counted the same records and losses as the account")?;
         Ok(())
     }
 }

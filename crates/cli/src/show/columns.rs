@@ -5,7 +5,7 @@ use isoform::core::{Element, Field, Structure};
 use isoform::text::table::{self, Table};
 use isoform::{Error, Format, View};
 
-/// What records of a format are shown as.
+/// The table for records of a format.
 pub(super) struct Columns {
     pub(super) heads: Vec<Head>,
     /// How wide each column has become; for fewer columns if there is no room for all.
