@@ -308,7 +308,7 @@ impl<R: Read> Reader<R> {
             if self.fill(HEADER)? == 0 {
                 return match self.buffer.len() {
                     0 => Ok(None),
-                    came => Err(cut(HEADER as u64, found as u64, self.buffer.position())),
+                    found => Err(cut(HEADER as u64, found as u64, self.buffer.position())),
                 };
             }
         }
