@@ -1,6 +1,6 @@
-//! What each published crate offers, as text: `crates/NAME/api.txt`. So a change of it is seen where it is reviewed.
+//! The public items of each published crate as text: `crates/NAME/api.txt`. So a reviewer sees every change of them.
 //!
-//! rustdoc's description of a crate in JSON is unstable; the compiler that is pinned here is told to write it all the same.
+//! rustdoc's description of a crate as JSON is unstable. The pinned compiler is told to write it nevertheless.
 
 use crate::settings::words;
 use crate::shell::{command, output, quietly, skipped, target};
@@ -57,14 +57,15 @@ pub(crate) fn check() -> Outcome {
     Ok(())
 }
 
-/// Has rustdoc describe all crates. Only rustdoc may use what is unstable: build scripts ask, and would build differently.
+/// Makes rustdoc describe all crates. Only rustdoc may use unstable features: build scripts would notice them, and
+/// build differently.
 fn describe() -> Outcome {
     let folder = target().join("api");
     fs::create_dir_all(&folder)?;
     let rustdoc = folder.join("rustdoc");
     fs::write(&rustdoc, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n")?;
     fs::set_permissions(&rustdoc, fs::Permissions::from_mode(0o755))?;
-    // As `make documents` has it, so that what both need is built once.
+    // The same command as that of `make documents`, so that the dependencies are built once.
     let mut cargo = command("cargo doc --workspace --no-deps --locked --quiet");
     quietly(cargo.env("RUSTDOC", rustdoc).env("RUSTDOCFLAGS", "-Zunstable-options --output-format json"))
 }

@@ -1,8 +1,9 @@
-//! Makes a book of the documents: `target/book/html`, which is read without a network; and `target/doc` of the crates'.
+//! Makes a book of the documents, `target/book/html`, which needs no network; and the documentation of the crates,
+//! `target/doc`.
 //!
-//! The pages lie where they belong: guides in `docs/book`, the specification in `spec`. mdBook wants one folder; so they
-//! are copied to `target/book/pages`, in the same places relative to each other, and their links stay true. What a page
-//! links to that is no page, a licence or a source, is copied along.
+//! The pages stay in their folders: guides in `docs/book`, the specification in `spec`. mdBook wants one folder. So
+//! they are copied to `target/book/pages`, in the same places relative to each other, and their links remain valid.
+//! Files that a page links to, such as a licence or a source, are copied as well.
 
 use crate::documents::{SUMMARY, resolve};
 use crate::shell::{command, quietly, target};
@@ -47,7 +48,7 @@ fn copy(file: &Path, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// The contents, with paths from the top of the repository, which is what mdBook takes for the top of the book.
+/// The contents, with paths from the top of the repository, which mdBook uses as the top of the book.
 fn from_the_top(text: &str) -> String {
     let mut moved = text.to_owned();
     for link in markdown::links(text).iter().rev() {

@@ -1,4 +1,4 @@
-//! What is asked of every change besides its tests.
+//! The parts of `make check`: everything that every change must pass besides its tests.
 
 use crate::settings::words;
 use crate::shell::{command, exists, has_target, output, quietly, run, skipped};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Systems on which no test runs, and a processor without 64-bit atomics.
 const ELSEWHERE: [&str; 3] = ["aarch64-apple-darwin", "x86_64-pc-windows-gnu", "powerpc-unknown-linux-gnu"];
-/// For which there are wheels of the Python package, besides x86-64.
+/// The machine with wheels of the Python package, besides x86-64.
 const WHEELS: &str = "aarch64-unknown-linux-gnu";
 
 pub(crate) fn format() -> Outcome {
@@ -25,13 +25,13 @@ pub(crate) fn clippy() -> Outcome {
         .args([&features, "--", "-D", "warnings"]))
 }
 
-/// What cargo makes of the comments, for whoever works on it.
+/// Builds the documentation of all crates, private items included.
 pub(crate) fn documents() -> Outcome {
     let mut cargo = command("cargo doc --workspace --no-deps --document-private-items --locked --quiet");
     run(cargo.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Compiled, as far as that goes without a linker of the other system.
+/// Compiles as far as possible without a linker of the other system.
 pub(crate) fn elsewhere() -> Outcome {
     for target in ELSEWHERE {
         if !has_target(target) {
@@ -45,7 +45,7 @@ pub(crate) fn elsewhere() -> Outcome {
         skipped(&format!("check of the Python package for {WHEELS}: rustup target add {WHEELS}"));
         return Ok(());
     }
-    // Its code generator is built and tested under an emulator; the package has nothing to add to it.
+    // Its code generator is built and tested under an emulator. The package adds nothing to it.
     let line = format!("cargo check --quiet --locked --target {WHEELS} -p isoform-python --no-default-features");
     run(command(&line).env("PYO3_NO_PYTHON", "1"))
 }
@@ -67,7 +67,7 @@ pub(crate) fn spelling() -> Outcome {
     }
 }
 
-/// C++ as `.clang-format` has it. `WRITE=yes` writes them so.
+/// The layout of C++, by `.clang-format`. `WRITE=yes` rewrites the files.
 pub(crate) fn clang_format() -> Outcome {
     let Some(programs) = tools::wheels()? else {
         skipped("the format of C++. It needs Python 3.9 or later, with venv");

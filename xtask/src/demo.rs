@@ -1,4 +1,5 @@
-//! The demonstration, built to be ready soon: little optimised, without generated code and what debuggers want.
+//! Builds and runs the demonstration. The build is quick: hardly optimised, without generated code and debug
+//! information.
 
 use crate::Outcome;
 use crate::shell::{command, exists, has_target, quietly, script, target};
@@ -22,7 +23,7 @@ pub(crate) fn run() -> Outcome {
     quietly(&mut demo)
 }
 
-/// The same command as a program of a big-endian machine, where it can be made and run.
+/// The same command as a program of a big-endian machine, if it can be built and run here.
 fn foreign() -> Option<PathBuf> {
     if !exists("qemu-ppc") || !exists("powerpc-linux-gnu-gcc") {
         println!(
@@ -40,7 +41,7 @@ fn foreign() -> Option<PathBuf> {
     Some(target().join(FOREIGN).join("quick/isoform")).filter(|program| program.exists())
 }
 
-/// The command, in cargo's directory; or below `PREFIX`, with the C library and its headers.
+/// Installs the command into Cargo's directory; or below `PREFIX`, with the C library and its headers.
 pub(crate) fn install() -> Outcome {
     println!(
         "Building with every optimisation, and with the code generator, which takes half of the time: some minutes."
@@ -48,7 +49,7 @@ pub(crate) fn install() -> Outcome {
     let Some(prefix) = std::env::var("PREFIX").ok().filter(|prefix| !prefix.is_empty()) else {
         return quietly(command("cargo install --locked --path crates/cli").env("CARGO_TARGET_DIR", target()));
     };
-    // Together, so that what they share is built once.
+    // One command for both, so that common crates are built once.
     quietly(&mut command("cargo build --release --locked -p isoform-cli -p isoform-capi"))?;
     let programs = Path::new(&prefix).join("bin");
     fs::create_dir_all(&programs)?;

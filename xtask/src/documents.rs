@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) const SUMMARY: &str = "docs/book/SUMMARY.md";
 /// All pages in these folders belong to the book.
 const PAGES: [&str; 2] = ["docs", "spec"];
-/// What is not ours to check.
+/// Folders that are not checked.
 const LEFT_OUT: [&str; 6] = ["target", ".git", "corpus", "artifacts", "node_modules", "__pycache__"];
 
 pub(crate) fn check() -> Outcome {

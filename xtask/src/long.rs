@@ -1,4 +1,4 @@
-//! What takes hours, or a quiet machine: soak, fuzzing, coverage, benchmarks.
+//! Tasks that take hours or need a quiet machine: soak, fuzzing, coverage, benchmarks.
 
 use crate::settings::{setting, words};
 use crate::shell::{command, exists, has_nightly, quietly, run, script, skipped, target};
@@ -57,7 +57,7 @@ pub(crate) fn coverage() -> Outcome {
     Ok(())
 }
 
-/// What it costs, beside others.
+/// Measures the costs, beside other systems.
 pub(crate) fn bench() -> Outcome {
     let mut cargo = command("cargo run --quiet --release --locked -p isoform-bench --features peers -- --report");
     run(cargo.arg(target().join("bench")).args(words("ARGS")))

@@ -1,16 +1,16 @@
-//! What the Makefile's targets do: `cargo run -p xtask -- TASK`. The Makefile lists for people those that they call.
+//! Does the work of the Makefile's targets: `cargo run -p xtask -- TASK`. The Makefile lists the targets for people.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `check` | what is asked of a change besides its tests |
+//! | `check` | the parts of `make check` |
 //! | `rust`, `faces` | the parts of `make test`: Rust; C, C++, Python, and all languages together |
 //! | `verify` | the parts of `make verify`: sanitizers, Miri, emulators |
-//! | `api` | what published crates offer, compared with what it was |
-//! | `parts` | runs the parts of a suite, and says what each cost |
-//! | `long` | what takes hours: soak and fuzzing; coverage, benchmarks |
+//! | `api` | compares the public items of crates with their texts |
+//! | `parts` | runs the parts of a suite, and prints the cost of each |
+//! | `long` | soak, fuzzing, coverage, benchmarks |
 //! | `demo` | the demonstration, and installation |
-//! | `documents`, `book`, `markdown` | links between documents, and the book made of them |
-//! | `tools`, `shell`, `settings` | programs that tasks need; how they run others; what a caller may set |
+//! | `documents`, `book`, `markdown` | checks links between documents, and makes the book |
+//! | `tools`, `shell`, `settings` | programs that tasks need; running commands; settings of the caller |
 //!
 //! It needs nothing but the standard library, so that it builds in a second.
 #![forbid(unsafe_code)]

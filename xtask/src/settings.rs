@@ -1,4 +1,4 @@
-//! What a caller may set: `make engines PAIRS=1000000`, or the same in the environment.
+//! The settings of a caller: `make engines PAIRS=1000000`, or the same in the environment.
 
 use std::str::FromStr;
 
@@ -15,17 +15,17 @@ pub(crate) fn setting<T: FromStr>(name: &str, default: T) -> T {
     }
 }
 
-/// Words between blanks.
+/// The words of a setting.
 pub(crate) fn words(name: &str) -> Vec<String> {
     std::env::var(name).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// The seed of all that is random.
+/// The seed of everything random.
 pub(crate) fn seed() -> u64 {
     setting("SEED", 1)
 }
 
-/// Whether generated code is tested as well. `GENERATE=off` has everything done by the interpreter.
+/// Whether generated code is tested as well. With `GENERATE=off`, the interpreter does everything.
 pub(crate) fn generate() -> bool {
     !std::env::var("GENERATE").is_ok_and(|value| value == "off")
 }

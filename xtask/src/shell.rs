@@ -1,20 +1,20 @@
-//! Commands that tasks run: each is shown before it runs, and must succeed.
+//! Runs the commands of tasks. Each is printed before it runs, and must succeed.
 
 use crate::Outcome;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A command from words between blanks.
+/// A command, from words separated by spaces.
 pub(crate) fn command(line: &str) -> Command {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next().expect("a program"));
     command.args(words);
-    // For the core of the Python package, which is loaded by a Python and not linked with one.
+    // This is for the core of the Python package, which Python loads, and which is not linked with Python.
     command.env("PYO3_BUILD_EXTENSION_MODULE", "1");
     command
 }
 
-/// A command of a toolchain that may be another one than this one's.
+/// A command with another toolchain than this one's.
 pub(crate) fn nightly(line: &str) -> Command {
     command(&format!("cargo +nightly {line}"))
 }
@@ -34,7 +34,7 @@ pub(crate) fn quietly(command: &mut Command) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("{name} failed: {status}").into()) }
 }
 
-/// Whether a command succeeds. What it says is dropped.
+/// Whether a command succeeds. Its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -44,19 +44,19 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What a command writes to its standard output, if it succeeds.
+/// The standard output of a command, if it succeeds.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
 }
 
-/// Whether there is such a program.
+/// Whether a program is installed.
 pub(crate) fn exists(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Says that something is not done, and what would be needed.
+/// Reports that something is skipped, and what it needs.
 pub(crate) fn skipped(what: &str) {
     println!("*** SKIPPED: {what} ***");
 }

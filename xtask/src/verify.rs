@@ -1,4 +1,4 @@
-//! What tries a great deal, or runs elsewhere: sanitizers, Miri, emulators.
+//! The parts of `make verify`: sanitizers, Miri, emulators.
 
 use crate::Outcome;
 use crate::rust::build;
@@ -52,8 +52,8 @@ pub(crate) fn engines() -> Outcome {
     quietly(trying(programs()?.join("isoform-engines")).args(["pairs", &seed, &pairs]))
 }
 
-/// Mutants through everything that a receiver does; strangers who visit a node; what is read of some of them, compared with
-/// the independent reader.
+/// Gives mutants to everything that a receiver does, connects strangers to a node, and compares what is read of some
+/// mutants with the independent reader.
 pub(crate) fn hostile() -> Outcome {
     let program = programs()?.join("isoform-hostile");
     let (seed, half) = (seed(), (setting("MUTANTS", 20_000) / 2).to_string());
@@ -84,7 +84,7 @@ pub(crate) fn install_machines() -> Outcome {
     quietly(&mut script("tests/machines/install.sh"))
 }
 
-/// Every kind of machine writes, and every other reads.
+/// Runs a writer and a reader on every kind of machine.
 pub(crate) fn machines() -> Outcome {
     quietly(&mut machine("")?)
 }
@@ -140,8 +140,8 @@ fn words_or(name: &str, default: &str) -> Vec<String> {
 
 // Under Miri.
 
-/// What Miri runs: the tests that come near `unsafe` code, on this kind of machine; and whole exchanges of records as a
-/// big-endian machine and one of 32 bits would run them.
+/// Runs tests under Miri: those near `unsafe` code, on this kind of machine; and whole exchanges of records on a
+/// big-endian and on a 32-bit machine.
 pub(crate) fn miri() -> Outcome {
     if !succeeds(&mut nightly("miri --version")) {
         succeeds(&mut command("rustup +nightly component add miri rust-src"));
@@ -151,7 +151,7 @@ pub(crate) fn miri() -> Outcome {
         return Ok(());
     }
     println!("miri:");
-    // It finds no vector instructions by itself: those that it knows are asked for.
+    // Miri does not detect vector instructions. So those that it supports are enabled.
     let mut kernels = interpreted("test -p isoform-kernels --lib --tests", 2)?;
     if cfg!(target_arch = "x86_64") {
         kernels.env("RUSTFLAGS", "-C target-feature=+sse4.1");
