@@ -53,9 +53,9 @@ pub(super) enum Effect {
     Write(Arc<Wire>, bool),
     /// Write these last bytes, and end the connection.
     Close(Arc<Wire>, Vec<u8>),
-    /// To end a connection that nobody can wait for.
+    /// End a connection that the poller cannot watch.
     Lose(Arc<Wire>, Error),
-    /// Not with the lock held: whatever the task does then may come back to this node.
+    /// Wake a task. That must not happen under the lock, since the task may call this node.
     Wake(task::Waker),
     RingKeeper,
 }
