@@ -208,7 +208,7 @@ mod tests {
             ("unix:/tmp/", "the absolute path"),
             ("unix:", "the absolute path"),
             ("unix:/tmp/\n", "a path without control"),
-            (&long, "the path of a socket, which the system wants"),
+            (&long, "the path of a socket, of at most 103 bytes"),
         ] {
             let error = parsed(text).unwrap_err();
             assert_eq!(error.code(), Code::Address);

@@ -231,7 +231,7 @@ pub(crate) mod tests {
     use super::*;
     use std::path::Path;
 
-    pub(crate) const TAKEN: &str = "another program that does";
+    pub(crate) const TAKEN: &str = "another program that listens there";
 
     pub(crate) fn listen(address: &Address) -> Result<(Address, Box<dyn Door>)> {
         serving(&usual(), address)?.listen(address)
