@@ -43,10 +43,7 @@ pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) ->
     let node = Node::new()?;
     let channel = node.open(&simulation.id)?;
     let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
-    writeln!(
-        output,
-        "This is how the monitor converts the simulation's records. It was decided before the first one:\n"
-    )?;
+    writeln!(output, "the plan by which the monitor converts the simulation's records:\n")?;
     explain(&format, Reach::format(), output)?;
     let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
     let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
@@ -101,7 +98,7 @@ fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Fa
     let verdict = compare(wire, native, &rules, Faults::Error);
     writeln!(
         output,
-        "\nverdict: {} - each side can read what the other writes",
+        "\nverdict: {} - each side can read the other's records",
         output.paint(Tone::Good, &verdict.to_string())
     )?;
     writeln!(output, "machine: {} there; {} here\n", wire.machine(), native.machine())?;
@@ -182,7 +179,7 @@ impl Watch {
         }
         writeln!(
             output,
-            "{records} records in all, the slow ones too; by their sums, {} are right, {wrong} wrong",
+            "{records} records in all, with the slow ones; by their sums, {} are right, {wrong} wrong",
             records - wrong
         )?;
         match (records, wrong) {
@@ -207,10 +204,7 @@ impl Watch {
         channel.close();
         simulation.end()?;
         if let Seen { widest: (first, count @ 1..), .. } = sleeper {
-            writeln!(
-                output,
-                "the sleeper continues, and learns that {count} events are lost, from number {first} on\n"
-            )?;
+            writeln!(output, "the sleeper continues: it learns that {count} events from {first} on are lost\n")?;
         }
         let mut accounts: Vec<Account> = Account::of("", &ledgers).collect();
         accounts.iter_mut().zip(&ledgers).for_each(|(account, sink)| account.sink = role(sink).into());

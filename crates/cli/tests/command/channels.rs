@@ -219,7 +219,7 @@ fn an_echo_without_a_source_waits_and_says_so() {
     assert_eq!(said, "-- there is no source now: waiting for one\n");
     drop((channel, node));
     notices.read_line(&mut said).unwrap();
-    assert!(said.ends_with("-- nobody else is on the channel any more\n"), "{said}");
+    assert!(said.ends_with("-- no other node has the channel open any more\n"), "{said}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
@@ -302,7 +302,7 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
         (["echo", &format!("{here}/lake")], "no such channel"),
-        (["echo", &strange], ": handshake failed: expected a link"),
+        (["echo", &strange], ": handshake failed: expected the greeting of a node"),
         (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
     ] {
         let errors = isoform(&arguments).bad(2);

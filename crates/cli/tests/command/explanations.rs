@@ -31,11 +31,11 @@ fn what_is_done_for_each_field() {
 wire    Sample  big-endian, 32-bit pointers, 12 bytes
 native  Sample  little-endian, 64-bit pointers, 24 bytes
 
-field  comes as  becomes  what is done   cost
-step   i32       i64      widen          convert
-rho    f32       f64      widen float    convert
-extra  -         i32      missing: zero  fill
-label  string    -        ignored        none
+field  sent as  received as  conversion     cost
+step   i32      i64          widen          convert
+rho    f32      f64          widen float    convert
+extra  -        i32          missing: zero  fill
+label  string   -            ignored        none
 
 possible losses and errors
   label  dropped

@@ -89,7 +89,7 @@ fn nothing_in_an_error_is_a_command_to_the_terminal() {
     let long = "x".repeat(100_000);
     assert!(isoform(&["format", &long]).bad(2).len() < 2000);
     let long = vec![b' '; (1 << 20) + 1];
-    assert!(isoform_reading(&["format", "-"], &long).bad(2).contains("more than 1048576 bytes (limit: text)"));
+    assert!(isoform_reading(&["format", "-"], &long).bad(2).contains("a text of at most 1048576 bytes (limit: text)"));
     assert!(isoform_reading(&["format", "-"], &[0; 100]).bad(2).contains("neither a stream of records nor"));
 }
 
