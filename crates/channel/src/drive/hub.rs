@@ -43,7 +43,7 @@ pub(crate) struct Hub {
     pub(crate) broken: AtomicBool,
     insecure: bool,
     pub(crate) transports: Transports,
-    /// The process that has made the node.
+    /// The process that created the node.
     process: u32,
 }
 
@@ -306,13 +306,13 @@ impl Hub {
         self.lock().watchers.retain(|(_, other)| !Arc::ptr_eq(other, bell));
     }
 
-    /// Whether this process was forked by the one that has made the node. The connections are those of that process, and its
+    /// Whether this process was forked from the one that created the node. The connections belong to that process, and its
     /// threads are missing here. So a handle that this process drops must touch nothing.
     pub(crate) fn is_inherited(&self) -> bool {
         std::process::id() != self.process
     }
 
-    /// Whether an address may be dialed, or listened at.
+    /// Checks whether the node may dial an address, or listen at it.
     pub(crate) fn permit(&self, address: &Address) -> Result<()> {
         address.permit(self.insecure)
     }
