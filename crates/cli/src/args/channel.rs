@@ -3,9 +3,9 @@
 use super::Style;
 use clap::{Args, Subcommand};
 use isoform::Limits;
-use isoform_channel::Policy;
-use isoform_dynamic::words;
 use std::ffi::OsString;
+#[cfg(unix)]
+use {isoform_channel::Policy, isoform_dynamic::words::policy};
 
 #[derive(Subcommand)]
 pub(crate) enum Channel {
@@ -53,7 +53,7 @@ pub(crate) struct Echo {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
-    #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = words::policy)]
+    #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,
     /// Drop events of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
@@ -155,4 +155,13 @@ impl Echo {
 fn positive(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0 && *number < 1e9);
     number.ok_or("a number above 0")
+}
+
+/// Channels are for Unix: elsewhere, these commands say so, and the policy stays text.
+#[cfg(not(unix))]
+type Policy = String;
+
+#[cfg(not(unix))]
+fn policy(text: &str) -> Result<Policy, std::convert::Infallible> {
+    text.parse()
 }
