@@ -82,6 +82,7 @@ pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &str) -> Resul
 /// # Safety
 /// (1): there are so many, aligned and initialised, and they stay as they are for 'a.
 pub(crate) unsafe fn list<'a, T>(start: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    expect_room(count, size_of::<T>(), name)?;
     match (start.is_null(), count) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(null(name)),
@@ -104,6 +105,7 @@ pub(crate) unsafe fn bytes<'a>(start: *const c_void, count: usize, name: &str) -
 /// # Safety
 /// (1): there are so many, and nobody else uses them for 'a.
 pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str) -> Result<&'a mut [u8]> {
+    expect_room(count, 1, name)?;
     match (start.is_null(), count) {
         (_, 0) => Ok(&mut []),
         (true, _) => Err(null(name)),
@@ -112,7 +114,21 @@ pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str)
     }
 }
 
-/// A record or an array of records, which must not be NULL. The code that uses it decides what it points at.
+/// Refuses a number of elements that no memory has room for, such as -1 as a `size_t`.
+fn expect_room(count: usize, size: usize, name: &str) -> Result<()> {
+    match count.checked_mul(size).is_some_and(|length| isize::try_from(length).is_ok()) {
+        true => Ok(()),
+        false => Err(Error::new(Code::Size).at(name).came(count)),
+    }
+}
+
+/// An array of so many records of `size` bytes each, which must not be NULL.
+pub(crate) fn records(start: *const c_void, count: usize, size: usize) -> Result<*const u8> {
+    expect_room(count, size, "records")?;
+    record(start, "records")
+}
+
+/// A record, which must not be NULL. The code that uses it decides what it points at.
 pub(crate) fn record(record: *const c_void, name: &str) -> Result<*const u8> {
     if record.is_null() { Err(null(name)) } else { Ok(record.cast()) }
 }

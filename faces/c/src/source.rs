@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::error::{Status, answer, call};
 use crate::format::Format;
-use crate::pointer::{Held, Opened, Out, close, given, open, put, record};
+use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many};
 use isoform::Result;
 use isoform_channel::{Cause, MemorySource, SinkLedger};
 use isoform_dynamic::wait::milliseconds as patience;
@@ -99,8 +99,9 @@ pub unsafe extern "C" fn iso_source_submit_many(
         if count == 0 {
             return Ok(());
         }
+        let start = many(records, count, source.0.format().size())?;
         // SAFETY: (1) of the crate: so many records of the source's format.
-        unsafe { source.0.submit_many(record(records, "records")?, count) }.map(drop)
+        unsafe { source.0.submit_many(start, count) }.map(drop)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::decoder::Decoder;
 use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::{Message, incoming};
-use crate::pointer::{Held, Opened, Out, close, given, open, put, record, text};
+use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many, text};
 use isoform_dynamic::stream;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, BufWriter, Read, Write};
@@ -94,8 +94,9 @@ pub unsafe extern "C" fn iso_writer_write_many(
         if count == 0 {
             return Ok(());
         }
+        let start = many(records, count, format.size())?;
         // SAFETY: (1) of the crate: so many records of the format.
-        unsafe { writer.write_many(format, record(records, "records")?, count) }
+        unsafe { writer.write_many(format, start, count) }
     })
 }
 

@@ -89,6 +89,7 @@ static void events(void) {
     }
     DO(iso_source_submit_many(source, many, COUNT(many)));
     DO(iso_source_submit_many(source, NULL, 0));
+    FAILS(iso_source_submit_many(source, source, (size_t)-1), ISO_SIZE, "records");
 
     event = next(sink, ISO_EVENT_JOINED);
     for (i = 0; i < COUNT(many); i++) {
