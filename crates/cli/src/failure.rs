@@ -2,7 +2,7 @@
 
 use isoform::text::is_hidden;
 use isoform::{Class, Code, Error};
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The reason why a command failed.
@@ -45,7 +45,6 @@ impl Failure {
     }
 
     /// Reports the failure to the user, and returns the exit status.
-    #[allow(clippy::print_stderr, reason = "this is where errors are printed")]
     pub(crate) fn report(self) -> ExitCode {
         let (message, hint, status) = match self {
             Failure::Told { message, hint, status } => (message, hint, status),
@@ -55,16 +54,20 @@ impl Failure {
         let hint = hint.map_or(String::new(), |hint| format!("  hint: {}\n", printable(&hint)));
         // In one piece, since other processes may write to standard error too.
         let lines = format!("isoform: {}\n{hint}", printable(&message));
-        eprint!("{lines}");
+        tell(&lines);
         ExitCode::from(status)
     }
 }
 
 /// Prints a message that is not a failure to standard error, apart from the output.
-#[allow(clippy::print_stderr, reason = "the output is for records")]
 pub(crate) fn notice(text: &str) {
     let line = format!("-- {}\n", printable(text));
-    eprint!("{line}");
+    tell(&line);
+}
+
+/// Writes to standard error, or nowhere if that takes nothing: the exit status tells enough.
+fn tell(text: &str) {
+    _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Escapes quoted text and cuts it, since it may come from anywhere and must not control the terminal.
@@ -90,11 +93,11 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 /// Reports an error in the command line, or prints the requested help.
-#[allow(clippy::print_stderr, reason = "this is where errors are printed")]
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match text.strip_prefix("error: ") {
-        Some(text) => eprint!("isoform: {text}"),
+        // It quotes arguments, which a shell may have made of the names of files.
+        Some(text) => tell(&text.lines().fold(String::from("isoform: "), |all, line| all + &printable(line) + "\n")),
         None => drop(error.print()),
     }
     ExitCode::from(error.exit_code() as u8)

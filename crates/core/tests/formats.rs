@@ -1,7 +1,7 @@
 //! Properties of formats, descriptions and tokens, over random formats.
 
 use isoform_core::declare::Type;
-use isoform_core::{Dimension, Element, Enumeration, Field, FieldList, Format, Shape, Structure};
+use isoform_core::{Dimension, Element, Enumeration, Field, FieldList, Format, Machine, Shape, Structure, View};
 use isoform_testing::{any_format, any_layout, any_shape};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -176,6 +176,15 @@ const CHANGES: &[fn(&Structure, Index) -> Option<Structure>] = &[
         })
     },
 ];
+
+#[test]
+fn names_of_strangers_turn_no_text_around() {
+    let field = |name: &str| FieldList::new("P\u{202e}").field(name, "integer", 4, 0);
+    let format = field("a\u{200b}").format(Machine::NATIVE, 4, 4).unwrap();
+    let body = 7i32.to_ne_bytes();
+    let shown = format!("{format:?} {:?}", View::new(format.verify(&body).unwrap()));
+    assert!(shown.starts_with(r"Format(P\u{202e} ") && shown.ends_with(r"P\u{202e} { a\u{200b}: Integer(7) }"), "{shown}");
+}
 
 fn change(structure: &Structure, pick: Index, with: impl Fn(&mut Field)) -> Option<Structure> {
     let mut fields = structure.fields().to_vec();

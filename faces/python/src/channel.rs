@@ -6,6 +6,7 @@ use crate::format::PyFormat;
 use crate::sink::PySink;
 use crate::source::PySource;
 use crate::wait::{Unhurried, aside, patience};
+use isoform::text::Shown;
 use isoform_channel::Channel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -94,6 +95,6 @@ impl PyChannel {
     }
 
     fn __repr__(&self) -> String {
-        format!("Channel({})", self.0.id())
+        format!("Channel({})", Shown(self.0.id()))
     }
 }

@@ -6,6 +6,7 @@ use crate::face::face;
 use crate::record_type::RecordType;
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
+use isoform::text::Shown;
 use isoform::{Format, Machine};
 use isoform_dynamic::table::{Row, Tables, declared};
 use pyo3::prelude::*;
@@ -131,7 +132,7 @@ impl PyFormat {
     }
 
     fn __repr__(&self) -> String {
-        format!("Format({} {})", self.0.name(), self.0.token())
+        format!("{:?}", self.0)
     }
 
     /// Its shape, as text for `of_shape`.
@@ -163,7 +164,7 @@ impl PyStructure {
     }
 
     fn __repr__(&self) -> String {
-        format!("Structure({})", self.0.name())
+        format!("Structure({})", Shown(self.0.name()))
     }
 }
 
@@ -254,7 +255,7 @@ impl PyField {
     }
 
     fn __repr__(&self) -> String {
-        format!("Field({}: {} at {})", self.name(), self.r#type(), self.offset())
+        format!("Field({}: {} at {})", Shown(self.name()), Shown(self.r#type()), self.offset())
     }
 }
 

@@ -6,6 +6,7 @@ use crate::format::PyFormat;
 use crate::item;
 use crate::registry::PyRegistry;
 use isoform::message::{ALIGNMENT, HEADER};
+use isoform::text::Shown;
 use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -106,7 +107,8 @@ impl PyMessage {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!("Message({} {}, {} bytes)", self.format.name(), self.format.token(), self.body.as_bytes(py).len())
+        let name = Shown(self.format.name());
+        format!("Message({name} {}, {} bytes)", self.format.token(), self.body.as_bytes(py).len())
     }
 }
 
@@ -176,6 +178,6 @@ impl PyBatch {
     }
 
     fn __repr__(&self) -> String {
-        format!("Batch({} of {} {})", self.count, self.format.name(), self.format.token())
+        format!("Batch({} of {} {})", self.count, Shown(self.format.name()), self.format.token())
     }
 }

@@ -328,6 +328,15 @@ def test_a_view_can_be_copied(copied: Callable[[Any], Any]) -> None:
         view.__wrapped__
 
 
+def test_names_of_strangers_turn_no_text_around() -> None:
+    format = isoform.Format.of_shape("record P\u202e\n  a\u200b  int\n")
+    encoder = isoform.Encoder(format)
+    batch = encoder.encode_many(np.zeros(2, format.dtype))
+    shown = [format, format.structure, *format.fields, encoder, encoder.encode((7,)), batch, isoform.Decoder(format)]
+    shown += [encoder.encode((7,)).view(), isoform.Node().create("a\u202e")]
+    assert all(repr(each).isprintable() and "202e" in repr(each) or "200b" in repr(each) for each in shown)
+
+
 def test_dicts_of_any_format() -> None:
     format = isoform.Format.of_shape("record R\n  n  int\n  big  u128\n  fine  f128\n  text  string", "s390x")
     message = isoform.Encoder(format).encode({"big": 2**127, "fine": Decimal("0.1"), "text": "hi"})

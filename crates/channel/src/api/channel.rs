@@ -8,6 +8,7 @@ use super::source::Source;
 use crate::drive::bell::Bell;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
+use isoform::text::Shown;
 use isoform::{Code, Error, Format, Record, Result};
 use isoform_channel_proto::{ChannelInfo as Info, Identity, NodeId};
 use std::fmt;
@@ -173,6 +174,6 @@ impl Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Channel({})", self.id())
+        write!(f, "Channel({})", Shown(self.id()))
     }
 }

@@ -116,6 +116,25 @@ fn nothing_in_what_is_shown_is_a_command_to_the_terminal() {
 }
 
 #[test]
+fn what_an_error_quotes_is_no_command_to_the_terminal() {
+    let said = "\u{9b}2J\u{202e}\u{200b}\u{7}";
+    for arguments in [&["dump", &format!("--{said}")][..], &[said], &["dump", "-n", said, "-"], &["dump", said]] {
+        let errors = isoform(arguments).bad(2);
+        let hidden = |c: char| c != '\n' && isoform::text::is_hidden(c);
+        assert!(!errors.contains(hidden) && errors.contains("202e"), "{arguments:?}: {errors:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_error_that_nobody_can_be_told_has_its_status() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for arguments in [&["dump", "no such file"][..], &["frobnicate"]] {
+        assert_eq!(command(arguments).stderr(full()).status().unwrap().code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_closed_pipe_ends_quietly() {
     for arguments in [&["completions", "bash"][..], &["layout", "--json"], &["help", "sources"]] {
         let mut command = command(arguments);

@@ -9,6 +9,7 @@ use super::structure::Structure;
 #[cfg(doc)]
 use crate::error::Code;
 use crate::error::Result;
+use crate::text::Shown;
 use crate::token::Token;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -111,6 +112,6 @@ impl std::hash::Hash for Format {
 
 impl fmt::Debug for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Format({} {})", self.name(), self.token())
+        write!(f, "Format({} {})", Shown(self.name()), self.token())
     }
 }

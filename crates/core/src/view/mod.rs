@@ -12,6 +12,7 @@ pub use array::Array;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Machine, Structure, Symbol};
 use crate::scalar::{self, Float};
+use crate::text::Shown;
 use crate::value::no_such_field;
 use crate::verify::Body;
 use array::Dims;
@@ -217,8 +218,8 @@ impl<'a> View<'a> {
 
 impl std::fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut debug = f.debug_struct(self.structure.name());
-        self.fields().for_each(|(field, item)| _ = debug.field(&field.name, &item));
+        let mut debug = f.debug_struct(&Shown(self.structure.name()).to_string());
+        self.fields().for_each(|(field, item)| _ = debug.field(&Shown(&field.name).to_string(), &item));
         debug.finish()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{ALIGNMENT, HEADER, Shared, write_pieces};
 use crate::native::Aligned;
+use isoform_core::text::Shown;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::fmt;
 use std::io::{IoSlice, Write};
@@ -101,6 +102,6 @@ impl<'a> Message<'a> {
 impl fmt::Debug for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes: Vec<usize> = self.segments.iter().map(|segment| segment.len()).collect();
-        write!(f, "Message({} {}, segments of {sizes:?} bytes)", self.format.name(), self.token())
+        write!(f, "Message({} {}, segments of {sizes:?} bytes)", Shown(self.format.name()), self.token())
     }
 }

@@ -3,6 +3,7 @@
 use super::Incoming;
 use crate::native::owned_body::OwnedBody;
 use isoform_core::message::Header;
+use isoform_core::text::Shown;
 use isoform_core::{Code, Error, Format, Result, Token};
 use std::any::Any;
 use std::fmt;
@@ -154,6 +155,6 @@ pub(crate) fn admit_body(format: &Format, length: usize) -> Result<()> {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shared({} {}, {} bytes)", self.format().name(), self.token(), self.len())
+        write!(f, "Shared({} {}, {} bytes)", Shown(self.format().name()), self.token(), self.len())
     }
 }
