@@ -183,7 +183,10 @@ fn names_of_strangers_turn_no_text_around() {
     let format = field("a\u{200b}").format(Machine::NATIVE, 4, 4).unwrap();
     let body = 7i32.to_ne_bytes();
     let shown = format!("{format:?} {:?}", View::new(format.verify(&body).unwrap()));
-    assert!(shown.starts_with(r"Format(P\u{202e} ") && shown.ends_with(r"P\u{202e} { a\u{200b}: Integer(7) }"), "{shown}");
+    assert!(
+        shown.starts_with(r"Format(P\u{202e} ") && shown.ends_with(r"P\u{202e} { a\u{200b}: Integer(7) }"),
+        "{shown}"
+    );
 }
 
 fn change(structure: &Structure, pick: Index, with: impl Fn(&mut Field)) -> Option<Structure> {
