@@ -2,6 +2,8 @@
 
 use isoform::core::{Plan, interp};
 use isoform::{Faults, Format, Incoming, Result, Rules, Token};
+#[cfg(unix)]
+use isoform_channel::{MessageSink, SinkBuilder};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +23,12 @@ impl Converter {
     /// Creates a converter to this format.
     pub fn new(format: Format, rules: Rules, faults: Faults) -> Converter {
         Converter { format, rules, faults, plans: Mutex::default() }
+    }
+
+    /// A sink of the messages that this converter can convert.
+    #[cfg(unix)]
+    pub(crate) fn sink(&self, sink: SinkBuilder) -> Result<MessageSink> {
+        sink.faults(self.faults).build_messages_for(&self.format, self.rules.clone())
     }
 
     /// The format of the bodies.

@@ -1,5 +1,6 @@
 //! Sinks of all records, in memory or as messages.
 
+use crate::convert::Converter;
 use crate::flat;
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
 use isoform_channel::{Counts, Event, MemorySink, MessageSink, SinkBuilder, Stamp};
@@ -36,13 +37,13 @@ impl Sink {
         Ok(Sink::new(Form::Records(Box::new(sink.build_memory(format, rules)?))))
     }
 
-    /// Creates a sink for messages: of any format, or those that can become records of one.
+    /// Creates a sink for messages: of any format, or those that a converter can convert.
     ///
     /// # Errors
     /// As [`SinkBuilder::build_messages_for`].
-    pub fn of_messages(sink: SinkBuilder, wanted: Option<(&Format, Rules)>) -> Result<Sink> {
-        let messages = match wanted {
-            Some((format, rules)) => sink.build_messages_for(format, rules)?,
+    pub fn of_messages(sink: SinkBuilder, converter: Option<&Converter>) -> Result<Sink> {
+        let messages = match converter {
+            Some(converter) => converter.sink(sink)?,
             None => sink.build_messages()?,
         };
         Ok(Sink::new(Form::Messages(Box::new(messages))))

@@ -42,6 +42,14 @@ impl PyDecoder {
         self.kind.is_memory()
     }
 
+    /// The converter of messages to its objects, unless its records are plain memory.
+    pub(crate) fn converter(&self) -> Option<&Converter> {
+        match &self.way {
+            Way::Memory(_) => None,
+            Way::Objects(converter) => Some(converter),
+        }
+    }
+
     /// The rules of its fields.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
@@ -59,7 +67,7 @@ impl PyDecoder {
 
     /// The object of a message. Several threads may call this.
     pub(crate) fn object<'py>(&self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
-        let Way::Objects(converter) = &self.way else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
+        let Some(converter) = self.converter() else { return Err(raise(Error::new(Code::Internal).at("decoder"))) };
         let (header, format, body) = message.incoming(py);
         let body = py.detach(|| converter.body(&Incoming::new(header, format, body))).map_err(raise)?;
         let body = PyBytes::new(py, &body);

@@ -117,11 +117,9 @@ impl PySink {
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
         let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
-        let wanted = decoder.as_ref().map(|decoder| (decoder.native(), decoder.rules().clone()));
-        let is_memory = decoder.as_ref().is_some_and(PyDecoder::is_memory);
-        let end = py.detach(|| match wanted {
-            Some((format, rules)) if is_memory => Sink::of_records(sink, format, rules),
-            other => Sink::of_messages(sink, other),
+        let end = py.detach(|| match &decoder {
+            Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
+            other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),
         });
         Ok(PySink { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), parting: Mutex::default(), decoder })
     }
