@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// A sink for records of one type, converted from the types of their sources.
 pub struct Sink<T> {
-    end: End,
+    end: SinkEnd,
     decoder: Decoder<T>,
     scratch: Scratch,
     /// For shared bodies that are not contiguous.
@@ -36,11 +36,11 @@ pub struct Sink<T> {
 /// A sink as a [`Handler`](crate::Handler) needs it.
 pub(crate) trait Receive: Send + 'static {
     /// The common part.
-    fn end(&mut self) -> &mut End;
+    fn end(&mut self) -> &mut SinkEnd;
 }
 
 /// The common part of all sinks.
-pub(crate) struct End {
+pub(crate) struct SinkEnd {
     life: Arc<Life>,
     pub(crate) key: SinkKey,
     bell: Arc<Bell>,
@@ -54,7 +54,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     pub(crate) fn new(member: &Member, options: Options, bell: Arc<Bell>) -> Result<Sink<T>> {
         let mut decoder = Decoder::<T>::new().with_faults(options.faults);
         let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
-        let end = End::new(member, wanted, bell)?;
+        let end = SinkEnd::new(member, wanted, bell)?;
         if let Some(plans) = end.plans() {
             decoder.share_plans(&plans);
         }
@@ -199,7 +199,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
 }
 
 impl<T: Record<Static = T> + 'static> Receive for Sink<T> {
-    fn end(&mut self) -> &mut End {
+    fn end(&mut self) -> &mut SinkEnd {
         &mut self.end
     }
 }
@@ -278,15 +278,15 @@ impl Counts {
     }
 }
 
-impl End {
-    fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<End> {
+impl SinkEnd {
+    fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<SinkEnd> {
         let (life, progress) = (member.life.clone(), Arc::new(AtomicUsize::new(0)));
         let key = life.hub.with(|state| {
             let key = state.machine.add_sink(member.key, wanted)?;
             state.sinks.insert(key, Seat { bell: bell.clone(), progress: progress.clone() });
             Ok::<_, Error>(key)
         })?;
-        Ok(End { life, key, bell, progress, batch: Batch::default(), next: 0 })
+        Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0 })
     }
 
     /// What was planned when it subscribed.
@@ -305,7 +305,7 @@ impl End {
 
     fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
         let deadline = patience.and_then(after);
-        let End { life, key, bell, progress, batch, next } = self;
+        let SinkEnd { life, key, bell, progress, batch, next } = self;
         let came = life.hub.drive_with(bell, deadline, |state| {
             if !state.machine.has_sink(*key) {
                 return (Some(Err(closed())), false);
@@ -324,7 +324,7 @@ impl End {
         if self.look() {
             return Poll::Ready(Ok(()));
         }
-        let End { life, key, bell, progress, batch, next } = self;
+        let SinkEnd { life, key, bell, progress, batch, next } = self;
         *next = 0;
         life.hub.with(|state| {
             if take(state, *key, bell, progress, batch) {
@@ -350,7 +350,7 @@ impl End {
         if self.has_next() {
             return true;
         }
-        let End { life, key, bell, progress, batch, next } = self;
+        let SinkEnd { life, key, bell, progress, batch, next } = self;
         *next = 0;
         life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
@@ -375,7 +375,7 @@ impl End {
     }
 }
 
-impl Drop for End {
+impl Drop for SinkEnd {
     fn drop(&mut self) {
         let hub = &self.life.hub;
         if hub.is_inherited() {

@@ -26,18 +26,18 @@ const PARTING: Duration = Duration::from_secs(10);
 
 /// A source of records of one type. Every sink of its channel receives its events, in order.
 pub struct Source<T> {
-    end: End,
+    end: SourceEnd,
     encoder: Encoder<T>,
 }
 
 /// A source of messages of any format, for tools and for programs that forward messages.
 #[derive(Debug)]
 pub struct MessageSource {
-    end: End,
+    end: SourceEnd,
 }
 
 /// The common part of both.
-struct End {
+struct SourceEnd {
     life: Arc<Life>,
     key: SourceKey,
     bell: Arc<Bell>,
@@ -50,7 +50,7 @@ struct End {
 impl<T: Record<Static = T>> Source<T> {
     pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<Source<T>> {
         let encoder = Encoder::new();
-        Ok(Source { end: End::new(member, Some(encoder.format()), patience)?, encoder })
+        Ok(Source { end: SourceEnd::new(member, Some(encoder.format()), patience)?, encoder })
     }
 
     /// Submits a record to all sinks. Returns its sequence number, or `None` if there are no sinks.
@@ -151,7 +151,7 @@ impl<T: Record<Static = T>> Source<T> {
 
 impl MessageSource {
     pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<MessageSource> {
-        Ok(MessageSource { end: End::new(member, None, patience)? })
+        Ok(MessageSource { end: SourceEnd::new(member, None, patience)? })
     }
 
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
@@ -207,8 +207,8 @@ impl MessageSource {
     }
 }
 
-impl End {
-    fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<End> {
+impl SourceEnd {
+    fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<SourceEnd> {
         let (life, bell) = (member.life.clone(), Bell::new());
         let key = life.hub.with(|state| {
             let key = state.machine.add_source(member.key, format)?;
@@ -216,7 +216,7 @@ impl End {
             state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
         })?;
-        let end = End { life, key, bell, is_typed: format.is_some(), patience };
+        let end = SourceEnd { life, key, bell, is_typed: format.is_some(), patience };
         end.listen();
         end.wait_for_members(member)?;
         Ok(end)
@@ -320,7 +320,7 @@ impl End {
     }
 }
 
-impl Drop for End {
+impl Drop for SourceEnd {
     fn drop(&mut self) {
         let hub = &self.life.hub;
         if hub.is_inherited() {
@@ -370,7 +370,7 @@ impl<T> fmt::Debug for Source<T> {
     }
 }
 
-impl fmt::Debug for End {
+impl fmt::Debug for SourceEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.key)
     }

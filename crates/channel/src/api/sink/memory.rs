@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, Counts, End, EventBody, Receive, about, which};
+use super::{Bodies, Counts, EventBody, Receive, SinkEnd, about, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A sink for records of a format, in memory of this machine; see [`memory::Decoder`].
 pub struct MemorySink {
-    end: End,
+    end: SinkEnd,
     decoder: memory::Decoder,
     /// For shared bodies that are not contiguous.
     copy: Aligned,
@@ -34,7 +34,7 @@ impl MemorySink {
     ) -> Result<MemorySink> {
         let mut decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
         let wanted = options.wanted(Some(format.clone()), rules);
-        let end = End::new(member, wanted, bell)?;
+        let end = SinkEnd::new(member, wanted, bell)?;
         if let Some(plans) = end.plans() {
             decoder.share_plans(&plans);
         }
@@ -208,7 +208,7 @@ impl MemorySink {
 }
 
 impl Receive for MemorySink {
-    fn end(&mut self) -> &mut End {
+    fn end(&mut self) -> &mut SinkEnd {
         &mut self.end
     }
 }

@@ -1,6 +1,6 @@
 //! Sinks for messages of any format.
 
-use super::{Bodies, Counts, End, EventBody, about};
+use super::{Bodies, Counts, EventBody, SinkEnd, about};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -15,14 +15,14 @@ use {super::Sink, isoform::Code};
 
 /// A sink for messages of any format, for tools and for programs that know no format.
 pub struct MessageSink {
-    end: End,
+    end: SinkEnd,
     copy: Aligned,
 }
 
 impl MessageSink {
     pub(crate) fn new(member: &Member, format: Option<&Format>, rules: Rules, options: Options) -> Result<MessageSink> {
         let wanted = options.wanted(format.cloned(), rules);
-        Ok(MessageSink { end: End::new(member, wanted, Bell::new())?, copy: Aligned::new() })
+        Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })
     }
 
     /// As [`Sink::recv`]. [`Incoming::view`] reads the fields of a message by name.

@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Copied, End};
+use super::{Copied, SourceEnd};
 use crate::api::life::Member;
 use crate::drive::machine::Sent;
 #[cfg(doc)]
@@ -16,14 +16,14 @@ use std::time::Duration;
 
 /// A source of records of a format, in memory of this machine; see [`memory::Encoder`].
 pub struct MemorySource {
-    end: End,
+    end: SourceEnd,
     encoder: memory::Encoder,
 }
 
 impl MemorySource {
     pub(crate) fn new(member: &Member, format: &Format, patience: Option<Duration>) -> Result<MemorySource> {
         let encoder = memory::Encoder::new(format)?;
-        Ok(MemorySource { end: End::new(member, Some(format), patience)?, encoder })
+        Ok(MemorySource { end: SourceEnd::new(member, Some(format), patience)?, encoder })
     }
 
     /// As [`Source::submit`](super::Source::submit).
