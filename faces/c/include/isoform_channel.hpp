@@ -35,8 +35,8 @@ template <class T> struct event {
 
     event() = default;
     explicit event(const iso_event &received)
-        : kind(received.kind), stamp(received.stamp), record(static_cast<const T *>(received.record)), message(received.message),
-          count(received.count), cause(received.cause) {
+        : kind(received.kind), stamp(received.stamp), record(static_cast<const T *>(received.record)),
+          message(received.message), count(received.count), cause(received.cause) {
         std::copy(std::begin(received.node), std::end(received.node), node.begin());
         if (received.kind == ISO_EVENT_REFUSED)
             fault.emplace(*received.error);
