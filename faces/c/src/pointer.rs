@@ -118,7 +118,7 @@ pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str)
 fn expect_room(count: usize, size: usize, name: &str) -> Result<()> {
     match count.checked_mul(size).is_some_and(|length| isize::try_from(length).is_ok()) {
         true => Ok(()),
-        false => Err(Error::new(Code::Size).at(name).came(count)),
+        false => Err(Error::new(Code::Size).at(name).expected("as many elements as memory can hold").found(count)),
     }
 }
 
