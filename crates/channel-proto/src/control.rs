@@ -2,8 +2,10 @@
 
 use crate::account::{Count, Policy, Window};
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
+use crate::identity::SIGNATURE;
 use crate::keys::{Identity, NodeId};
 use crate::report::Report;
+use crate::terms::Terms;
 use crate::wire::{Reader, put_text, put_texts};
 use isoform_core::{Code, Error, Result};
 
@@ -14,6 +16,8 @@ pub(crate) enum Control {
     Ping,
     Synced,
     Start { epoch: u64 },
+    Proof(Box<[u8; SIGNATURE]>),
+    Terms(Box<Terms>),
     Open { request: u32, identity: Option<Identity>, name: String },
     Opened { request: u32, format: Option<u16>, identity: Identity, name: String, members: Vec<Member> },
     Refused { request: u32, code: u16, text: String },
@@ -70,6 +74,8 @@ impl Control {
             FrameKind::Ping => Control::Ping,
             FrameKind::Synced => Control::Synced,
             FrameKind::Start => Control::Start { epoch: fields.u64()? },
+            FrameKind::Proof => Control::Proof(fields.array()?.into()),
+            FrameKind::Terms => Control::Terms(Terms::parse(fields)?.into()),
             FrameKind::Open => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 let identity = Identity(fields.array()?);
@@ -142,6 +148,8 @@ impl Control {
             Control::Ping => plain(FrameKind::Ping),
             Control::Synced => plain(FrameKind::Synced),
             Control::Start { .. } => plain(FrameKind::Start),
+            Control::Proof(_) => plain(FrameKind::Proof),
+            Control::Terms(_) => plain(FrameKind::Terms),
             Control::Open { .. } => plain(FrameKind::Open),
             Control::Opened { format, .. } => of(FrameKind::Opened, format),
             Control::Refused { .. } => plain(FrameKind::Refused),
@@ -163,6 +171,8 @@ impl Control {
         match self {
             Control::Ping | Control::Synced => {}
             Control::Start { epoch } => out.extend(epoch.to_le_bytes()),
+            Control::Proof(signature) => out.extend(&signature[..]),
+            Control::Terms(terms) => terms.put(out),
             Control::Bye { code, text } => {
                 out.extend(code.to_le_bytes());
                 put_text(out, text);
@@ -306,11 +316,16 @@ mod tests {
             resumed: Some(resumed),
             fields: vec!["a".into(), "b.c".into()],
         };
+        let silence = std::time::Duration::from_secs(10);
+        let addresses = vec!["unix:/x".into()];
+        let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, addresses };
         vec![
             Control::Bye { code: 140, text: text.clone() },
             Control::Ping,
             Control::Synced,
             Control::Start { epoch: 1 << 40 },
+            Control::Proof(std::array::from_fn(|at| at as u8).into()),
+            Control::Terms(terms.into()),
             Control::Open { request: 1 << 31, identity: None, name: name.clone() },
             Control::Open { request: 5, identity: Some(identity), name: name.clone() },
             Control::Opened {

@@ -3,7 +3,7 @@
 use isoform_core::{Code, Error, Result};
 use std::fmt;
 
-/// The id of a node: 16 random bytes, new with every start.
+/// The id of a node: a hash of its [key](crate::Key), which is new with every start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NodeId(pub [u8; 16]);
 

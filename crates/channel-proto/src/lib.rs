@@ -10,9 +10,10 @@
 //! | `links` | handshakes, epochs, dials; the output of each connection |
 //! | `channels` | channels, their members, and the sources that these offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
-//! | `frame`, `control`, [`Hello`], [`Report`] | the contents of a connection |
-//! | [`NodeId`], [`ChannelKey`] and further keys | ids and keys of objects; `numbered` has the containers that they index |
-//! | [`Settings`], [`Wanted`], [`Action`] | the settings of a node and of a sink; the actions for the shell |
+//! | [`Key`], `greeting` | who a node is, and how each side of a connection proves it |
+//! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
+//! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
+//! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
 //! | [`Ledger`], [`Gap`], [`Policy`] | the account |
 //!
 //! `spec/channel.md` defines the protocol.
@@ -24,7 +25,9 @@ mod channels;
 mod control;
 mod flows;
 mod frame;
+mod greeting;
 mod hello;
+mod identity;
 mod keys;
 mod links;
 mod memory;
@@ -33,6 +36,7 @@ mod numbered;
 mod offer;
 mod report;
 mod settings;
+mod terms;
 mod wire;
 
 pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
@@ -41,6 +45,7 @@ pub use flows::inbox::{Batch, BodyRef, Item};
 pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
 pub use hello::Hello;
+pub use identity::{Greetings, Key, Side, node_id};
 pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
 pub use links::{Outgoing, Splice};

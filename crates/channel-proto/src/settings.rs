@@ -2,15 +2,12 @@
 
 use crate::Time;
 use crate::account::{Count, Policy, Window};
-use crate::keys::NodeId;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The id of the node.
-    pub id: NodeId,
-    /// Its addresses.
+    /// Where it can be dialed.
     pub addresses: Vec<String>,
     /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
     /// learned formats, but not registered ones.
@@ -31,11 +28,9 @@ pub struct Settings {
     pub queue: Count,
 }
 
-impl Settings {
-    /// The default settings.
-    pub fn new(id: NodeId) -> Settings {
+impl Default for Settings {
+    fn default() -> Settings {
         Settings {
-            id,
             addresses: Vec::new(),
             registry: Registry::new(),
             silence: Time::from_secs(10),

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, Submitted, Time, Wanted,
+    Action, Batch, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, Submitted, Time, Wanted,
 };
 use isoform_core::{FieldList, Format, Limits, Machine, Registry};
 use std::sync::Arc;
@@ -18,15 +18,12 @@ fn format(name: &str, kind: &str) -> Format {
 
 /// The first node listens to the others, each over a connection of its own.
 fn nodes(registry: &Registry) -> Nodes {
-    let settings = |byte| {
-        let usual = Settings::new(NodeId([byte; 16]));
-        match byte {
-            1 => Settings { addresses: vec!["test:1".into()], registry: registry.clone(), ..usual },
-            // Nowhere can they be dialed, so that they do not meet each other.
-            _ => usual,
-        }
+    let settings = |byte| match byte {
+        1 => Settings { addresses: vec!["test:1".into()], registry: registry.clone(), ..Settings::default() },
+        // Nowhere can they be dialed, so that they do not meet each other.
+        _ => Settings::default(),
     };
-    (1..=3).map(|byte| Node::new(settings(byte))).collect()
+    (1..=3).map(|byte| Node::new(Key::from_seed([byte; 32]), settings(byte))).collect()
 }
 
 fn talk(nodes: &mut Nodes) {

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, SourceKey,
-    Time, Wanted,
+    Action, Batch, ChannelKey, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, SourceKey, Time,
+    Wanted,
 };
 use isoform_core::{Code, Result};
 use std::sync::Arc;
@@ -27,7 +27,8 @@ struct Guest {
 }
 
 fn node(number: u8) -> Machine {
-    Node::new(Settings { addresses: vec![format!("test:{number}")], ..Settings::new(NodeId([number; 16])) })
+    let addresses = vec![format!("test:{number}")];
+    Node::new(Key::from_seed([number; 32]), Settings { addresses, ..Settings::default() })
 }
 
 impl Host {
@@ -137,7 +138,7 @@ fn guests_one_after_another_tell_a_sink_no_more_than_a_single_one() {
         let _ = host.talk(&mut guest.node, guest.id);
     }
     let told = host.take();
-    let of_first = |item: &Item| !matches!(item, Item::Joined(_, node) if *node != NodeId([1; 16]));
+    let of_first = |item: &Item| !matches!(item, Item::Joined(_, node) if *node != Key::from_seed([1; 32]).id());
     assert!(told.iter().all(of_first), "of {} items", told.len());
 }
 

@@ -1,8 +1,8 @@
 //! Two nodes and a wire between them: the plainest way of an event, so that everything else can be told from it.
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Hello, Identity, Item, Node, NodeId, Outgoing, Policy, Settings, SinkKey, SourceKey,
-    Submitted, Time, Wanted,
+    Action, Batch, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, SourceKey, Submitted, Time,
+    Wanted,
 };
 use isoform_core::{Code, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Pair {
     fn new() -> Pair {
         let node = |byte| {
             let addresses = vec![format!("test:{byte}")];
-            Node::new(Settings { addresses, ..Settings::new(NodeId([byte; 16])) })
+            Node::new(Key::from_seed([byte; 32]), Settings { addresses, ..Settings::default() })
         };
         Pair { nodes: [node(1), node(2)], wires: [Vec::new(), Vec::new()], now: Time::ZERO }
     }
@@ -149,7 +149,7 @@ fn the_rest_of_an_event_whose_sink_has_left_is_passed_over() {
 
 #[test]
 fn sinks_of_the_same_node_are_reached_without_a_link() {
-    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
+    let mut node = Node::<Body, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
     let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();
     let source = node.add_source(channel, Some(&format())).unwrap();
     let sink = node.add_sink(channel, Wanted::any(Policy::Latest)).unwrap();
@@ -163,7 +163,7 @@ fn sinks_of_the_same_node_are_reached_without_a_link() {
 
 #[test]
 fn who_leaves_waits_for_nobody() {
-    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
+    let mut node = Node::<Body, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
     let open = node.open(Time::ZERO, "test:2", "ticks", None, Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
     node.connected(Time::ZERO, ConnId(1), Some(dial));
@@ -190,21 +190,4 @@ fn paths_that_have_no_room_stand_for_all_fields() {
     }
     pair.run();
     assert_eq!(pair.nodes[0].listeners(source), 2);
-}
-
-#[test]
-fn nobody_has_the_id_that_stands_for_whoever_is_there() {
-    let mut node = Node::<Body, Vec<u8>>::new(Settings::new(NodeId([1; 16])));
-    node.connected(Time::ZERO, ConnId(1), None);
-    let stranger = Hello {
-        node: NodeId::ANY,
-        wanted: NodeId::ANY,
-        ended: 0,
-        formats: 1,
-        silence: Time::from_secs(1),
-        subscriptions: 1,
-        addresses: Vec::new(),
-    };
-    let error = node.receive(Time::ZERO, ConnId(1), &stranger.to_bytes()).unwrap_err();
-    assert_eq!(error.code(), Code::Handshake);
 }

@@ -136,6 +136,13 @@ impl Channels {
             return Ok(());
         }
         check_name(&name).map_err(|error| Error::new(Code::Frame).at("opened").found(error))?;
+        if let Some(open) = open
+            && let Some(error) = self.opens[open].is_another(&name, identity)
+        {
+            self.say_leave(links, link, identity);
+            self.answer(links, open, Err(error));
+            return Ok(());
+        }
         let key = match self.of(identity) {
             Some(key) => key,
             None => {
@@ -176,7 +183,7 @@ impl Channels {
         let is_member = known.is_some_and(|link| self.has_member(key, link));
         let is_dialed = links.is_dialing(Purpose::Join(key), Some(member.node));
         let crowded = links.dialing() >= links.settings.peers;
-        if member.node == links.settings.id || is_member || is_dialed || crowded {
+        if member.node == links.key.id() || is_member || is_dialed || crowded {
             return;
         }
         match known {

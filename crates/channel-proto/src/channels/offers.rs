@@ -46,7 +46,7 @@ impl Channels {
         channel.members.keys().for_each(|&member| own.offer(links, channel.identity, member));
         channel.sources.push(own);
         links.actions.act(Action::Changed(key));
-        let node = links.settings.id;
+        let node = links.key.id();
         self.add_offer(key, Origin::Here(source), node, format.cloned(), 0)
     }
 

@@ -27,6 +27,15 @@ impl Open {
     pub(super) fn awaits(&self, link: LinkKey) -> bool {
         self.asked == Some(link) && self.answer.is_none()
     }
+
+    /// What speaks against the channel that a node answered with: it is another one than was asked for.
+    pub(super) fn is_another(&self, name: &str, identity: Identity) -> Option<Error> {
+        if name != self.name {
+            return Some(Error::new(Code::NoSuchChannel).at(self.name.clone()).found(name));
+        }
+        let asked = self.identity.filter(|&asked| asked != identity)?;
+        Some(Error::new(Code::NoSuchChannel).at(self.name.clone()).expected(asked).found(identity))
+    }
 }
 
 impl Channels {

@@ -132,7 +132,13 @@ impl<B: Body> Links<B> {
 
     /// The dialed node has a link now.
     pub(super) fn reached(&mut self, key: DialKey, link: LinkKey) {
-        let Some(dial) = self.dials.remove(key) else { return };
+        let Some(mut dial) = self.dials.remove(key) else { return };
+        if let Some(reached) = dial.tried.checked_sub(1).filter(|&at| at < dial.addresses.len())
+            && let address = dial.addresses.swap_remove(reached)
+            && !self.all[link].reached.contains(&address)
+        {
+            self.all[link].reached.push(address);
+        }
         self.turns.push_back(Turn::Reached(dial.purpose, link));
     }
 

@@ -1,5 +1,5 @@
-//! Turns a connection into a link: the first bytes of both sides, the choice between two connections, and the epoch
-//! that begins (`spec/channel.md`, "Handshake").
+//! Turns a connection into a link: both nodes prove who they are and tell their terms, the lower one chooses between two
+//! connections, and an epoch begins (`spec/channel.md`, "Handshake").
 
 use super::link::{Link, indices};
 use super::outbox::AHEAD;
@@ -8,9 +8,10 @@ use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
 use crate::frame;
-use crate::hello::Hello;
+use crate::greeting::{self, Greeted, Greeting};
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
+use crate::terms::Terms;
 use isoform_core::{Code, Error, Result};
 use std::ops::RangeInclusive;
 
@@ -28,14 +29,17 @@ impl<B: Body> Links<B> {
         if dial.is_none() && crowd >= self.settings.peers {
             return self.actions.act(Action::Close(id));
         }
-        let mut connection = Connection { dial, since: now, hello: None, out: Vec::new(), link: None, ahead: AHEAD };
-        if let Some(dial) = dial {
-            self.dials[dial].connection = Some(id);
-            let wanted = self.dials[dial].wanted;
-            connection.out = self.hello(wanted).to_bytes();
-            self.actions.act(Action::Write(id));
-        }
-        self.connections.insert(id, connection);
+        let mut out = Vec::new();
+        let greeting = match dial {
+            None => Greeting::acceptor(&mut self.key),
+            Some(dial) => {
+                self.dials[dial].connection = Some(id);
+                self.actions.act(Action::Write(id));
+                Greeting::dialer(&mut self.key, self.dials[dial].wanted, &mut out)
+            }
+        };
+        self.connections
+            .insert(id, Connection { dial, since: now, greeting, terms: None, out, link: None, ahead: AHEAD });
     }
 
     /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
@@ -47,114 +51,106 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// The first bytes that this node sends.
-    pub(super) fn hello(&self, to: Option<NodeId>) -> Hello {
-        let ended = to.and_then(|to| self.with(to)).map(|link| &self.all[link]);
-        Hello {
-            node: self.settings.id,
-            wanted: to.unwrap_or(NodeId::ANY),
-            ended: ended.filter(|link| link.connection.is_none()).map_or(0, |link| link.epoch),
+    /// What came in a handshake: how much of it was used. Behind a Start there are frames.
+    pub(crate) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+        let Some(connection) = self.connections.get_mut(&id) else { return Ok(input.len()) };
+        if let Some(peer) = connection.greeting.peer() {
+            return self.agree(now, id, peer, input);
+        }
+        let waiting = connection.out.len();
+        let greeted = connection.greeting.receive(&self.key, input, &mut connection.out);
+        if connection.out.len() > waiting {
+            self.actions.act(Action::Write(id));
+        }
+        match greeted? {
+            Greeted::Used(length) => {
+                if let Some(peer) = connection.greeting.peer() {
+                    self.state_terms(id, peer);
+                }
+                Ok(length)
+            }
+            Greeted::Refused(length, code, text) => {
+                self.turned_down(now, id, code, text);
+                Ok(length)
+            }
+        }
+    }
+
+    /// Tells a node that has proven who it is what holds for the epoch.
+    fn state_terms(&mut self, id: ConnId, peer: NodeId) {
+        let link = self.with(peer).map(|link| &self.all[link]);
+        let terms = Terms {
+            ended: link.filter(|link| link.connection.is_none()).map_or(0, |link| link.epoch),
             formats: indices(self.settings.registry.limits()) as u32,
             silence: self.settings.silence,
             subscriptions: self.settings.subscriptions as u32,
             addresses: self.settings.addresses.clone(),
+        };
+        if let Some(connection) = self.connections.get_mut(&id) {
+            Control::Terms(terms.into()).put(&mut connection.out);
+            self.actions.act(Action::Write(id));
         }
     }
 
-    /// Takes bytes of a handshake, and returns how many were used. After a Start, the bytes are frames.
-    pub(crate) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
+    /// Both nodes tell their terms, and the lower one decides.
+    fn agree(&mut self, now: Time, id: ConnId, peer: NodeId, input: &[u8]) -> Result<usize> {
         let Some(connection) = self.connections.get_mut(&id) else { return Ok(input.len()) };
-        if connection.hello.is_some() {
-            return self.await_start(now, id, input);
-        }
-        let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
-        let (peer, wanted) = (hello.node, hello.wanted);
-        if peer == NodeId::ANY {
-            return Err(Error::new(Code::Handshake).at("node id").expected("the id of a node, which is not 16 zeros"));
-        }
-        connection.hello = Some(hello);
-        match connection.dial {
-            None => {
-                let answer = self.hello(Some(peer)).to_bytes();
-                if let Some(connection) = self.connections.get_mut(&id) {
-                    connection.out.extend(answer);
-                }
-                self.actions.act(Action::Write(id));
-                if wanted != NodeId::ANY && wanted != self.settings.id {
-                    return Err(Error::new(Code::WrongNode).expected(wanted).found(self.settings.id));
+        let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
+        match Control::parse(&header, payload)? {
+            Some(Control::Terms(terms)) if connection.terms.is_none() => {
+                let ended = terms.ended;
+                connection.terms = Some(*terms);
+                if self.key.id() < peer {
+                    self.decide(now, id, peer, ended)?;
                 }
             }
-            Some(dial) => {
-                let wanted = self.dials.get(dial).and_then(|dial| dial.wanted);
-                if let Some(wanted) = wanted.filter(|&wanted| wanted != peer) {
-                    return Err(Error::new(Code::WrongNode).expected(wanted).found(peer));
-                }
+            Some(Control::Start { epoch }) if connection.terms.is_some() => self.started(now, id, peer, epoch)?,
+            Some(Control::Bye { code, text }) => self.turned_down(now, id, code, text),
+            _ => {
+                let error = Error::new(Code::Handshake).at("frame");
+                return Err(error.expected("Terms, then a Start, or a Bye").found(greeting::kind(&header)));
             }
-        }
-        if peer == self.settings.id {
-            return Err(Error::new(Code::WrongNode).expected("another node").found("this node itself"));
-        }
-        if self.settings.id < peer {
-            self.decide(now, id, peer)?;
         }
         Ok(length)
     }
 
-    /// The node with the lower id decides whether this connection becomes the link's.
-    fn decide(&mut self, now: Time, id: ConnId, peer: NodeId) -> Result<()> {
-        let Some(connection) = self.connections.get(&id) else { return Ok(()) };
-        let ended = connection.hello.as_ref().map_or(0, |hello| hello.ended);
+    /// The lower node decides whether this connection is the link's.
+    fn decide(&mut self, now: Time, id: ConnId, peer: NodeId, ended: u64) -> Result<()> {
         let link = self.with(peer).map(|key| &self.all[key]);
         let last = link.map_or(0, |link| link.epoch);
         if link.is_some_and(|link| link.connection.is_some()) && last > ended {
             return Err(Error::new(Code::Duplicate).at(format!("node {peer}")));
         }
-        if link.is_none() && self.all.len() >= self.settings.peers {
-            let error = Error::new(Code::Peers).at("links");
-            return Err(error.expected(format_args!("at most {}", self.settings.peers)));
-        }
-        let epoch = last.max(ended).saturating_add(1);
-        self.begin(now, id, epoch, true);
+        self.expect_room(peer)?;
+        self.begin(now, id, peer, last.max(ended).saturating_add(1), true);
         Ok(())
     }
 
-    /// The node with the higher id waits for that decision.
-    fn await_start(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
-        let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
-        match Control::parse(&header, payload)? {
-            Some(Control::Start { epoch }) => {
-                let peer = self.connections.get(&id).and_then(|connection| Some(connection.hello.as_ref()?.node));
-                let link = peer.and_then(|peer| self.with(peer)).map(|key| &self.all[key]);
-                let last = link.map_or(0, |link| link.epoch);
-                let is_lower = peer.is_some_and(|peer| peer < self.settings.id);
-                if !is_lower || epoch <= last {
-                    let error = Error::new(Code::Handshake).at("epoch");
-                    return Err(error
-                        .expected(format_args!("an epoch above {last}, announced by the node with the lower id"))
-                        .found(epoch));
-                }
-                if link.is_none() && self.all.len() >= self.settings.peers {
-                    return Err(Error::new(Code::Peers).at("links"));
-                }
-                self.begin(now, id, epoch, false);
-            }
-            Some(Control::Bye { code, text }) => {
-                let duplicate = code == Code::Duplicate as u16;
-                let code = Code::ALL.iter().copied().find(|known| *known as u16 == code).unwrap_or(Code::Unreachable);
-                let error = Error::new(code).found(text);
-                self.turned_down(now, id, error, duplicate);
-            }
-            _ => return Err(Error::new(Code::Handshake).expected("a Start or a Bye")),
+    /// The lower node has decided for this connection.
+    fn started(&mut self, now: Time, id: ConnId, peer: NodeId, epoch: u64) -> Result<()> {
+        let last = self.with(peer).map_or(0, |link| self.all[link].epoch);
+        if peer > self.key.id() || epoch <= last {
+            let error = Error::new(Code::Handshake).at("epoch");
+            return Err(error.expected(format_args!("more than {last}, from the lower node")).found(epoch));
         }
-        Ok(length)
+        self.expect_room(peer)?;
+        self.begin(now, id, peer, epoch, false);
+        Ok(())
     }
 
-    /// This connection becomes the link's.
-    fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_lower: bool) {
-        let Some((hello, dial)) = self.connections.get(&id).and_then(|c| Some((c.hello.clone()?, c.dial))) else {
+    fn expect_room(&self, peer: NodeId) -> Result<()> {
+        if self.with(peer).is_some() || self.all.len() < self.settings.peers {
+            return Ok(());
+        }
+        let error = Error::new(Code::Peers).at("links");
+        Err(error.expected(format_args!("at most {}", self.settings.peers)))
+    }
+
+    /// The connection is the link's from here on.
+    fn begin(&mut self, now: Time, id: ConnId, peer: NodeId, epoch: u64, is_lower: bool) {
+        let Some((terms, dial)) = self.connections.get_mut(&id).and_then(|c| Some((c.terms.take()?, c.dial))) else {
             return;
         };
-        let peer = hello.node;
         let key = match self.peers.get(&peer) {
             Some(&key) => key,
             None => {
@@ -170,7 +166,7 @@ impl<B: Body> Links<B> {
         }
         if let Some(connection) = self.connections.get_mut(&id) {
             let (is_dialed, ahead) = (connection.dial.is_some(), connection.ahead);
-            self.all[key].begin(now, id, epoch, is_dialed, ahead, &hello);
+            self.all[key].begin(now, id, epoch, is_dialed, ahead, terms);
             connection.link = Some(key);
             connection.dial = None;
         }
@@ -186,17 +182,21 @@ impl<B: Body> Links<B> {
     }
 
     /// The other node refuses this connection.
-    fn turned_down(&mut self, now: Time, id: ConnId, error: Error, duplicate: bool) {
+    fn turned_down(&mut self, now: Time, id: ConnId, code: u16, text: String) {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
-        let link = connection.hello.and_then(|hello| self.with(hello.node));
-        let standing = link.filter(|&link| self.stands(link));
-        match (duplicate, standing) {
-            (true, Some(link)) => self.reached(dial, link),
-            // The connection that the other node prefers is not known here yet.
-            (true, None) => self.dial_again(now, dial),
-            (false, _) => self.dial_failed(now, dial, error),
+        // Only those who have proven who they are can mean another connection with this node.
+        let peer = connection.greeting.peer().filter(|_| code == Code::Duplicate as u16);
+        let link = peer.and_then(|peer| self.with(peer)).filter(|&link| self.stands(link));
+        match (peer, link) {
+            (Some(_), Some(link)) => self.reached(dial, link),
+            // The connection that is meant has yet to be heard of here.
+            (Some(_), None) => self.dial_again(now, dial),
+            (None, _) => {
+                let code = Code::ALL.iter().copied().find(|known| *known as u16 == code);
+                self.dial_failed(now, dial, Error::new(code.unwrap_or(Code::Unreachable)).found(text));
+            }
         }
     }
 }

@@ -48,11 +48,9 @@ impl<B: Body> Links<B> {
                 farewell.extend(out.to_vec());
                 self.end(link, false);
             }
-            // A peer that does not speak the protocol gets no answer.
-            None if connection.hello.is_some() || error.code() == Code::Version => {
-                if connection.hello.is_none() {
-                    farewell.extend(self.hello(None).to_bytes());
-                }
+            // Who does not speak as a link does is not answered.
+            None if connection.greeting.has_begun() || error.code() == Code::Version => {
+                connection.greeting.introduce(&self.key, &mut farewell);
                 bye.put(&mut farewell);
             }
             None => {}
@@ -60,7 +58,7 @@ impl<B: Body> Links<B> {
         self.farewells.insert(id, farewell);
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
-        let link = connection.hello.and_then(|hello| self.with(hello.node));
+        let link = connection.greeting.peer().and_then(|peer| self.with(peer));
         match link.filter(|&link| self.stands(link)) {
             Some(link) if error.code() == Code::Duplicate => self.reached(dial, link),
             _ => self.dial_failed(now, dial, error.clone()),

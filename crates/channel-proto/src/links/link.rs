@@ -2,15 +2,17 @@
 
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
 use crate::Time;
-use crate::hello::Hello;
 use crate::keys::{ConnId, NodeId};
 use crate::memory::Body;
+use crate::terms::Terms;
 use isoform_core::{Code, Error, Format, Limits, Result};
 
 pub(crate) struct Link<B> {
     pub(crate) peer: NodeId,
-    /// The addresses of the other node.
+    /// Where the other node says that it can be dialed.
     pub(crate) addresses: Vec<String>,
+    /// Where it was dialed, and proved who it is.
+    pub(super) reached: Vec<String>,
     pub(crate) epoch: u64,
     pub(super) connection: Option<ConnId>,
     /// Whether this side dialed the last connection.
@@ -48,6 +50,7 @@ impl<B: Body> Link<B> {
         Link {
             peer,
             addresses: Vec::new(),
+            reached: Vec::new(),
             epoch: 0,
             connection: None,
             dialed: false,
@@ -63,17 +66,17 @@ impl<B: Body> Link<B> {
         }
     }
 
-    /// A new epoch begins, with the terms of this connection's handshake. The terms of the previous epoch no longer
-    /// hold.
-    pub(super) fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_dialed: bool, ahead: usize, hello: &Hello) {
-        self.addresses.clone_from(&hello.addresses);
+    /// A new epoch begins, with what was said in this connection's handshake: whatever was agreed on over the one before is
+    /// forgotten.
+    pub(super) fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_dialed: bool, ahead: usize, terms: Terms) {
+        self.addresses = terms.addresses;
         self.epoch = epoch;
         self.connection = Some(id);
         self.dialed = is_dialed;
         (self.since, self.wrote, self.heard) = (now, now, now);
-        self.beat = hello.silence / 3;
-        self.allowed = hello.subscriptions as usize;
-        self.outbox = Outbox::new(hello.formats, ahead);
+        self.beat = terms.silence / 3;
+        self.allowed = terms.subscriptions as usize;
+        self.outbox = Outbox::new(terms.formats, ahead);
         self.announced = Announced::Nothing;
         self.formats = Formats::default();
         self.time = 0;

@@ -23,11 +23,13 @@ pub use outbox::{Outgoing, Splice};
 use crate::Time;
 use crate::action::Actions;
 use crate::control::Control;
-use crate::hello::Hello;
+use crate::greeting::Greeting;
+use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey};
 use crate::memory::Body;
 use crate::numbered::{Numbered, Slots};
 use crate::settings::Settings;
+use crate::terms::Terms;
 use dial::Dial;
 use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -36,6 +38,7 @@ use std::ops::{Index, IndexMut};
 /// The links of a node, and the attempts to make links. The other parts of a node use it. So it also holds the node's
 /// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
+    pub(crate) key: Key,
     pub(crate) settings: Settings,
     pub(crate) actions: Actions,
     connections: BTreeMap<ConnId, Connection>,
@@ -52,9 +55,11 @@ struct Connection {
     /// The attempt that made it; `None` if it was accepted.
     dial: Option<DialKey>,
     since: Time,
-    /// The Hello of the other side.
-    hello: Option<Hello>,
-    /// The bytes of the handshake that are to be written.
+    /// Who is at the other end.
+    greeting: Greeting,
+    /// What the other node has told of itself, until its link begins.
+    terms: Option<Terms>,
+    /// Bytes of the handshake that are to be written.
     out: Vec<u8>,
     /// The link, once the connection belongs to one.
     link: Option<LinkKey>,
@@ -100,8 +105,9 @@ pub(crate) struct Ended {
 }
 
 impl<B: Body> Links<B> {
-    pub(crate) fn new(settings: Settings) -> Links<B> {
+    pub(crate) fn new(key: Key, settings: Settings) -> Links<B> {
         Links {
+            key,
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),
@@ -129,9 +135,10 @@ impl<B: Body> Links<B> {
         self.peers.get(&node).copied()
     }
 
-    /// A link with a connection whose other node has this address.
+    /// A standing link with the node that was dialed there. What a node says of its addresses does not count: anybody
+    /// could claim the address of another.
     pub(crate) fn at_address(&self, address: &str) -> Option<LinkKey> {
-        let is_there = |link: &Link<B>| link.addresses.iter().any(|other| other == address);
+        let is_there = |link: &Link<B>| link.reached.iter().any(|other| other == address);
         self.all.iter().find(|(_, link)| link.connection.is_some() && is_there(link)).map(|(key, _)| key)
     }
 

@@ -113,8 +113,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Node { links, channels, flows } = self;
         match control {
             Control::Ping => {}
-            Control::Start { .. } => {
-                return Err(Error::new(Code::Frame).at("kind").expected("no second Start on a connection"));
+            Control::Start { .. } | Control::Proof(_) | Control::Terms(_) => {
+                return Err(Error::new(Code::Frame).at("kind").expected("no frame of a handshake behind it"));
             }
             Control::Bye { .. } => {
                 links.end(link, false);

@@ -84,7 +84,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let Channel { identity, name, format, members, declined, .. } = self.channels.get(key)?;
         let settings = &self.links.settings;
         let report = Some(self.report(key));
-        let own = MemberInfo { node: settings.id, addresses: settings.addresses.clone(), report };
+        let own = MemberInfo { node: self.links.key.id(), addresses: settings.addresses.clone(), report };
         let others = members.iter().map(|(&link, member)| {
             let link = &self.links[link];
             MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: member.report.clone() }

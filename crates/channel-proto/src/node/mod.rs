@@ -21,6 +21,7 @@ use crate::action::Action;
 use crate::channels::Channels;
 use crate::flows::inbox::Batch;
 use crate::flows::{Flows, Large, Submitted};
+use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey};
 use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Storage};
@@ -41,7 +42,7 @@ use std::fmt;
 /// use isoform_core::{FieldList, Machine};
 /// use std::sync::Arc;
 /// # fn main() -> isoform_core::Result<()> {
-/// let mut nodes = [1, 2].map(|id| Node::<Arc<[u8]>, Vec<u8>>::new(Settings::new(NodeId([id; 16]))));
+/// let mut nodes = [1, 2].map(|id| Node::<Arc<[u8]>, Vec<u8>>::new(Key::from_seed([id; 32]), Settings::default()));
 /// let (now, wire) = (Time::ZERO, ConnId(1));
 /// let mut talk = |nodes: &mut [Node<Arc<[u8]>, Vec<u8>>; 2]| {
 ///     while let Some((from, action)) = (0..2).find_map(|i| Some((i, nodes[i].action()?))) {
@@ -93,14 +94,14 @@ pub struct Node<B, S> {
 
 /// The node itself.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// A node without links.
-    pub fn new(settings: Settings) -> Node<B, S> {
-        Node { links: Links::new(settings), channels: Channels::new(), flows: Flows::new() }
+    /// A node that knows nobody.
+    pub fn new(key: Key, settings: Settings) -> Node<B, S> {
+        Node { links: Links::new(key, settings), channels: Channels::new(), flows: Flows::new() }
     }
 
     /// Its id.
     pub fn id(&self) -> NodeId {
-        self.links.settings.id
+        self.links.key.id()
     }
 
     /// Sets the addresses that it tells other nodes.
@@ -455,6 +456,6 @@ impl<B: Body, S: Storage> Node<B, S> {
 impl<B, S> fmt::Debug for Node<B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (links, channels) = (self.links.len(), self.channels.len());
-        write!(f, "Node({:?}, {links} links, {channels} channels)", self.links.settings.id)
+        write!(f, "Node({:?}, {links} links, {channels} channels)", self.links.key.id())
     }
 }

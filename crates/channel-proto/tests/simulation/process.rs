@@ -4,7 +4,7 @@
 use crate::world::{Happening, World};
 use crate::{Node, Time, oracle};
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey, Submitted,
+    Action, Batch, ChannelKey, ConnId, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey, Submitted,
 };
 use isoform_core::{Code, Error};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,9 +49,9 @@ impl Taking {
 }
 
 impl Process {
-    pub(crate) fn new(settings: Settings, incarnation: u32) -> Process {
+    pub(crate) fn new(key: Key, settings: Settings, incarnation: u32) -> Process {
         Process {
-            node: Node::new(settings),
+            node: Node::new(key, settings),
             incarnation,
             is_stopped: false,
             put_off: Vec::new(),

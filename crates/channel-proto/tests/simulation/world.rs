@@ -4,7 +4,7 @@ use crate::oracle::Oracle;
 use crate::process::Process;
 use crate::wire::Wire;
 use crate::{Time, formats};
-use isoform_channel_proto::{ConnId, DialKey, NodeId, Settings, SinkKey, SourceKey};
+use isoform_channel_proto::{ConnId, DialKey, Key, Settings, SinkKey, SourceKey};
 use isoform_core::{Code, Error, Format};
 use isoform_testing::mutate::Random;
 use std::cmp::Reverse;
@@ -102,7 +102,7 @@ impl Tally {
 
 impl World {
     pub(crate) fn new(seed: u64, slots: usize) -> World {
-        let settings = Settings::new(NodeId::ANY);
+        let settings = Settings::default();
         let slots = (0..slots).map(|_| Slot { process: None, incarnations: 0, is_shut: false }).collect();
         World {
             random: Random::new(seed),
@@ -131,11 +131,11 @@ impl World {
 
     /// A new process at an address.
     pub(crate) fn start(&mut self, slot: usize) {
-        let id = NodeId(std::array::from_fn(|_| self.random.byte()));
-        let settings = Settings { id, addresses: vec![World::address(slot)], ..self.settings.clone() };
+        let key = Key::from_seed(std::array::from_fn(|_| self.random.byte()));
+        let settings = Settings { addresses: vec![World::address(slot)], ..self.settings.clone() };
         let entry = &mut self.slots[slot];
         entry.incarnations += 1;
-        entry.process = Some(Process::new(settings, entry.incarnations));
+        entry.process = Some(Process::new(key, settings, entry.incarnations));
     }
 
     /// Lets things happen until this time.

@@ -4,7 +4,7 @@
 
 mod session;
 
-use isoform_channel_proto::{FrameKind, Header, Hello};
+use isoform_channel_proto::{FrameKind, Greetings, HEADER, Header, Hello, Key, Side};
 
 fn vector() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/channel/session.txt");
@@ -57,4 +57,21 @@ fn nodes_say_and_understand_what_the_vector_says() {
         assert!(said == meant || is_text, "{who} {what}: {said:02x?}, and the vector has {meant:02x?}");
     }
     assert_eq!(said.len(), meant.len());
+}
+
+#[test]
+fn both_sides_prove_who_they_are() {
+    let session = pieces(&vector());
+    let piece = |who: &str, what: &str| {
+        let is_it = |(by, kind, _): &&(String, String, Vec<u8>)| by == who && kind == what;
+        session.iter().find(is_it).expect("a piece of the handshake").2.clone()
+    };
+    let [dialer, acceptor] = ["dialer", "acceptor"].map(|who| piece(who, "Hello"));
+    let greetings = Greetings { dialer: &dialer, acceptor: &acceptor };
+    for (who, side, hello, seed) in [("dialer", Side::Dialer, &dialer, 2), ("acceptor", Side::Acceptor, &acceptor, 1)] {
+        let (hello, _) = Hello::parse(hello).unwrap().unwrap();
+        let proof = piece(who, "Proof")[HEADER..].try_into().expect("64 bytes");
+        greetings.check(side, &hello.public, &proof).unwrap();
+        assert_eq!(hello.node(), Key::from_seed([seed; 32]).id());
+    }
 }

@@ -2,8 +2,8 @@
 //! `vectors/channel/session.txt`.
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, DialKey, HEADER, Header, Hello, Identity, Node, NodeId, Outgoing, Policy,
-    Settings, SinkKey, Time, Wanted, Window,
+    Action, Batch, ChannelKey, ConnId, DialKey, HEADER, Header, Hello, Identity, Key, Node, Outgoing, Policy, Settings,
+    SinkKey, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let names = ["first", "second", "third"];
     let node = |i: u8| {
         let addresses = vec![format!("unix:/run/{}", names[usize::from(i)])];
-        Node::new(Settings { addresses, ..Settings::new(NodeId([i + 1; 16])) })
+        Node::new(Key::from_seed([i + 1; 32]), Settings { addresses, ..Settings::default() })
     };
     let (said, wires) = (Vec::new(), Vec::new());
     let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };

@@ -14,7 +14,7 @@ use crate::drive::wait::after;
 use crate::transport::address::Address;
 use crate::transport::{Transport, Transports, serving, usual};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Identity, NodeId, Settings};
+use isoform_channel_proto::{Identity, Key, Settings};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,7 +102,7 @@ impl Node {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn builder() -> NodeBuilder {
-        NodeBuilder { listen: Vec::new(), transports: usual(), insecure: false, settings: Settings::new(NodeId::ANY) }
+        NodeBuilder { listen: Vec::new(), transports: usual(), insecure: false, settings: Settings::default() }
     }
 
     /// The addresses at which it listens.
@@ -270,9 +270,9 @@ impl NodeBuilder {
             addresses.push(address);
             listeners.push(listener);
         }
-        self.settings.id = NodeId(nonce()?);
         self.settings.addresses = addresses.iter().map(Address::to_string).collect();
-        let hub = Arc::new(Hub::new(Machine::new(self.settings), self.transports, self.insecure)?);
+        let hub =
+            Arc::new(Hub::new(Machine::new(Key::from_seed(nonce()?), self.settings), self.transports, self.insecure)?);
         let keeper = Keeper::new(hub.clone(), listeners)?;
         let handlers = Handlers::new();
         let shared = hub.clone();

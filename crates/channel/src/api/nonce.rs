@@ -1,10 +1,10 @@
-//! Random bytes for the ids of nodes and the identities of channels.
+//! Random bytes for the keys of nodes and the identities of channels.
 
 use isoform::{Code, Error, Result};
 
-/// Sixteen random bytes from the operating system.
-pub(crate) fn nonce() -> Result<[u8; 16]> {
-    let mut bytes = [0; 16];
+/// Random bytes from the operating system.
+pub(crate) fn nonce<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Ok(bytes),
         Err(error) => Err(Error::new(Code::Io).found(format_args!("the system has no random bytes: {error}"))),
@@ -18,7 +18,7 @@ mod tests {
 
     #[test]
     fn each_is_another() {
-        let all: HashSet<_> = (0..1000).map(|_| nonce().unwrap()).collect();
+        let all: HashSet<_> = (0..1000).map(|_| nonce::<16>().unwrap()).collect();
         assert_eq!(all.len(), 1000);
         // Every bit is set in some, and not in others.
         let (ones, zeros) =

@@ -23,11 +23,12 @@ pub fn mutate_link(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 
 /// Bytes of a frame's header, to a multiple of which frames are padded.
 const HEADER: usize = 16;
-/// Bytes of a Hello before its texts, whose length is in front of the last two.
-const HELLO: usize = 64;
+/// Bytes that every Hello has, and where they say how many follow.
+const HELLO: usize = 96;
+const MORE: usize = 88;
 /// The kinds that there are, and two that there are not.
-const KINDS: [u8; 27] =
-    [1, 2, 3, 4, 8, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 5, 128];
+const KINDS: [u8; 29] =
+    [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 7, 128];
 /// The numbers in a header behind the kind: where they are, and how long.
 const INDEX: (usize, usize) = (6, 2);
 const SUBSCRIPTION: (usize, usize) = (8, 4);
@@ -189,7 +190,7 @@ impl Link {
 fn hello_length(bytes: &[u8]) -> usize {
     match bytes.split_at_checked(HELLO) {
         Some((hello, rest)) if hello.starts_with(b"\x89ISL") => {
-            HELLO + usize::from(u16::from_le_bytes([hello[60], hello[61]])).min(rest.len())
+            HELLO + usize::from(u16::from_le_bytes([hello[MORE], hello[MORE + 1]])).min(rest.len())
         }
         _ => 0,
     }
@@ -210,8 +211,8 @@ mod tests {
     /// A Hello, and frames of all kinds and many lengths.
     fn link() -> Vec<u8> {
         let mut hello = [b"\x89ISL\x01\x01".to_vec(), vec![7; HELLO]].concat();
-        hello.truncate(HELLO - 4);
-        hello.extend([4, 0, 0, 0, 1, 0, 1, b'x']);
+        hello.truncate(MORE);
+        hello.extend([4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, b'x']);
         let frame = |(i, kind): (usize, &u8)| {
             let header = [0, 0, 0, 0, *kind, 0, i as u8, 0, 1, 0, 0, 0, 2, 0, 0, 0];
             let mut frame = Frame { header, payload: vec![i as u8; 7 * i] };

@@ -16,11 +16,13 @@ pub use seeds::{frames as frame_seeds, handshakes as handshake_seeds};
 
 use crate::memory;
 use isoform::{Class, Code, Error};
-use isoform_channel_proto::{Hello, NodeId, Time};
-use stage::{FRIEND, Manner, Stage};
+use isoform_channel_proto::{Greetings, Hello, NodeId, Side};
+use stage::{Manner, Stage, VICTIM};
 
 /// So many bytes in front of what is said choose how it is said.
 pub const CHOICES: usize = 4;
+/// Bytes of a Hello.
+const HELLO: usize = 96;
 
 /// What became of a stranger.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,35 +33,52 @@ pub struct Visit {
     pub answer: usize,
 }
 
-/// The ids that strangers have: one is lower than that of the node that they speak to, one is higher.
-const STRANGERS: [NodeId; 2] = [NodeId([0x20; 16]), NodeId([0xb0; 16])];
-
 /// A few bytes of choices, and what a stranger says from the first byte on.
 pub fn handshake(input: &[u8]) -> Visit {
     let (choices, said) = input.split_at(CHOICES.min(input.len()));
-    attack(choices, said)
+    attack(choices, said, |_, _| ())
 }
 
 /// A few bytes of choices, and what a stranger says behind a handshake that nothing is wrong with.
 pub fn frames(input: &[u8]) -> Visit {
     let (choices, said) = input.split_at(CHOICES.min(input.len()));
-    let lower = choice(choices, 1) & 1 == 0;
-    attack(choices, &[&introduction(lower), said].concat())
+    attack(choices, said, introduce)
 }
 
-/// A Hello, and a Start if that is for this node to say.
-fn introduction(lower: bool) -> Vec<u8> {
-    let hello = Hello {
-        node: STRANGERS[usize::from(!lower)],
-        wanted: NodeId::ANY,
-        ended: 0,
-        formats: 64,
-        silence: Time::from_secs(10),
-        subscriptions: 1 << 16,
-        addresses: vec!["test:stranger".into()],
+/// The seed of a stranger's key. The id that follows from it is lower than that of the node that it speaks to, or higher.
+fn stranger(lower: bool) -> u8 {
+    let (victim, others) = (party::key(VICTIM).id(), 0x80..=0xff);
+    others.into_iter().find(|&seed| (party::key(seed).id() < victim) == lower).expect("both are found among many")
+}
+
+/// The stranger's part of a handshake, up to the Start if that is for it to say.
+fn introduce(stage: &mut Stage, choices: &[u8]) {
+    let lower = choice(choices, 1) & 1 == 0;
+    let mut key = party::key(stranger(lower));
+    let hello = Hello { public: key.public(), nonce: key.nonce(), wanted: NodeId::ANY }.to_bytes();
+    let mut said = Vec::new();
+    let proof = match stage.written.first_chunk::<HELLO>() {
+        // The victim has dialed.
+        Some(theirs) => {
+            said.extend(&hello);
+            key.prove(&Greetings { dialer: theirs, acceptor: &hello }, Side::Acceptor)
+        }
+        None => {
+            stage.say(&hello);
+            let theirs = stage.written.first_chunk::<HELLO>().expect("a Hello");
+            key.prove(&Greetings { dialer: &hello, acceptor: theirs }, Side::Dialer)
+        }
     };
-    let start = [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    [&hello.to_bytes()[..], &start[..if lower { start.len() } else { 0 }]].concat()
+    let frame = |kind: u8, length: u8| [length, 0, 0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let silence = 10_000u32.to_le_bytes();
+    said.extend([&frame(5, 64)[..], &proof].concat());
+    // No epoch has ended, 64 formats, 65,536 subscriptions, and one address.
+    let terms = [&[0; 8][..], &[64, 0, 0, 0], &silence, &[0, 0, 1, 0, 0, 0, 0, 0], &[1, 0, 13, 0], b"test:stranger"];
+    said.extend([&frame(6, 41)[..], &terms.concat(), &[0; 7]].concat());
+    if lower {
+        said.extend([frame(4, 8), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat());
+    }
+    stage.say(&said);
 }
 
 fn choice(choices: &[u8], at: usize) -> u8 {
@@ -72,14 +91,12 @@ fn manner(choices: &[u8]) -> Manner {
     Manner { dialed: bit(0), deaf: bit(1), lazy: bit(2), long: bit(3) }
 }
 
-fn attack(choices: &[u8], said: &[u8]) -> Visit {
+fn attack(choices: &[u8], said: &[u8], introduce: impl FnOnce(&mut Stage, &[u8])) -> Visit {
     let manner = manner(choices);
     let piece = [usize::MAX, 16, 100, 5000, 70_000, 7, 48, 1000][usize::from(choice(choices, 2) % 8)];
-    // Who speaks as the friend is taken for it: nothing but its id, which is nobody else's to know, tells who it is.
-    let harmless = connections(said).iter().all(|said| said.get(8..24) != Some(&[FRIEND; 16][..]));
     let (visit, used) = memory::measure(|| {
         let mut stage = Stage::new(manner);
-        stage.victim.trusting = harmless;
+        introduce(&mut stage, choices);
         for (at, said) in connections(said).into_iter().enumerate() {
             if at > 0 {
                 stage.hang_up();
@@ -91,7 +108,7 @@ fn attack(choices: &[u8], said: &[u8]) -> Visit {
                 stage.live();
             }
         }
-        stage.end(harmless);
+        stage.end();
         Visit { refusal: stage.refusal, answer: stage.written.len() }
     });
     // What was said is kept here in several copies, besides what becomes of it.

@@ -3,7 +3,7 @@
 use isoform::Format;
 use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{
-    Batch, BodyRef, ChannelKey, Identity, Item, Node, NodeId, Policy, Settings, SinkKey, SourceKey, SourceRef,
+    Batch, BodyRef, ChannelKey, Identity, Item, Key, Node, NodeId, Policy, Settings, SinkKey, SourceKey, SourceRef,
     Submitted, Time, Wanted, Window,
 };
 use std::collections::BTreeMap;
@@ -21,8 +21,6 @@ pub(super) struct Party {
     pub(super) channel: Option<ChannelKey>,
     pub(super) source: Option<SourceKey>,
     sinks: Vec<Sink>,
-    /// Whether whoever has the id of the victim or its friend is it.
-    pub(super) trusting: bool,
     /// The number of the next event.
     pub(super) next: u64,
 }
@@ -44,6 +42,11 @@ struct Seen {
     left: bool,
 }
 
+/// The key that follows from a number.
+pub(super) fn key(seed: u8) -> Key {
+    Key::from_seed([seed; 32])
+}
+
 /// The channel's type.
 pub(super) fn format() -> Format {
     let shape = Shape::new("Sample").field("step", "unsigned integer(8)");
@@ -51,9 +54,9 @@ pub(super) fn format() -> Format {
 }
 
 impl Party {
-    pub(super) fn new(id: u8, address: &str) -> Party {
-        let settings = Settings { addresses: vec![address.into()], ..Settings::new(NodeId([id; 16])) };
-        Party { node: Node::new(settings), channel: None, source: None, sinks: Vec::new(), trusting: true, next: 0 }
+    pub(super) fn new(seed: u8, address: &str) -> Party {
+        let settings = Settings { addresses: vec![address.into()], ..Settings::default() };
+        Party { node: Node::new(key(seed), settings), channel: None, source: None, sinks: Vec::new(), next: 0 }
     }
 
     /// Adds a source, and a sink for each of these policies.
@@ -94,7 +97,7 @@ impl Party {
     pub(super) fn take(&mut self, now: Time) {
         for sink in &mut self.sinks {
             while self.node.take(now, sink.key, &mut sink.batch) {
-                sink.look(self.trusting);
+                sink.look();
             }
         }
     }
@@ -120,7 +123,7 @@ impl Party {
 
 impl Sink {
     /// Looks at a batch: events come in order, and what is missing was declared.
-    fn look(&mut self, trusting: bool) {
+    fn look(&mut self) {
         for item in &self.batch.items {
             match item {
                 Item::Joined(source, node) => {
@@ -136,7 +139,7 @@ impl Sink {
                     _ = format.verify(body);
                     let seen = self.sources.get_mut(source).expect("a source that has joined");
                     seen.event(*sequence);
-                    if trusting && seen.is_honest() {
+                    if seen.is_honest() {
                         assert_eq!(body.first_chunk(), Some(&sequence.to_le_bytes()), "another event's body");
                     }
                 }
@@ -164,6 +167,6 @@ impl Seen {
 
     /// Whether it is a source of ours.
     fn is_honest(&self) -> bool {
-        [super::stage::VICTIM, super::stage::FRIEND].map(|id| NodeId([id; 16])).contains(&self.node)
+        [super::stage::VICTIM, super::stage::FRIEND].map(|seed| key(seed).id()).contains(&self.node)
     }
 }

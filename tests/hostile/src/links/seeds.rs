@@ -2,7 +2,7 @@
 
 use super::party::{Bytes, CHANNEL, NAME, Party, format};
 use super::stage::Stage;
-use super::{CHOICES, PAUSE, STRANGERS, introduction, manner};
+use super::{CHOICES, HELLO, PAUSE, manner, stranger};
 use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{Action, ConnId, Identity, Outgoing, Policy, Time, Wanted, Window};
 use std::collections::BTreeSet;
@@ -26,10 +26,22 @@ pub fn handshakes() -> BTreeSet<Vec<u8>> {
 pub fn frames() -> BTreeSet<Vec<u8>> {
     let without = |seed: Vec<u8>| {
         let (choices, said) = seed.split_at(CHOICES);
-        let length = introduction(choices[1] & 1 == 0).len();
-        [choices, &said[length.min(said.len())..]].concat()
+        [choices, &said[introduction(said)..]].concat()
     };
     handshakes().into_iter().map(without).collect()
+}
+
+/// Bytes of a handshake: a Hello, a Proof, Terms, and a Start if that is for the stranger to say.
+fn introduction(said: &[u8]) -> usize {
+    let mut length = HELLO;
+    while let Some(&[low, high, _, _, kind @ 4..=6, ..]) = said.get(length..).and_then(|rest| rest.first_chunk::<16>())
+    {
+        length += 16 + usize::from(u16::from_le_bytes([low, high])).next_multiple_of(16);
+        if kind == 4 {
+            break;
+        }
+    }
+    length.min(said.len())
 }
 
 /// A node that visits the victim, and what it says there.
@@ -43,10 +55,10 @@ struct Guest {
 impl Guest {
     /// All that a guest says.
     fn visit(choices: [u8; CHOICES], script: Script) -> Vec<u8> {
-        let id = STRANGERS[usize::from(choices[1] & 1)].0[0];
+        let seed = stranger(choices[1] & 1 == 0);
         let mut manner = manner(&choices);
         (manner.deaf, manner.lazy) = (false, false);
-        let mut party = Party::new(id, "test:stranger");
+        let mut party = Party::new(seed, "test:stranger");
         let stage = Stage::new(manner);
         let now = stage.now;
         if manner.dialed {
@@ -56,10 +68,10 @@ impl Guest {
         }
         let mut guest = Guest { stage, party, connection: ConnId(0), said: Vec::new() };
         guest.exchange();
-        let open = guest.party.node.open(now, "test:victim", NAME, Some(CHANNEL), now + Time::from_secs(5));
-        guest.exchange();
-        if let Some(Ok(channel)) = guest.party.node.opened(open) {
-            guest.party.channel = Some(channel);
+        if !manner.dialed {
+            let open = guest.party.node.open(now, "test:victim", NAME, Some(CHANNEL), now + Time::from_secs(5));
+            guest.exchange();
+            guest.party.channel = Some(guest.party.node.opened(open).expect("an answer").expect("the channel"));
         }
         script(&mut guest);
         guest.go_on(3);
