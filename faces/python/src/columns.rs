@@ -1,4 +1,4 @@
-//! Single fields of many records, each as an array, converted directly to its place without records in between.
+//! Single fields of many records, each as an array. They are converted directly into the arrays.
 
 use crate::arrow;
 use crate::decoder::choice;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 pub(crate) struct PyColumns {
     name: String,
     columns: Columns,
-    /// Read-only arrays of the columns, once a program has asked for them.
+    /// Read-only arrays of the columns, made when a program asks for them.
     seen: Vec<Option<Py<PyArray1<u8>>>>,
 }
 

@@ -25,9 +25,9 @@ pub(crate) struct PyDecoder {
 }
 
 enum Way {
-    /// Into records that are plain memory.
+    /// Makes records that are plain memory.
     Memory(Box<Decoder>),
-    /// Into objects, by their fields.
+    /// Makes objects, field by field.
     Objects(Converter),
 }
 

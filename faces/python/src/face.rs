@@ -1,5 +1,5 @@
-//! What the core needs of the Python around it. The package hands it over once, when it is imported (`isoform/_face.py`); the
-//! core looks up nothing there by name.
+//! The Python objects that the core needs. The package passes them once, when it is imported (`isoform/_face.py`). So
+//! the core looks up nothing by name.
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 /// Classes and functions of the package, by the names that `isoform/_face.py` has for them.
 #[derive(FromPyObject)]
 pub(crate) struct Face {
-    /// What encoders and decoders need to know of a type of records: see [`RecordType`](crate::record_type::RecordType).
+    /// Describes a type of records for encoders and decoders: see [`RecordType`](crate::record_type::RecordType).
     pub(crate) kind_of: Py<PyAny>,
     pub(crate) bytes_of: Py<PyAny>,
     pub(crate) dtype_of: Py<PyAny>,
@@ -51,13 +51,13 @@ pub(crate) struct Face {
 
 static FACE: PyOnceLock<Face> = PyOnceLock::new();
 
-/// Takes what the package hands over. What it hands over later, as when it is reloaded, is left.
+/// Stores the objects of the package. Later calls, as when the package is reloaded, have no effect.
 #[pyfunction]
 pub(crate) fn _stand_behind(py: Python<'_>, face: Face) {
     _ = FACE.set(py, face);
 }
 
-/// What the package has handed over.
+/// The objects of the package.
 pub(crate) fn face(py: Python<'_>) -> PyResult<&'static Face> {
     FACE.get(py).ok_or_else(|| PyImportError::new_err("the package isoform has not been imported"))
 }

@@ -1,7 +1,7 @@
-//! Where streams come from and go to: files, by their paths, and whatever Python has with `read` or `write`.
+//! Sources and targets of streams: files, by their paths, and Python objects with `read` or `write`.
 //!
-//! They are used while Python goes on, and fetch it where they need it: to call an object, and to ask whether a signal, such
-//! as Ctrl-C, wants them to stop.
+//! They are used without the GIL. They take it to call an object, and to check whether a signal such as Ctrl-C should
+//! stop them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +10,7 @@ use std::io::{BufWriter, Error, ErrorKind, Read, Result, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is gathered of small writes to a file.
+/// The size of the buffer for small writes to a file.
 const BUFFER: usize = 256 << 10;
 
 /// Something to read.
@@ -59,7 +59,7 @@ impl Input {
         if let Ok(path) = source.extract::<PathBuf>() {
             return Ok(Input { from: From::File(File::open(path)?), fault: Arc::default() });
         }
-        // One that returns what is there, where `read` waits for all.
+        // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
             Some(read) => read,
             None => source.getattr("read")?,
@@ -71,7 +71,7 @@ impl Input {
         self.fault.clone()
     }
 
-    /// What of Python it holds.
+    /// The Python objects that it holds.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
         match &self.from {
             From::File(_) => None,
@@ -123,7 +123,7 @@ impl Output {
         self.fault.clone()
     }
 
-    /// What of Python it holds.
+    /// The Python objects that it holds.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
         let (write, flush) = match &self.to {
             To::File(_) => (None, None),
@@ -140,7 +140,7 @@ impl Write for Output {
             To::File(file) => file.write(bytes),
             To::Object { write, .. } => Python::attach(|py| {
                 let written = write.bind(py).call1((PyBytes::new(py, bytes),)).map_err(|error| fault.keep(error))?;
-                // Some say nothing when they have taken all.
+                // Some objects return `None` when they have taken all bytes.
                 if written.is_none() {
                     return Ok(bytes.len());
                 }

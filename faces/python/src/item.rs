@@ -1,5 +1,5 @@
-//! What is in a verified body, as Python objects. Arrays of numbers are NumPy arrays into the body itself, in the sender's
-//! byte order; they keep it alive, and cannot be written to.
+//! The contents of a verified body as Python objects. Arrays of numbers are read-only NumPy arrays in the body itself,
+//! in the sender's byte order. They keep the body alive.
 
 use crate::face::face;
 use isoform::View;
@@ -48,7 +48,7 @@ fn float(py: Python<'_>, number: Float) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// Text: what of it is not UTF-8 stands as `surrogateescape` has it.
+/// Text. Bytes that are not UTF-8 become surrogates (`surrogateescape`).
 fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(PyString::new(py, text).into_any()),
@@ -81,7 +81,7 @@ fn array<'py>(array: Array<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) ->
     Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
-/// What NumPy calls numbers of this kind, if it knows them.
+/// NumPy's name for numbers of this kind, if it has one.
 pub(crate) fn dtype(element: &Element, order: ByteOrder) -> Option<String> {
     use isoform::core::FloatKind::Ieee;
     let (kind, size) = match element {

@@ -1,4 +1,4 @@
-//! Large arrays of objects: a NumPy array of the field's own type is sent from where it lies, and not number by number.
+//! Large arrays of objects: a NumPy array of the field's own type is sent from its memory, and not number by number.
 //!
 //! It is only the short way of what `value` does: where anything is unusual - another dtype, a length that the object gives
 //! itself, arrays that do not agree - it leaves the object to that, which finds what is wrong.
@@ -15,14 +15,14 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Arrays of fewer numbers are not worth it.
+/// Smaller arrays are not worth this way.
 const MANY: usize = 64;
 
 /// Makes bodies of objects with large arrays.
 pub(crate) struct Large {
     format: Format,
     arrays: Vec<Array>,
-    /// Locked only while Python goes on.
+    /// Locked only without the GIL.
     placer: Mutex<Placer>,
 }
 
@@ -34,7 +34,7 @@ struct Array {
     dtype: String,
 }
 
-/// What an object has there.
+/// A large array of an object.
 struct Found<'a, 'py> {
     array: &'a Array,
     bytes: PyReadonlyArray1<'py, u8>,
@@ -42,7 +42,7 @@ struct Found<'a, 'py> {
 }
 
 impl Large {
-    /// For a format that has such fields.
+    /// Prepares a format that has fields for large arrays.
     pub(crate) fn new(format: &Format) -> Option<Large> {
         let structure = format.structure();
         let arrays: Vec<Array> =

@@ -127,7 +127,7 @@ impl PyBatch {
         Ok(PyBatch { format: batch.format().clone(), stream: stream.unbind(), count: batch.len(), length })
     }
 
-    /// Has something done with the messages.
+    /// Calls `act` with the messages.
     pub(crate) fn lend<R>(&self, py: Python<'_>, act: impl FnOnce(&Batch<'_>) -> R) -> PyResult<R> {
         let mut registry = Registry::new();
         registry.register(&self.format).map_err(raise)?;
@@ -135,7 +135,7 @@ impl PyBatch {
         Ok(act(&batch))
     }
 
-    /// One of the messages, of which there are so many.
+    /// The message of this index.
     pub(crate) fn message(&self, py: Python<'_>, index: usize) -> PyMessage {
         let stride = (HEADER + self.length).next_multiple_of(ALIGNMENT);
         let body = &self.stream.as_bytes(py)[index * stride + HEADER..][..self.length];

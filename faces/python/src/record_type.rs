@@ -1,5 +1,4 @@
-//! What the package knows of a type of records, as `isoform._records` draws it up: the way to memory and back, or to fields
-//! and back.
+//! Types of records, as `isoform._records` describes them: by memory, or by fields.
 
 use crate::face::face;
 use crate::format::PyFormat;
@@ -19,7 +18,7 @@ pub(crate) struct RecordType {
 }
 
 impl RecordType {
-    /// What the package knows of a dtype, a class, a ctypes structure or a format.
+    /// The type of records for a dtype, a class, a ctypes structure or a format.
     pub(crate) fn of(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<RecordType> {
         let py = record.py();
         let object = face(py)?.kind_of.bind(py).call1((record, name))?;
@@ -37,7 +36,7 @@ impl RecordType {
         self.is_memory
     }
 
-    /// What the type says of its fields.
+    /// The rules of the type's fields.
     pub(crate) fn rules(&self, py: Python<'_>) -> PyResult<Rules> {
         rules::add(Rules::new(), &self.format, &self.object.bind(py).getattr(intern!(py, "rules"))?)
     }

@@ -1,4 +1,4 @@
-//! What is taken row by row: lists and other iterables, which may hold others.
+//! Arguments that are taken row by row: lists and other iterables, which may be nested.
 
 use crate::error::{raise, wrong_type};
 use isoform::{Code, Error};
@@ -6,10 +6,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
-/// So many lists may lie within each other. One that contains itself has no end.
+/// The deepest nesting of lists. A list that contains itself has no end.
 const DEEPEST: usize = 16;
 
-/// Texts, one after another.
+/// A list of texts.
 pub(crate) fn texts(source: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     rows(source, "a list of str", 0)?.map(|each| each?.extract()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a receiver says of its fields beyond their layout, as Python hands it over.
+//! The rules for a receiver's fields, as Python passes them.
 
 use crate::error::raise;
 use crate::value;
@@ -6,7 +6,7 @@ use isoform::{Code, Error, Format, Rules};
 use isoform_dynamic::rules::field;
 use pyo3::prelude::*;
 
-/// Adds rules: for each, the structure, the field, what is said, and what it is: `("Sample", "depth", "alias", "d")`.
+/// Adds rules. Each has the structure, the field, the kind of rule, and its value: `("Sample", "depth", "alias", "d")`.
 pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) -> PyResult<Rules> {
     for rule in said.try_iter()? {
         let (structure, name, word, what): (String, String, String, Bound<'_, PyAny>) = rule?.extract()?;

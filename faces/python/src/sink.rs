@@ -23,13 +23,14 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct PySink {
     /// `None` once it was closed.
     end: Unhurried<Mutex<Option<Sink>>>,
-    /// What tells tasks that wait that it was closed: the other end of the first can then be read. Made for the first of them.
+    /// Tells waiting tasks that the sink was closed: the other end of the first socket then becomes readable. Made for
+    /// the first such task.
     parting: Mutex<Option<(UnixStream, UnixStream)>>,
-    /// Only looked at here, so that threads can share it: what a decoder changes is in the end, or has a lock of its own.
+    /// Shared by threads without a lock. The parts that a decoder changes are in `end`, or have locks of their own.
     decoder: Option<PyDecoder>,
 }
 
-/// What has come, before Python has it.
+/// Something received, before it becomes a Python object.
 enum Received {
     Bytes(Stamp, Vec<u8>),
     Message(Stamp, isoform::Format, Vec<u8>),
@@ -37,7 +38,7 @@ enum Received {
 }
 
 impl PySink {
-    /// Has something done with the end, unless it is closed.
+    /// Calls `act` with the end, unless it is closed.
     fn with<R>(&self, act: impl FnOnce(&mut Sink) -> Result<R>) -> Result<R> {
         match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),

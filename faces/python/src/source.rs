@@ -19,12 +19,12 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct PySource {
     /// `None` once it was closed.
     end: Unhurried<Mutex<Option<Source>>>,
-    /// Only looked at here, so that threads can share it: what an encoder changes is in the end, or has a lock of its own.
+    /// Shared by threads without a lock. The parts that an encoder changes are in `end`, or have locks of their own.
     encoder: Option<PyEncoder>,
 }
 
 impl PySource {
-    /// Has something done with the end, unless it is closed.
+    /// Calls `act` with the end, unless it is closed.
     fn with<R>(&self, act: impl FnOnce(&mut Source) -> Result<R>) -> Result<R> {
         match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),

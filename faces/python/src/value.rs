@@ -1,4 +1,5 @@
-//! Python objects as values for a body, as far as a format wants them: of a dict, of attributes, or of a NumPy record.
+//! Python objects as values for a body, for the fields of a format: from a dict, from attributes, or from a NumPy
+//! record.
 
 use crate::error::{raise, wrong_type};
 use isoform::core::format::Structure;
@@ -72,7 +73,7 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
         (Element::Structure(_), _) | (_, None) => object.clone(),
         (_, Some(tolist)) => tolist.call0()?,
     };
-    // It need not be as long as it says.
+    // The stated length may be wrong.
     let mut values = Vec::with_capacity(listed.len().unwrap_or(0).min(1 << 16));
     for (index, item) in listed.try_iter().map_err(|_| raise(wrong_type("an array", object)))?.enumerate() {
         let value = any(field, inner, &item?).map_err(|error| named(object.py(), error, &format!("[{index}]")))?;
@@ -114,7 +115,7 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         (Ok(number), _) => Some(Value::Integer(number)),
         (_, Ok(number)) => Some(Value::Unsigned(number)),
         _ => {
-            // Python refuses to print very long ones.
+            // Python refuses to print very long integers.
             let found = match object.str() {
                 Ok(digits) if digits.len()? <= 60 => digits.to_string(),
                 _ => "one that is longer".into(),

@@ -1,4 +1,4 @@
-//! Waiting, as Python wants it: other threads go on, and Ctrl-C ends it.
+//! Waits without the GIL. Ctrl-C ends the wait.
 
 use crate::error::raise;
 use isoform::{Code, Error, Result};
@@ -9,11 +9,11 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// After so long it is looked after signals.
+/// The interval at which signals are checked.
 pub(crate) const TURN: Duration = Duration::from_millis(50);
 
-/// Has `turn` wait again and again, each time no longer than it is told, until it has something, or `timeout` (in seconds) is
-/// over: then there is nothing.
+/// Calls `turn` again and again, each time with a limit, until it returns a value. Returns `None` when `timeout` (in
+/// seconds) is over.
 pub(crate) fn wait<R: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
@@ -24,7 +24,7 @@ pub(crate) fn wait<R: Send>(
     in_turns(patience, TURN, turn, || py.check_signals().map(|()| true))
 }
 
-/// Seconds as Python has them.
+/// A time in seconds, as Python states it.
 pub(crate) fn patience(count: f64) -> PyResult<Duration> {
     seconds(count).map_err(raise)
 }
@@ -39,8 +39,8 @@ pub(crate) fn retry<R: Send>(py: Python<'_>, mut turn: impl FnMut() -> Result<R>
     }
 }
 
-/// Has something done that cannot be waited for in turns, by a thread of its own. If Ctrl-C ends the waiting, it is done all the
-/// same, and nobody asks what came of it.
+/// Runs something that cannot wait in turns on a thread of its own. If Ctrl-C ends the wait, it runs to its end
+/// nevertheless, and its result is lost.
 pub(crate) fn aside<R: Send + 'static>(
     py: Python<'_>,
     act: impl FnOnce() -> Result<R> + Send + 'static,
@@ -58,7 +58,8 @@ pub(crate) fn aside<R: Send + 'static>(
     }
 }
 
-/// What may wait when it is dropped, as the last handle of a node does until events were taken: other threads go on meanwhile.
+/// A value whose drop may wait, such as the last handle of a node, which waits until events are taken. It is dropped
+/// without the GIL.
 pub(crate) struct Unhurried<T: Send>(Option<T>);
 
 impl<T: Send> Unhurried<T> {
@@ -78,7 +79,7 @@ impl<T: Send> Deref for Unhurried<T> {
 impl<T: Send> Drop for Unhurried<T> {
     fn drop(&mut self) {
         let mut held = self.0.take();
-        // Where there is no Python any more, it is dropped behind this.
+        // If Python has ended, the value is dropped after this line.
         Python::try_attach(|py| py.detach(|| drop(held.take())));
     }
 }
