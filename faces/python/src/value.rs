@@ -160,7 +160,7 @@ fn symbol(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     }
 }
 
-/// The bytes of a `str`, `bytes` or `bytearray`. What was not UTF-8 when it came is again what it was.
+/// The bytes of a `str`, `bytes` or `bytearray`. Surrogates become the bytes that they stand for.
 fn text(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(Some(bytes.as_bytes().to_vec()));
