@@ -15,7 +15,7 @@ use crate::terms::Terms;
 use isoform_core::{Code, Error, Result};
 use std::ops::RangeInclusive;
 
-/// What a caller may choose instead of [`AHEAD`]: with less, an event would never be let out.
+/// The values that a caller may choose in place of [`AHEAD`]. With less, no event would ever be sent.
 const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
 
 impl<B: Body> Links<B> {

@@ -289,7 +289,7 @@ impl SinkEnd {
         Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0 })
     }
 
-    /// What was planned when it subscribed.
+    /// The plans that were made when it subscribed.
     fn plans(&self) -> Option<Plans> {
         self.life.hub.lock().machine.plans(self.key)
     }

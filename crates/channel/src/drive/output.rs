@@ -1,8 +1,8 @@
 //! Writes the output of connections. [`Flow`](super::flow::Flow) decides which thread writes.
 //!
-//! A quiet connection is written by the thread that made something for it: what there is was taken from the protocol when the
-//! protocol asked for that, so that writing an event enters it once. A busy one gathers, until the keeper looks. Whoever writes goes
-//! on while there is more, but not without end; and leaves a connection that takes no more to whoever waits at the poller.
+//! On a quiet connection, the thread that made output also writes it. It takes the output when the protocol asks for that, so an
+//! event enters the protocol once. On a busy connection, output gathers until the keeper looks. A writing thread continues while
+//! there is more output, up to a limit. It leaves a full connection to the thread that waits at the poller.
 
 use super::flow::Pressed;
 use super::hub::{Effect, Effects, Hub};

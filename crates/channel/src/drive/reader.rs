@@ -2,7 +2,7 @@
 //!
 //! A long event arrives in fragments, each after a header. Since they usually follow each other, several are read at
 //! once, payloads to their places and headers to a buffer. If another frame came in between, its bytes are moved to the
-//! buffer as if they had been read there.
+//! buffer, as if they had been read into it.
 
 use crate::drive::machine::{Large, Machine};
 use crate::transport::{Connection, Moved};

@@ -107,7 +107,7 @@ impl Wire {
     /// The leading thread waits for the connection by reading it, and the poller does not watch it meanwhile. Otherwise
     /// the system would report every byte to the poller, and for Unix sockets every byte taken, too.
     pub(crate) fn mute(&self, poller: &Poller) {
-        // What the system forgets needs no memory.
+        // To stop watching needs no memory of the system, so it cannot fail.
         _ = self.watch(poller, |now| (now == Interest::Read).then_some(Interest::Nothing));
     }
 

@@ -106,10 +106,10 @@ impl<P> fmt::Debug for Dial<P> {
     }
 }
 
-/// Whether somebody listens at a place.
+/// Whether a program listens at a place.
 pub(super) fn answers(family: AddressFamily, place: &impl SocketAddrArg) -> rustix::io::Result<bool> {
     match rustix::net::connect(unconnected(family)?, place) {
-        // A full queue is somebody's, too.
+        // If the queue is full, a program listens, too.
         Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS) => Ok(true),
         Err(Errno::CONNREFUSED | Errno::NOENT) => Ok(false),
         Err(error) => Err(error),

@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What is waited for at a handle; its end always is.
+/// The events to wait for at a handle. Its end is always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Nothing: the poller does not know the handle.
@@ -43,7 +43,7 @@ pub(crate) enum Interest {
     WriteOnce,
 }
 
-/// What can be done at a handle. Its end, and an error, can be read and written, to learn of them.
+/// The events at a handle. Its end and its errors count as readable and writable, so that a thread learns of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Readiness {
     /// The name under which it was registered.
@@ -52,7 +52,7 @@ pub(crate) struct Readiness {
     pub(crate) write: bool,
 }
 
-/// What came of waiting once.
+/// The result of one wait.
 pub(crate) type Readies = SmallVec<[Readiness; 8]>;
 
 /// The most that is reported at once. What is left is reported next.
@@ -64,19 +64,19 @@ const WOKEN: u64 = u64::MAX;
 /// Longer than this nobody waits at once, as some systems count in small numbers of milliseconds.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What a poller needs of a system.
+/// The calls of a system that a poller needs.
 pub(crate) trait Waiting: Sized + Sync {
     fn new() -> rustix::io::Result<Self>;
     fn add(&self, token: u64, handle: Handle<'_>, interest: Interest) -> rustix::io::Result<()>;
     fn change(&self, token: u64, handle: Handle<'_>, interest: Interest) -> rustix::io::Result<()>;
     fn remove(&self, token: u64, handle: Handle<'_>) -> rustix::io::Result<()>;
-    /// Waits, and appends what has come. An interrupted call has found nothing.
+    /// Waits, and appends the events. An interrupted call finds none.
     fn wait(&self, timeout: Duration, readies: &mut Readies) -> rustix::io::Result<()>;
     /// Whether a thread that waits does not learn of what others register meanwhile.
     const IS_SNAPSHOT: bool;
 }
 
-/// What the connections of a node are waited for with. For one thread at a time.
+/// Waits for the connections of a node. One thread at a time uses it.
 #[derive(Debug)]
 pub(crate) struct Poller<S = System> {
     system: S,
@@ -84,7 +84,7 @@ pub(crate) struct Poller<S = System> {
     told: Mutex<Told>,
 }
 
-/// What is ready as transports without handles have told.
+/// Events that transports without handles have reported.
 #[derive(Debug, Default)]
 struct Told {
     tokens: Vec<u64>,
@@ -128,8 +128,8 @@ impl<S: Waiting> Poller<S> {
         done.map_err(failed)
     }
 
-    /// Waits until something can be done at a handle, or until [`wake`](Poller::wake) is called. Nothing may have come although
-    /// the time is not over: callers have deadlines, and look at those.
+    /// Waits until there is an event at a handle, or until [`wake`](Poller::wake) is called. It may return early
+    /// without an event, so callers check their deadlines.
     ///
     /// # Errors
     /// [`Code::Io`], if the system has no memory for it.
@@ -184,7 +184,7 @@ fn failed(error: Errno) -> Error {
     Error::new(Code::Io).found(format_args!("waiting for connections: {error}"))
 }
 
-/// Makes a descriptor readable, so that whoever waits for it goes on.
+/// Makes a descriptor readable, so that a program that waits for it continues.
 ///
 /// ```ignore
 /// state.change();   // first what the other shall see,
@@ -194,7 +194,7 @@ fn failed(error: Errno) -> Error {
 /// ```
 #[derive(Debug)]
 pub(crate) struct Waker {
-    /// That a byte is in the pipe, or about to be; so that calling again costs no system call.
+    /// Whether a byte is in the pipe, or about to be. Then another call costs no system call.
     pending: AtomicBool,
     reader: PipeReader,
     writer: PipeWriter,
@@ -229,8 +229,9 @@ impl Waker {
     /// Undoes what woke it. Whatever was changed before a call of `wake` that this undoes is visible afterwards.
     pub(crate) fn drain(&self) {
         while matches!((&self.reader).read(&mut [0; 64]), Ok(64)) {}
-        // Only now: if it came before, a byte written in between would be gone while `pending` stays, and nobody would
-        // ever be woken again. So at worst a byte remains, and somebody wakes once more than needed.
+        // This must come last. If it came first, a byte that is written in between would be removed while `pending`
+        // stays true, and nobody would ever be woken again. In this order, a byte may remain, which at worst wakes a
+        // thread once too often.
         self.pending.swap(false, Ordering::AcqRel);
     }
 }

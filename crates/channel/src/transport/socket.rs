@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What may be written at once to another process of this machine, since it moves at the speed of memory.
+/// The bytes that are best written at once to another process of this machine, which moves them at the speed of memory.
 const AHEAD: usize = 512 << 10;
 
 /// A connection, whose descriptor blocks. Calls that are not to wait say so.
@@ -19,7 +19,7 @@ const AHEAD: usize = 512 << 10;
 pub(super) struct Socket {
     descriptor: OwnedFd,
     peer: Box<str>,
-    /// What is written goes to this machine's memory, and no further.
+    /// Whether the other side is on this machine.
     is_near: bool,
 }
 

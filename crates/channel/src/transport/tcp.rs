@@ -11,8 +11,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-/// What a connection over loopback is asked to hold of what its reader has not taken, at either end: TCP finds a measure of its
-/// own that is for long ways, and many times as large as what the processor's cache has.
+/// The size of the buffers at both ends of a connection over loopback. TCP's own size is meant for long distances, and
+/// is many times that of the processor's cache.
 const LOOPBACK_BUFFER: usize = 512 << 10;
 
 #[derive(Debug)]

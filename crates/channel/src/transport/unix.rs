@@ -19,8 +19,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What a Unix socket is asked to hold of what its reader has not taken: the usual 208 KiB are filled and emptied in turns too
-/// often.
+/// The size of the buffers of a Unix socket. With the usual 208 KiB, writer and reader take turns too often.
 const BUFFER: usize = 3 << 19;
 
 #[derive(Debug)]
@@ -80,8 +79,8 @@ fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
     Socket::new(descriptor, peer, Some(BUFFER))
 }
 
-/// The right to make, and to remove, a socket's file. Who has it has locked a second file beside it, so that two that
-/// start at once do not both take the socket of a third that has died for left behind, and remove each other's.
+/// The right to create and to remove the file of a socket. Its owner has locked a second file beside it. Otherwise two
+/// programs that start at the same time could both find the file of a third, dead program, and remove each other's.
 #[derive(Debug)]
 struct Claim {
     path: PathBuf,
@@ -117,7 +116,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Somebody may have put another file there.
+        // Another program may have put another file there.
         if self.made.is_some() && self.made == which(&self.path).ok() {
             _ = std::fs::remove_file(&self.path);
         }
@@ -134,7 +133,7 @@ fn locked(path: &Path) -> io::Result<File> {
             std::fs::TryLockError::WouldBlock => somebody_listens(),
             std::fs::TryLockError::Error(error) => error,
         })?;
-        // Whoever had it may have removed it since it was opened: then others would lock another one.
+        // The previous owner may have removed the file after it was opened here. Others would then lock another file.
         let locked = file.metadata()?;
         if which(path).is_ok_and(|now| now == (locked.dev(), locked.ino())) {
             return Ok(file);

@@ -168,7 +168,7 @@ pub struct Array {
     pub dst_size: usize,
     /// The alignment of a new block.
     pub align: usize,
-    /// What is done to each element.
+    /// The conversion of each element.
     pub transform: Transform,
     /// The steps that fill elements which the source lacks, if the destination has a fixed number of elements. Without
     /// steps, these become zeros.

@@ -35,7 +35,7 @@ pub enum Real {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wide {
     bits: u128,
-    /// What has to be added to the nearest binary128, which is 0 for all that fit into one.
+    /// The difference from the nearest binary128, which is 0 if a binary128 holds the number.
     rest: f64,
 }
 

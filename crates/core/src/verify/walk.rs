@@ -189,7 +189,7 @@ impl Walk<'_> {
     }
 }
 
-/// What is wrong with a block that is neither rightly null nor in its place with room for its elements.
+/// The fault of a block that is neither null for a good reason, nor in its place with room for its elements.
 #[cold]
 fn block_fault(slot: u64, at: usize, count: u64, left: u64) -> Error {
     match (slot, count) {

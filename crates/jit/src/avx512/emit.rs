@@ -86,12 +86,12 @@ impl<const N: usize> Resident<N> {
     }
 }
 
-/// What a stretch of code has used.
+/// The registers that a stretch of code has used.
 #[derive(Default)]
 struct Used {
     vectors: Vec<Constant>,
     masks: Vec<Constant>,
-    /// Whether registers were lost in it: there was a call, or two ways came together.
+    /// Whether registers lost their values in it: there was a call, or two ways came together.
     lost: bool,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Emit<'a> {
     most_saved: i32,
 }
 
-/// What is pushed below the frame pointer.
+/// The registers that are saved below the frame pointer.
 const PUSHED: [Reg; 5] = [RBX, R12, R13, R14, R15];
 
 impl<'a> Emit<'a> {
