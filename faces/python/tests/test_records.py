@@ -332,9 +332,11 @@ def test_names_of_strangers_turn_no_text_around() -> None:
     format = isoform.Format.of_shape("record P\u202e\n  a\u200b  int\n")
     encoder = isoform.Encoder(format)
     batch = encoder.encode_many(np.zeros(2, format.dtype))
-    shown = [format, format.structure, *format.fields, encoder, encoder.encode((7,)), batch, isoform.Decoder(format)]
-    shown += [encoder.encode((7,)).view(), isoform.Node().create("a\u202e")]
-    assert all(repr(each).isprintable() and "202e" in repr(each) or "200b" in repr(each) for each in shown)
+    message = encoder.encode((7,))
+    shown: list[object] = [format, format.structure, *format.fields, encoder, message, batch, isoform.Decoder(format)]
+    shown += [message.view(), isoform.Node().create("a\u202e")]
+    for text in map(repr, shown):
+        assert text.isprintable() and ("202e" in text or "200b" in text), text
 
 
 def test_dicts_of_any_format() -> None:
