@@ -95,7 +95,13 @@ impl Registry {
 
     /// Sets the resolver that is asked for unknown formats.
     pub fn set_resolver(&self, resolver: impl Resolver + 'static) {
-        *self.shared.resolver.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(resolver));
+        let resolver = Some(Arc::new(resolver) as Arc<dyn Resolver>);
+        // The one before may use this registry when it is dropped, which therefore comes after the lock.
+        let before = {
+            let mut now = self.shared.resolver.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *now, resolver)
+        };
+        drop(before);
     }
 
     /// Makes a format of this program known for ever.

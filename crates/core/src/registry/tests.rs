@@ -176,6 +176,39 @@ fn a_description_is_hashed_once() {
     assert_eq!(hashes(|| assert!(registry.learn(&long).is_err())), 0, "measured before");
 }
 
+/// Uses its registry when it is asked, and when it is dropped.
+struct Uses(Registry);
+
+impl Uses {
+    fn touch(&self) {
+        self.0.register(&format("own")).unwrap();
+        assert!(self.0.formats().len() == 1 && self.0.known(format("none").token()).is_none());
+    }
+}
+
+impl Resolver for Uses {
+    fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+        self.touch();
+        Err(Error::unknown_format(token))
+    }
+}
+
+impl Drop for Uses {
+    fn drop(&mut self) {
+        self.touch();
+        self.0.set_resolver(Answers(vec![]));
+    }
+}
+
+#[test]
+fn a_resolver_may_use_the_registry() {
+    let mut registry = Registry::new();
+    registry.set_resolver(Uses(registry.clone()));
+    assert_eq!(registry.lookup(format("none").token()).unwrap_err().code(), Code::UnknownFormat);
+    registry.set_resolver(Answers(vec![]));
+    assert_eq!(registry.formats(), [format("own")]);
+}
+
 struct Overlong;
 
 impl Resolver for Overlong {
