@@ -1,7 +1,7 @@
 //! Many messages at once: into records, and into columns.
 
 use isoform::core::{Layout, Shape, Value, value};
-use isoform::message::HEADER;
+use isoform::message::{HEADER, Header};
 use isoform::stream::{Reader, Writer};
 use isoform::{Batch, Code, Columns, Decoder, Encoder, Engine, Enumeration, Faults, Format, Record, Registry, Str};
 
@@ -86,6 +86,20 @@ fn records_of_the_same_layout_are_copied_together() {
     let mut registry = knowing(Sample::format());
     let (batch, _) = Batch::parse(&bytes, &mut registry).unwrap();
     assert_eq!(Decoder::<Sample>::new().decode_many(&batch).unwrap(), samples);
+}
+
+#[test]
+fn messages_without_a_body_are_of_a_batch_as_others_are() {
+    let empty = Header::new(Sample::format().token(), 0).to_bytes();
+    let mut registry = knowing(Sample::format());
+    for count in 1..4 {
+        let bytes = empty.repeat(count);
+        let (batch, rest) = Batch::parse(&bytes, &mut registry).unwrap();
+        assert_eq!((batch.len(), batch.messages().count(), rest.len()), (count, count, 0));
+        assert!(batch.messages().all(|message| message.body().is_empty()));
+        let error = Decoder::<Sample>::new().decode_many(&batch).unwrap_err();
+        assert_eq!((error.code(), error.path()), (Code::BodyLength, "[0]"));
+    }
 }
 
 #[test]

@@ -45,6 +45,18 @@ def test_a_stream_of_several_formats_is_read_as_it_was_written(tmp_path: Path) -
         isoform.Decoder(LEVEL).decode_many(isoform.Reader(path))
 
 
+def test_a_message_without_a_body_is_refused_when_it_is_used() -> None:
+    stream = io.BytesIO()
+    isoform.Writer(stream, LEVEL).write(levels(1))
+    described, body = stream.getvalue(), LEVEL.itemsize + -LEVEL.itemsize % 16
+    empty = described[: -8 - body] + bytes(8)
+    batch = isoform.Reader(io.BytesIO(empty)).next_batch()
+    assert batch is not None and (len(batch), batch[0].body) == (1, b"")
+    for use in (batch.array, batch[0].view, lambda: isoform.Decoder(LEVEL).decode_many(batch)):
+        with pytest.raises(isoform.BadInput):
+            use()
+
+
 def test_messages_are_passed_on() -> None:
     first, second = io.BytesIO(), io.BytesIO()
     isoform.Writer(first, LEVEL).write(levels(1, 2, 3))

@@ -106,8 +106,10 @@ impl<'a> Batch<'a> {
 
     /// The messages, one by one.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Incoming<'a>> + use<'a> {
-        let (Batch { header, format, bytes }, length) = (*self, self.header.length as usize);
-        bytes.chunks(stride(header)).map(move |body| Incoming::new(header, format, &body[..length]))
+        let (Batch { header, format, bytes }, length, stride) =
+            (*self, self.header.length as usize, stride(self.header));
+        // By number, as nothing is left of the last message if its body is empty.
+        (0..self.len()).map(move |at| Incoming::new(header, format, &bytes[at * stride..][..length]))
     }
 
     /// Splits the batch after `count` messages. A part without messages is `None`.
