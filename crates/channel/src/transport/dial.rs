@@ -123,13 +123,13 @@ pub(super) fn no_socket(address: &Address, why: Errno) -> Error {
 
 /// A socket that does not wait, and that no program started by this one inherits.
 #[cfg(not(target_vendor = "apple"))]
-fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+pub(super) fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     use rustix::net::SocketFlags;
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
 }
 
 #[cfg(target_vendor = "apple")]
-fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+pub(super) fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let descriptor = rustix::net::socket(family, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&descriptor, true)?;

@@ -1,26 +1,32 @@
-//! Unix sockets: a file of this machine, by which programs of it reach one another.
+//! Unix sockets: a file of this machine, by which programs of one user reach one another.
+//!
+//! The file is open to its user alone, whatever the process's mask of permissions says. On Linux the system also names the
+//! user of each program that connects, and the programs of other users are turned away.
 //!
 //! The file of a socket can outlive the program that listened there. So finding out whether somebody listens takes some
-//! care; the standard library does the rest.
+//! care.
 
 use super::address::Address;
-use super::dial::{Dial, answers};
+use super::dial::{Dial, answers, unconnected};
 use super::socket::Socket;
 use super::{Awaited, Connection, Door, Transport};
 use isoform::Result;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix};
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The size of the buffers of a Unix socket. With the usual 208 KiB, writer and reader take turns too often.
 const BUFFER: usize = 3 << 19;
+
+/// Connections that wait to be accepted: as many as the system allows, where that is fewer.
+const BACKLOG: i32 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Unix;
@@ -42,10 +48,13 @@ impl Transport for Unix {
     fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
         let path = path(address);
         let listening = Claim::on(path).and_then(|mut claim| {
-            let inner = UnixListener::bind(path)?;
-            inner.set_nonblocking(true)?;
+            let unheard = unconnected(AddressFamily::UNIX)?;
+            rustix::net::bind(&unheard, &SocketAddrUnix::new(path)?)?;
             claim.bound()?;
-            Ok(Listener { inner, address: address.clone(), _claim: claim })
+            // Before anybody can connect.
+            std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
+            rustix::net::listen(&unheard, BACKLOG)?;
+            Ok(Listener { inner: unheard.into(), address: address.clone(), _claim: claim })
         });
         let listener = listening.map_err(|error| super::socket::cannot_listen(address, error))?;
         Ok((address.clone(), Box::new(listener)))
@@ -60,12 +69,33 @@ impl Transport for Unix {
 impl Door for Listener {
     fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
         let peer = format_args!("a program at {}", self.address);
-        super::socket::next(&self.address, || self.inner.accept().map(|(stream, _)| connection(stream.into(), &peer)))
+        super::socket::next(&self.address, || {
+            let (stream, _) = self.inner.accept()?;
+            match is_of_this_user(stream.as_fd())? {
+                true => Ok(connection(stream.into(), &peer)),
+                // As if it had gone before it was accepted.
+                false => Err(ErrorKind::ConnectionAborted.into()),
+            }
+        })
     }
 
     fn awaits(&self) -> Awaited<'_> {
         Awaited::Read(self.inner.as_fd().into())
     }
+}
+
+/// Whether the program at the other end runs for the user of this one, or for the system's administrator, whom no
+/// permissions keep out.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_of_this_user(stream: BorrowedFd<'_>) -> io::Result<bool> {
+    let peer = rustix::net::sockopt::socket_peercred(stream)?.uid;
+    Ok(peer.is_root() || peer == rustix::process::geteuid())
+}
+
+/// Elsewhere, the permissions of the file alone decide.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_of_this_user(_: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Only such addresses are given to this transport.
@@ -153,6 +183,7 @@ fn somebody_listens() -> io::Error {
 mod tests {
     use super::*;
     use crate::transport::tests::{TAKEN, dial, refusal};
+    use std::os::unix::net::UnixStream;
     use std::sync::Barrier;
     use std::time::Duration;
 
@@ -198,6 +229,60 @@ mod tests {
 
         let missing = folder.path().join("missing/x.sock");
         assert!(refusal(&Address::Unix(missing)).contains("No such file"));
+    }
+
+    #[test]
+    fn a_socket_is_open_to_its_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let mask = rustix::process::umask(Mode::empty());
+        let listening = Unix.listen(&Address::Unix(path.clone()));
+        rustix::process::umask(mask);
+        let (address, mut door) = listening.unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // The user's own programs get in.
+        let _here = dial(&address, Duration::from_secs(60)).unwrap();
+        assert!(door.next().unwrap().is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn programs_of_other_users_are_turned_away() {
+        use std::io::Read;
+        use std::os::unix::process::CommandExt;
+        use std::process::Command;
+        if !rustix::process::geteuid().is_root() {
+            // Only the administrator can start a program for somebody else.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let (_, mut door) = Unix.listen(&Address::Unix(path.clone())).unwrap();
+        // As if a careless hand had opened the file to everybody.
+        for open in [folder.path(), &path] {
+            std::fs::set_permissions(open, Permissions::from_mode(0o777)).unwrap();
+        }
+        let program = folder.path().join("visitor");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        let visitor = |user| {
+            let test = ["transport::unix::tests::visitor", "--exact", "--ignored"];
+            Command::new(&program).args(test).env("VISITED", &path).uid(user).status().unwrap()
+        };
+        assert!(visitor(65_534).success(), "it connects");
+        assert!(door.next().unwrap().is_none());
+        assert!(visitor(0).success());
+        let mut own = UnixStream::connect(&path).unwrap();
+        assert!(door.next().unwrap().is_some(), "the visitor of this user");
+        assert!(door.next().unwrap().is_some(), "this program itself");
+        own.set_nonblocking(true).unwrap();
+        assert!(own.read(&mut [0]).is_ok(), "whose other end is closed by now");
+    }
+
+    #[test]
+    #[ignore = "what the test above starts as another process"]
+    fn visitor() {
+        let Ok(path) = std::env::var("VISITED") else { return };
+        UnixStream::connect(path).unwrap();
     }
 
     #[test]
