@@ -44,8 +44,15 @@ full: each side can read the other's records
 ";
     assert_eq!(explain(OLD, NEW, &[]).good(), expected);
     let back = explain(NEW, OLD, &[]).good();
-    assert!(back.contains("\n  rho    digits are rounded; range: checked\n  extra  dropped\n"), "{back}");
-    assert!(explain("record R\n x double", "record R\n x int", &["--faults", "wrap"]).good().contains("NaN: wraps"));
+    assert!(
+        back.contains("\n  rho    digits are rounded; numbers out of range: refused\n  extra  dropped\n"),
+        "{back}"
+    );
+    assert!(
+        explain("record R\n x double", "record R\n x int", &["--faults", "wrap"])
+            .good()
+            .contains("out of range: wrapped")
+    );
     let plan = explain(OLD, NEW, &["--plan"]).good();
     assert!(plan.contains("\nplan Sample (big-endian, 32-bit pointers) -> Sample (little-endian"), "{plan}");
 }

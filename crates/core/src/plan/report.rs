@@ -189,21 +189,21 @@ impl Action {
             Action::Convert(conversion) if !conversion.is_exact() => {
                 let (from, to) = (conversion.from.class, conversion.to.class);
                 let what = match (from, to) {
-                    (NumberClass::Float(_), NumberClass::Float(_)) => "digits are rounded; range",
-                    (NumberClass::Float(_), _) => "fractions, range and NaN",
-                    (_, NumberClass::Float(_)) => "digits of large numbers",
-                    _ => "range",
+                    (NumberClass::Float(_), NumberClass::Float(_)) => "digits are rounded; numbers out of range",
+                    (NumberClass::Float(_), _) => "fractions, NaN and numbers out of range",
+                    (_, NumberClass::Float(_)) => "numbers with too many digits",
+                    _ => "numbers out of range",
                 };
                 let how = match conversion.faults {
-                    Faults::Error => "checked",
-                    Faults::Saturate => "saturates",
-                    Faults::Wrap => "wraps",
+                    Faults::Error => "refused",
+                    Faults::Saturate => "saturated",
+                    Faults::Wrap => "wrapped",
                 };
                 Some(format!("{what}: {how}"))
             }
             Action::Symbols(symbols) => {
                 let unknown: Vec<&str> = symbols.unknown().collect();
-                (!unknown.is_empty()).then(|| format!("unknown: {}", unknown.join(", ")))
+                (!unknown.is_empty()).then(|| format!("unknown symbols, refused: {}", unknown.join(", ")))
             }
             Action::Ignored => Some("dropped".into()),
             _ => None,
