@@ -9,7 +9,8 @@ use isoform::stream::Reader;
 use isoform::text::json;
 use isoform::{Error, Format, Incoming, Limits};
 use std::io::{BufRead, Read};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
 /// So many records are read ahead.
 const AHEAD: usize = 64;
@@ -31,17 +32,45 @@ pub(super) enum Item {
     Broken(Failure),
 }
 
-/// Reads records from a source; lines of JSON are of this format.
-pub(super) fn read(source: &str, format: Option<Format>) -> Receiver<Item> {
-    let (to, items) = sync_channel(AHEAD);
-    let source = source.to_string();
-    std::thread::spawn(move || {
-        // It also ends when nobody receives the items any more.
-        if let Err(failure) = read_to(&source, format, &to) {
-            let _ = to.send(Item::Broken(failure));
+/// What is read, in order.
+pub(super) struct Input {
+    items: Receiver<Item>,
+    /// An item that has been looked at.
+    first: Option<Item>,
+}
+
+impl Input {
+    /// Reads records from a source; lines of JSON are of this format.
+    pub(super) fn read(source: &str, format: Option<Format>) -> Input {
+        let (to, items) = sync_channel(AHEAD);
+        let source = source.to_string();
+        std::thread::spawn(move || {
+            // It also ends when nobody receives the items any more.
+            if let Err(failure) = read_to(&source, format, &to) {
+                let _ = to.send(Item::Broken(failure));
+            }
+        });
+        Input { items, first: None }
+    }
+
+    /// Whether what comes first can be read, as far as that is known already.
+    pub(super) fn look(&mut self) -> Result<(), Failure> {
+        if self.first.is_none() {
+            self.first = self.items.try_recv().ok();
         }
-    });
-    items
+        match self.first.take() {
+            Some(Item::Broken(failure)) => Err(failure),
+            first => {
+                self.first = first;
+                Ok(())
+            }
+        }
+    }
+
+    /// The next item, if one comes in time.
+    pub(super) fn next(&mut self, patience: Duration) -> Result<Item, RecvTimeoutError> {
+        self.first.take().map_or_else(|| self.items.recv_timeout(patience), Ok)
+    }
 }
 
 fn read_to(source: &str, format: Option<Format>, to: &SyncSender<Item>) -> Result<(), Failure> {

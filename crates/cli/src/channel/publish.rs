@@ -1,7 +1,7 @@
 //! `isoform pub`: records of a stream, or of lines of JSON, are published on a channel. Reading them is in [`super::input`].
 
 use super::account::{self, Account};
-use super::input::{self, Item};
+use super::input::{Input, Item};
 use super::open_at;
 use super::stop::{LOOK, Stop};
 use crate::args;
@@ -41,8 +41,10 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     let source = channel.source_builder().build_messages()?;
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
-    if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)))? {
-        publisher.publish(format)?;
+    // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.
+    let mut input = Input::read(&arguments.input, format);
+    if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)), &mut input)? {
+        publisher.publish(input)?;
     }
     publisher.end(output)
 }
@@ -87,7 +89,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Waits for so many sinks, or for those that are there. `false` if it was asked to stop meanwhile.
-    fn wait(&self, channel: &Channel, count: Option<usize>) -> Result<bool, Failure> {
+    fn wait(&self, channel: &Channel, count: Option<usize>, input: &mut Input) -> Result<bool, Failure> {
         let Some(count) = count else {
             let sinks = channel.info(SUBSCRIBING)?.sinks().count();
             // Those that declined will not subscribe.
@@ -97,7 +99,8 @@ impl<'a> Publisher<'a> {
             notice(&format!("waiting for {}", plural(count, "sink")));
         }
         let turn = |longest| self.has_sinks(count, longest).map(|has| has.then_some(()));
-        Ok(in_turns(None, LOOK, turn, || Ok(!self.stop.is_asked()))?.is_some())
+        let goes_on = || input.look().map(|()| !self.stop.is_asked());
+        Ok(in_turns(None, LOOK, turn, goes_on)?.is_some())
     }
 
     fn has_sinks(&self, count: usize, patience: Duration) -> Result<bool, Failure> {
@@ -105,11 +108,10 @@ impl<'a> Publisher<'a> {
     }
 
     /// Publishes all that is read.
-    fn publish(&mut self, format: Option<Format>) -> Result<(), Failure> {
-        let items = input::read(&self.arguments.input, format);
+    fn publish(&mut self, mut input: Input) -> Result<(), Failure> {
         let start = Instant::now();
         while !self.stop.is_asked() {
-            match items.recv_timeout(LOOK) {
+            match input.next(LOOK) {
                 Ok(Item::Record { format, body, about }) => {
                     if !self.pace(start) {
                         break;

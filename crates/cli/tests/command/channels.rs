@@ -126,6 +126,8 @@ fn records_that_cannot_be_published_say_why() {
     }
     let missing = isoform_reading(&["pub", "points", "nowhere.iso"], b"").errors;
     assert!(missing.starts_with("isoform: cannot open"), "no channel is made for it: {missing}");
+    let typeless = isoform_reading(&["pub", "points"], b"{}\n");
+    assert!(typeless.errors.contains("lines of JSON need a type"), "without a sink: {}", typeless.errors);
     // What is no record of the channel's type is told of, and passed over.
     let (node, id, _source) = gauges();
     let _sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
