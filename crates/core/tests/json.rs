@@ -125,6 +125,7 @@ fn malformed_text_has_a_position_and_what_does_not_fit_a_path() {
     assert_eq!(malformed.actual(), "expected value");
     let unfit = through("{\"small\": \"one\"}").unwrap_err();
     assert_eq!((unfit.code(), unfit.position(), unfit.path()), (Code::Text, None, "small"));
+    assert_eq!(unfit.expectation(), "i8", "a type has its short name");
 }
 
 /// Whatever is nested without end is refused, and not gone into.

@@ -2,6 +2,7 @@
 
 use super::lengths::Entries;
 use super::{Value, one_of};
+use crate::declare::Kind;
 use crate::error::{Code, Error, Result};
 use crate::format::{ByteOrder, Element, Enumeration, Field, FloatKind, Format, Machine, Structure, integer_range};
 use crate::limits::Limits;
@@ -137,7 +138,7 @@ impl Value {
             (Element::Integer { signed, size }, Value::Integer(number)) => {
                 let (low, high) = integer_range(*signed, *size);
                 if *number < low || *number > high {
-                    return Err(Error::new(Code::Overflow).expected(element).found(number));
+                    return Err(Error::new(Code::Overflow).expected(Kind::of(element)).found(number));
                 }
                 scalar::write_bits(order, bytes, *number as u128);
             }
@@ -145,10 +146,12 @@ impl Value {
                 scalar::write_bits(order, bytes, *number);
             }
             (Element::Integer { .. }, Value::Unsigned(number)) => {
-                return Err(Error::new(Code::Overflow).expected(element).found(number));
+                return Err(Error::new(Code::Overflow).expected(Kind::of(element)).found(number));
             }
             (Element::Float { kind, size }, value) => {
-                value.write_float(*kind, *size, order, bytes).map_err(|error| error.expected(element).found(self))?;
+                value
+                    .write_float(*kind, *size, order, bytes)
+                    .map_err(|error| error.expected(Kind::of(element)).found(self))?;
             }
             (Element::Complex { kind, size }, Value::Complex(parts)) => {
                 for (part, bytes) in parts.iter().zip(bytes.chunks_mut(usize::from(*size))) {
@@ -158,7 +161,7 @@ impl Value {
             (Element::Char, Value::Char(byte)) => bytes[0] = *byte,
             (Element::Char, Value::Integer(number)) => {
                 let byte = u8::try_from(*number);
-                bytes[0] = byte.map_err(|_| Error::new(Code::Overflow).expected(element).found(number))?;
+                bytes[0] = byte.map_err(|_| Error::new(Code::Overflow).expected(Kind::of(element)).found(number))?;
             }
             (Element::Boolean { .. }, Value::Boolean(truth)) => machine.write(bytes, u64::from(*truth)),
             (Element::Enumeration(enumeration), Value::Symbol(name)) => {
@@ -170,7 +173,7 @@ impl Value {
                 enumeration.symbol(*number).ok_or_else(unknown)?;
                 machine.write(bytes, *number as u64);
             }
-            _ => return Err(self.wrong_type(element)),
+            _ => return Err(self.wrong_type(Kind::of(element))),
         }
         Ok(())
     }
@@ -216,7 +219,7 @@ fn check_shape(value: &Value, element: &Element, dims: &[usize]) -> Result<()> {
             true => Ok(()),
             false => Err(Error::new(Code::TooLong).expected(format_args!("at most {count} bytes")).found(text.len())),
         },
-        other => Err(other.wrong_type(format_args!("an array of {element}"))),
+        other => Err(other.wrong_type(format_args!("an array of {}", Kind::of(element)))),
     }
 }
 
@@ -230,7 +233,7 @@ fn check_empty(value: &Value, element: &Element, rank: usize) -> Result<()> {
         Value::Array(values) if values.is_empty() => Ok(()),
         Value::String(text) if rank == 1 && text.is_empty() && *element == Element::Char => Ok(()),
         Value::Array(_) => Err(Error::new(Code::Shape).expected("no elements").found(value)),
-        other => Err(other.wrong_type(format_args!("an array of {element}"))),
+        other => Err(other.wrong_type(format_args!("an array of {}", Kind::of(element)))),
     }
 }
 

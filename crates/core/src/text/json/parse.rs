@@ -1,5 +1,6 @@
 //! Values from JSON, field by field.
 
+use crate::declare::Kind;
 use crate::error::{Code, Error, Position, Result};
 use crate::format::{Element, Field, FloatKind, Format, Structure};
 use crate::scalar::{Real, Rounding};
@@ -53,19 +54,21 @@ fn array(element: &Element, rank: usize, json: &Json) -> Result<Value> {
             let element = |(i, json)| array(element, rank - 1, json).map_err(|error| error.within(&format!("[{i}]")));
             elements.iter().enumerate().map(element).collect::<Result<_>>().map(Value::Array)
         }
-        other => Err(unfit(format_args!("an array of {element}"), other)),
+        other => Err(unfit(format_args!("an array of {}", Kind::of(element)), other)),
     }
 }
 
 fn element(element: &Element, json: &Json) -> Result<Value> {
-    let unfit = || unfit(element, json);
+    let unfit = || unfit(Kind::of(element), json);
     match (element, json) {
         (Element::Structure(inner), _) => structure(inner, json),
         (Element::Integer { .. }, _) => integer(digits(json).ok_or_else(unfit)?).ok_or_else(unfit),
-        (Element::Float { kind, size }, _) => float(*kind, *size, json).map_err(|error| error.expected(element)),
+        (Element::Float { kind, size }, _) => {
+            float(*kind, *size, json).map_err(|error| error.expected(Kind::of(element)))
+        }
         (Element::Complex { kind, size }, Json::Array(parts)) => match parts.as_slice() {
             [real, imaginary] => {
-                let part = |json| float(*kind, *size, json).map_err(|error| error.expected(element));
+                let part = |json| float(*kind, *size, json).map_err(|error| error.expected(Kind::of(element)));
                 Ok(Value::Complex(Box::new([part(real)?, part(imaginary)?])))
             }
             _ => Err(unfit()),
