@@ -98,6 +98,8 @@ fn formats_that_have_nothing_in_common() {
     let run = explain("record A\n  x int\n", "record A\n  y int\n", &[]);
     assert_eq!(run.status, 1);
     assert!(run.output.contains("expected a record with a field in common"), "{}", run.output);
+    let words = run.output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("in common with y, found A with x"), "it names the fields: {words}");
 }
 
 #[test]

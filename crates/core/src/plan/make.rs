@@ -16,6 +16,7 @@ use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Format, Machine, Structure};
+use std::fmt;
 use std::sync::Arc;
 
 /// Makes a plan. If `reports` is given, adds the decision for each field to it.
@@ -35,12 +36,25 @@ pub(super) fn plan(
     if !maker.matched {
         // The sender's record is of another kind. Zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
-        return Err(error.expected("a record with a field in common").found(wire.name()));
+        let expected = format_args!("a record with a field in common with {}", Names(root));
+        return Err(error.expected(expected).found(format_args!("{} with {}", wire.name(), Names(wire.structure()))));
     }
     // A native record that ends in a gap may be longer than the bytes that are moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
     let steps = block.finish().into();
     Ok(Plan { wire: wire.clone(), native: native.clone(), faults, steps, direct })
+}
+
+/// The names of a structure's fields, for an error that shows as many as it has room for.
+struct Names<'a>(&'a Structure);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fields().iter().enumerate().try_for_each(|(i, field)| {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", field.name)
+        })
+    }
 }
 
 pub(super) struct Maker<'r> {
