@@ -175,7 +175,8 @@ fn errors_name_the_element() {
     refuse(&format, &with(19, 0), Code::Slot, "origin.name");
     refuse(&format, &with(19, 1), Code::Slot, "grid[0][0].name");
     refuse(&format, &with(31, 40), Code::Slot, "grid[0][1].name");
-    refuse(&format, &with(22, 2), Code::Boolean, "grid[0][0].wet[1][0]");
+    let boolean = refuse(&format, &with(22, 2), Code::Boolean, "grid[0][0].wet[1][0]");
+    assert_eq!((boolean.expectation(), boolean.actual()), ("0 or 1", "2"));
     refuse(&format, &with(35, 0x80), Code::Boolean, "grid[0][1].wet[1][1]");
     refuse(&format, &with(11, 0), Code::BodyLength, "");
     refuse(&format, &with(11, 47), Code::Slot, "origin.name");
