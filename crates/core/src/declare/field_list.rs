@@ -208,6 +208,7 @@ mod tests {
             (list().field("x", "float[x]", 4, 0), "not a single integer field"),
             (list().field("x", "flo at", 4, 0), "at r.x: expected a type, found `flo at` at column 1"),
             (list().unit("m"), "a unit before any field"),
+            (list().field("a", "int", 4, 0).field("a", "int", 4, 0), "at r.a: two fields of this name"),
             (list().field("a", "int", 4, 0).field("b", "int", 4, 2), "at r.b: expected free bytes from 4 to 64"),
         ] {
             let fault = fault(list);

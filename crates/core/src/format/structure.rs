@@ -132,9 +132,13 @@ impl Structure {
             let extent = field.extent(machine.pointer).ok_or_else(|| fault(Code::Size))?;
             let (begin, past) = (field.offset, field.offset.checked_add(extent).ok_or_else(|| fault(Code::Size))?);
             if begin < end || past > size {
-                return Err(fault(Code::Declaration)
-                    .expected(format_args!("free bytes from {end} to {size}"))
-                    .found(format_args!("bytes {begin} to {past}")));
+                let twice = fields.iter().filter(|other| other.name == field.name).count() > 1;
+                return Err(match twice {
+                    true => fault(Code::Declaration).found(TWICE),
+                    false => fault(Code::Declaration)
+                        .expected(format_args!("free bytes from {end} to {size}"))
+                        .found(format_args!("bytes {begin} to {past}")),
+                });
             }
             gaps |= begin > end || field.element.has_gaps();
             end = past;
@@ -359,13 +363,16 @@ fn needs_check(element: &Element) -> bool {
 
 const _: () = assert!(MAX_FIELDS <= u16::MAX as usize);
 
+/// Found where each field must have a name of its own.
+const TWICE: &str = "two fields of this name";
+
 /// The indices of fields by ascending name. Two equal names are an error.
 fn by_name(fields: &[Field]) -> Result<Box<[u16]>> {
     let name = |index: u16| &fields[usize::from(index)].name;
     let mut indices: Box<[u16]> = (0..fields.len() as u16).collect();
     indices.sort_by_key(|&index| name(index));
     match indices.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
-        Some(pair) => Err(Error::new(Code::Declaration).at(&**name(pair[1])).found("two fields of this name")),
+        Some(pair) => Err(Error::new(Code::Declaration).at(&**name(pair[1])).found(TWICE)),
         None => Ok(indices),
     }
 }
