@@ -28,7 +28,9 @@ impl Columns {
     /// [`Code::NoSuchField`]; [`Code::WrongType`] for a field that is not of fixed size, or has pointers.
     pub fn new(format: &Format, names: Option<&[String]>, rules: &Rules, faults: Faults) -> Result<Columns> {
         let structure = format.structure();
-        let named = |name: &String| structure.field(name).ok_or_else(|| Error::new(Code::NoSuchField).found(name));
+        let unknown =
+            |name: &String| Error::new(Code::NoSuchField).expected(crate::rules::names(structure)).found(name);
+        let named = |name: &String| structure.field(name).ok_or_else(|| unknown(name));
         let column = |field: Result<_>| field.and_then(|field| Column::new(structure, field, rules.clone(), faults));
         let columns = match names {
             Some(names) => names.iter().map(named).map(column).collect::<Result<_>>()?,

@@ -71,7 +71,7 @@ impl Wishes {
                 What::Alias(alias) => rules.alias(structure, name, alias),
                 What::Required => rules.required(structure, name),
                 What::Default(json) => {
-                    let value = json::parse_field(field, json);
+                    let value = json::parse_field(field, json).map_err(|error| not_a_default(error, json));
                     rules.default(structure, name, value.map_err(|error| error.at(format!("{structure}.{name}")))?)
                 }
             };
@@ -85,10 +85,26 @@ impl Wishes {
 /// # Errors
 /// [`Code::NoSuchField`].
 pub fn field<'f>(format: &'f Format, structure: &str, name: &str) -> Result<&'f Field> {
-    let found = find(format.structure(), structure).and_then(|structure| structure.field(name));
-    found.ok_or_else(|| {
-        Error::new(Code::NoSuchField).at(format!("{structure}.{name}")).expected("a field of the format")
-    })
+    let fault = || Error::new(Code::NoSuchField).at(format!("{structure}.{name}"));
+    let Some(found) = find(format.structure(), structure) else {
+        let expected = format_args!("a structure of the format, such as {}", format.name());
+        return Err(fault().expected(expected).found(structure));
+    };
+    found.field(name).ok_or_else(|| fault().expected(names(found)).found(name))
+}
+
+/// The names of a structure's fields, for errors.
+pub(crate) fn names(structure: &Structure) -> String {
+    let names: Vec<&str> = structure.fields().iter().map(|field| &*field.name).collect();
+    format!("one of {}", names.join(", "))
+}
+
+/// The error for a default that is not JSON says what it is instead.
+fn not_a_default(error: Error, json: &str) -> Error {
+    match error.position() {
+        Some(_) => Error::new(error.code()).expected("JSON such as 1.5, \"text\" or [0, 1]").found(json),
+        None => error,
+    }
 }
 
 fn find<'f>(within: &'f Structure, name: &str) -> Option<&'f Structure> {
@@ -120,5 +136,19 @@ mod tests {
             let fault = field(&format, structure, name).unwrap_err();
             assert_eq!((fault.code(), fault.path()), (Code::NoSuchField, &*format!("{structure}.{name}")));
         }
+        let text = |structure, name| field(&format, structure, name).unwrap_err().to_string();
+        assert_eq!(text("Point", "z"), "no such field at Point.z: expected one of x, found z");
+        let none = "no such field at Line.x: expected a structure of the format, such as Track, found Line";
+        assert_eq!(text("Line", "x"), none);
+    }
+
+    #[test]
+    fn the_error_for_a_default_that_is_not_json_shows_it() {
+        let format = Shape::parse("record Point\n name string").unwrap().on(&Layout::NATIVE).unwrap();
+        let mut wishes = Wishes::new();
+        wishes.default("Point", "name", "none");
+        let error = wishes.of(&format).unwrap_err().to_string();
+        let shown = "malformed text at Point.name: expected JSON such as 1.5, \"text\" or [0, 1], found none";
+        assert_eq!(error, shown);
     }
 }
