@@ -292,7 +292,8 @@ impl SourceEnd {
             Some(true) => Ok(()),
             Some(false) => Err(Error::new(Code::Closed).at("source")),
             None => {
-                let error = Error::new(Code::Deadline).expected(format_args!("{count} sinks within {patience:?}"));
+                let sinks = if count == 1 { "sink" } else { "sinks" };
+                let error = Error::new(Code::Deadline).expected(format_args!("{count} {sinks} within {patience:?}"));
                 Err(error.found(self.sinks()))
             }
         }

@@ -129,6 +129,9 @@ fn tcp(text: &str) -> Result<Address, &'static str> {
         return Ok(Address::Tcp(address));
     }
     let (host, port) = text.rsplit_once(':').ok_or("HOST:PORT, tcp:HOST:PORT or unix:PATH")?;
+    if host.contains(',') {
+        return Err("one address, HOST:PORT");
+    }
     if host.contains(':') && !host.ends_with(']') {
         return Err("an IPv6 address in brackets and a port, such as [::1]:7000");
     }
