@@ -71,6 +71,8 @@ class _Field:
             self.nested = _declared(python, None, self.known)
             return f'"{self.nested.name}"'
         expected = "int, float, bool, complex, str, bytes, an Enum, a class, a list or an array of these, or Annotated with a type"
+        if typing.get_origin(python) in _LISTS:
+            expected = "a list of one dimension, or Annotated with a type that has several, such as isoform.f64[2, 3]"
         raise declaration(self.path, expected, getattr(python, "__name__", str(python)))
 
     @staticmethod

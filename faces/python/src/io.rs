@@ -3,6 +3,7 @@
 //! They are used without the GIL. They take it to call an object, and to check whether a signal such as Ctrl-C should
 //! stop them.
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::File;
@@ -53,11 +54,22 @@ impl Fault {
     }
 }
 
+/// The exception of Python's own `open`, which names the file.
+fn cannot_open(error: Error, path: PathBuf) -> PyErr {
+    let Some(code) = error.raw_os_error() else { return error.into() };
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((code, text, path.into_os_string(), code)) // The last of them is Windows' number.
+}
+
 impl Input {
     /// A file of this path, or an object with `read`.
     pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
         if let Ok(path) = source.extract::<PathBuf>() {
-            return Ok(Input { from: From::File(File::open(path)?), fault: Arc::default() });
+            return Ok(Input {
+                from: From::File(File::open(&path).map_err(|error| cannot_open(error, path))?),
+                fault: Arc::default(),
+            });
         }
         // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
@@ -111,7 +123,7 @@ impl Output {
     /// A file of this path, made anew, or an object with `write`.
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
         if let Ok(path) = target.extract::<PathBuf>() {
-            let file = BufWriter::with_capacity(BUFFER, File::create(path)?);
+            let file = BufWriter::with_capacity(BUFFER, File::create(&path).map_err(|error| cannot_open(error, path))?);
             return Ok(Output { to: To::File(file), fault: Arc::default() });
         }
         let flush = target.getattr_opt("flush")?.map(Bound::unbind);

@@ -308,6 +308,12 @@ def test_annotations_that_no_format_can_say_are_refused(annotation: Any) -> None
     assert (fault.value.code, fault.value.path) == (isoform.Code.Declaration, "Wrong.bad")
 
 
+def test_the_error_for_a_list_of_lists_shows_a_shape() -> None:
+    cls = type("Wrong", (), {"__annotations__": {"bad": list[list[float]]}})
+    with pytest.raises(isoform.Error, match=r"isoform\.f64\[2, 3\]"):
+        isoform.Format.of(cls)
+
+
 @pytest.mark.parametrize(
     ("change", "path"),
     [({"depth": [1, "x"]}, "depth[1]"), ({"points": [Point("x")]}, "points[0].x"), ({"phase": "GAS"}, "phase")],  # type: ignore[arg-type]

@@ -97,7 +97,7 @@ def test_a_closed_reader_and_writer_say_so_and_closing_twice_does_no_harm(tmp_pa
     reader.close()
     with pytest.raises(isoform.Unavailable):
         next(reader)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nobody.iso"):
         isoform.Reader(tmp_path / "nobody.iso")
 
 
