@@ -281,7 +281,8 @@ private:
     template <class T> std::string structure() {
         static_assert(
             std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
-            "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp");
+            "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp, "
+            "with const char * instead of std::string, and std::span instead of std::vector");
         const std::string name = name_of<T>();
         if (std::find(begun_.begin(), begun_.end(), &written_type<T>) != begun_.end())
             return name;
@@ -296,7 +297,8 @@ private:
     }
 
     template <class T> void found() {
-        static_assert(std::is_aggregate_v<T>, "describe a struct with constructors by ISOFORM_RECORD");
+        static_assert(std::is_aggregate_v<T>,
+                      "describe a struct with constructors by ISOFORM_RECORD; a string is a const char *");
         static_assert(!has_array<T>(), "describe a struct with C arrays by ISOFORM_RECORD, or use std::array");
         static_assert(members<T>() <= most_found, "describe a struct of more than 24 members by ISOFORM_RECORD");
         if constexpr (std::is_aggregate_v<T> && !has_array<T>() && members<T>() <= most_found) {
