@@ -111,7 +111,8 @@ impl PySource {
     #[pyo3(signature = (count=1, timeout=None))]
     fn wait_for_sinks(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<()> {
         let turn = |patience| unless_late(self.with(|source| source.wait_for_sinks(count, patience)));
-        let late = || raise(Error::new(Code::Deadline).at("source").expected(format_args!("{count} sinks")));
+        let sinks = if count == 1 { "sink" } else { "sinks" };
+        let late = || raise(Error::new(Code::Deadline).at("source").expected(format_args!("{count} {sinks}")));
         wait(py, timeout, turn)?.ok_or_else(late)
     }
 

@@ -2,6 +2,7 @@
 //! record.
 
 use crate::error::{raise, wrong_type};
+use isoform::core::declare::Kind;
 use isoform::core::format::Structure;
 use isoform::core::{Dimension, Element, Field, Value, value};
 use isoform::{Error, Format};
@@ -101,7 +102,7 @@ fn element(element: &Element, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         Element::String => text(object)?.map(Value::String),
         Element::Structure(structure) => return record(structure, object, &[]),
     };
-    value.ok_or_else(|| raise(wrong_type(&element.to_string(), object)))
+    value.ok_or_else(|| raise(wrong_type(&Kind::of(element).to_string(), object)))
 }
 
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {

@@ -325,6 +325,12 @@ def test_what_is_wrong_with_an_object_is_said_with_its_path(change: dict[str, An
     assert fault.value.path == path and f" at {path}" in str(fault.value)
 
 
+def test_what_is_wrong_with_an_object_is_said_with_the_short_name_of_the_type() -> None:
+    cls = type("Wrong", (), {"__annotations__": {"a": int}, "a": "text"})
+    with pytest.raises(isoform.Usage, match="wrong type at a: expected i64, found str"):
+        isoform.Encoder(cls).encode(cls())
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda view: pickle.loads(pickle.dumps(view))])
 def test_a_view_can_be_copied(copied: Callable[[Any], Any]) -> None:
     view = isoform.Encoder(np.dtype([("a", "i4"), ("_b", "f8")])).encode((7, 0.5)).view()

@@ -153,7 +153,8 @@ pub(super) fn unknown_structure(name: &str) -> Error {
 }
 
 impl Kind {
-    pub(crate) fn of(element: &Element) -> Kind {
+    /// The kind of elements, with their size.
+    pub fn of(element: &Element) -> Kind {
         match element {
             Element::Integer { signed, size } => Kind::Integer { signed: *signed, width: Width::Bytes(*size) },
             Element::Float { kind, size } => Kind::Float { kind: *kind, width: Width::Bytes(*size) },
