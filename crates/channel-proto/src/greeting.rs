@@ -8,16 +8,27 @@ use crate::hello::Hello;
 use crate::identity::{Greetings, Key, Side};
 use crate::keys::NodeId;
 use isoform_core::{Code, Error, Result};
+use std::sync::Arc;
 
 /// The state of a connection until the other side has proven who it is.
-pub(crate) struct Greeting {
+///
+/// A node takes bytes of a handshake as any others. But making and checking a proof takes some hundred microseconds, in
+/// which a node that threads share would let all of them wait. So such a node's caller may [take](crate::Node::take_greeting)
+/// the greeting of a connection, give it the bytes that arrive, and put it back.
+pub struct Greeting {
+    key: Arc<Key>,
     side: Side,
     nonce: [u8; 32],
     /// The node that this side wants to reach; [`NodeId::ANY`] for the acceptor.
     wanted: NodeId,
     /// What the other side has said.
     said: Option<Said>,
-    peer: Option<NodeId>,
+    /// What this side says.
+    pub(crate) out: Vec<u8>,
+    /// The node at the other end, once it has proven that.
+    pub(crate) peer: Option<NodeId>,
+    /// The code and text with which the other side has refused the connection.
+    pub(crate) refused: Option<(u16, String)>,
 }
 
 struct Said {
@@ -26,34 +37,25 @@ struct Said {
     bytes: [Vec<u8>; 2],
 }
 
-/// What came of some bytes.
-#[derive(Debug)]
-pub(crate) enum Greeted {
-    /// So many bytes were used.
-    Used(usize),
-    /// So many, and the other side refuses the connection.
-    Refused(usize, u16, String),
-}
-
 impl Greeting {
-    /// This side has connected, and wants a node or whichever is there. Its Hello is appended to `out`.
-    pub(crate) fn dialer(key: &mut Key, wanted: Option<NodeId>, out: &mut Vec<u8>) -> Greeting {
-        let greeting = Greeting::new(key, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
-        out.extend(greeting.hello(key, greeting.wanted).to_bytes());
+    /// This side has connected, and wants a node or whichever is there.
+    pub(crate) fn dialer(key: &Arc<Key>, nonce: [u8; 32], wanted: Option<NodeId>) -> Greeting {
+        let mut greeting = Greeting::new(key, nonce, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
+        greeting.out = greeting.hello(greeting.wanted).to_bytes();
         greeting
     }
 
     /// The other side has connected.
-    pub(crate) fn acceptor(key: &mut Key) -> Greeting {
-        Greeting::new(key, Side::Acceptor, NodeId::ANY)
+    pub(crate) fn acceptor(key: &Arc<Key>, nonce: [u8; 32]) -> Greeting {
+        Greeting::new(key, nonce, Side::Acceptor, NodeId::ANY)
     }
 
-    fn new(key: &mut Key, side: Side, wanted: NodeId) -> Greeting {
-        Greeting { side, nonce: key.nonce(), wanted, said: None, peer: None }
+    fn new(key: &Arc<Key>, nonce: [u8; 32], side: Side, wanted: NodeId) -> Greeting {
+        Greeting { key: key.clone(), side, nonce, wanted, said: None, out: Vec::new(), peer: None, refused: None }
     }
 
-    fn hello(&self, key: &Key, wanted: NodeId) -> Hello {
-        Hello { public: key.public(), nonce: self.nonce, wanted }
+    fn hello(&self, wanted: NodeId) -> Hello {
+        Hello { public: self.key.public(), nonce: self.nonce, wanted }
     }
 
     /// Whether the other side has said a Hello.
@@ -61,70 +63,78 @@ impl Greeting {
         self.said.is_some()
     }
 
-    /// The node at the other end, once it has proven that.
-    pub(crate) fn peer(&self) -> Option<NodeId> {
-        self.peer
-    }
-
-    /// Takes what came, and appends the answer to `out`.
+    /// Takes bytes that arrived, and says how many of them were used: the rest is to be given again, with more behind it.
+    /// Once the other side has proven who it is, the rest is for the [node](crate::Node::receive).
     ///
     /// # Errors
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], [`Code::WrongNode`].
-    pub(crate) fn receive(&mut self, key: &Key, input: &[u8], out: &mut Vec<u8>) -> Result<Greeted> {
+    pub fn receive(&mut self, input: &[u8]) -> Result<usize> {
+        let mut used = 0;
+        while self.peer.is_none() && self.refused.is_none() {
+            match self.step(&input[used..])? {
+                0 => break,
+                length => used += length,
+            }
+        }
+        Ok(used)
+    }
+
+    fn step(&mut self, input: &[u8]) -> Result<usize> {
         match &self.said {
-            None => self.greeted(key, input, out),
-            Some(_) => self.proven(key, input, out),
+            None => self.greeted(input),
+            Some(_) => self.proven(input),
         }
     }
 
-    /// The acceptor of a link of another version, or of none, learns which version this node has.
-    pub(crate) fn introduce(&self, key: &Key, out: &mut Vec<u8>) {
+    /// The last words, if the other side speaks a link of another version: it learns which version this node has.
+    pub(crate) fn introduce(&mut self) {
         if self.side == Side::Acceptor && self.said.is_none() {
-            out.extend(self.hello(key, NodeId::ANY).to_bytes());
+            self.out.extend(self.hello(NodeId::ANY).to_bytes());
         }
     }
 
-    fn greeted(&mut self, key: &Key, input: &[u8], out: &mut Vec<u8>) -> Result<Greeted> {
-        let Some((hello, length)) = Hello::parse(input)? else { return Ok(Greeted::Used(0)) };
-        let (node, theirs) = (hello.node(), input[..length].to_vec());
-        let wanted = if self.side == Side::Dialer { self.wanted } else { node };
-        let ours = self.hello(key, wanted).to_bytes();
-        let asked = hello.wanted;
+    fn greeted(&mut self, input: &[u8]) -> Result<usize> {
+        let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
+        let (node, asked, theirs) = (hello.node(), hello.wanted, input[..length].to_vec());
+        let (own, wanted) = (self.key.id(), if self.side == Side::Dialer { self.wanted } else { node });
+        let ours = self.hello(wanted).to_bytes();
         let bytes = match self.side {
             Side::Dialer => [ours, theirs],
             Side::Acceptor => [theirs, ours],
         };
         let said = self.said.insert(Said { hello, bytes });
         if self.side == Side::Acceptor {
-            out.extend(&said.bytes[1]);
-            if asked != NodeId::ANY && asked != key.id() {
-                return Err(Error::new(Code::WrongNode).expected(asked).found(key.id()));
+            self.out.extend(&said.bytes[1]);
+            if asked != NodeId::ANY && asked != own {
+                return Err(Error::new(Code::WrongNode).expected(asked).found(own));
             }
-            said.prove(key, self.side, out);
         } else if wanted != NodeId::ANY && wanted != node {
             return Err(Error::new(Code::WrongNode).expected(wanted).found(node));
         }
-        if node == key.id() {
+        if node == own {
             return Err(Error::new(Code::WrongNode).expected("another node").found("this node itself"));
         }
-        Ok(Greeted::Used(length))
+        if self.side == Side::Acceptor {
+            said.prove(&self.key, self.side, &mut self.out);
+        }
+        Ok(length)
     }
 
-    fn proven(&mut self, key: &Key, input: &[u8], out: &mut Vec<u8>) -> Result<Greeted> {
-        let Some(said) = &self.said else { return Ok(Greeted::Used(0)) };
-        let Some((header, payload, length)) = frame::split(input)? else { return Ok(Greeted::Used(0)) };
+    fn proven(&mut self, input: &[u8]) -> Result<usize> {
+        let Some(said) = &self.said else { return Ok(0) };
+        let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
         match Control::parse(&header, payload)? {
             Some(Control::Proof(signature)) => {
                 said.greetings().check(self.side.other(), &said.hello.public, &signature)?;
                 if self.side == Side::Dialer {
-                    said.prove(key, self.side, out);
+                    said.prove(&self.key, self.side, &mut self.out);
                 }
                 self.peer = Some(said.hello.node());
-                Ok(Greeted::Used(length))
             }
-            Some(Control::Bye { code, text }) => Ok(Greeted::Refused(length, code, text)),
-            _ => Err(Error::new(Code::Handshake).at("frame").expected("a Proof or a Bye").found(kind(&header))),
+            Some(Control::Bye { code, text }) => self.refused = Some((code, text)),
+            _ => return Err(Error::new(Code::Handshake).at("frame").expected("a Proof or a Bye").found(kind(&header))),
         }
+        Ok(length)
     }
 }
 

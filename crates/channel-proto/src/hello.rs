@@ -18,8 +18,8 @@ const REST: usize = 4096;
 /// ```
 /// use isoform_channel_proto::{Hello, Key, NodeId};
 ///
-/// let mut key = Key::from_seed([7; 32]);
-/// let hello = Hello { public: key.public(), nonce: key.nonce(), wanted: NodeId::ANY };
+/// let key = Key::from_seed([7; 32]);
+/// let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY };
 /// assert_eq!(hello.node(), key.id());
 /// assert_eq!(Hello::parse(&hello.to_bytes())?, Some((hello, 96)));
 /// # Ok::<(), isoform_core::Error>(())

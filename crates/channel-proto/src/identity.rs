@@ -29,14 +29,13 @@ pub struct Key {
     id: NodeId,
     /// What nonces are made of.
     secret: [u8; 32],
-    nonces: u64,
 }
 
 impl Key {
     /// The key that follows from random bytes. No two nodes may have the same ones: whoever knows them is this node.
     pub fn from_seed(seed: [u8; 32]) -> Key {
         let pair = KeyPair::from_seed(Seed::new(seed));
-        Key { id: id_of(&pair.pk), pair, secret: blake3::derive_key(NONCE, &seed), nonces: 0 }
+        Key { id: id_of(&pair.pk), pair, secret: blake3::derive_key(NONCE, &seed) }
     }
 
     /// The id of the node.
@@ -49,10 +48,9 @@ impl Key {
         *self.pair.pk
     }
 
-    /// Bytes that this node has used for no other connection.
-    pub fn nonce(&mut self) -> [u8; 32] {
-        self.nonces += 1;
-        *blake3::keyed_hash(&self.secret, &self.nonces.to_le_bytes()).as_bytes()
+    /// The nonce of a connection, which nobody can foresee. Each connection of a node needs a number of its own.
+    pub fn nonce(&self, connection: u64) -> [u8; 32] {
+        *blake3::keyed_hash(&self.secret, &connection.to_le_bytes()).as_bytes()
     }
 
     /// Proves to the other side of a connection that this side has the key.
@@ -166,8 +164,8 @@ mod tests {
 
     #[test]
     fn no_nonce_comes_twice() {
-        let mut key = Key::from_seed([1; 32]);
-        assert_ne!(key.nonce(), key.nonce());
-        assert_ne!(key.nonce(), Key::from_seed([2; 32]).nonce());
+        let key = Key::from_seed([1; 32]);
+        assert_ne!(key.nonce(1), key.nonce(2));
+        assert_ne!(key.nonce(1), Key::from_seed([2; 32]).nonce(1));
     }
 }

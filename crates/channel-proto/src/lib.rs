@@ -10,7 +10,7 @@
 //! | `links` | handshakes, epochs, dials; the output of each connection |
 //! | `channels` | channels, their members, and the sources that these offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
-//! | [`Key`], `greeting` | who a node is, and how each side of a connection proves it |
+//! | [`Key`], [`Greeting`] | who a node is, and how each side of a connection proves it |
 //! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
 //! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
 //! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
@@ -44,6 +44,7 @@ pub use action::Action;
 pub use flows::inbox::{Batch, BodyRef, Item};
 pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
+pub use greeting::Greeting;
 pub use hello::Hello;
 pub use identity::{Greetings, Key, Side, node_id};
 pub use isoform_core::plan::Plans;

@@ -8,7 +8,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
 use crate::frame;
-use crate::greeting::{self, Greeted, Greeting};
+use crate::greeting::{self, Greeting};
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
 use crate::terms::Terms;
@@ -29,22 +29,22 @@ impl<B: Body> Links<B> {
         if dial.is_none() && crowd >= self.settings.peers {
             return self.actions.act(Action::Close(id));
         }
-        let mut out = Vec::new();
-        let greeting = match dial {
-            None => Greeting::acceptor(&mut self.key),
+        self.connected += 1;
+        let nonce = self.key.nonce(self.connected);
+        let mut greeting = match dial {
+            None => Greeting::acceptor(&self.key, nonce),
             Some(dial) => {
                 self.dials[dial].connection = Some(id);
                 self.actions.act(Action::Write(id));
-                Greeting::dialer(&mut self.key, self.dials[dial].wanted, &mut out)
+                Greeting::dialer(&self.key, nonce, self.dials[dial].wanted)
             }
         };
-        self.connections
-            .insert(id, Connection { dial, since: now, greeting, terms: None, out, link: None, ahead: AHEAD });
+        let out = std::mem::take(&mut greeting.out);
+        let (greeting, peer) = (Some(greeting), None);
+        let connection = Connection { dial, since: now, greeting, peer, terms: None, out, link: None, ahead: AHEAD };
+        self.connections.insert(id, connection);
     }
 
-    /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
-    /// KiB unless the caller sets it before the end of the handshake. A larger value gives more throughput and more
-    /// latency.
     pub(crate) fn let_ahead(&mut self, id: ConnId, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.ahead = bytes.clamp(*AHEADS.start(), *AHEADS.end());
@@ -53,26 +53,35 @@ impl<B: Body> Links<B> {
 
     /// What came in a handshake: how much of it was used. Behind a Start there are frames.
     pub(crate) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
-        let Some(connection) = self.connections.get_mut(&id) else { return Ok(input.len()) };
-        if let Some(peer) = connection.greeting.peer() {
+        let Some(connection) = self.connections.get(&id) else { return Ok(input.len()) };
+        if let Some(peer) = connection.peer {
             return self.agree(now, id, peer, input);
         }
-        let waiting = connection.out.len();
-        let greeted = connection.greeting.receive(&self.key, input, &mut connection.out);
-        if connection.out.len() > waiting {
+        let Some(mut greeting) = self.take_greeting(id) else { return Ok(0) };
+        let used = greeting.receive(input);
+        self.put_greeting(now, id, greeting);
+        used
+    }
+
+    /// The greeting of a connection until the other side has proven who it is, for a caller that gives it the bytes.
+    pub(crate) fn take_greeting(&mut self, id: ConnId) -> Option<Greeting> {
+        self.connections.get_mut(&id)?.greeting.take()
+    }
+
+    /// What became of a greeting.
+    pub(crate) fn put_greeting(&mut self, now: Time, id: ConnId, mut greeting: Greeting) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if !greeting.out.is_empty() {
+            connection.out.append(&mut greeting.out);
             self.actions.act(Action::Write(id));
         }
-        match greeted? {
-            Greeted::Used(length) => {
-                if let Some(peer) = connection.greeting.peer() {
-                    self.state_terms(id, peer);
-                }
-                Ok(length)
-            }
-            Greeted::Refused(length, code, text) => {
-                self.turned_down(now, id, code, text);
-                Ok(length)
-            }
+        connection.peer = greeting.peer;
+        if let Some((code, text)) = greeting.refused.take() {
+            self.turned_down(now, id, code, text);
+        } else if let Some(peer) = greeting.peer {
+            self.state_terms(id, peer);
+        } else {
+            connection.greeting = Some(greeting);
         }
     }
 
@@ -187,7 +196,7 @@ impl<B: Body> Links<B> {
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
         // Only those who have proven who they are can mean another connection with this node.
-        let peer = connection.greeting.peer().filter(|_| code == Code::Duplicate as u16);
+        let peer = connection.peer.filter(|_| code == Code::Duplicate as u16);
         let link = peer.and_then(|peer| self.with(peer)).filter(|&link| self.stands(link));
         match (peer, link) {
             (Some(_), Some(link)) => self.reached(dial, link),

@@ -37,8 +37,8 @@ impl<B: Body> Links<B> {
 
     /// Closes a connection because of its input, or because it is not wanted, and sends the reason.
     pub(crate) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
-        let Some(connection) = self.connections.remove(&id) else { return };
-        let mut farewell = connection.out;
+        let Some(mut connection) = self.connections.remove(&id) else { return };
+        let mut farewell = std::mem::take(&mut connection.out);
         let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
         match connection.link {
             Some(link) => {
@@ -49,8 +49,11 @@ impl<B: Body> Links<B> {
                 self.end(link, false);
             }
             // Who does not speak as a link does is not answered.
-            None if connection.greeting.has_begun() || error.code() == Code::Version => {
-                connection.greeting.introduce(&self.key, &mut farewell);
+            None if connection.has_begun() || error.code() == Code::Version => {
+                if let Some(greeting) = &mut connection.greeting {
+                    greeting.introduce();
+                    farewell.append(&mut greeting.out);
+                }
                 bye.put(&mut farewell);
             }
             None => {}
@@ -58,7 +61,7 @@ impl<B: Body> Links<B> {
         self.farewells.insert(id, farewell);
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
-        let link = connection.greeting.peer().and_then(|peer| self.with(peer));
+        let link = connection.peer.and_then(|peer| self.with(peer));
         match link.filter(|&link| self.stands(link)) {
             Some(link) if error.code() == Code::Duplicate => self.reached(dial, link),
             _ => self.dial_failed(now, dial, error.clone()),

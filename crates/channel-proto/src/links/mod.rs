@@ -34,11 +34,14 @@ use dial::Dial;
 use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// The links of a node, and the attempts to make links. The other parts of a node use it. So it also holds the node's
 /// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
-    pub(crate) key: Key,
+    pub(crate) key: Arc<Key>,
+    /// The number of connections so far.
+    connected: u64,
     pub(crate) settings: Settings,
     pub(crate) actions: Actions,
     connections: BTreeMap<ConnId, Connection>,
@@ -55,8 +58,10 @@ struct Connection {
     /// The attempt that made it; `None` if it was accepted.
     dial: Option<DialKey>,
     since: Time,
-    /// Who is at the other end.
-    greeting: Greeting,
+    /// What has been said so far. `None` once the other side has proven who it is, and while the caller has it.
+    greeting: Option<Greeting>,
+    /// The node at the other end, once it has proven that.
+    peer: Option<NodeId>,
     /// What the other node has told of itself, until its link begins.
     terms: Option<Terms>,
     /// Bytes of the handshake that are to be written.
@@ -65,6 +70,13 @@ struct Connection {
     link: Option<LinkKey>,
     /// How many queued bytes may be ahead of a later event.
     ahead: usize,
+}
+
+impl Connection {
+    /// Whether the other side speaks as a link does.
+    fn has_begun(&self) -> bool {
+        self.peer.is_some() || self.greeting.as_ref().is_some_and(Greeting::has_begun)
+    }
 }
 
 /// The purpose of dialing a node.
@@ -107,7 +119,8 @@ pub(crate) struct Ended {
 impl<B: Body> Links<B> {
     pub(crate) fn new(key: Key, settings: Settings) -> Links<B> {
         Links {
-            key,
+            key: Arc::new(key),
+            connected: 0,
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),

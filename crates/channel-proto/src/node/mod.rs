@@ -21,6 +21,7 @@ use crate::action::Action;
 use crate::channels::Channels;
 use crate::flows::inbox::Batch;
 use crate::flows::{Flows, Large, Submitted};
+use crate::greeting::Greeting;
 use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey};
 use crate::links::{Links, Outgoing, Purpose, Turn};
@@ -185,6 +186,32 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// latency.
     pub fn let_ahead(&mut self, id: ConnId, bytes: usize) {
         self.links.let_ahead(id, bytes);
+    }
+
+    /// The greeting of a connection, until the other side has proven who it is. A caller that [receives](Greeting::receive)
+    /// with it does not keep the node from others meanwhile. It is to be [put back](Node::put_greeting) before more bytes of
+    /// this connection are given to the node.
+    pub fn take_greeting(&mut self, id: ConnId) -> Option<Greeting> {
+        self.links.take_greeting(id)
+    }
+
+    /// Puts a greeting back, with what became of receiving.
+    ///
+    /// # Errors
+    /// Those of [`Greeting::receive`]. The connection is closed for them.
+    pub fn put_greeting(
+        &mut self,
+        now: Time,
+        id: ConnId,
+        greeting: Greeting,
+        received: Result<usize>,
+    ) -> Result<usize> {
+        self.links.put_greeting(now, id, greeting);
+        if let Err(error) = &received {
+            self.links.refuse(now, id, error);
+        }
+        self.follow(now);
+        received
     }
 
     /// An attempt to connect has failed.

@@ -43,6 +43,9 @@ impl Hub {
             Filled::Something(full) => {
                 let now = self.now();
                 wire.note_read(now);
+                if reader.is_greeting() {
+                    self.greet(wire, reader);
+                }
                 // The machine closes a connection whose bytes it does not understand.
                 let fed = self.with(|state| {
                     (state.now, state.busy) = (now, now);
@@ -52,6 +55,18 @@ impl Hub {
                 });
                 wire.tell_rest(&self.poller);
                 full && fed.is_ok() && reader.is_amid()
+            }
+        }
+    }
+
+    /// Lets both sides of a connection prove who they are, without the state locked.
+    fn greet(&self, wire: &Wire, reader: &mut Reader) {
+        match self.with(|state| state.machine.take_greeting(wire.id)) {
+            None => reader.know(),
+            Some(mut greeting) => {
+                let greeted = reader.greet(&mut greeting);
+                // The machine closes the connection for an error, of which nobody else needs to know.
+                _ = self.with(|state| state.machine.put_greeting(self.now(), wire.id, greeting, greeted));
             }
         }
     }

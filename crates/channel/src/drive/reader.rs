@@ -7,7 +7,7 @@
 use crate::drive::machine::{Large, Machine};
 use crate::transport::{Connection, Moved};
 use isoform::{Aligned, Error, Result};
-use isoform_channel_proto::{ConnId, FrameKind, HEADER, Header, PAYLOAD, Time};
+use isoform_channel_proto::{ConnId, FrameKind, Greeting, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
 
 /// The most bytes that one read puts into the buffer.
@@ -29,6 +29,8 @@ pub(crate) struct Reader {
     ahead: usize,
     /// A fragment that is read into its final memory.
     large: Option<Coming>,
+    /// Whether the other side has proven who it is.
+    is_known: bool,
 }
 
 /// Fragments of a long event that are read into their final memory.
@@ -62,7 +64,7 @@ pub(crate) enum Filled {
 
 impl Reader {
     pub(crate) fn new() -> Reader {
-        Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None }
+        Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None, is_known: false }
     }
 
     /// Reads once: bytes that have arrived or, if it may wait, bytes that arrive within a little while.
@@ -100,6 +102,24 @@ impl Reader {
     /// Whether a long event has arrived in part.
     pub(crate) fn is_amid(&self) -> bool {
         self.large.is_some()
+    }
+
+    /// Whether the bytes that arrive belong to a [`Greeting`].
+    pub(crate) fn is_greeting(&self) -> bool {
+        !self.is_known
+    }
+
+    /// Passes the bytes that arrived to a greeting. It makes and checks signatures, so nobody waits for a lock meanwhile.
+    pub(crate) fn greet(&mut self, greeting: &mut Greeting) -> Result<usize> {
+        let used = greeting.receive(&self.input[..self.filled])?;
+        self.filled -= used;
+        self.input.copy_within(used..used + self.filled, 0);
+        Ok(used)
+    }
+
+    /// The greeting is over: all further bytes are the machine's.
+    pub(crate) fn know(&mut self) {
+        self.is_known = true;
     }
 
     /// Passes the bytes that arrived to the machine.

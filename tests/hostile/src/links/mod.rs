@@ -54,8 +54,8 @@ fn stranger(lower: bool) -> u8 {
 /// The stranger's part of a handshake, up to the Start if that is for it to say.
 fn introduce(stage: &mut Stage, choices: &[u8]) {
     let lower = choice(choices, 1) & 1 == 0;
-    let mut key = party::key(stranger(lower));
-    let hello = Hello { public: key.public(), nonce: key.nonce(), wanted: NodeId::ANY }.to_bytes();
+    let key = party::key(stranger(lower));
+    let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY }.to_bytes();
     let mut said = Vec::new();
     let proof = match stage.written.first_chunk::<HELLO>() {
         // The victim has dialed.
