@@ -32,8 +32,16 @@ pub(crate) struct Output {
 }
 
 enum To {
-    File(BufWriter<File>),
+    File(BufWriter<Interruptible>),
     Object { write: Py<PyAny>, flush: Option<Py<PyAny>> },
+}
+
+/// A file to write to. A signal that interrupts writing is for Python to look at, where a bare file would be tried again.
+struct Interruptible {
+    file: File,
+    fault: Arc<Fault>,
+    /// The last call has not written all.
+    was_short: bool,
 }
 
 /// The exception with which Python has ended the last call: it comes out again as it was.
@@ -45,6 +53,21 @@ impl Fault {
         let text = Error::other(error.to_string());
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         text
+    }
+
+    /// Looks after signals when a call was interrupted, and has it repeated if they raise nothing.
+    fn retry<R>(&self, mut call: impl FnMut() -> Result<R>) -> Result<R> {
+        loop {
+            match call() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => self.look()?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Looks after signals.
+    fn look(&self) -> Result<()> {
+        Python::attach(|py| py.check_signals()).map_err(|error| self.keep(error))
     }
 
     /// The exception of a failure to read or to write.
@@ -66,10 +89,7 @@ impl Input {
     /// A file of this path, or an object with `read`.
     pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
         if let Ok(path) = source.extract::<PathBuf>() {
-            return Ok(Input {
-                from: From::File(File::open(&path).map_err(|error| cannot_open(error, path))?),
-                fault: Arc::default(),
-            });
+            return Ok(Input { from: From::File(opened(source.py(), path, File::open)?), fault: Arc::default() });
         }
         // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
@@ -97,14 +117,7 @@ impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let Input { from, fault } = self;
         match from {
-            From::File(file) => loop {
-                match file.read(buffer) {
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {
-                        Python::attach(|py| py.check_signals()).map_err(|error| fault.keep(error))?;
-                    }
-                    done => return done,
-                }
-            },
+            From::File(file) => fault.retry(|| file.read(buffer)),
             From::Object { read } => Python::attach(|py| {
                 let bytes = read.bind(py).call1((buffer.len(),)).map_err(|error| fault.keep(error))?;
                 if bytes.is_none() {
@@ -123,8 +136,9 @@ impl Output {
     /// A file of this path, made anew, or an object with `write`.
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
         if let Ok(path) = target.extract::<PathBuf>() {
-            let file = BufWriter::with_capacity(BUFFER, File::create(&path).map_err(|error| cannot_open(error, path))?);
-            return Ok(Output { to: To::File(file), fault: Arc::default() });
+            let (file, fault) = (opened(target.py(), path, File::create)?, Arc::<Fault>::default());
+            let file = Interruptible { file, fault: fault.clone(), was_short: false };
+            return Ok(Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault });
         }
         let flush = target.getattr_opt("flush")?.map(Bound::unbind);
         let to = To::Object { write: target.getattr("write")?.unbind(), flush };
@@ -172,4 +186,31 @@ impl Write for Output {
             }
         }
     }
+}
+
+impl Write for Interruptible {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        // A signal that comes when a pipe has taken some of the bytes ended the call before like this.
+        if self.was_short {
+            self.fault.look()?;
+        }
+        let written = self.fault.retry(|| self.file.write(bytes))?;
+        self.was_short = written < bytes.len();
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Opens a file while other Python threads run.
+fn opened(py: Python<'_>, path: PathBuf, open: fn(PathBuf) -> Result<File>) -> PyResult<File> {
+    // Opening a named pipe waits for the program at its other end, or for Ctrl-C.
+    #[cfg(unix)]
+    if std::fs::metadata(&path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_fifo(&found.file_type())) {
+        let pipe = path.clone();
+        return crate::wait::aside(py, move || Ok(open(pipe)))?.map_err(|error| cannot_open(error, path));
+    }
+    py.detach(|| open(path.clone())).map_err(|error| cannot_open(error, path))
 }

@@ -199,3 +199,24 @@ def test_a_registry_says_what_is_put_up_with() -> None:
     stream.seek(0)
     with pytest.raises(isoform.LimitReached):
         list(isoform.Reader(stream, isoform.Registry(description=10)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
+def test_ctrl_c_ends_writing_to_a_pipe_that_is_full_and_opening_one_that_nobody_opens(tmp_path: Path) -> None:
+    pipes = [tmp_path / name for name in ("read", "write", "full")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+
+    def is_interrupted(wait: Callable[[], object]) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            wait()
+
+    is_interrupted(lambda: isoform.Reader(pipes[0]))
+    is_interrupted(lambda: isoform.Writer(pipes[1]))
+    reader = os.open(pipes[2], os.O_RDONLY | os.O_NONBLOCK)
+    writer = isoform.Writer(pipes[2], LEVEL)
+    is_interrupted(lambda: writer.write(np.zeros(1_000_000, LEVEL)))
+    with pytest.raises(isoform.Unavailable, match="only in part"):
+        writer.write(levels(1))
+    os.close(reader)
