@@ -68,6 +68,14 @@ fn the_text_of_a_format_declares_it_again() {
 }
 
 #[test]
+fn a_name_that_ends_in_a_colon_is_written_in_quotes() {
+    let shape = Shape::new("a:").field("x:", "int").field("y", "a::b");
+    assert_eq!(shape.to_string(), "record \"a:\"\n  \"x:\"  i32\n  y     a::b\n");
+    let known = Shape::new("a:").field("x:", "int");
+    assert_eq!(Shape::parse(&known.to_string()).unwrap(), known);
+}
+
+#[test]
 fn a_long_name_moves_no_other() {
     let long = "x".repeat(70_000);
     let text = format!("record r\n  {long}  i32\n  y{:39}  f64\n", "");
@@ -90,6 +98,8 @@ fn errors_point_at_line_and_column() {
         ("record a\n  x int units=\"m\"", "at a.x: expected `unit=` or the end of the line"),
         ("record a\n  x int unit=m", "at a.x: expected a unit in double quotes, found `m` at column 14 in line 2"),
         ("record a\n  x int unit=\"m\" y", "expected the end of the line, found `y` at column 18 in line 2"),
+        ("record a\n  x: int", "expected a name without a colon, found `x:` at column 3 in line 2"),
+        ("record a:\n  x int", "expected a name without a colon, found `a:` at column 8 in line 1"),
         ("record a\n  x", "at a.x: expected a type, found the end at column 4 in line 2"),
         ("record a\n  packed int", "expected `record` (a field named packed is written in quotes), found `int`"),
         ("record a\n  x int\nrecord a\n  x int", "at a: two different records of this name"),

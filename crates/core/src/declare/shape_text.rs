@@ -10,7 +10,8 @@
 //!   points  Point[n]
 //! ```
 //!
-//! Names that could be read as something else - a field named `record`, say - are written in double quotes.
+//! Names that could be read as something else, such as a field named `record` or a name that ends in a colon, are written
+//! in double quotes.
 
 use super::cursor::{Cursor, Quoted};
 use super::declaration::{Declaration, DeclaredField, two_of};
@@ -67,7 +68,7 @@ fn read_line(line: &str) -> Result<Line> {
         return Ok(Line::Empty);
     }
     let quoted = cursor.rest().starts_with('"');
-    let name = cursor.name("the name of a field, or `record`")?;
+    let name = name(&mut cursor, "the name of a field, or `record`")?;
     let packed = !quoted && &*name == "packed";
     if packed {
         cursor.skip_space();
@@ -77,7 +78,7 @@ fn read_line(line: &str) -> Result<Line> {
         }
     }
     if packed || (!quoted && &*name == "record") {
-        let name = cursor.name("the name of a record")?;
+        let name = self::name(&mut cursor, "the name of a record")?;
         return if at_end(&mut cursor) {
             Ok(Line::Record { name, packed })
         } else {
@@ -85,6 +86,16 @@ fn read_line(line: &str) -> Result<Line> {
         };
     }
     read_field(&mut cursor, &name).map_err(|error| error.at(&*name))
+}
+
+/// Reads a name. A colon after it is a mistake, since other languages write `x: int`.
+fn name(cursor: &mut Cursor, expected: &str) -> Result<Box<str>> {
+    cursor.skip_space();
+    let (start, quoted) = (cursor.at(), cursor.rest().starts_with('"'));
+    match cursor.name(expected)? {
+        name if !quoted && name.ends_with(':') => Err(cursor.fault_at(start, "a name without a colon")),
+        name => Ok(name),
+    }
 }
 
 /// Reads what follows the name of a field.
@@ -126,8 +137,8 @@ impl fmt::Display for Declaration {
     /// The text of the record, as [`parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packed = if self.packed { "packed " } else { "" };
-        writeln!(f, "{packed}record {}", Quoted { name: &self.name, reserved: false })?;
-        let reserved = |name: &str| matches!(name, "record" | "packed");
+        writeln!(f, "{packed}record {}", Quoted { name: &self.name, reserved: self.name.ends_with(':') })?;
+        let reserved = |name: &str| matches!(name, "record" | "packed") || name.ends_with(':');
         let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
         let names: Vec<String> = self.fields.iter().map(|field| name(&field.name)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
