@@ -223,10 +223,11 @@ typedef struct iso_structure {
     size_t count;
 } iso_structure;
 
-/* ISO_FIELD takes the size and the offset from the compiler; the library compares them with the type. ISO_POINTER is
-   for a pointer whose type leaves the size open, such as "float[n]". It takes the size of the object that the member
-   points at, which must be one element. ISO_ROW states everything: name, type, the size of one element, offset.
-   ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
+/* ISO_FIELD takes the size and the offset from the compiler; the library compares them with the type. It compares sizes
+   only, and so takes a char[8] for a "string", and a pointer for a "float". ISO_POINTER is for a pointer whose type leaves
+   the size open, such as "float[n]". It takes the size of the object that the member points at, which must be one
+   element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size of
+   one element, offset. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
