@@ -20,7 +20,12 @@ pub struct Settings {
     pub handshake: Time,
     /// How long an acknowledgement may wait for others, so that they are sent together.
     pub acknowledge: Time,
-    /// The most links, members of a channel, and handshakes in progress.
+    /// How many connections it has at a time, with those in their handshake. When there are more, strangers that have not
+    /// proven who they are give way, the oldest first.
+    pub connections: usize,
+    /// How many members that others tell of are dialed at a time.
+    pub introductions: usize,
+    /// How many links and members of a channel it allows.
     pub peers: usize,
     /// The most subscriptions on one link, in each direction, and the most sources of another node.
     pub subscriptions: usize,
@@ -37,6 +42,8 @@ impl Default for Settings {
             linger: Time::from_secs(10),
             handshake: Time::from_secs(5),
             acknowledge: Time::from_millis(20),
+            connections: 4096,
+            introductions: 16,
             peers: 4096,
             subscriptions: 1 << 12,
             queue: Count { events: 1 << 16, bytes: 64 << 20 },

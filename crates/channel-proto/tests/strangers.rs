@@ -2,8 +2,8 @@
 //! for nothing (`spec/channel.md`, "Identity").
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key, Node, NodeId, Outgoing,
-    Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
+    Action, Batch, ConnId, DialKey, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key, Node, NodeId,
+    Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Error};
 use std::sync::Arc;
@@ -24,6 +24,11 @@ struct World {
     carried: Vec<[Vec<u8>; 2]>,
     used: Vec<[usize; 2]>,
     errors: Vec<Error>,
+    /// The connections that nodes have closed.
+    closed: Vec<usize>,
+    /// The number at which nobody answers, and the attempts to reach it.
+    nobody: Option<usize>,
+    unanswered: Vec<DialKey>,
     /// The byte of an Opened that is changed, and what it becomes.
     tamper: Option<(usize, u8)>,
 }
@@ -46,6 +51,9 @@ impl World {
             carried: Vec::new(),
             used: Vec::new(),
             errors: Vec::new(),
+            closed: Vec::new(),
+            nobody: None,
+            unanswered: Vec::new(),
             tamper: None,
         }
     }
@@ -88,11 +96,17 @@ impl World {
         match action {
             Action::Dial(dial, address) => {
                 let to: usize = address.trim_start_matches("test:").parse().expect("a number");
+                if self.nobody == Some(to) {
+                    return self.unanswered.push(dial);
+                }
                 let wire = self.connect([Some(from), Some(to)]);
                 self.nodes[from].connected(NOW, ConnId(wire as u64), Some(dial));
                 self.nodes[to].connected(NOW, ConnId(wire as u64), None);
             }
             Action::Write(id) | Action::Close(id) => {
+                if matches!(action, Action::Close(_)) {
+                    self.closed.push(id.0 as usize);
+                }
                 let mut out = Outgoing::default();
                 self.nodes[from].output(NOW, id, &mut out);
                 self.nodes[from].unwritten(id, 0);
@@ -243,4 +257,51 @@ fn another_channel_than_was_asked_for_is_not_opened() {
         world.nodes[0].close(channel);
         world.run();
     }
+}
+
+#[test]
+fn strangers_who_say_nothing_give_way() {
+    let mut world = World::new(2, |number| number);
+    world.nodes[0] =
+        Node::new(key(0), Settings { connections: 5, addresses: vec!["test:0".into()], ..Settings::default() });
+    let visits: Vec<usize> = (0..50).map(|_| world.visit(0)).collect();
+    world.run();
+    assert_eq!(world.closed.len(), 45, "{:?}", world.closed);
+    assert_eq!(world.closed, visits[..45], "the oldest");
+    // A node that proves who it is gets in, and stays.
+    let (source, sink) = world.settle();
+    (0..50).for_each(|_| _ = world.visit(0));
+    world.nodes[0].submit(7, source, Some(&format()), &mut Body::from([1; 8])).unwrap();
+    world.run();
+    assert_eq!(world.items(1, sink), ["joined", "event 0"]);
+}
+
+#[test]
+fn members_that_others_tell_of_are_dialed_a_few_at_a_time() {
+    let mut world = World::new(2, |number| number);
+    world.nodes[1] = Node::new(key(1), Settings { introductions: 4, ..Settings::default() });
+    // The first node tells of many that nobody answers for.
+    let channel = world.nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
+    world.nobody = Some(100);
+    let open = world.nodes[1].open(NOW, "test:0", "ticks", None, Time::from_secs(5));
+    world.run();
+    assert!(world.nodes[1].opened(open).unwrap().is_ok());
+    let newcomer = |number: u8| {
+        let (length, address) = (16 + 16 + 2 + 2 + 8, b"test:100");
+        let header = [length, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        [&header[..], &[9; 16], &[number; 16], &[1, 0, 8, 0], address, &[0; 4]].concat()
+    };
+    for number in 1..=50 {
+        world.carried[0][0].extend(newcomer(number));
+    }
+    world.run();
+    assert_eq!(world.unanswered.len(), 4);
+    // Whenever one of them is not reached, the next is dialed.
+    for reached in 5..=50 {
+        let dial = world.unanswered.remove(0);
+        world.nodes[1].dial_failed(NOW, dial, Error::new(Code::Unreachable));
+        world.run();
+        assert_eq!(world.unanswered.len(), 4, "{reached}");
+    }
+    _ = channel;
 }

@@ -20,6 +20,10 @@ pub(crate) struct Opened {
     pub(crate) members: Vec<Member>,
 }
 
+/// The most addresses of a member that are dialed, and the most bytes of each.
+const ADDRESSES: usize = 8;
+const ADDRESS: usize = 512;
+
 impl Channels {
     /// Asks another member to let this node into a channel, which this node has open.
     pub(crate) fn join<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
@@ -194,7 +198,8 @@ impl Channels {
             None if member.addresses.is_empty() => {}
             None => {
                 let deadline = now + links.settings.linger;
-                links.dial(member.addresses, Some(member.node), Purpose::Join(key), deadline);
+                let addresses = member.addresses.into_iter().filter(|address| address.len() <= ADDRESS).take(ADDRESSES);
+                links.dial(addresses.collect(), Some(member.node), Purpose::Join(key), deadline);
             }
         }
     }

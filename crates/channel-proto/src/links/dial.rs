@@ -41,6 +41,11 @@ impl Dial {
         self.again.unwrap_or(self.deadline).min(self.deadline)
     }
 
+    /// Whether others have told of the node.
+    fn is_introduced(&self) -> bool {
+        matches!(self.purpose, Purpose::Join(_))
+    }
+
     /// Tries all addresses again at this time.
     pub(super) fn again(&mut self, at: Time) {
         self.tried = 0;
@@ -52,7 +57,32 @@ impl<B: Body> Links<B> {
     /// Begins to dial.
     pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
         let key = self.dials.insert(Dial::new(addresses, wanted, purpose, deadline));
-        self.dial_next(key);
+        self.dial_when_possible(key, Time::ZERO);
+    }
+
+    /// Dials at once; or at a later time, if as many members are being dialed as may be.
+    fn dial_when_possible(&mut self, key: DialKey, later: Time) {
+        match self.dials[key].is_introduced() && !self.may_meet() {
+            true => self.dials[key].again(later),
+            false => self.dial_next(key),
+        }
+    }
+
+    /// Whether one more member that others have told of may be dialed now.
+    fn may_meet(&self) -> bool {
+        let is_under_way = |dial: &Dial| dial.is_introduced() && dial.again.is_none();
+        // The one in question may be among them, and has not been tried.
+        let under_way = self.dials.iter().filter(|(_, dial)| is_under_way(dial) && dial.tried > 0);
+        under_way.count() < self.settings.introductions
+    }
+
+    /// An attempt is over: the next member that waits is dialed.
+    fn meet_next(&mut self) {
+        let waits = |dial: &Dial| dial.is_introduced() && dial.again.is_some() && dial.refusals == 0;
+        let next = self.dials.iter().find(|(_, dial)| waits(dial)).map(|(key, _)| key);
+        if let Some(next) = next.filter(|_| self.may_meet()) {
+            self.dial_next(next);
+        }
     }
 
     /// The number of attempts in progress.
@@ -102,9 +132,13 @@ impl<B: Body> Links<B> {
             }
             Purpose::Join(_) if error.code() == Code::WrongNode => {
                 self.dials.remove(key);
+                self.meet_next();
             }
             // Only this attempt can bring the two nodes together, so it continues, at growing intervals.
-            Purpose::Join(_) => dial.again(now + AGAIN * (1 << dial.refusals.min(REFUSALS))),
+            Purpose::Join(_) => {
+                dial.again(now + AGAIN * (1 << dial.refusals.min(REFUSALS)));
+                self.meet_next();
+            }
             Purpose::Resume(_) => dial.again(now + AGAIN),
             Purpose::Open(open) => {
                 self.dials.remove(key);
@@ -140,6 +174,7 @@ impl<B: Body> Links<B> {
             self.all[link].reached.push(address);
         }
         self.turns.push_back(Turn::Reached(dial.purpose, link));
+        self.meet_next();
     }
 
     /// Gives up all attempts to restore a link.
@@ -172,7 +207,7 @@ impl<B: Body> Links<B> {
                     self.turns.push_back(Turn::Missed(open, error));
                 }
             } else if dial.again.is_some_and(|again| again <= now) {
-                self.dial_next(key);
+                self.dial_when_possible(key, now + AGAIN);
             }
         }
     }

@@ -25,8 +25,7 @@ impl<B: Body> Links<B> {
             // The attempt was given up meanwhile.
             return self.actions.act(Action::Close(id));
         }
-        let crowd = self.connections.values().filter(|connection| connection.link.is_none()).count();
-        if dial.is_none() && crowd >= self.settings.peers {
+        if dial.is_none() && self.connections.len() >= self.settings.connections && !self.turn_out_a_stranger() {
             return self.actions.act(Action::Close(id));
         }
         self.connected += 1;
@@ -43,6 +42,18 @@ impl<B: Body> Links<B> {
         let (greeting, peer) = (Some(greeting), None);
         let connection = Connection { dial, since: now, greeting, peer, terms: None, out, link: None, ahead: AHEAD };
         self.connections.insert(id, connection);
+    }
+
+    /// Closes the oldest connection whose other side has not proven who it is. Whether there was one.
+    fn turn_out_a_stranger(&mut self) -> bool {
+        let is_stranger = |connection: &Connection| connection.peer.is_none() && connection.dial.is_none();
+        let Some(id) = self.connections.iter().find(|(_, connection)| is_stranger(connection)).map(|(&id, _)| id)
+        else {
+            return false;
+        };
+        self.connections.remove(&id);
+        self.actions.act(Action::Close(id));
+        true
     }
 
     pub(crate) fn let_ahead(&mut self, id: ConnId, bytes: usize) {

@@ -2,6 +2,7 @@
 //!
 //! [`crate::drive`] does the work behind it.
 
+pub(crate) mod budget;
 pub(crate) mod builder;
 pub(crate) mod channel;
 pub(crate) mod event;

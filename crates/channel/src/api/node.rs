@@ -1,5 +1,6 @@
 //! A node: the member of channels that acts for this process.
 
+use crate::api::budget;
 use crate::api::channel::Channel;
 use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
@@ -270,6 +271,7 @@ impl NodeBuilder {
             addresses.push(address);
             listeners.push(listener);
         }
+        self.settings.connections = budget::connections();
         self.settings.addresses = addresses.iter().map(Address::to_string).collect();
         let hub =
             Arc::new(Hub::new(Machine::new(Key::from_seed(nonce()?), self.settings), self.transports, self.insecure)?);
