@@ -5,12 +5,13 @@
 //! which detects other modes, and sets the default modes while the conversion runs.
 //!
 //! The detection runs for every record, so it must cost next to nothing. On some processors, reading the control register of x86
-//! takes 7 ns. So `ieee` computes three sums instead, in a quarter of a nanosecond. Their bits differ in every other mode,
-//! except FTZ alone: to detect FTZ takes a tiny result, and that would send a signal to programs that unmask underflow.
-//! Code that narrows numbers therefore treats tiny results as unsure. Two of the three sums are inexact, and one operand is
-//! denormal. So a program that unmasks one of these two exceptions on x86 gets its signal from the detection itself.
+//! takes 6 ns. So `ieee` rounds some numbers to integers instead, in a fraction of a nanosecond. Their bits differ in every
+//! other mode, except FTZ alone, which changes no integers. Code that narrows numbers therefore treats tiny results as unsure.
+//! The detection raises no floating-point exception. So it is safe in programs that unmask exceptions, as
+//! `gfortran -ffpe-trap=denormal` does.
 //!
-//! On 64-bit ARM, `ieee` reads the register. On other machines it changes nothing: no code for them, generated or compiled,
+//! On 64-bit ARM, and on x86 without SSE4.1, `ieee` reads the register. On other machines it changes nothing: no code for them,
+//! generated or compiled,
 //! replaces tiny numbers by zeros.
 
 /// Does `work` in the default modes of IEEE 754: results are rounded to the nearest, ties to even, and tiny numbers are not
@@ -57,40 +58,52 @@ mod modes {
     /// All exceptions masked, rounding to the nearest, neither DAZ nor FTZ.
     const USUAL: u32 = 0x1f80;
 
+    /// How results are rounded (0: to the nearest), what tiny results become, and what tiny numbers are read as.
+    const CHOSEN: u32 = 0xe040;
+
     #[repr(C, align(16))]
     struct Probe {
-        numbers: [u32; 4],
-        added: [u32; 4],
-        sums: [u32; 4],
+        as_chosen: [u32; 4],
+        up: [u32; 4],
+        chosen: [u32; 4],
+        above: [u32; 4],
     }
 
-    /// One plus three quarters of the unit in its last place, which is rounded up to the nearest; one plus a quarter of that
-    /// unit, which is rounded down; the smallest number plus the smallest normal one, whose sum is exact and normal.
+    /// A half and one and a half, which are rounded to 0 and to 2 in no other mode; and the smallest number, which is rounded
+    /// up to 1 unless it is read as zero.
     static PROBE: Probe = Probe {
-        numbers: [0x3f80_0000, 0x3f80_0000, 0x0000_0001, 0],
-        added: [0x33c0_0000, 0x3300_0000, 0x0080_0000, 0],
-        sums: [0x3f80_0001, 0x3f80_0000, 0x0080_0001, 0],
+        as_chosen: [0x3f00_0000, 0x3fc0_0000, 0x3f00_0000, 0x3fc0_0000],
+        up: [0x0000_0001; 4],
+        chosen: [0, 0x4000_0000, 0, 0x4000_0000],
+        above: [0x3f80_0000; 4],
     };
-    /// All four sums are right.
+    /// All are right.
     const RIGHT: u32 = 0b1111;
 
     #[inline(always)]
     pub(super) fn are_usual() -> bool {
-        let sums: u32;
-        // SAFETY: (1): three times 16 bytes of a static that is aligned to that.
+        if !is_x86_feature_detected!("sse4.1") {
+            return read() & CHOSEN == 0;
+        }
+        let right: u32;
+        // SAFETY: (1): four times 16 bytes of a static that is aligned to that. The processor has the instructions. Their
+        // arguments have them report nothing that is inexact (8), and round as the program has chosen (4), or up (2).
         unsafe {
             asm!(
-                "movaps {x}, [{probe}]",
-                "addps {x}, [{probe} + 16]",
+                "roundps {x}, [{probe}], 12",
+                "roundps {y}, [{probe} + 16], 10",
                 "pcmpeqd {x}, [{probe} + 32]",
-                "movmskps {sums:e}, {x}",
+                "pcmpeqd {y}, [{probe} + 48]",
+                "pand {x}, {y}",
+                "movmskps {right:e}, {x}",
                 probe = in(reg) &raw const PROBE,
                 x = out(xmm_reg) _,
-                sums = out(reg) sums,
+                y = out(xmm_reg) _,
+                right = out(reg) right,
                 options(nostack, preserves_flags, readonly)
             );
         }
-        sums == RIGHT
+        right == RIGHT
     }
 
     pub(super) fn usual(work: &mut dyn FnMut()) {
@@ -193,6 +206,16 @@ mod tests {
             let (before, within) = in_mode(mode, || (modes::are_usual(), ieee(modes::are_usual)));
             assert_eq!((before, within), (false, true), "{mode:x}");
         }
+    }
+
+    #[test]
+    fn finding_out_raises_no_exception_of_the_processor() {
+        // A process that unmasks all exceptions ends if there is one.
+        modes::write(0);
+        let usual = modes::are_usual();
+        let raised = modes::read();
+        modes::write(0x1f80);
+        assert_eq!((usual, raised), (true, 0));
     }
 
     #[test]
