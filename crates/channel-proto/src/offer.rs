@@ -30,9 +30,3 @@ impl Origin {
         if let Origin::Link(link, _) = self { Some(link) } else { None }
     }
 }
-
-impl Offer {
-    pub(crate) fn is_of(&self, link: LinkKey) -> bool {
-        self.origin.link() == Some(link)
-    }
-}

@@ -241,9 +241,7 @@ impl Channels {
 
     /// A node is no longer a member. Its subscriptions and sources end by frames of their own.
     pub(crate) fn lose_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        let channel = &mut self.all[key];
-        channel.offers.retain(|offer| !offer.is_of(link));
-        if channel.members.remove(&link).is_some() {
+        if self.all[key].members.remove(&link).is_some() {
             links.actions.act(Action::Changed(key));
         }
     }

@@ -50,8 +50,6 @@ pub(crate) struct Channel {
     joining: BTreeSet<LinkKey>,
     sources: Vec<Own>,
     sinks: Vec<SinkKey>,
-    /// The sources that the sinks of this node can subscribe to, including its own.
-    offers: Vec<Offer>,
     /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
     pub(crate) declined: VecDeque<(NodeId, Error)>,
     /// The request with which the members were last asked. An answer to an earlier one may be out of date.
@@ -65,6 +63,8 @@ pub(crate) struct Membership {
     pub(crate) report: Option<Report>,
     /// The epoch in which it last opened the channel here; 0 if it never did.
     opened: u64,
+    /// Its sources, by their numbers.
+    offers: BTreeMap<u32, Offer>,
 }
 
 impl Channels {
@@ -91,7 +91,6 @@ impl Channels {
             joining: BTreeSet::new(),
             sources: Vec::new(),
             sinks: Vec::new(),
-            offers: Vec::new(),
             declined: VecDeque::new(),
             asked: None,
         })

@@ -1,19 +1,19 @@
 //! Sources: those of this node, which it offers to the other members, and all to which its sinks may subscribe.
 
-use super::Channels;
+use super::{Channel, Channels};
 use crate::action::Action;
 use crate::control::Control;
-use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey, SourceRef};
+use crate::keys::{ChannelKey, Identity, LinkKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::offer::{Offer, Origin};
 use isoform_core::{Code, Error, Format, Result};
 
-/// A source of this node, as it is offered to the other members.
+/// A source of this node.
 pub(super) struct Own {
     pub(super) source: SourceKey,
-    /// The format of all its events, if it was declared.
-    format: Option<Format>,
+    /// What this node's own sinks are offered, and with its format the other members.
+    offer: Offer,
 }
 
 impl Channels {
@@ -22,7 +22,7 @@ impl Channels {
         let channel = &mut self.all[key];
         channel.sinks.push(sink);
         links.actions.act(Action::Changed(key));
-        channel.offers.clone()
+        channel.offers().cloned().collect()
     }
 
     /// A sink has left its channel.
@@ -41,20 +41,20 @@ impl Channels {
         source: SourceKey,
         format: Option<&Format>,
     ) -> Offer {
+        let (source_ref, node) = (self.new_source_ref(), links.key.id());
+        let offer = Offer { origin: Origin::Here(source), node, source: source_ref, format: format.cloned(), epoch: 0 };
         let channel = &mut self.all[key];
-        let own = Own { source, format: format.cloned() };
+        let own = Own { source, offer: offer.clone() };
         channel.members.keys().for_each(|&member| own.offer(links, channel.identity, member));
         channel.sources.push(own);
         links.actions.act(Action::Changed(key));
-        let node = links.key.id();
-        self.add_offer(key, Origin::Here(source), node, format.cloned(), 0)
+        offer
     }
 
     /// A source has left its channel.
     pub(crate) fn end_source<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, source: SourceKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.sources.retain(|own| own.source != source);
-        channel.offers.retain(|offer| offer.origin != Origin::Here(source));
         channel.members.keys().for_each(|&member| links.say(member, &Control::Withdraw { source: source.0 }));
     }
 
@@ -76,39 +76,47 @@ impl Channels {
         let (epoch, peer) = (links[link].epoch, links[link].peer);
         let format = format.map(|index| links[link].formats.at(index).cloned()).transpose()?;
         let Some(key) = self.of(identity).filter(|&key| self.has_member(key, link)) else { return Ok(None) };
-        let offers = &mut self.all[key].offers;
-        let origin = Origin::Link(link, number);
-        if let Some(offer) = offers.iter_mut().find(|offer| offer.origin == origin) {
+        let Some(member) = self.all[key].members.get_mut(&link) else { return Ok(None) };
+        if let Some(offer) = member.offers.get_mut(&number) {
             offer.epoch = epoch;
             return Ok(None);
         }
         let most = links.settings.subscriptions;
-        if offers.iter().filter(|offer| offer.is_of(link)).count() >= most {
+        if member.offers.len() >= most {
             return Err(Error::new(Code::Peers)
                 .at("sources")
                 .expected(format_args!("at most {most} sources of one node")));
         }
-        Ok(Some((key, self.add_offer(key, origin, peer, format, epoch))))
+        let (origin, source) = (Origin::Link(link, number), self.new_source_ref());
+        let offer = Offer { origin, node: peer, source, format, epoch };
+        if let Some(member) = self.all[key].members.get_mut(&link) {
+            member.offers.insert(number, offer.clone());
+        }
+        Ok(Some((key, offer)))
     }
 
     /// Another member's source has left.
     pub(crate) fn was_withdrawn(&mut self, link: LinkKey, source: u32) {
-        let origin = Origin::Link(link, source);
-        self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| offer.origin != origin));
+        let members = self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link));
+        members.for_each(|member| _ = member.offers.remove(&source));
     }
 
     /// The other side of a link has resent everything. Sources that it did not mention are gone. Subscriptions to them
     /// are answered with an End.
     pub(crate) fn synced<B: Body>(&mut self, links: &Links<B>, link: LinkKey) {
         let epoch = links[link].epoch;
-        let stale = |offer: &Offer| offer.is_of(link) && offer.epoch != epoch;
-        self.all.iter_mut().for_each(|(_, channel)| channel.offers.retain(|offer| !stale(offer)));
+        let members = self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link));
+        members.for_each(|member| member.offers.retain(|_, offer| offer.epoch == epoch));
     }
 
     /// A new offer for a source that is still there although a subscription to it has ended.
     pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Origin) -> Option<Offer> {
         let source = self.new_source_ref();
-        let offer = self.all.get_mut(key)?.offers.iter_mut().find(|offer| offer.origin == origin)?;
+        let channel = self.all.get_mut(key)?;
+        let offer = match origin {
+            Origin::Here(own) => &mut channel.sources.iter_mut().find(|other| other.source == own)?.offer,
+            Origin::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number)?,
+        };
         offer.source = source;
         Some(offer.clone())
     }
@@ -116,20 +124,7 @@ impl Channels {
     /// The sources of other nodes that were offered no earlier than this one.
     pub(crate) fn offered_since(&self, key: ChannelKey, first: SourceRef) -> Vec<Offer> {
         let is_late = |offer: &&Offer| offer.origin.link().is_some() && offer.source.is_since(first);
-        self.all.get(key).map_or(Vec::new(), |channel| channel.offers.iter().filter(is_late).cloned().collect())
-    }
-
-    fn add_offer(
-        &mut self,
-        key: ChannelKey,
-        origin: Origin,
-        node: NodeId,
-        format: Option<Format>,
-        epoch: u64,
-    ) -> Offer {
-        let offer = Offer { origin, node, source: self.new_source_ref(), format, epoch };
-        self.all[key].offers.push(offer.clone());
-        offer
+        self.all.get(key).map_or(Vec::new(), |channel| channel.offers().filter(is_late).cloned().collect())
     }
 
     /// A new number for a source. A source that has left never comes back under the same number.
@@ -140,9 +135,17 @@ impl Channels {
     }
 }
 
+impl Channel {
+    /// The sources that the sinks of this node can subscribe to: its own, and those of the other members.
+    fn offers(&self) -> impl Iterator<Item = &Offer> {
+        let others = self.members.values().flat_map(|member| member.offers.values());
+        self.sources.iter().map(|own| &own.offer).chain(others)
+    }
+}
+
 impl Own {
     fn offer<B: Body>(&self, links: &mut Links<B>, identity: Identity, link: LinkKey) {
-        let format = self.format.as_ref().and_then(|format| links.index(link, format));
+        let format = self.offer.format.as_ref().and_then(|format| links.index(link, format));
         links.say(link, &Control::Offer { identity, source: self.source.0, format });
     }
 }

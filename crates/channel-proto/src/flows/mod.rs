@@ -36,7 +36,7 @@ use isoform_core::Format;
 use isoform_core::plan::Plans;
 use receiving::Receiving;
 use sending::Sending;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The sources and sinks of a node, and the subscriptions between them and others.
 pub(crate) struct Flows<B, S> {
@@ -78,7 +78,7 @@ struct Sink<B, S> {
     done: u64,
     /// Whether the application knows that something has arrived.
     woken: bool,
-    receivings: Vec<ReceivingKey>,
+    receivings: BTreeSet<ReceivingKey>,
     /// The memory of the items besides records that links have sent since the sink last took something.
     news: HashMap<LinkKey, usize>,
     /// The same for all links that have ended, together.
@@ -95,6 +95,8 @@ struct Sink<B, S> {
 struct Traffic {
     /// The number of subscriptions of this node's sinks on the link.
     subscribed: usize,
+    /// These subscriptions by the numbers of their sources.
+    by_source: BTreeMap<u32, Vec<ReceivingKey>>,
     /// Whether the link has sent a sink of this node too many items besides records.
     too_much_news: bool,
     /// A fragment that has arrived in part.

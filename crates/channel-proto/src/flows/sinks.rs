@@ -16,7 +16,8 @@ use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format};
 use isoform_core::plan::Plans;
 use isoform_core::{Code, Error, Result};
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 /// The most bytes of all paths of wanted fields in a Subscribe.
 const PATHS: usize = 60_000;
@@ -50,7 +51,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             runs: Vec::new(),
             done: 0,
             woken: false,
-            receivings: Vec::new(),
+            receivings: BTreeSet::new(),
             news: HashMap::new(),
             old_news: 0,
             put_off: None,
@@ -105,8 +106,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         match offer.origin {
             Origin::Link(link, number) => {
                 let receiving = self.receivings.insert(self.receiving_of(key, offer, From::Link(link, number)));
-                self.traffic[link].subscribed += 1;
-                self.sinks[key].receivings.push(receiving);
+                let traffic = &mut self.traffic[link];
+                traffic.subscribed += 1;
+                traffic.by_source.entry(number).or_default().push(receiving);
+                self.sinks[key].receivings.insert(receiving);
                 self.say_subscription(links, link, receiving);
             }
             Origin::Here(source) => self.subscribe_here(links, key, offer, source),
@@ -123,7 +126,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
         (receiving.stage, receiving.expected) = (Stage::Running, next);
         let receiving = self.receivings.insert(receiving);
-        self.sinks[key].receivings.push(receiving);
+        self.sinks[key].receivings.insert(receiving);
         self.tell(links, None, key, Item::Joined(offer.source, offer.node));
     }
 
@@ -230,11 +233,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Whether a sink has subscribed, or asked to subscribe, to a source of another node.
     pub(crate) fn has_subscribed(&self, key: SinkKey, origin: Origin) -> bool {
-        let (Origin::Link(link, source), Some(sink)) = (origin, self.sinks.get(key)) else { return false };
+        let Origin::Link(link, source) = origin else { return false };
+        let of_source = self.traffic.get(link).and_then(|traffic| traffic.by_source.get(&source));
         let is_it = |receiving: &Receiving<S>| {
-            receiving.from == From::Link(link, source) && matches!(receiving.stage, Stage::Asked | Stage::Running)
+            receiving.sink == key && matches!(receiving.stage, Stage::Asked | Stage::Running)
         };
-        sink.receivings.iter().any(|&at| is_it(&self.receivings[at]))
+        of_source.is_some_and(|all| all.iter().any(|&at| is_it(&self.receivings[at])))
     }
 
     /// Ends a subscription at the request of the sink.
@@ -295,16 +299,21 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn forget_receiving(&mut self, at: ReceivingKey) {
         let Some(receiving) = self.receivings.remove(at) else { return };
         if let Some(sink) = self.sinks.get_mut(receiving.sink)
-            && sink.receivings.contains(&at)
+            && sink.receivings.remove(&at)
         {
-            sink.receivings.retain(|&other| other != at);
             sink.past.0 += receiving.taken.events;
             sink.past.1 = sink.past.1.saturating_add(receiving.lost);
         }
-        if let From::Link(link, _) = receiving.from
+        if let From::Link(link, number) = receiving.from
             && let Some(traffic) = self.traffic.get_mut(link)
         {
             traffic.subscribed -= 1;
+            if let Entry::Occupied(mut of_source) = traffic.by_source.entry(number) {
+                of_source.get_mut().retain(|&other| other != at);
+                if of_source.get().is_empty() {
+                    of_source.remove();
+                }
+            }
             traffic.owing.retain(|&other| other != at);
         }
     }
