@@ -57,30 +57,25 @@ impl<B: Body> Links<B> {
     /// Begins to dial.
     pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
         let key = self.dials.insert(Dial::new(addresses, wanted, purpose, deadline));
-        self.dial_when_possible(key, Time::ZERO);
-    }
-
-    /// Dials at once; or at a later time, if as many members are being dialed as may be.
-    fn dial_when_possible(&mut self, key: DialKey, later: Time) {
-        match self.dials[key].is_introduced() && !self.may_meet() {
-            true => self.dials[key].again(later),
+        // A member waits for its turn, which comes when another attempt is over, or the next time the clock is looked at.
+        match self.dials[key].is_introduced() && self.room_to_meet() == 0 {
+            true => self.dials[key].again(Time::ZERO),
             false => self.dial_next(key),
         }
     }
 
-    /// Whether one more member that others have told of may be dialed now.
-    fn may_meet(&self) -> bool {
-        let is_under_way = |dial: &Dial| dial.is_introduced() && dial.again.is_none();
-        // The one in question may be among them, and has not been tried.
-        let under_way = self.dials.iter().filter(|(_, dial)| is_under_way(dial) && dial.tried > 0);
-        under_way.count() < self.settings.introductions
+    /// How many more members that others have told of may be dialed now.
+    fn room_to_meet(&self) -> usize {
+        let is_under_way = |dial: &Dial| dial.is_introduced() && dial.again.is_none() && dial.tried > 0;
+        let under_way = self.dials.iter().filter(|(_, dial)| is_under_way(dial)).count();
+        self.settings.introductions.saturating_sub(under_way)
     }
 
     /// An attempt is over: the next member that waits is dialed.
     fn meet_next(&mut self) {
         let waits = |dial: &Dial| dial.is_introduced() && dial.again.is_some() && dial.refusals == 0;
         let next = self.dials.iter().find(|(_, dial)| waits(dial)).map(|(key, _)| key);
-        if let Some(next) = next.filter(|_| self.may_meet()) {
+        if let Some(next) = next.filter(|_| self.room_to_meet() > 0) {
             self.dial_next(next);
         }
     }
@@ -196,6 +191,8 @@ impl<B: Body> Links<B> {
     }
 
     pub(super) fn tick_dials(&mut self, now: Time) {
+        // Counted once: there may be thousands that wait.
+        let mut room = self.room_to_meet();
         for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {
@@ -207,7 +204,12 @@ impl<B: Body> Links<B> {
                     self.turns.push_back(Turn::Missed(open, error));
                 }
             } else if dial.again.is_some_and(|again| again <= now) {
-                self.dial_when_possible(key, now + AGAIN);
+                let is_introduced = dial.is_introduced();
+                match is_introduced && room == 0 {
+                    true => self.dials[key].again(now + AGAIN),
+                    false => self.dial_next(key),
+                }
+                room -= usize::from(is_introduced && room > 0);
             }
         }
     }
