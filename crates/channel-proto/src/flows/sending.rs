@@ -67,9 +67,9 @@ struct Queued<B> {
     body: B,
 }
 
-/// The terms of a subscription.
+/// What a sink demands of a subscription.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Demand {
     pub(crate) sink: u32,
     pub(crate) policy: Policy,
     pub(crate) window: Window,
@@ -77,8 +77,8 @@ pub(crate) struct Terms {
 }
 
 impl<B: Body> Sending<B> {
-    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, terms: Terms, next: u64) -> Sending<B> {
-        let Terms { sink, policy, window, longest } = terms;
+    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, demand: Demand, next: u64) -> Sending<B> {
+        let Demand { sink, policy, window, longest } = demand;
         Sending {
             source,
             to,
@@ -413,8 +413,8 @@ mod tests {
     }
 
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
-        let terms = Terms { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
-        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, terms, 0);
+        let demand = Demand { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
+        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, demand, 0);
         (sending, Outbox::new(8, AHEAD))
     }
 

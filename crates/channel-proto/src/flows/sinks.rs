@@ -2,7 +2,7 @@
 
 use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};
-use super::sending::{Sending, Terms, To};
+use super::sending::{Demand, Sending, To};
 use super::{Flows, Sink};
 use crate::account::Cause;
 use crate::action::Action;
@@ -120,8 +120,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn subscribe_here(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, source: SourceKey) {
         let Wanted { policy, window, longest, .. } = self.sinks[key].wanted;
         let (next, to) = (self.sources[source].next, To::Here(self.receivings.vacant_key()));
-        let terms = Terms { sink: key.0, policy, window, longest };
-        let sending = self.sendings.insert(Sending::new(source, to, offer.node, terms, next));
+        let demand = Demand { sink: key.0, policy, window, longest };
+        let sending = self.sendings.insert(Sending::new(source, to, offer.node, demand, next));
         self.sources[source].sendings.push(sending);
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
         (receiving.stage, receiving.expected) = (Stage::Running, next);

@@ -1,7 +1,7 @@
 //! Sources and the subscriptions of sinks (`spec/channel.md`, "Subscriptions").
 
 use super::accounts::account;
-use super::sending::{Sending, Terms, To};
+use super::sending::{Demand, Sending, To};
 use super::{Flows, Source};
 use crate::account::{Cause, Count};
 use crate::action::Action;
@@ -153,8 +153,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let key = SourceKey(subscribe.source);
         let source = &mut self.sources[key];
-        let terms = Terms { sink, policy: policy.within(links.settings.queue), window, longest };
-        let sending = Sending::new(key, To::Link(link, subscription), links[link].peer, terms, source.next);
+        let demand = Demand { sink, policy: policy.within(links.settings.queue), window, longest };
+        let sending = Sending::new(key, To::Link(link, subscription), links[link].peer, demand, source.next);
         let sending = self.sendings.insert(sending);
         traffic.sendings.insert(subscription, sending);
         source.sendings.push(sending);
