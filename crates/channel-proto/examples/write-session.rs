@@ -11,6 +11,7 @@ const HEAD: &str = "# A session of two nodes over one connection, as spec/channe
 # sink elsewhere that cannot use what is offered. Then there is silence, the source leaves, and the dialer.
 #
 # The private keys, as RFC 8032 has them, are 32 bytes of 01 (the acceptor), 02 (the dialer) and 03 (the third node).
+# The acceptor knows the shared key of 32 bytes of 05; the dialer offers one of 04, and then that one.
 
 ";
 

@@ -2,7 +2,6 @@
 
 use crate::account::{Count, Policy, Window};
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
-use crate::identity::SIGNATURE;
 use crate::keys::{Identity, NodeId};
 use crate::report::Report;
 use crate::terms::Terms;
@@ -16,7 +15,7 @@ pub(crate) enum Control {
     Ping,
     Synced,
     Start { epoch: u64 },
-    Proof(Box<[u8; SIGNATURE]>),
+    Proof(Box<Proof>),
     Terms(Box<Terms>),
     Open { request: u32, identity: Option<Identity>, name: String },
     Opened { request: u32, format: Option<u16>, identity: Identity, name: String, members: Vec<Member> },
@@ -32,6 +31,15 @@ pub(crate) enum Control {
     End { subscription: u32, next: u64, is_answer: bool },
     Ask { request: u32, identity: Identity },
     Told { request: u32, report: Box<Report> },
+}
+
+/// What one side of a connection proves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Proof {
+    /// That it has the key of its node.
+    pub(crate) signature: [u8; 64],
+    /// That it has the shared key that was chosen; zeros if none was.
+    pub(crate) shared: [u8; 32],
 }
 
 /// Another member of a channel, and its addresses.
@@ -74,7 +82,7 @@ impl Control {
             FrameKind::Ping => Control::Ping,
             FrameKind::Synced => Control::Synced,
             FrameKind::Start => Control::Start { epoch: fields.u64()? },
-            FrameKind::Proof => Control::Proof(fields.array()?.into()),
+            FrameKind::Proof => Control::Proof(Proof { signature: fields.array()?, shared: fields.array()? }.into()),
             FrameKind::Terms => Control::Terms(Terms::parse(fields)?.into()),
             FrameKind::Open => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
@@ -171,7 +179,10 @@ impl Control {
         match self {
             Control::Ping | Control::Synced => {}
             Control::Start { epoch } => out.extend(epoch.to_le_bytes()),
-            Control::Proof(signature) => out.extend(&signature[..]),
+            Control::Proof(proof) => {
+                out.extend(proof.signature);
+                out.extend(proof.shared);
+            }
             Control::Terms(terms) => terms.put(out),
             Control::Bye { code, text } => {
                 out.extend(code.to_le_bytes());
@@ -324,7 +335,7 @@ mod tests {
             Control::Ping,
             Control::Synced,
             Control::Start { epoch: 1 << 40 },
-            Control::Proof(std::array::from_fn(|at| at as u8).into()),
+            Control::Proof(Proof { signature: std::array::from_fn(|at| at as u8), shared: [7; 32] }.into()),
             Control::Terms(terms.into()),
             Control::Open { request: 1 << 31, identity: None, name: name.clone() },
             Control::Open { request: 5, identity: Some(identity), name: name.clone() },

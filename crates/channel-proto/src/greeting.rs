@@ -1,12 +1,14 @@
 //! A connection before it is known who is at its other end: both Hellos, and the proofs of both sides
-//! (`spec/channel.md`, "Handshake"). It needs nothing but the key of this node; what a node does with those who have
+//! (`spec/channel.md`, "Handshake"). It needs nothing but the keys of this node; what a node does with those who have
 //! proven who they are is the business of `links`.
 
-use crate::control::Control;
+use crate::control::{Control, Proof};
+use crate::credentials::Credentials;
 use crate::frame;
 use crate::hello::Hello;
 use crate::identity::{Greetings, Key, Side};
 use crate::keys::NodeId;
+use crate::shared::{KeyName, OFFERED, SharedKey};
 use isoform_core::{Code, Error, Result};
 use std::sync::Arc;
 
@@ -17,12 +19,18 @@ use std::sync::Arc;
 /// the greeting of a connection, give it the bytes that arrive, and put it back.
 pub struct Greeting {
     key: Arc<Key>,
+    /// The shared keys that this node knows.
+    shared: Arc<[SharedKey]>,
     side: Side,
     nonce: [u8; 32],
     /// The node that this side wants to reach; [`NodeId::ANY`] for the acceptor.
     wanted: NodeId,
+    /// The shared keys that the dialer offers to prove.
+    offered: [KeyName; OFFERED],
     /// What the other side has said.
     said: Option<Said>,
+    /// What is known of the other side. The shared key counts once `peer` is there.
+    pub(crate) credentials: Credentials,
     /// What this side says.
     pub(crate) out: Vec<u8>,
     /// The node at the other end, once it has proven that.
@@ -31,31 +39,46 @@ pub struct Greeting {
     pub(crate) refused: Option<(u16, String)>,
 }
 
+/// What this node is, and what it says once on each connection.
+pub(crate) struct Own<'a> {
+    pub(crate) key: &'a Arc<Key>,
+    pub(crate) shared: &'a Arc<[SharedKey]>,
+    pub(crate) nonce: [u8; 32],
+}
+
 struct Said {
     hello: Hello,
     /// The bytes of both Hellos, the dialer's first.
     bytes: [Vec<u8>; 2],
+    binding: [u8; 32],
+    /// The shared key that both sides prove, if they have one in common.
+    chosen: Option<SharedKey>,
 }
 
 impl Greeting {
-    /// This side has connected, and wants a node or whichever is there.
-    pub(crate) fn dialer(key: &Arc<Key>, nonce: [u8; 32], wanted: Option<NodeId>) -> Greeting {
-        let mut greeting = Greeting::new(key, nonce, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
-        greeting.out = greeting.hello(greeting.wanted).to_bytes();
+    /// This side has connected, and wants a node or whichever is there. It offers to prove the first few shared keys.
+    pub(crate) fn dialer(own: Own<'_>, credentials: Credentials, wanted: Option<NodeId>) -> Greeting {
+        let mut greeting = Greeting::new(own, credentials, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
+        for (place, key) in greeting.offered.iter_mut().zip(&*greeting.shared) {
+            *place = key.name();
+        }
+        greeting.out = greeting.hello(greeting.wanted, greeting.offered).to_bytes();
         greeting
     }
 
     /// The other side has connected.
-    pub(crate) fn acceptor(key: &Arc<Key>, nonce: [u8; 32]) -> Greeting {
-        Greeting::new(key, nonce, Side::Acceptor, NodeId::ANY)
+    pub(crate) fn acceptor(own: Own<'_>, credentials: Credentials) -> Greeting {
+        Greeting::new(own, credentials, Side::Acceptor, NodeId::ANY)
     }
 
-    fn new(key: &Arc<Key>, nonce: [u8; 32], side: Side, wanted: NodeId) -> Greeting {
-        Greeting { key: key.clone(), side, nonce, wanted, said: None, out: Vec::new(), peer: None, refused: None }
+    fn new(own: Own<'_>, credentials: Credentials, side: Side, wanted: NodeId) -> Greeting {
+        let (key, shared, offered) = (own.key.clone(), own.shared.clone(), Default::default());
+        let (nonce, out) = (own.nonce, Vec::new());
+        Greeting { key, shared, side, nonce, wanted, offered, said: None, credentials, out, peer: None, refused: None }
     }
 
-    fn hello(&self, wanted: NodeId) -> Hello {
-        Hello { public: self.key.public(), nonce: self.nonce, wanted }
+    fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Hello {
+        Hello { public: self.key.public(), nonce: self.nonce, wanted, keys }
     }
 
     /// Whether the other side has said a Hello.
@@ -89,7 +112,7 @@ impl Greeting {
     /// The last words, if the other side speaks a link of another version: it learns which version this node has.
     pub(crate) fn introduce(&mut self) {
         if self.side == Side::Acceptor && self.said.is_none() {
-            self.out.extend(self.hello(NodeId::ANY).to_bytes());
+            self.out.extend(self.hello(NodeId::ANY, Default::default()).to_bytes());
         }
     }
 
@@ -97,12 +120,16 @@ impl Greeting {
         let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
         let (node, asked, theirs) = (hello.node(), hello.wanted, input[..length].to_vec());
         let (own, wanted) = (self.key.id(), if self.side == Side::Dialer { self.wanted } else { node });
-        let ours = self.hello(wanted).to_bytes();
+        let chosen = self.choose(&hello)?;
+        let first = chosen.as_ref().map_or(KeyName::NONE, SharedKey::name);
+        let keys =
+            if self.side == Side::Dialer { self.offered } else { [first, KeyName::NONE, KeyName::NONE, KeyName::NONE] };
+        let ours = self.hello(wanted, keys).to_bytes();
         let bytes = match self.side {
             Side::Dialer => [ours, theirs],
             Side::Acceptor => [theirs, ours],
         };
-        let said = self.said.insert(Said { hello, bytes });
+        let said = self.said.insert(Said { hello, bytes, binding: self.credentials.binding, chosen });
         if self.side == Side::Acceptor {
             self.out.extend(&said.bytes[1]);
             if asked != NodeId::ANY && asked != own {
@@ -120,15 +147,31 @@ impl Greeting {
         Ok(length)
     }
 
+    /// The shared key that both sides prove: the first one of the dialer's that the acceptor knows.
+    fn choose(&self, hello: &Hello) -> Result<Option<SharedKey>> {
+        let known = |name: &KeyName| self.shared.iter().find(|key| key.name() == *name).cloned();
+        let [first, ..] = hello.keys;
+        match self.side {
+            Side::Acceptor => Ok(hello.keys.iter().find_map(known)),
+            Side::Dialer if first == KeyName::NONE => Ok(None),
+            Side::Dialer if self.offered.contains(&first) => Ok(known(&first)),
+            Side::Dialer => {
+                let error = Error::new(Code::Handshake).at("hello");
+                Err(error.expected("one of the shared keys that were offered").found(first))
+            }
+        }
+    }
+
     fn proven(&mut self, input: &[u8]) -> Result<usize> {
         let Some(said) = &self.said else { return Ok(0) };
         let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
         match Control::parse(&header, payload)? {
-            Some(Control::Proof(signature)) => {
-                said.greetings().check(self.side.other(), &said.hello.public, &signature)?;
+            Some(Control::Proof(proof)) => {
+                said.check(self.side.other(), &proof)?;
                 if self.side == Side::Dialer {
                     said.prove(&self.key, self.side, &mut self.out);
                 }
+                self.credentials.key = said.chosen.as_ref().map(SharedKey::name);
                 self.peer = Some(said.hello.node());
             }
             Some(Control::Bye { code, text }) => self.refused = Some((code, text)),
@@ -140,11 +183,22 @@ impl Greeting {
 
 impl Said {
     fn greetings(&self) -> Greetings<'_> {
-        Greetings { dialer: &self.bytes[0], acceptor: &self.bytes[1] }
+        Greetings { binding: self.binding, dialer: &self.bytes[0], acceptor: &self.bytes[1] }
     }
 
     fn prove(&self, key: &Key, side: Side, out: &mut Vec<u8>) {
-        Control::Proof(key.prove(&self.greetings(), side).into()).put(out);
+        let greetings = self.greetings();
+        let shared = self.chosen.as_ref().map_or([0; 32], |chosen| chosen.prove(&greetings, side));
+        Control::Proof(Proof { signature: key.prove(&greetings, side), shared }.into()).put(out);
+    }
+
+    fn check(&self, side: Side, proof: &Proof) -> Result<()> {
+        let greetings = self.greetings();
+        // The cheaper one first.
+        if let Some(chosen) = &self.chosen {
+            chosen.check(&greetings, side, &proof.shared)?;
+        }
+        greetings.check(side, &self.hello.public, &proof.signature)
     }
 }
 

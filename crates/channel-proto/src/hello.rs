@@ -2,6 +2,7 @@
 
 use crate::identity::node_id;
 use crate::keys::NodeId;
+use crate::shared::{KeyName, OFFERED};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
@@ -9,7 +10,9 @@ const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
 /// The only version so far.
 const VERSION: u8 = 1;
 /// Bytes that every Hello has.
-pub(crate) const FIXED: usize = 96;
+pub(crate) const FIXED: usize = 128;
+/// Where it says how many bytes follow them.
+const MORE: usize = 120;
 /// The most that may follow them.
 const REST: usize = 4096;
 
@@ -19,9 +22,9 @@ const REST: usize = 4096;
 /// use isoform_channel_proto::{Hello, Key, NodeId};
 ///
 /// let key = Key::from_seed([7; 32]);
-/// let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY };
+/// let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY, keys: Default::default() };
 /// assert_eq!(hello.node(), key.id());
-/// assert_eq!(Hello::parse(&hello.to_bytes())?, Some((hello, 96)));
+/// assert_eq!(Hello::parse(&hello.to_bytes())?, Some((hello, 128)));
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Hello {
     pub nonce: [u8; 32],
     /// The node that the dialer wants to reach; zeros for whichever is there.
     pub wanted: NodeId,
+    /// The shared keys that the dialer offers to prove. The acceptor's: the one that it has chosen, in the first place.
+    pub keys: [KeyName; OFFERED],
 }
 
 impl Hello {
@@ -48,6 +53,7 @@ impl Hello {
         out.extend(self.public);
         out.extend(self.nonce);
         out.extend(self.wanted.0);
+        self.keys.iter().for_each(|name| out.extend(name.0));
         out.resize(FIXED, 0);
         out
     }
@@ -75,7 +81,7 @@ impl Hello {
             return Err(Error::new(Code::Flags).at("link").expected("no critical flags").found(flags));
         }
         let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
-        let length = usize::from(u16::from_le_bytes([fixed[88], fixed[89]]));
+        let length = usize::from(u16::from_le_bytes([fixed[MORE], fixed[MORE + 1]]));
         if length > REST {
             return Err(Error::new(Code::Handshake)
                 .expected(format_args!("at most {REST} further bytes"))
@@ -86,7 +92,11 @@ impl Hello {
         }
         let mut fields = Reader::new(&fixed[8..], "hello");
         let (public, nonce) = (fields.array()?, fields.array()?);
-        Ok(Some((Hello { public, nonce, wanted: NodeId(fields.array()?) }, FIXED + length)))
+        let mut hello = Hello { public, nonce, wanted: NodeId(fields.array()?), keys: Default::default() };
+        for name in &mut hello.keys {
+            *name = KeyName(fields.array()?);
+        }
+        Ok(Some((hello, FIXED + length)))
     }
 }
 
@@ -95,7 +105,12 @@ mod tests {
     use super::*;
 
     fn hello() -> Hello {
-        Hello { public: [1; 32], nonce: [2; 32], wanted: NodeId([3; 16]) }
+        Hello {
+            public: [1; 32],
+            nonce: [2; 32],
+            wanted: NodeId([3; 16]),
+            keys: [4, 5, 0, 6].map(|name| KeyName([name; 8])),
+        }
     }
 
     #[test]
@@ -107,7 +122,7 @@ mod tests {
         assert_eq!(Hello::parse(&[&bytes[..], &[1, 2, 3]].concat()).unwrap(), Some((hello(), bytes.len())));
         // A later version says more.
         let mut longer = [&bytes[..], &[7; 300]].concat();
-        longer[88..90].copy_from_slice(&300u16.to_le_bytes());
+        longer[MORE..MORE + 2].copy_from_slice(&300u16.to_le_bytes());
         assert_eq!(Hello::parse(&longer[..longer.len() - 1]).unwrap(), None);
         assert_eq!(Hello::parse(&longer).unwrap(), Some((hello(), longer.len())));
     }
@@ -123,7 +138,7 @@ mod tests {
         );
         assert_eq!(refused(b"\x89ISL\x01\x05\x80").code(), Code::Flags);
         let mut long = hello().to_bytes();
-        long[88..90].copy_from_slice(&u16::MAX.to_le_bytes());
+        long[MORE..MORE + 2].copy_from_slice(&u16::MAX.to_le_bytes());
         assert_eq!(refused(&long).code(), Code::Handshake);
     }
 }

@@ -7,9 +7,6 @@ use ed25519_compact::{KeyPair, PublicKey, Seed, Signature};
 use isoform_core::{Code, Error, Result};
 use std::fmt;
 
-/// Bytes of a signature.
-pub(crate) const SIGNATURE: usize = 64;
-
 /// What each hash is of, so that none can be taken for another.
 const ID: &str = "Isoform 2026 node id";
 const PROOF: &str = "Isoform 2026 link proof";
@@ -103,6 +100,8 @@ impl Side {
 /// What a proof is about: this connection, and no other.
 #[derive(Clone, Copy, Debug)]
 pub struct Greetings<'a> {
+    /// What the transport's encryption gives both ends in common; zeros without.
+    pub binding: [u8; 32],
     /// The bytes of the dialer's Hello.
     pub dialer: &'a [u8],
     /// The bytes of the acceptor's Hello.
@@ -123,9 +122,9 @@ impl Greetings<'_> {
     }
 
     /// What is signed. Hellos say how long they are, so that no two pairs of them have the same bytes.
-    fn hash(&self, side: Side) -> [u8; 32] {
+    pub(crate) fn hash(&self, side: Side) -> [u8; 32] {
         let mut hasher = Hasher::new_derive_key(PROOF);
-        hasher.update(&[side as u8]).update(self.dialer).update(self.acceptor);
+        hasher.update(&[side as u8]).update(&self.binding).update(self.dialer).update(self.acceptor);
         *hasher.finalize().as_bytes()
     }
 }
@@ -137,17 +136,19 @@ mod tests {
     #[test]
     fn a_proof_is_about_one_side_of_one_connection() {
         let [key, other] = [1, 2].map(|seed| Key::from_seed([seed; 32]));
-        let greetings = Greetings { dialer: b"first", acceptor: b"second" };
+        let greetings = Greetings { binding: [0; 32], dialer: b"first", acceptor: b"second" };
         let proof = key.prove(&greetings, Side::Dialer);
         greetings.check(Side::Dialer, &key.public(), &proof).unwrap();
         let mut changed = proof;
         changed[10] ^= 1;
         let later = Greetings { acceptor: b"third", ..greetings };
+        let tunnelled = Greetings { binding: [1; 32], ..greetings };
         for (greetings, side, key, proof) in [
             (greetings, Side::Acceptor, &key, proof),
             (greetings, Side::Dialer, &other, proof),
             (greetings, Side::Dialer, &key, changed),
             (later, Side::Dialer, &key, proof),
+            (tunnelled, Side::Dialer, &key, proof),
         ] {
             let error = greetings.check(side, &key.public(), &proof).unwrap_err();
             assert_eq!(error.code(), Code::Handshake, "{error}");
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn keys_that_belong_to_nobody_prove_nothing() {
-        let greetings = Greetings { dialer: b"first", acceptor: b"second" };
+        let greetings = Greetings { binding: [0; 32], dialer: b"first", acceptor: b"second" };
         for weak in [[0; 32], [0xff; 32], std::array::from_fn(|at| u8::from(at == 0))] {
             assert!(greetings.check(Side::Dialer, &weak, &[0; 64]).is_err());
         }

@@ -11,6 +11,7 @@
 //! | `channels` | channels, their members, and the sources that these offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
 //! | [`Key`], [`Greeting`] | who a node is, and how each side of a connection proves it |
+//! | [`SharedKey`], [`Credentials`] | a secret that nodes have in common, and what is known of the other side |
 //! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
 //! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
 //! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
@@ -23,6 +24,7 @@ mod account;
 mod action;
 mod channels;
 mod control;
+mod credentials;
 mod flows;
 mod frame;
 mod greeting;
@@ -36,11 +38,13 @@ mod numbered;
 mod offer;
 mod report;
 mod settings;
+mod shared;
 mod terms;
 mod wire;
 
 pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
 pub use action::Action;
+pub use credentials::Credentials;
 pub use flows::inbox::{Batch, BodyRef, Item};
 pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
@@ -54,6 +58,7 @@ pub use memory::{Body, Draft, Storage};
 pub use node::{ChannelInfo, MemberInfo, Node};
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
 pub use settings::{Settings, Wanted};
+pub use shared::{KeyName, SharedKey};
 
 /// Time since a moment that the caller chooses, the same for all calls to a node.
 pub type Time = std::time::Duration;

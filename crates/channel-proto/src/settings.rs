@@ -2,6 +2,7 @@
 
 use crate::Time;
 use crate::account::{Count, Policy, Window};
+use crate::shared::SharedKey;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
@@ -9,6 +10,8 @@ use isoform_core::{Faults, Format, Limits, Registry, Rules};
 pub struct Settings {
     /// Where it can be dialed.
     pub addresses: Vec<String>,
+    /// The shared keys that it knows. It offers the first four to the nodes that it dials.
+    pub keys: Vec<SharedKey>,
     /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
     /// learned formats, but not registered ones.
     pub registry: Registry,
@@ -37,6 +40,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             addresses: Vec::new(),
+            keys: Vec::new(),
             registry: Registry::new(),
             silence: Time::from_secs(10),
             linger: Time::from_secs(10),

@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, Submitted, Time, Wanted,
+    Action, Batch, ConnId, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, Submitted,
+    Time, Wanted,
 };
 use isoform_core::{FieldList, Format, Limits, Machine, Registry};
 use std::sync::Arc;
@@ -30,8 +31,8 @@ fn talk(nodes: &mut Nodes) {
     while let Some((from, action)) = (0..nodes.len()).find_map(|i| Some((i, nodes[i].action()?))) {
         match action {
             Action::Dial(dial, _) => {
-                nodes[from].connected(NOW, ConnId(from as u64), Some(dial));
-                nodes[0].connected(NOW, ConnId(from as u64), None);
+                nodes[from].connected(NOW, ConnId(from as u64), Some(dial), Credentials::default());
+                nodes[0].connected(NOW, ConnId(from as u64), None, Credentials::default());
             }
             Action::Write(id) => {
                 let mut out = Outgoing::default();

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, SourceKey, Time,
-    Wanted,
+    Action, Batch, ChannelKey, ConnId, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey,
+    SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Result};
 use std::sync::Arc;
@@ -46,8 +46,8 @@ impl Host {
         let mut node = node(self.guests);
         let open = node.open(NOW, "test:200", "ticks", None, Time::from_secs(5));
         let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
-        node.connected(NOW, id, Some(dial));
-        self.node.connected(NOW, id, None);
+        node.connected(NOW, id, Some(dial), Credentials::default());
+        self.node.connected(NOW, id, None, Credentials::default());
         self.talk(&mut node, id).unwrap();
         let channel = node.opened(open).unwrap().unwrap();
         Guest { node, id, channel }

@@ -1,8 +1,8 @@
 //! Two nodes and a wire between them: the plainest way of an event, so that everything else can be told from it.
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, SourceKey, Submitted, Time,
-    Wanted,
+    Action, Batch, ConnId, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, SourceKey,
+    Submitted, Time, Wanted,
 };
 use isoform_core::{Code, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -35,8 +35,8 @@ impl Pair {
                 while let Some(action) = self.nodes[i].action() {
                     match action {
                         Action::Dial(dial, _) => {
-                            self.nodes[i].connected(self.now, ConnId(1), Some(dial));
-                            self.nodes[1 - i].connected(self.now, ConnId(1), None);
+                            self.nodes[i].connected(self.now, ConnId(1), Some(dial), Credentials::default());
+                            self.nodes[1 - i].connected(self.now, ConnId(1), None, Credentials::default());
                         }
                         Action::Write(id) | Action::Close(id) => {
                             let mut out = Outgoing::default();
@@ -166,8 +166,8 @@ fn who_leaves_waits_for_nobody() {
     let mut node = Node::<Body, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
     let open = node.open(Time::ZERO, "test:2", "ticks", None, Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
-    node.connected(Time::ZERO, ConnId(1), Some(dial));
-    node.connected(Time::ZERO, ConnId(2), None);
+    node.connected(Time::ZERO, ConnId(1), Some(dial), Credentials::default());
+    node.connected(Time::ZERO, ConnId(2), None, Credentials::default());
     node.leave();
     let actions: Vec<Action> = std::iter::from_fn(|| node.action()).collect();
     for meant in [Action::Close(ConnId(1)), Action::Close(ConnId(2)), Action::Opened(open)] {

@@ -2,8 +2,8 @@
 //! for nothing (`spec/channel.md`, "Identity").
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, DialKey, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key, Node, NodeId,
-    Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
+    Action, Batch, ConnId, Credentials, DialKey, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key,
+    Node, NodeId, Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Error};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ type Body = Arc<[u8]>;
 
 const NOW: Time = Time::ZERO;
 /// Bytes of a Hello, and of the Proof behind it.
-const GREETING: usize = 96;
-const PROOF: usize = 80;
+const GREETING: usize = 128;
+const PROOF: usize = 112;
 
 /// Nodes that hear each other: who is dialed at `test:N` is the node of that number.
 struct World {
@@ -68,7 +68,7 @@ impl World {
     /// A stranger connects to a node.
     fn visit(&mut self, host: usize) -> usize {
         let wire = self.connect([None, Some(host)]);
-        self.nodes[host].connected(NOW, ConnId(wire as u64), None);
+        self.nodes[host].connected(NOW, ConnId(wire as u64), None, Credentials::default());
         wire
     }
 
@@ -100,8 +100,8 @@ impl World {
                     return self.unanswered.push(dial);
                 }
                 let wire = self.connect([Some(from), Some(to)]);
-                self.nodes[from].connected(NOW, ConnId(wire as u64), Some(dial));
-                self.nodes[to].connected(NOW, ConnId(wire as u64), None);
+                self.nodes[from].connected(NOW, ConnId(wire as u64), Some(dial), Credentials::default());
+                self.nodes[to].connected(NOW, ConnId(wire as u64), None, Credentials::default());
             }
             Action::Write(id) | Action::Close(id) => {
                 if matches!(action, Action::Close(_)) {
@@ -178,7 +178,7 @@ fn format() -> isoform_core::Format {
 
 /// The Hello of a node, as whoever has seen its public key can say it.
 fn claim(number: usize, nonce: u8) -> Hello {
-    Hello { public: key(number).public(), nonce: [nonce; 32], wanted: NodeId::ANY }
+    Hello { public: key(number).public(), nonce: [nonce; 32], wanted: NodeId::ANY, keys: Default::default() }
 }
 
 #[test]
@@ -189,14 +189,15 @@ fn a_stranger_with_the_public_key_of_a_member_is_not_that_member() {
     // The true node's handshake, as somebody recorded it.
     let recorded = world.carried[0][1][..GREETING + PROOF].to_vec();
     let start = [8u8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    let another = key(7).prove(&Greetings { dialer: b"any", acceptor: b"thing" }, Side::Dialer);
+    let another = key(7).prove(&Greetings { binding: [0; 32], dialer: b"any", acceptor: b"thing" }, Side::Dialer);
     for host in [0, 1] {
         let member = 1 - host;
         for said in [
             recorded.clone(),
             [&claim(member, 3).to_bytes()[..], &recorded[GREETING..]].concat(),
             [&claim(member, 4).to_bytes()[..], &start].concat(),
-            [&claim(member, 5).to_bytes()[..], &[64, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &another].concat(),
+            [&claim(member, 5).to_bytes()[..], &[96, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &another, &[0; 32]]
+                .concat(),
         ] {
             let (wire, errors) = (world.visit(host), world.errors.len());
             world.say(wire, &said);

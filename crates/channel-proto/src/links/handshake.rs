@@ -7,8 +7,9 @@ use super::{Connection, Links, Turn};
 use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
+use crate::credentials::Credentials;
 use crate::frame;
-use crate::greeting::{self, Greeting};
+use crate::greeting::{self, Greeting, Own};
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
 use crate::terms::Terms;
@@ -20,7 +21,7 @@ const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
 
 impl<B: Body> Links<B> {
     /// A connection exists: this node dialed it, or it was accepted.
-    pub(crate) fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
+    pub(crate) fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>, credentials: Credentials) {
         if dial.is_some_and(|key| !self.dials.contains(key)) {
             // The attempt was given up meanwhile.
             return self.actions.act(Action::Close(id));
@@ -29,13 +30,13 @@ impl<B: Body> Links<B> {
             return self.actions.act(Action::Close(id));
         }
         self.connected += 1;
-        let nonce = self.key.nonce(self.connected);
+        let own = Own { key: &self.key, shared: &self.shared, nonce: self.key.nonce(self.connected) };
         let mut greeting = match dial {
-            None => Greeting::acceptor(&self.key, nonce),
+            None => Greeting::acceptor(own, credentials),
             Some(dial) => {
                 self.dials[dial].connection = Some(id);
                 self.actions.act(Action::Write(id));
-                Greeting::dialer(&self.key, nonce, self.dials[dial].wanted)
+                Greeting::dialer(own, credentials, self.dials[dial].wanted)
             }
         };
         let out = std::mem::take(&mut greeting.out);

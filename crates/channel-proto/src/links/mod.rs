@@ -29,6 +29,7 @@ use crate::keys::{ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey};
 use crate::memory::Body;
 use crate::numbered::{Numbered, Slots};
 use crate::settings::Settings;
+use crate::shared::SharedKey;
 use crate::terms::Terms;
 use dial::Dial;
 use isoform_core::{Error, Format, Result};
@@ -40,6 +41,8 @@ use std::sync::Arc;
 /// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
     pub(crate) key: Arc<Key>,
+    /// The shared keys that this node knows, those to offer first.
+    shared: Arc<[SharedKey]>,
     /// The number of connections so far.
     connected: u64,
     pub(crate) settings: Settings,
@@ -120,6 +123,7 @@ impl<B: Body> Links<B> {
     pub(crate) fn new(key: Key, settings: Settings) -> Links<B> {
         Links {
             key: Arc::new(key),
+            shared: settings.keys.clone().into(),
             connected: 0,
             settings,
             actions: Actions::default(),

@@ -19,6 +19,7 @@ pub use info::{ChannelInfo, MemberInfo};
 use crate::Time;
 use crate::action::Action;
 use crate::channels::Channels;
+use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
 use crate::flows::{Flows, Large, Submitted};
 use crate::greeting::Greeting;
@@ -49,8 +50,8 @@ use std::fmt;
 ///     while let Some((from, action)) = (0..2).find_map(|i| Some((i, nodes[i].action()?))) {
 ///         match action {
 ///             Action::Dial(dial, _) => {
-///                 nodes[from].connected(now, wire, Some(dial));
-///                 nodes[1 - from].connected(now, wire, None);
+///                 nodes[from].connected(now, wire, Some(dial), Credentials::default());
+///                 nodes[1 - from].connected(now, wire, None, Credentials::default());
 ///             }
 ///             Action::Write(id) => {
 ///                 let mut out = Outgoing::default();
@@ -176,9 +177,10 @@ impl<B: Body, S: Storage> Node<B, S> {
 
 /// Connections.
 impl<B: Body, S: Storage> Node<B, S> {
-    /// A connection exists: this node dialed it, or it was accepted.
-    pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>) {
-        self.links.connected(now, id, dial);
+    /// A connection exists: this node dialed it, or it was accepted. The caller says what its transport knows of the other
+    /// side.
+    pub fn connected(&mut self, now: Time, id: ConnId, dial: Option<DialKey>, credentials: Credentials) {
+        self.links.connected(now, id, dial, credentials);
     }
 
     /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128

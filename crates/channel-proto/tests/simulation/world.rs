@@ -4,7 +4,7 @@ use crate::oracle::Oracle;
 use crate::process::Process;
 use crate::wire::Wire;
 use crate::{Time, formats};
-use isoform_channel_proto::{ConnId, DialKey, Key, Settings, SinkKey, SourceKey};
+use isoform_channel_proto::{ConnId, Credentials, DialKey, Key, Settings, SinkKey, SourceKey};
 use isoform_core::{Code, Error, Format};
 use isoform_testing::mutate::Random;
 use std::cmp::Reverse;
@@ -200,7 +200,7 @@ impl World {
                 if let Some(wire) = self.wires.get_mut(&wire) {
                     wire.ends[1].is_open = true;
                 }
-                process.node.connected(self.now, ConnId(2 * wire + 1), None);
+                process.node.connected(self.now, ConnId(2 * wire + 1), None, Credentials::default());
                 self.follow(slot);
                 self.arrived(wire, 1);
             }
@@ -259,7 +259,7 @@ impl World {
         wire.ends[0].is_open = true;
         self.wires.insert(at, wire);
         let Some(process) = &mut self.slots[slot].process else { return };
-        process.node.connected(self.now, ConnId(2 * at), Some(dial));
+        process.node.connected(self.now, ConnId(2 * at), Some(dial), Credentials::default());
         self.follow(slot);
         let after = Time::from_micros(self.random.below(3_000) as u64);
         self.later(self.now + after, Happening::Accept { wire: at });

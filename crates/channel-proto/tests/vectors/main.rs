@@ -4,7 +4,7 @@
 
 mod session;
 
-use isoform_channel_proto::{FrameKind, Greetings, HEADER, Header, Hello, Key, Side};
+use isoform_channel_proto::{FrameKind, Greetings, HEADER, Header, Hello, Key, KeyName, SharedKey, Side};
 
 fn vector() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/channel/session.txt");
@@ -67,11 +67,18 @@ fn both_sides_prove_who_they_are() {
         session.iter().find(is_it).expect("a piece of the handshake").2.clone()
     };
     let [dialer, acceptor] = ["dialer", "acceptor"].map(|who| piece(who, "Hello"));
-    let greetings = Greetings { dialer: &dialer, acceptor: &acceptor };
+    let [unknown, key] = [4, 5].map(|byte| SharedKey::new([byte; 32]));
+    let names = |hello: &[u8]| Hello::parse(hello).unwrap().unwrap().0.keys;
+    let none = KeyName::NONE;
+    assert_eq!(names(&dialer), [unknown.name(), key.name(), none, none]);
+    assert_eq!(names(&acceptor), [key.name(), none, none, none]);
+    let greetings = Greetings { binding: [0; 32], dialer: &dialer, acceptor: &acceptor };
     for (who, side, hello, seed) in [("dialer", Side::Dialer, &dialer, 2), ("acceptor", Side::Acceptor, &acceptor, 1)] {
         let (hello, _) = Hello::parse(hello).unwrap().unwrap();
-        let proof = piece(who, "Proof")[HEADER..].try_into().expect("64 bytes");
-        greetings.check(side, &hello.public, &proof).unwrap();
+        let proof: [u8; 96] = piece(who, "Proof")[HEADER..].try_into().expect("96 bytes");
+        let (signature, shared) = proof.split_first_chunk().expect("64 bytes");
+        greetings.check(side, &hello.public, signature).unwrap();
         assert_eq!(hello.node(), Key::from_seed([seed; 32]).id());
+        key.check(&greetings, side, shared.try_into().expect("32 bytes")).unwrap();
     }
 }

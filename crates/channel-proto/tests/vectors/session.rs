@@ -2,8 +2,8 @@
 //! `vectors/channel/session.txt`.
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, DialKey, HEADER, Header, Hello, Identity, Key, Node, Outgoing, Policy, Settings,
-    SinkKey, Time, Wanted, Window,
+    Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node, Outgoing,
+    Policy, Settings, SharedKey, SinkKey, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use std::sync::Arc;
@@ -63,8 +63,8 @@ impl Session {
 
     fn dial(&mut self, from: usize, dial: DialKey) {
         let id = ConnId(from as u64);
-        self.nodes[from].connected(self.now, id, Some(dial));
-        self.nodes[0].connected(self.now, id, None);
+        self.nodes[from].connected(self.now, id, Some(dial), Credentials::default());
+        self.nodes[0].connected(self.now, id, None, Credentials::default());
     }
 
     fn open(&mut self, node: usize, name: &str) -> Option<ChannelKey> {
@@ -91,7 +91,10 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let names = ["first", "second", "third"];
     let node = |i: u8| {
         let addresses = vec![format!("unix:/run/{}", names[usize::from(i)])];
-        Node::new(Key::from_seed([i + 1; 32]), Settings { addresses, ..Settings::default() })
+        // The dialer offers a key that the acceptor does not know, and then one that both know.
+        let known: [&[u8]; 3] = [&[5], &[4, 5], &[]];
+        let keys = known[usize::from(i)].iter().map(|&byte| SharedKey::new([byte; 32])).collect();
+        Node::new(Key::from_seed([i + 1; 32]), Settings { addresses, keys, ..Settings::default() })
     };
     let (said, wires) = (Vec::new(), Vec::new());
     let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };

@@ -227,6 +227,7 @@ impl Hub {
 
     /// A connection was established.
     pub(super) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>) {
+        let credentials = connection.credentials();
         let added = self.with(|state| {
             state.connections += 1;
             let id = ConnId(state.connections);
@@ -238,7 +239,7 @@ impl Hub {
                 Watch::Told { .. } => Ok(()),
             };
             state.by_id.insert(id, wire.clone());
-            state.machine.connected(self.now(), id, dial);
+            state.machine.connected(self.now(), id, dial, credentials);
             if let Some(ahead) = ahead {
                 state.machine.let_ahead(id, ahead);
             }

@@ -36,6 +36,7 @@ mod unix;
 
 use address::Address;
 use isoform::{Code, Error, Result};
+pub use isoform_channel_proto::Credentials;
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -130,6 +131,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
 
     /// The name of the other side in errors.
     fn peer(&self) -> &str;
+
+    /// What the transport knows of the other side, and what its encryption binds proofs to. It is asked once, before the
+    /// node says anything. By default nothing is known.
+    fn credentials(&self) -> Credentials {
+        Credentials::default()
+    }
 
     /// The number of waiting bytes that is best written at once, if it differs from the protocol's own. A node takes 4 KiB for less,
     /// and 1 GiB for more.

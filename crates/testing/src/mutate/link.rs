@@ -24,8 +24,8 @@ pub fn mutate_link(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 /// Bytes of a frame's header, to a multiple of which frames are padded.
 const HEADER: usize = 16;
 /// Bytes that every Hello has, and where they say how many follow.
-const HELLO: usize = 96;
-const MORE: usize = 88;
+const HELLO: usize = 128;
+const MORE: usize = 120;
 /// The kinds that there are, and two that there are not.
 const KINDS: [u8; 29] =
     [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 7, 128];
@@ -107,7 +107,20 @@ impl Link {
                 self.hello.copy_within(from..from + 16, to);
             }
             _ => {
-                let places = [(4, 1), (5, 1), (23, 1), (39, 1), (40, 8), (48, 4), (52, 4), (56, 4), (60, 2)];
+                let places = [
+                    (4, 1),
+                    (5, 1),
+                    (23, 1),
+                    (39, 1),
+                    (40, 8),
+                    (48, 4),
+                    (52, 4),
+                    (56, 4),
+                    (60, 2),
+                    (88, 8),
+                    (96, 8),
+                    (120, 2),
+                ];
                 let place = random.of_these(&places).unwrap_or_default();
                 replace(&mut self.hello, place, |old| random.instead_of(old));
             }

@@ -22,7 +22,7 @@ use stage::{Manner, Stage, VICTIM};
 /// So many bytes in front of what is said choose how it is said.
 pub const CHOICES: usize = 4;
 /// Bytes of a Hello.
-const HELLO: usize = 96;
+const HELLO: usize = 128;
 
 /// What became of a stranger.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,23 +55,24 @@ fn stranger(lower: bool) -> u8 {
 fn introduce(stage: &mut Stage, choices: &[u8]) {
     let lower = choice(choices, 1) & 1 == 0;
     let key = party::key(stranger(lower));
-    let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY }.to_bytes();
+    let hello =
+        Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY, keys: Default::default() }.to_bytes();
     let mut said = Vec::new();
     let proof = match stage.written.first_chunk::<HELLO>() {
         // The victim has dialed.
         Some(theirs) => {
             said.extend(&hello);
-            key.prove(&Greetings { dialer: theirs, acceptor: &hello }, Side::Acceptor)
+            key.prove(&Greetings { binding: [0; 32], dialer: theirs, acceptor: &hello }, Side::Acceptor)
         }
         None => {
             stage.say(&hello);
             let theirs = stage.written.first_chunk::<HELLO>().expect("a Hello");
-            key.prove(&Greetings { dialer: &hello, acceptor: theirs }, Side::Dialer)
+            key.prove(&Greetings { binding: [0; 32], dialer: &hello, acceptor: theirs }, Side::Dialer)
         }
     };
     let frame = |kind: u8, length: u8| [length, 0, 0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let silence = 10_000u32.to_le_bytes();
-    said.extend([&frame(5, 64)[..], &proof].concat());
+    said.extend([&frame(5, 96)[..], &proof, &[0; 32]].concat());
     // No epoch has ended, 64 formats, 65,536 subscriptions, and one address.
     let terms = [&[0; 8][..], &[64, 0, 0, 0], &silence, &[0, 0, 1, 0, 0, 0, 0, 0], &[1, 0, 13, 0], b"test:stranger"];
     said.extend([&frame(6, 41)[..], &terms.concat(), &[0; 7]].concat());

@@ -4,7 +4,7 @@ use super::party::{Bytes, CHANNEL, NAME, Party, format};
 use super::stage::Stage;
 use super::{CHOICES, HELLO, PAUSE, manner, stranger};
 use isoform::core::{Layout, Shape};
-use isoform_channel_proto::{Action, ConnId, Identity, Outgoing, Policy, Time, Wanted, Window};
+use isoform_channel_proto::{Action, ConnId, Credentials, Identity, Outgoing, Policy, Time, Wanted, Window};
 use std::collections::BTreeSet;
 
 /// What a node does that means no harm.
@@ -64,7 +64,7 @@ impl Guest {
         if manner.dialed {
             let channel = party.node.create(Identity([0xee; 16]), "elsewhere", None).expect("a channel");
             party.channel = Some(channel);
-            party.node.connected(now, ConnId(0), None);
+            party.node.connected(now, ConnId(0), None, Credentials::default());
         }
         let mut guest = Guest { stage, party, connection: ConnId(0), said: Vec::new() };
         guest.exchange();
@@ -85,7 +85,7 @@ impl Guest {
             while let Some(action) = self.party.node.action() {
                 match action {
                     Action::Dial(dial, address) if address == "test:victim" => {
-                        self.party.node.connected(self.stage.now, self.connection, Some(dial));
+                        self.party.node.connected(self.stage.now, self.connection, Some(dial), Credentials::default());
                     }
                     Action::Dial(dial, _) => {
                         let error = isoform::Error::new(isoform::Code::Unreachable);

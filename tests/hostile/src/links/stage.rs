@@ -3,7 +3,7 @@
 use super::party::{Bytes, CHANNEL, NAME, Party, format};
 use isoform::{Code, Error};
 use isoform_channel_proto::{
-    Action, ChannelKey, ConnId, DialKey, Outgoing, Policy, SourceKey, Submitted, Time, Wanted, Window,
+    Action, ChannelKey, ConnId, Credentials, DialKey, Outgoing, Policy, SourceKey, Submitted, Time, Wanted, Window,
 };
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ impl Stage {
         let id = self.new_connection();
         self.stranger = Some(id);
         self.unused.clear();
-        self.victim.node.connected(self.now, id, dial);
+        self.victim.node.connected(self.now, id, dial, Credentials::default());
         self.rest();
     }
 
@@ -252,8 +252,8 @@ impl Stage {
             "test:victim" | "test:friend" if victim == (address == "test:friend") => {
                 let id = self.new_connection();
                 self.wires.insert(id.0, Default::default());
-                self.party(victim).node.connected(now, id, Some(dial));
-                self.party(!victim).node.connected(now, id, None);
+                self.party(victim).node.connected(now, id, Some(dial), Credentials::default());
+                self.party(!victim).node.connected(now, id, None, Credentials::default());
             }
             // It answers once.
             "test:stranger" if victim && self.manner.dialed && !self.answered => {
