@@ -247,6 +247,8 @@ const SOURCES: &str = r#"These are the sources that a command reads:
                     reads its events, `format` and `explain` its type
   iso+unix:///PATH/CHANNEL[/IDENTITY]
                     the same, for a member that listens at a Unix socket
+  iso://..?also=tcp:HOST:PORT&also=unix:PATH
+                    the same, at whichever of several members is there
 
 A file may have # or @ in its own name.
 

@@ -130,8 +130,8 @@ impl Node {
         Channel::new(Member { life: self.life.clone(), key })
     }
 
-    /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`. The id may have the address of any of its
-    /// members.
+    /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`. The id may have the addresses of any of its
+    /// members: see [`ChannelId`].
     ///
     /// # Errors
     /// [`Code::Address`] if the id is malformed; [`Code::Unreachable`]; [`Code::Deadline`] after five seconds;
@@ -163,12 +163,14 @@ impl Node {
             state.opens.remove(&key);
             state.machine.forget_open(key);
         });
+        // Errors do not tell the key.
+        let shown = id.without_key().to_string();
         let late =
-            || Error::new(Code::Deadline).at(id.to_string()).expected(format_args!("an answer within {patience:?}"));
+            || Error::new(Code::Deadline).at(shown.clone()).expected(format_args!("an answer within {patience:?}"));
         let within = |error: Error| match error.code() {
             // The other node's identity for the channel adds nothing to the id.
-            Code::NoSuchChannel => Error::new(Code::NoSuchChannel).at(id.to_string()),
-            _ => error.within(&id.to_string()),
+            Code::NoSuchChannel => Error::new(Code::NoSuchChannel).at(shown.clone()),
+            _ => error.within(&shown),
         };
         let channel = answer?.ok_or_else(late)?.map_err(within)?;
         // The other members are told directly. This waits for each of them only as long as it can be reached.

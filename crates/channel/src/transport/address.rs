@@ -47,11 +47,11 @@ impl Address {
         }
     }
 
-    /// Writes it without its prefix.
-    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// It without its prefix.
+    pub(crate) fn bare(&self) -> String {
         match self {
-            Address::Tcp(address) => write!(f, "{address}"),
-            Address::Unix(path) => write!(f, "{}", path.display()),
+            Address::Tcp(address) => address.to_string(),
+            Address::Unix(path) => path.display().to_string(),
         }
     }
 
@@ -99,7 +99,7 @@ impl FromStr for Address {
 /// How a kind of address is written.
 pub(crate) struct Form {
     /// In front of an address.
-    prefix: &'static str,
+    pub(crate) prefix: &'static str,
     /// In front of an address within the id of a channel.
     pub(crate) scheme: &'static str,
     /// Parses what follows either of them, or returns what was expected.
@@ -163,8 +163,7 @@ const LONGEST_PATH: usize = 103;
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.form().prefix)?;
-        self.write(f)
+        write!(f, "{}{}", self.form().prefix, self.bare())
     }
 }
 

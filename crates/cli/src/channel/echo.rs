@@ -2,7 +2,7 @@
 
 use super::stop::{LOOK, Stop};
 use super::time::utc;
-use super::{open, short};
+use super::{open, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
@@ -22,13 +22,13 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     let (_node, channel) = open(&arguments.source, arguments.network.insecure)?;
     let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
     let mut echo = Echo {
-        source: arguments.source.clone(),
+        source: shown(&arguments.source),
         stamped: arguments.stamp,
         lines: arguments.stamp && arguments.style() == Style::Json,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
         sources: Some(HashSet::new()),
         shown: 0,
-        unshown: Unshown::new(&arguments.source, "event", "cannot be shown"),
+        unshown: Unshown::new(&shown(&arguments.source), "event", "cannot be shown"),
     };
     while arguments.count.is_none_or(|count| echo.shown < count) && !stop.is_asked() {
         if let Some(event) = sink.try_recv()? {

@@ -51,7 +51,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
 #[cfg(unix)]
 pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     let (_node, channel) = open(id, false)?;
-    let any = || Failure::data(format!("{id} has no type: it accepts records of any type"));
+    let any = || Failure::data(format!("{} has no type: it accepts records of any type", shown(id)));
     channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
@@ -76,8 +76,18 @@ fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
     }
 }
 
+/// An id as messages show it: without its key, which is a secret.
+#[cfg(unix)]
+fn shown(id: &str) -> String {
+    match id.parse::<ChannelId>() {
+        Ok(id) => id.without_key().to_string(),
+        Err(_) => id.split_once('?').map_or_else(|| id.into(), |(id, _)| format!("{id}?..")),
+    }
+}
+
 #[cfg(unix)]
 fn cannot_open(id: &str, error: Error) -> Failure {
+    let shown = shown(id);
     let has_identity = || id.parse::<ChannelId>().is_ok_and(|id| id.identity().is_some());
     let hint = match error.code() {
         Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
@@ -85,7 +95,7 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
         Code::Handshake => Some("the program that listens there does not speak the protocol of channels"),
         Code::NoSuchChannel if has_identity() => {
-            Some("without /IDENTITY at its end, the id finds the channel that has this name now")
+            Some("without /IDENTITY behind its name, the id finds the channel that has this name now")
         }
         Code::NoSuchChannel => {
             Some("the program there has no such channel, or not yet; the program that creates a channel knows its id")
@@ -93,13 +103,15 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         _ => None,
     };
     let failure = match error.class() {
-        _ if error.code() == Code::NoSuchChannel => Failure::usage(format!("cannot open {id}: no such channel there")),
+        _ if error.code() == Code::NoSuchChannel => {
+            Failure::usage(format!("cannot open {shown}: no such channel there"))
+        }
         Class::Usage => Failure::usage(error.to_string()),
         _ => {
             // The message contains the id already.
             let path = error.path().to_string();
-            let error = error.at(path.strip_prefix(id).map_or(&*path, |rest| rest.trim_start_matches('.')));
-            Failure::usage(format!("cannot open {id}: {error}"))
+            let error = error.at(path.strip_prefix(&*shown).map_or(&*path, |rest| rest.trim_start_matches('.')));
+            Failure::usage(format!("cannot open {shown}: {error}"))
         }
     };
     match hint {
