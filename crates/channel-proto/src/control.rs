@@ -298,6 +298,7 @@ mod tests {
     use super::*;
     use crate::account::Ledger;
     use crate::frame::HEADER;
+    use crate::refusals::Refusal;
     use crate::report::{SinkLedger, SinkReport, SourceReport};
     use isoform_core::{Code, Token};
 
@@ -308,6 +309,7 @@ mod tests {
         Report {
             sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
             sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, received: 3, taken: 2, lost: 1 }],
+            refusals: vec![Refusal { code: 410, count: 3, last: "why".into() }],
         }
     }
 

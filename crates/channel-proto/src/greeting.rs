@@ -2,6 +2,7 @@
 //! (`spec/channel.md`, "Handshake"). It needs nothing but the keys of this node; what a node does with those who have
 //! proven who they are is the business of `links`.
 
+use crate::access::Access;
 use crate::control::{Control, Proof};
 use crate::credentials::Credentials;
 use crate::frame;
@@ -19,8 +20,7 @@ use std::sync::Arc;
 /// the greeting of a connection, give it the bytes that arrive, and put it back.
 pub struct Greeting {
     key: Arc<Key>,
-    /// The shared keys that this node knows.
-    shared: Arc<[SharedKey]>,
+    access: Arc<Access>,
     side: Side,
     nonce: [u8; 32],
     /// The node that this side wants to reach; [`NodeId::ANY`] for the acceptor.
@@ -39,10 +39,10 @@ pub struct Greeting {
     pub(crate) refused: Option<(u16, String)>,
 }
 
-/// What this node is, and what it says once on each connection.
+/// What this node is, whom it admits, and what it says once on each connection.
 pub(crate) struct Own<'a> {
     pub(crate) key: &'a Arc<Key>,
-    pub(crate) shared: &'a Arc<[SharedKey]>,
+    pub(crate) access: &'a Arc<Access>,
     pub(crate) nonce: [u8; 32],
 }
 
@@ -59,7 +59,7 @@ impl Greeting {
     /// This side has connected, and wants a node or whichever is there. It offers to prove the first few shared keys.
     pub(crate) fn dialer(own: Own<'_>, credentials: Credentials, wanted: Option<NodeId>) -> Greeting {
         let mut greeting = Greeting::new(own, credentials, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
-        for (place, key) in greeting.offered.iter_mut().zip(&*greeting.shared) {
+        for (place, key) in greeting.offered.iter_mut().zip(&greeting.access.keys) {
             *place = key.name();
         }
         greeting.out = greeting.hello(greeting.wanted, greeting.offered).to_bytes();
@@ -72,9 +72,9 @@ impl Greeting {
     }
 
     fn new(own: Own<'_>, credentials: Credentials, side: Side, wanted: NodeId) -> Greeting {
-        let (key, shared, offered) = (own.key.clone(), own.shared.clone(), Default::default());
+        let (key, access, offered) = (own.key.clone(), own.access.clone(), Default::default());
         let (nonce, out) = (own.nonce, Vec::new());
-        Greeting { key, shared, side, nonce, wanted, offered, said: None, credentials, out, peer: None, refused: None }
+        Greeting { key, access, side, nonce, wanted, offered, said: None, credentials, out, peer: None, refused: None }
     }
 
     fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Hello {
@@ -90,7 +90,7 @@ impl Greeting {
     /// Once the other side has proven who it is, the rest is for the [node](crate::Node::receive).
     ///
     /// # Errors
-    /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], [`Code::WrongNode`].
+    /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], [`Code::WrongNode`], [`Code::NotAdmitted`].
     pub fn receive(&mut self, input: &[u8]) -> Result<usize> {
         let mut used = 0;
         while self.peer.is_none() && self.refused.is_none() {
@@ -141,6 +141,9 @@ impl Greeting {
         if node == own {
             return Err(Error::new(Code::WrongNode).expected("another node").found("this node itself"));
         }
+        // Strangers cost no signature. Whoever is admitted by a shared key has still to prove it.
+        self.credentials.key = said.chosen.as_ref().map(SharedKey::name);
+        self.access.admission.expect(&self.credentials)?;
         if self.side == Side::Acceptor {
             said.prove(&self.key, self.side, &mut self.out);
         }
@@ -149,7 +152,7 @@ impl Greeting {
 
     /// The shared key that both sides prove: the first one of the dialer's that the acceptor knows.
     fn choose(&self, hello: &Hello) -> Result<Option<SharedKey>> {
-        let known = |name: &KeyName| self.shared.iter().find(|key| key.name() == *name).cloned();
+        let known = |name: &KeyName| self.access.keys.iter().find(|key| key.name() == *name).cloned();
         let [first, ..] = hello.keys;
         match self.side {
             Side::Acceptor => Ok(hello.keys.iter().find_map(known)),
@@ -171,7 +174,6 @@ impl Greeting {
                 if self.side == Side::Dialer {
                     said.prove(&self.key, self.side, &mut self.out);
                 }
-                self.credentials.key = said.chosen.as_ref().map(SharedKey::name);
                 self.peer = Some(said.hello.node());
             }
             Some(Control::Bye { code, text }) => self.refused = Some((code, text)),

@@ -11,7 +11,7 @@
 //! | `channels` | channels, their members, and the sources that these offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
 //! | [`Key`], [`Greeting`] | who a node is, and how each side of a connection proves it |
-//! | [`SharedKey`], [`Credentials`] | a secret that nodes have in common, and what is known of the other side |
+//! | [`SharedKey`], [`Credentials`], [`Access`] | a secret that nodes have in common, what is known of the other side, and who is admitted |
 //! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
 //! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
 //! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
@@ -20,6 +20,7 @@
 //! `spec/channel.md` defines the protocol.
 #![forbid(unsafe_code)]
 
+mod access;
 mod account;
 mod action;
 mod channels;
@@ -36,12 +37,14 @@ mod memory;
 mod node;
 mod numbered;
 mod offer;
+mod refusals;
 mod report;
 mod settings;
 mod shared;
 mod terms;
 mod wire;
 
+pub use access::{Access, Admission};
 pub use account::{Cause, Count, Gap, Ledger, Policy, Window};
 pub use action::Action;
 pub use credentials::Credentials;
@@ -56,6 +59,7 @@ pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, 
 pub use links::{Outgoing, Splice};
 pub use memory::{Body, Draft, Storage};
 pub use node::{ChannelInfo, MemberInfo, Node};
+pub use refusals::Refusal;
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
 pub use settings::{Settings, Wanted};
 pub use shared::{KeyName, SharedKey};

@@ -3,6 +3,7 @@
 use crate::account::{Cause, Ledger, Policy};
 use crate::frame::PAYLOAD;
 use crate::keys::NodeId;
+use crate::refusals::Refusal;
 use crate::wire::{Reader, put_text};
 use isoform_core::{Result, Token};
 
@@ -13,6 +14,8 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// Its sinks.
     pub sinks: Vec<SinkReport>,
+    /// What the node has refused, on any channel.
+    pub refusals: Vec<Refusal>,
 }
 
 /// A source, and the accounts of its events.
@@ -63,12 +66,26 @@ pub struct SinkReport {
 impl Report {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         let limit = out.len() + PAYLOAD - 64;
+        put_list(out, &self.refusals, limit, Refusal::put);
         put_list(out, &self.sources, limit, SourceReport::put);
         put_list(out, &self.sinks, limit, SinkReport::put);
     }
 
     pub(crate) fn parse(fields: &mut Reader<'_>) -> Result<Report> {
-        Ok(Report { sources: list(fields, SourceReport::parse)?, sinks: list(fields, SinkReport::parse)? })
+        let refusals = list(fields, Refusal::parse)?;
+        Ok(Report { sources: list(fields, SourceReport::parse)?, sinks: list(fields, SinkReport::parse)?, refusals })
+    }
+}
+
+impl Refusal {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.code.to_le_bytes());
+        out.extend(self.count.to_le_bytes());
+        put_text(out, &self.last);
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<Refusal> {
+        Ok(Refusal { code: fields.u16()?, count: fields.u64()?, last: fields.text()?.into() })
     }
 }
 
@@ -181,12 +198,13 @@ mod tests {
         let account = SinkLedger { node: NodeId([1; 16]), sink: 2, policy: Policy::Block, present: true, ledger };
         let source = SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000] };
         let sink = SinkReport { sink: 1, format: None, policy: Policy::Block, received: 0, taken: 0, lost: 0 };
-        let report = Report { sources: vec![source; 3], sinks: vec![sink; 2_000] };
+        let refusal = Refusal { code: 410, count: 7, last: "x".repeat(256) };
+        let report = Report { sources: vec![source; 3], sinks: vec![sink; 2_000], refusals: vec![refusal; 3] };
         let mut out = Vec::new();
         report.put(&mut out);
         assert!(out.len() <= PAYLOAD - 8, "{} bytes, with the request in front", out.len());
         let read = Report::parse(&mut Reader::new(&out, "report")).unwrap();
-        assert_eq!(read.sources.len(), 1);
+        assert_eq!((read.sources.len(), &read.refusals), (1, &report.refusals));
         assert!(read.sources[0].sinks.len() > 200, "{}", read.sources[0].sinks.len());
         assert!(read.sinks.len() > 100, "{}", read.sinks.len());
         assert_eq!((read.sinks[0].clone(), read.sources[0].sinks[0]), (report.sinks[0].clone(), account));

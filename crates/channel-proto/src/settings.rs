@@ -1,8 +1,8 @@
 //! The settings of a node and of a sink.
 
 use crate::Time;
+use crate::access::Access;
 use crate::account::{Count, Policy, Window};
-use crate::shared::SharedKey;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
@@ -10,8 +10,8 @@ use isoform_core::{Faults, Format, Limits, Registry, Rules};
 pub struct Settings {
     /// Where it can be dialed.
     pub addresses: Vec<String>,
-    /// The shared keys that it knows. It offers the first four to the nodes that it dials.
-    pub keys: Vec<SharedKey>,
+    /// The shared keys that it knows, and whom it admits.
+    pub access: Access,
     /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
     /// learned formats, but not registered ones.
     pub registry: Registry,
@@ -40,7 +40,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             addresses: Vec::new(),
-            keys: Vec::new(),
+            access: Access::default(),
             registry: Registry::new(),
             silence: Time::from_secs(10),
             linger: Time::from_secs(10),

@@ -30,8 +30,8 @@ pub use api::sink::{Counts, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Report, SinkLedger, SinkReport,
-    SourceRef, SourceReport, Window,
+    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Refusal, Report, SinkLedger,
+    SinkReport, SourceRef, SourceReport, Window,
 };
 pub use transport::address::Address;
 

@@ -147,6 +147,8 @@ codes! {
     Duplicate = 407 Unavailable "already linked";
     /// The name of a channel, or an address to listen at, is already in use.
     Taken = 408 Unavailable "already in use";
+    /// One of two nodes does not admit the other, since they have no shared key in common.
+    NotAdmitted = 410 Unavailable "not admitted";
 
     /// There is no field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";

@@ -58,6 +58,7 @@ class Code(IntEnum):
     WrongNode = 406
     Duplicate = 407
     Taken = 408
+    NotAdmitted = 410
     NoSuchField = 500
     WrongType = 501
     BadRecord = 502

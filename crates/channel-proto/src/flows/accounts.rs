@@ -35,6 +35,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Report {
             sources: sources.iter().map(|&key| self.report_of_source(key)).collect(),
             sinks: sinks.iter().map(|&key| self.report_of_sink(key)).collect(),
+            refusals: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use super::link::{Link, indices};
 use super::outbox::AHEAD;
 use super::{Connection, Links, Turn};
 use crate::Time;
+use crate::access;
 use crate::action::Action;
 use crate::control::Control;
 use crate::credentials::Credentials;
@@ -30,7 +31,7 @@ impl<B: Body> Links<B> {
             return self.actions.act(Action::Close(id));
         }
         self.connected += 1;
-        let own = Own { key: &self.key, shared: &self.shared, nonce: self.key.nonce(self.connected) };
+        let own = Own { key: &self.key, access: &self.access, nonce: self.key.nonce(self.connected) };
         let mut greeting = match dial {
             None => Greeting::acceptor(own, credentials),
             Some(dial) => {
@@ -40,8 +41,9 @@ impl<B: Body> Links<B> {
             }
         };
         let out = std::mem::take(&mut greeting.out);
-        let (greeting, peer) = (Some(greeting), None);
-        let connection = Connection { dial, since: now, greeting, peer, terms: None, out, link: None, ahead: AHEAD };
+        let (greeting, peer, credentials) = (Some(greeting), None, Credentials::default());
+        let connection =
+            Connection { dial, since: now, greeting, peer, credentials, terms: None, out, link: None, ahead: AHEAD };
         self.connections.insert(id, connection);
     }
 
@@ -91,6 +93,7 @@ impl<B: Body> Links<B> {
         if let Some((code, text)) = greeting.refused.take() {
             self.turned_down(now, id, code, text);
         } else if let Some(peer) = greeting.peer {
+            connection.credentials = greeting.credentials;
             self.state_terms(id, peer);
         } else {
             connection.greeting = Some(greeting);
@@ -187,6 +190,7 @@ impl<B: Body> Links<B> {
         }
         if let Some(connection) = self.connections.get_mut(&id) {
             let (is_dialed, ahead) = (connection.dial.is_some(), connection.ahead);
+            self.all[key].credentials = std::mem::take(&mut connection.credentials);
             self.all[key].begin(now, id, epoch, is_dialed, ahead, terms);
             connection.link = Some(key);
             connection.dial = None;
@@ -215,8 +219,14 @@ impl<B: Body> Links<B> {
             // The connection that is meant has yet to be heard of here.
             (Some(_), None) => self.dial_again(now, dial),
             (None, _) => {
-                let code = Code::ALL.iter().copied().find(|known| *known as u16 == code);
-                self.dial_failed(now, dial, Error::new(code.unwrap_or(Code::Unreachable)).found(text));
+                let refused = match code == Code::NotAdmitted as u16 {
+                    true => access::not_admitted().found("none, says the node there"),
+                    false => {
+                        let code = Code::ALL.iter().copied().find(|known| *known as u16 == code);
+                        Error::new(code.unwrap_or(Code::Unreachable)).found(text)
+                    }
+                };
+                self.dial_failed(now, dial, refused);
             }
         }
     }

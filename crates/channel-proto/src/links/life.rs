@@ -38,6 +38,7 @@ impl<B: Body> Links<B> {
     /// Closes a connection because of its input, or because it is not wanted, and sends the reason.
     pub(crate) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
         let Some(mut connection) = self.connections.remove(&id) else { return };
+        self.refusals.note(error);
         let mut farewell = std::mem::take(&mut connection.out);
         let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
         match connection.link {

@@ -2,6 +2,7 @@
 
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
 use crate::Time;
+use crate::credentials::Credentials;
 use crate::keys::{ConnId, NodeId};
 use crate::memory::Body;
 use crate::terms::Terms;
@@ -9,6 +10,8 @@ use isoform_core::{Code, Error, Format, Limits, Result};
 
 pub(crate) struct Link<B> {
     pub(crate) peer: NodeId,
+    /// What is known of the other node besides its id.
+    pub(crate) credentials: Credentials,
     /// Where the other node says that it can be dialed.
     pub(crate) addresses: Vec<String>,
     /// Where it was dialed, and proved who it is.
@@ -49,6 +52,7 @@ impl<B: Body> Link<B> {
     pub(super) fn new(peer: NodeId) -> Link<B> {
         Link {
             peer,
+            credentials: Credentials::default(),
             addresses: Vec::new(),
             reached: Vec::new(),
             epoch: 0,

@@ -21,15 +21,17 @@ pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
 
 use crate::Time;
+use crate::access::Access;
 use crate::action::Actions;
 use crate::control::Control;
+use crate::credentials::Credentials;
 use crate::greeting::Greeting;
 use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey};
 use crate::memory::Body;
 use crate::numbered::{Numbered, Slots};
+use crate::refusals::Refusals;
 use crate::settings::Settings;
-use crate::shared::SharedKey;
 use crate::terms::Terms;
 use dial::Dial;
 use isoform_core::{Error, Format, Result};
@@ -41,8 +43,8 @@ use std::sync::Arc;
 /// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
     pub(crate) key: Arc<Key>,
-    /// The shared keys that this node knows, those to offer first.
-    shared: Arc<[SharedKey]>,
+    /// The shared keys that this node knows, and whom it admits.
+    access: Arc<Access>,
     /// The number of connections so far.
     connected: u64,
     pub(crate) settings: Settings,
@@ -54,6 +56,7 @@ pub(crate) struct Links<B> {
     /// The last bytes of handshakes whose connections are closing.
     farewells: BTreeMap<ConnId, Vec<u8>>,
     turns: VecDeque<Turn>,
+    pub(crate) refusals: Refusals,
 }
 
 /// A connection: in its handshake, or of a link.
@@ -65,6 +68,8 @@ struct Connection {
     greeting: Option<Greeting>,
     /// The node at the other end, once it has proven that.
     peer: Option<NodeId>,
+    /// What is known of it besides.
+    credentials: Credentials,
     /// What the other node has told of itself, until its link begins.
     terms: Option<Terms>,
     /// Bytes of the handshake that are to be written.
@@ -123,7 +128,7 @@ impl<B: Body> Links<B> {
     pub(crate) fn new(key: Key, settings: Settings) -> Links<B> {
         Links {
             key: Arc::new(key),
-            shared: settings.keys.clone().into(),
+            access: Arc::new(settings.access.clone()),
             connected: 0,
             settings,
             actions: Actions::default(),
@@ -133,6 +138,7 @@ impl<B: Body> Links<B> {
             peers: HashMap::new(),
             farewells: BTreeMap::new(),
             turns: VecDeque::new(),
+            refusals: Refusals::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::channels::Channel;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
 use crate::memory::{Body, Storage};
+use crate::refusals::Refusal;
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Error, Format};
 
@@ -98,6 +99,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         })
     }
 
+    /// What this node has refused, with the number of times.
+    pub fn refusals(&self) -> &[Refusal] {
+        self.links.refusals.all()
+    }
+
     /// Asks the other members of a channel for reports, for [`info`](Node::info).
     pub fn ask(&mut self, key: ChannelKey) {
         self.channels.ask(&mut self.links, key);
@@ -112,6 +118,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn report(&self, key: ChannelKey) -> Report {
-        self.flows.report(&self.channels.sources(key), &self.channels.sinks(key))
+        let refusals = self.links.refusals.all().to_vec();
+        Report { refusals, ..self.flows.report(&self.channels.sources(key), &self.channels.sinks(key)) }
     }
 }

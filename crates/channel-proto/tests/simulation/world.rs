@@ -4,7 +4,9 @@ use crate::oracle::Oracle;
 use crate::process::Process;
 use crate::wire::Wire;
 use crate::{Time, formats};
-use isoform_channel_proto::{ConnId, Credentials, DialKey, Key, Settings, SinkKey, SourceKey};
+use isoform_channel_proto::{
+    Access, Admission, ConnId, Credentials, DialKey, Key, Settings, SharedKey, SinkKey, SourceKey,
+};
 use isoform_core::{Code, Error, Format};
 use isoform_testing::mutate::Random;
 use std::cmp::Reverse;
@@ -132,7 +134,14 @@ impl World {
     /// A new process at an address.
     pub(crate) fn start(&mut self, slot: usize) {
         let key = Key::from_seed(std::array::from_fn(|_| self.random.byte()));
-        let settings = Settings { addresses: vec![World::address(slot)], ..self.settings.clone() };
+        // Keys that nobody else knows, and the one that all have in common.
+        let mut keys: Vec<SharedKey> = Vec::new();
+        for _ in 0..self.random.below(4) {
+            keys.push(SharedKey::new(std::array::from_fn(|_| self.random.byte())));
+        }
+        keys.insert(self.random.below(keys.len() + 1), SharedKey::new([7; 32]));
+        let access = Access { keys, admission: Admission::Known { users: Vec::new() } };
+        let settings = Settings { addresses: vec![World::address(slot)], access, ..self.settings.clone() };
         let entry = &mut self.slots[slot];
         entry.incarnations += 1;
         entry.process = Some(Process::new(key, settings, entry.incarnations));

@@ -2,8 +2,8 @@
 //! `vectors/channel/session.txt`.
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node, Outgoing,
-    Policy, Settings, SharedKey, SinkKey, Time, Wanted, Window,
+    Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node,
+    Outgoing, Policy, Settings, SharedKey, SinkKey, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use std::sync::Arc;
@@ -94,7 +94,10 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
         // The dialer offers a key that the acceptor does not know, and then one that both know.
         let known: [&[u8]; 3] = [&[5], &[4, 5], &[]];
         let keys = known[usize::from(i)].iter().map(|&byte| SharedKey::new([byte; 32])).collect();
-        Node::new(Key::from_seed([i + 1; 32]), Settings { addresses, keys, ..Settings::default() })
+        Node::new(
+            Key::from_seed([i + 1; 32]),
+            Settings { addresses, access: Access { keys, ..Access::default() }, ..Settings::default() },
+        )
     };
     let (said, wires) = (Vec::new(), Vec::new());
     let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };

@@ -3,7 +3,7 @@
 //! `dial`, `tcp` and `unix` create connections.
 
 use super::address::Address;
-use super::{Connection, MOST_SLICES, Moved, PATIENCE, Watch};
+use super::{Connection, Credentials, MOST_SLICES, Moved, PATIENCE, Watch};
 use isoform::{Code, Error, Result};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
@@ -21,6 +21,8 @@ pub(super) struct Socket {
     peer: Box<str>,
     /// Whether the other side is on this machine.
     is_near: bool,
+    /// The user of the program at the other end, if the system says so.
+    local_user: Option<u32>,
 }
 
 impl Socket {
@@ -41,7 +43,12 @@ impl Socket {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
         }
-        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some() }
+        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some(), local_user: None }
+    }
+
+    /// The same, with a program of this user at the other end.
+    pub(super) fn of_user(self, local_user: Option<u32>) -> Socket {
+        Socket { local_user, ..self }
     }
 
     fn moved(&self, result: rustix::io::Result<usize>, what: &str) -> Result<Moved> {
@@ -96,6 +103,10 @@ impl Connection for Socket {
 
     fn peer(&self) -> &str {
         &self.peer
+    }
+
+    fn credentials(&self) -> Credentials {
+        Credentials { local_user: self.local_user, ..Credentials::default() }
     }
 
     fn ahead(&self) -> Option<usize> {

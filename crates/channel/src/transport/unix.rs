@@ -1,7 +1,7 @@
 //! Unix sockets: a file of this machine, by which programs of one user reach one another.
 //!
 //! The file is open to its user alone, whatever the process's mask of permissions says. On Linux the system also names the
-//! user of each program that connects, and the programs of other users are turned away.
+//! user of the program at the other end, and the node decides whether to admit it.
 //!
 //! The file of a socket can outlive the program that listened there. So finding out whether somebody listens takes some
 //! care.
@@ -71,11 +71,7 @@ impl Door for Listener {
         let peer = format_args!("a program at {}", self.address);
         super::socket::next(&self.address, || {
             let (stream, _) = self.inner.accept()?;
-            match is_of_this_user(stream.as_fd())? {
-                true => Ok(connection(stream.into(), &peer)),
-                // As if it had gone before it was accepted.
-                false => Err(ErrorKind::ConnectionAborted.into()),
-            }
+            Ok(connection(stream.into(), &peer))
         })
     }
 
@@ -84,18 +80,16 @@ impl Door for Listener {
     }
 }
 
-/// Whether the program at the other end runs for the user of this one, or for the system's administrator, whom no
-/// permissions keep out.
+/// The user of the program at the other end.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn is_of_this_user(stream: BorrowedFd<'_>) -> io::Result<bool> {
-    let peer = rustix::net::sockopt::socket_peercred(stream)?.uid;
-    Ok(peer.is_root() || peer == rustix::process::geteuid())
+fn user(stream: BorrowedFd<'_>) -> Option<u32> {
+    rustix::net::sockopt::socket_peercred(stream).ok().map(|peer| peer.uid.as_raw())
 }
 
-/// Elsewhere, the permissions of the file alone decide.
+/// Elsewhere, the system is not asked: nodes prove the shared key of their user.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn is_of_this_user(_: BorrowedFd<'_>) -> io::Result<bool> {
-    Ok(true)
+fn user(_: BorrowedFd<'_>) -> Option<u32> {
+    None
 }
 
 /// Only such addresses are given to this transport.
@@ -106,7 +100,8 @@ fn path(address: &Address) -> &Path {
 
 /// Takes over a connected socket.
 fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
-    Socket::new(descriptor, peer, Some(BUFFER))
+    let user = user(descriptor.as_fd());
+    Socket::new(descriptor, peer, Some(BUFFER)).of_user(user)
 }
 
 /// The right to create and to remove the file of a socket. Its owner has locked a second file beside it. Otherwise two
@@ -247,8 +242,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn programs_of_other_users_are_turned_away() {
-        use std::io::Read;
+    fn the_user_of_the_other_program_is_known() {
         use std::os::unix::process::CommandExt;
         use std::process::Command;
         if !rustix::process::geteuid().is_root() {
@@ -257,7 +251,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.sock");
-        let (_, mut door) = Unix.listen(&Address::Unix(path.clone())).unwrap();
+        let (address, mut door) = Unix.listen(&Address::Unix(path.clone())).unwrap();
         // As if a careless hand had opened the file to everybody.
         for open in [folder.path(), &path] {
             std::fs::set_permissions(open, Permissions::from_mode(0o777)).unwrap();
@@ -268,14 +262,13 @@ mod tests {
             let test = ["transport::unix::tests::visitor", "--exact", "--ignored"];
             Command::new(&program).args(test).env("VISITED", &path).uid(user).status().unwrap()
         };
-        assert!(visitor(65_534).success(), "it connects");
-        assert!(door.next().unwrap().is_none());
-        assert!(visitor(0).success());
-        let mut own = UnixStream::connect(&path).unwrap();
-        assert!(door.next().unwrap().is_some(), "the visitor of this user");
-        assert!(door.next().unwrap().is_some(), "this program itself");
-        own.set_nonblocking(true).unwrap();
-        assert!(own.read(&mut [0]).is_ok(), "whose other end is closed by now");
+        for user in [65_534, 0] {
+            assert!(visitor(user).success(), "it connects");
+            let connection = door.next().unwrap().expect("a connection");
+            assert_eq!(connection.credentials().local_user, Some(user));
+        }
+        let here = dial(&address, Duration::from_secs(60)).unwrap();
+        assert_eq!(here.credentials().local_user, Some(0), "the program that listens");
     }
 
     #[test]

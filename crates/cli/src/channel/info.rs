@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Format, Token};
-use isoform_channel::{Info, MemberInfo, NodeId, SinkReport, SourceReport};
+use isoform_channel::{Info, MemberInfo, NodeId, Refusal, SinkReport, SourceReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -85,6 +85,13 @@ fn print(
             )?;
             continue;
         };
+        for Refusal { count, last, .. } in &report.refusals {
+            writeln!(
+                output,
+                "  {}",
+                output.paint(Tone::Warning, &format!("refused {count}, the last: {}", Shown(last)))
+            )?;
+        }
         for source in &report.sources {
             let SourceReport { source: number, submitted, format, .. } = source;
             let rate = rate(*node, source);
@@ -140,7 +147,15 @@ fn as_json(
         let (node, report) = (member.node, member.report.as_ref());
         let sources = report.map(|report| report.sources.iter().map(|it| source(node, it)).collect::<Vec<_>>());
         let sinks = report.map(|report| report.sinks.iter().map(|it| sink(node, it)).collect::<Vec<_>>());
-        json!({"node": node.to_string(), "addresses": member.addresses, "sources": sources, "sinks": sinks})
+        let refused = |it: &Refusal| json!({"code": it.code, "count": it.count, "last": it.last});
+        let refusals = report.map(|report| report.refusals.iter().map(refused).collect::<Vec<_>>());
+        json!({
+            "node": node.to_string(),
+            "addresses": member.addresses,
+            "sources": sources,
+            "sinks": sinks,
+            "refusals": refusals,
+        })
     };
     let kind = |kind: &Format| (kind.name().to_string(), kind.token());
     json!({

@@ -1,0 +1,62 @@
+//! What a node has refused, and how often.
+
+use isoform_core::{Code, Error};
+
+/// The longest text that is kept of a refusal.
+const TEXT: usize = 256;
+
+/// What a node has refused for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason: the number of a [`Code`].
+    pub code: u16,
+    /// How often.
+    pub count: u64,
+    /// The last error, as text.
+    pub last: String,
+}
+
+/// The refusals of a node: one entry for each reason, so strangers cannot make them many.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Vec<Refusal>);
+
+impl Refusals {
+    /// Counts one. A second connection with a node that has a link is no refusal of that node.
+    pub(crate) fn note(&mut self, error: &Error) {
+        if error.code() == Code::Duplicate {
+            return;
+        }
+        let code = error.code() as u16;
+        let at = self.0.iter().position(|refusal| refusal.code == code).unwrap_or_else(|| {
+            self.0.push(Refusal { code, count: 0, last: String::new() });
+            self.0.len() - 1
+        });
+        let text = error.to_string();
+        self.0[at].count += 1;
+        self.0[at].last = text[..text.floor_char_boundary(TEXT)].into();
+    }
+
+    pub(crate) fn all(&self) -> &[Refusal] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_counted_by_their_reason() {
+        let mut refusals = Refusals::default();
+        for (code, found) in [(Code::Frame, "x"), (Code::NotAdmitted, "y"), (Code::Duplicate, ""), (Code::Frame, "zé")]
+        {
+            refusals.note(&Error::new(code).found(found.repeat(200)));
+        }
+        let all = refusals.all();
+        assert_eq!(
+            all.iter().map(|it| (it.code, it.count)).collect::<Vec<_>>(),
+            [(Code::Frame as u16, 2), (Code::NotAdmitted as u16, 1)]
+        );
+        assert!(all[0].last.contains("zézé") && all[0].last.len() <= TEXT);
+    }
+}
