@@ -242,7 +242,8 @@ mod tests {
             ("iso://127.0.0.1:7000", "/ and the name"),
             ("iso://127.0.0.1/river", "HOST:PORT"),
             ("iso://127.0.0.1:0/river", "a port from 1"),
-            ("iso://river.example:7000/river", "an IP address or localhost"),
+            ("iso://river.example:0/river", "a port from 1"),
+            ("iso://river,example:7000/river", "one address"),
             ("iso://127.0.0.1:7000/", "a name of 1 to 255"),
             ("iso://127.0.0.1:7000/river/", "nothing behind the name but"),
             ("iso://127.0.0.1:7000/river/0123", "nothing behind the name but"),
@@ -323,7 +324,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_id_is_understood_as_itself(
-            address in prop_oneof!["127\\.0\\.0\\.1:[1-9][0-9]{0,3}", "\\[::1\\]:7000", "unix:/[a-z0-9]{1,40}", "unix:/[a-f]{32}"],
+            address in prop_oneof!["127\\.0\\.0\\.1:[1-9][0-9]{0,3}", "\\[::1\\]:7000", "\\[fe80::1%[a-z]{1,9}\\]:7000", "([a-z][-a-z0-9]{0,9}\\.){0,3}[a-z]{1,8}:7000", "unix:/[a-z0-9]{1,40}", "unix:/[a-f]{32}"],
             path in "(/[^/\\pC]{1,10}){0,2}",
             name in "[^/\\pC]{1,60}|[0-9a-f]{31}|[0-9a-f]{33}",
             identity in proptest::option::of(any::<[u8; 16]>()),

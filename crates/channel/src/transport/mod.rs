@@ -8,6 +8,7 @@
 //! | `tcp`, `unix` | the transports that every node has: how they listen, and what their connections are set to |
 //! | `socket` | a connection over a socket, as both have it |
 //! | `dial` | connecting a socket without waiting |
+//! | `named`, `lookup` | connecting to a host by its name: at the addresses that the system knows of it |
 //! | `poll` | waiting for handles of the system |
 //! | `address` | where a node is reached |
 //!
@@ -29,6 +30,8 @@
 
 pub(crate) mod address;
 mod dial;
+mod lookup;
+mod named;
 pub(crate) mod poll;
 mod socket;
 mod tcp;

@@ -2,6 +2,7 @@
 
 use super::address::Address;
 use super::dial::Dial;
+use super::named::Named;
 use super::socket::Socket;
 use super::{Awaited, Connection, Door, Transport};
 use isoform::Result;
@@ -9,11 +10,17 @@ use rustix::net::{AddressFamily, sockopt};
 use std::fmt::Display;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The size of the buffers at both ends of a connection over loopback. TCP's own size is meant for long distances, and
 /// is many times that of the processor's cache.
 const LOOPBACK_BUFFER: usize = 512 << 10;
+
+/// A connection over a network that is silent for this long is probed. If so many probes, at this interval, have no
+/// answer, it ends: after a minute.
+const IDLE: Duration = Duration::from_secs(30);
+const PROBE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct Tcp;
@@ -26,11 +33,15 @@ struct Listener {
 
 impl Transport for Tcp {
     fn serves(&self, address: &Address) -> bool {
-        matches!(address, Address::Tcp(_))
+        matches!(address, Address::Tcp(_) | Address::Host(..))
     }
 
     fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
-        let listening = TcpListener::bind(place(address)).and_then(|inner| {
+        let bound = match address {
+            Address::Host(name, port) => TcpListener::bind((&**name, *port)),
+            _ => TcpListener::bind(place(address)),
+        };
+        let listening = bound.and_then(|inner| {
             inner.set_nonblocking(true)?;
             Ok((Address::Tcp(inner.local_addr()?), inner))
         });
@@ -39,10 +50,17 @@ impl Transport for Tcp {
     }
 
     fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>> {
-        let place = place(address);
-        let family = if place.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        Ok(Box::new(Dial::start(address, family, place, connection, deadline)?))
+        match address {
+            Address::Host(name, port) => Ok(Box::new(Named::start(name, *port, deadline)?)),
+            _ => Ok(Box::new(dial(place(address), deadline)?)),
+        }
     }
+}
+
+/// Begins to connect to a port.
+pub(super) fn dial(place: SocketAddr, deadline: Instant) -> Result<Dial<SocketAddr>> {
+    let family = if place.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    Dial::start(&Address::Tcp(place), family, place, connection, deadline)
 }
 
 impl Door for Listener {
@@ -56,10 +74,23 @@ impl Door for Listener {
     }
 }
 
-/// Only such addresses are given to this transport.
+/// Only TCP's addresses are given to this transport, and names are dealt with before.
 fn place(address: &Address) -> SocketAddr {
     let Address::Tcp(place) = address else { unreachable!("served by another transport") };
     *place
+}
+
+/// Lets the system find out that the other machine is gone, and end the connection. A node itself notices silence within
+/// ten seconds, but not while its process is stopped, or is in the middle of a handshake.
+fn keep_alive(descriptor: &OwnedFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_keepalive(descriptor, true)?;
+    sockopt::set_tcp_keepidle(descriptor, IDLE)?;
+    sockopt::set_tcp_keepintvl(descriptor, PROBE)?;
+    sockopt::set_tcp_keepcnt(descriptor, PROBES)?;
+    // The same for bytes that the other machine does not confirm.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    sockopt::set_tcp_user_timeout(descriptor, (IDLE + PROBE * PROBES).as_millis() as u32)?;
+    Ok(())
 }
 
 /// Takes over a connected socket.
@@ -70,5 +101,8 @@ fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
     // Small writes would be held back until earlier ones are confirmed. It fails if the connection has ended already, which
     // reading will tell.
     let _ = sockopt::set_tcp_nodelay(&descriptor, true);
+    if !is_loopback {
+        let _ = keep_alive(&descriptor);
+    }
     Socket::new(descriptor, peer, is_loopback.then_some(LOOPBACK_BUFFER))
 }
