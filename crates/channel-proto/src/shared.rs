@@ -53,6 +53,11 @@ impl SharedKey {
         self.name
     }
 
+    /// The secret itself.
+    pub fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
     /// The secret, as 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         self.secret.iter().map(|byte| format!("{byte:02x}")).collect()

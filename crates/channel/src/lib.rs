@@ -25,13 +25,14 @@ pub use api::channel::Channel;
 pub use api::event::{Event, Stamp};
 pub use api::handler::Handler;
 pub use api::id::ChannelId;
+pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
 pub use api::sink::{Counts, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Refusal, Report, SinkLedger,
-    SinkReport, SourceRef, SourceReport, Window,
+    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Refusal, Report, SharedKey,
+    SinkLedger, SinkReport, SourceRef, SourceReport, Window,
 };
 pub use transport::address::Address;
 

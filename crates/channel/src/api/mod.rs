@@ -9,6 +9,7 @@ pub(crate) mod event;
 pub(crate) mod handler;
 pub(crate) mod handlers;
 pub(crate) mod id;
+pub(crate) mod keys;
 pub(crate) mod life;
 pub(crate) mod node;
 pub(crate) mod nonce;

@@ -4,6 +4,7 @@ use crate::api::budget;
 use crate::api::channel::Channel;
 use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
+use crate::api::keys;
 use crate::api::life::{Life, Member};
 use crate::api::nonce::nonce;
 use crate::drive::bell::Bell;
@@ -15,7 +16,7 @@ use crate::drive::wait::after;
 use crate::transport::address::Address;
 use crate::transport::{Transport, Transports, serving, usual};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Identity, Key, Settings};
+use isoform_channel_proto::{Access, Admission, Identity, Key, Settings, SharedKey};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,11 +81,14 @@ pub struct NodeBuilder {
     listen: Vec<String>,
     transports: Transports,
     insecure: bool,
+    keys: Vec<SharedKey>,
+    admits_anyone: bool,
     settings: Settings,
 }
 
 impl Node {
-    /// Creates a node that listens on this machine, over TCP, at a port that the system chooses.
+    /// Creates a node that listens on this machine, over TCP, at a port that the system chooses. It admits the programs of
+    /// the same user: see [`NodeBuilder::key`].
     ///
     /// # Errors
     /// [`Code::Io`].
@@ -103,7 +107,14 @@ impl Node {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn builder() -> NodeBuilder {
-        NodeBuilder { listen: Vec::new(), transports: usual(), insecure: false, settings: Settings::default() }
+        NodeBuilder {
+            listen: Vec::new(),
+            transports: usual(),
+            insecure: false,
+            keys: Vec::new(),
+            admits_anyone: false,
+            settings: Settings::default(),
+        }
     }
 
     /// The addresses at which it listens.
@@ -226,6 +237,23 @@ impl NodeBuilder {
         self
     }
 
+    /// Adds a shared key. Nodes that know a key in common may have a link; [`new_key`](crate::new_key) makes one. Every
+    /// node also knows the key of its user: that of the variable `ISOFORM_KEY`, or that of a file which only this user
+    /// can read.
+    ///
+    /// The first key is the most important one: a node offers up to four to each node that it dials.
+    pub fn key(mut self, key: SharedKey) -> NodeBuilder {
+        self.keys.push(key);
+        self
+    }
+
+    /// Admits everyone who can connect, and talks to whatever answers where it dials. By default, a node admits nodes that
+    /// prove a shared [key](NodeBuilder::key), and those of the same user that come over a Unix socket.
+    pub fn admit_anyone(mut self, yes: bool) -> NodeBuilder {
+        self.admits_anyone = yes;
+        self
+    }
+
     /// Sets the time of silence after which another node is taken for dead. The default is 10 seconds.
     pub fn silence(mut self, silence: Duration) -> NodeBuilder {
         self.settings.silence = silence;
@@ -257,11 +285,12 @@ impl NodeBuilder {
     ///
     /// # Errors
     /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] if another program
-    /// listens there; [`Code::Io`].
+    /// listens there; [`Code::Io`], also if others can read the file with the user's shared key.
     pub fn build(mut self) -> Result<Node> {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);
         *linger = (*linger).min(LONGEST);
+        self.settings.access = access(self.keys, self.admits_anyone)?;
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
         }
@@ -288,6 +317,16 @@ impl NodeBuilder {
         let keeper = keeper.map_err(|error| Error::new(Code::Io).found(format_args!("starting a thread: {error}")))?;
         Ok(Node { life: Arc::new(Life::new(hub, addresses, handlers, keeper)) })
     }
+}
+
+/// Whom a node admits. The administrator can do everything anyway.
+fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<Access> {
+    let stored = keys::of_this_user();
+    let users = vec![rustix::process::geteuid().as_raw(), 0];
+    let admission = if anyone { Admission::Anyone } else { Admission::Known { users } };
+    // A node that admits everyone can do without.
+    keys.extend(if anyone { stored.unwrap_or_default() } else { stored? });
+    Ok(Access { keys, admission })
 }
 
 impl fmt::Debug for Node {

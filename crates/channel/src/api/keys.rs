@@ -1,0 +1,302 @@
+//! The shared keys of a node: where they come from.
+//!
+//! Programs of one user find each other by a key in a file that only this user can read. The first program makes it. The
+//! variable `ISOFORM_KEY` takes its place where there is no such file, as in containers, and where several users share one
+//! key. This module alone reads the environment; see `docs/adr/0025-closed-by-default.md`.
+
+use super::nonce::nonce;
+use isoform::{Code, Error, Result};
+use isoform_channel_proto::SharedKey;
+use rustix::fs::{OFlags, RenameFlags};
+use std::ffi::OsString;
+use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The variable with a key.
+const VARIABLE: &str = "ISOFORM_KEY";
+/// The file in a folder of the user's.
+const NAME: &str = "key";
+/// How often several processes may get in each other's way. Each time, one of them has gone on.
+const TRIES: u32 = 100;
+
+/// A new shared key, of the system's random bytes.
+///
+/// ```
+/// use isoform_channel::{Node, new_key};
+/// // Whoever is given this id may join, also another user of this machine.
+/// let key = new_key()?;
+/// let node = Node::builder().key(key.clone()).build()?;
+/// let channel = node.create_with("river", None)?;
+/// let id = channel.id().with_key(*key.secret());
+/// # Ok::<(), isoform::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Code::Io`] if the system has no random bytes.
+pub fn new_key() -> Result<SharedKey> {
+    Ok(SharedKey::new(nonce()?))
+}
+
+/// The keys of this user: that of the variable, and that of the file. The file is made if neither is there.
+pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
+    of(&Surroundings::here())
+}
+
+/// What the process was given.
+struct Surroundings {
+    variable: Option<OsString>,
+    /// Folders for configuration, the best first. The last one is for this machine only.
+    folders: Vec<PathBuf>,
+}
+
+impl Surroundings {
+    fn here() -> Surroundings {
+        let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+        let variable = |name| absolute(std::env::var_os(name));
+        // Without HOME, the system's list of users is asked, as in batch jobs.
+        let home = || std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".config"));
+        let config = variable("XDG_CONFIG_HOME").or_else(home).map(|folder| folder.join("isoform"));
+        let runtime = variable("XDG_RUNTIME_DIR").map(|folder| folder.join("isoform"));
+        let private = format!("/tmp/isoform-{}", rustix::process::geteuid().as_raw()).into();
+        let folders = config.into_iter().chain(runtime).chain([private]).collect();
+        Surroundings { variable: std::env::var_os(VARIABLE), folders }
+    }
+}
+
+fn of(around: &Surroundings) -> Result<Vec<SharedKey>> {
+    if let Some(variable) = &around.variable {
+        let text = variable.to_str().ok_or_else(|| Error::new(Code::Address).expected("64 hexadecimal digits"));
+        let key = text.and_then(|text| text.trim().parse()).map_err(|error: Error| error.within(VARIABLE))?;
+        // The file is not needed, but programs without the variable have that one.
+        let stored = around.folders.first().and_then(|folder| read(&folder.join(NAME)).ok().flatten());
+        return Ok(std::iter::once(key).chain(stored).collect());
+    }
+    let mut why = None;
+    for folder in &around.folders {
+        let path = folder.join(NAME);
+        match in_folder(folder) {
+            Ok(key) => return Ok(vec![key]),
+            // A home that is not there, or that cannot be written to.
+            Err(Failure::Unusable(error)) => {
+                why.get_or_insert(io_error(&path, "making a file for the shared key", &error));
+            }
+            Err(Failure::Wrong(error)) => return Err(error.expected(format_args!(
+                "a file of 64 hexadecimal digits that belongs to this user and that nobody else can read, or a key in {VARIABLE}"
+            )).at(path.display().to_string())),
+        }
+    }
+    Err(why.unwrap_or_else(|| Error::new(Code::Io)))
+}
+
+enum Failure {
+    /// Nothing can be stored in the folder.
+    Unusable(io::Error),
+    /// There is something that must not be used.
+    Wrong(Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Unusable(error)
+    }
+}
+
+/// The key in a folder, which is made if it is not there.
+fn in_folder(folder: &Path) -> Result<SharedKey, Failure> {
+    let path = folder.join(NAME);
+    for _ in 0..TRIES {
+        if let Some(key) = read(&path)? {
+            return Ok(key);
+        }
+        make(folder, &path)?;
+    }
+    Err(io::Error::other("other programs remove it again and again").into())
+}
+
+/// Reads a key; `None` if there is none.
+fn read(path: &Path) -> Result<Option<SharedKey>, Failure> {
+    // A pipe must not let it wait.
+    let open = || OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path);
+    let file = match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && path.symlink_metadata().is_ok() => {
+            return Err(wrong("one that this user cannot read"));
+        }
+        opened => opened?,
+    };
+    let about = file.metadata()?;
+    if let Some(found) = is_exposed(&about) {
+        return Err(wrong(found));
+    }
+    let mut text = String::new();
+    if !about.is_file() || file.take(100).read_to_string(&mut text).is_err() {
+        return Err(wrong("something else"));
+    }
+    match text.trim().parse() {
+        Ok(key) => Ok(Some(key)),
+        Err(_) => Err(wrong("other text")),
+    }
+}
+
+fn wrong(found: &str) -> Failure {
+    Failure::Wrong(Error::new(Code::Io).found(found))
+}
+
+/// What is wrong with the owner or the permissions of something private.
+fn is_exposed(about: &Metadata) -> Option<&'static str> {
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        Some("one that belongs to somebody else")
+    } else if about.mode() & 0o077 != 0 {
+        Some("one that others can read or change (chmod 600 closes it)")
+    } else {
+        None
+    }
+}
+
+/// Makes a key. Of several processes that do so at once, all use what the first has made.
+fn make(folder: &Path, path: &Path) -> Result<(), Failure> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // What lies in a folder for all users can be anybody's.
+    let about = folder.symlink_metadata()?;
+    if folder.parent() == Some(Path::new("/tmp")) && (!about.is_dir() || is_exposed(&about).is_some()) {
+        return Err(wrong("a folder that others can change"));
+    }
+    let key = new_key().map_err(Failure::Wrong)?;
+    let number: [u8; 8] = nonce().map_err(Failure::Wrong)?;
+    let unfinished = folder.join(format!(".{NAME}-{:016x}", u64::from_ne_bytes(number)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    let written = file.write_all(format!("{}\n", key.to_hex()).as_bytes()).and_then(|()| file.sync_all());
+    let named = written.and_then(|()| name(&unfinished, path));
+    // It is gone if it was renamed.
+    _ = std::fs::remove_file(&unfinished);
+    match named {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        named => Ok(named?),
+    }
+}
+
+/// Gives a finished file its name, unless there is one.
+fn name(unfinished: &Path, path: &Path) -> io::Result<()> {
+    match std::fs::hard_link(unfinished, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => rename(unfinished, path),
+        linked => linked,
+    }
+}
+
+/// The same on file systems without hard links.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename(unfinished: &Path, path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, renameat_with};
+    Ok(renameat_with(CWD, unfinished, CWD, path, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+fn io_error(path: &Path, what: &str, error: &io::Error) -> Error {
+    Error::new(Code::Io).at(path.display().to_string()).found(format_args!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Barrier;
+
+    fn around(folders: &[&Path], variable: Option<&str>) -> Surroundings {
+        Surroundings {
+            variable: variable.map(Into::into),
+            folders: folders.iter().map(|folder| folder.to_path_buf()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_key_is_made_once_and_only_its_user_can_read_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b/isoform");
+        let [first] = &of(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
+        assert_eq!(of(&around(&[&folder], None)).unwrap(), std::slice::from_ref(first));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder.join("key")), mode(&folder)), (0o600, 0o700));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
+        let text = std::fs::read_to_string(folder.join("key")).unwrap();
+        assert_eq!(text, format!("{}\n", first.to_hex()));
+    }
+
+    #[test]
+    fn programs_that_start_at_once_have_the_same_key() {
+        for _ in 0..50 {
+            let home = tempfile::tempdir().unwrap();
+            let (folder, barrier) = (home.path().join("isoform"), Barrier::new(4));
+            let start = || {
+                barrier.wait();
+                of(&around(&[&folder], None)).unwrap()
+            };
+            let keys: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(keys.len() == 4 && keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        }
+    }
+
+    #[test]
+    #[allow(clippy::print_stdout, reason = "to say that a part is skipped")]
+    fn a_file_that_others_could_have_seen_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("key");
+        let refused = || {
+            let error = of(&around(&[home.path()], None)).unwrap_err();
+            assert!(error.code() == Code::Io && error.to_string().contains(VARIABLE), "{error}");
+            error.actual().to_owned()
+        };
+        let key = new_key().unwrap();
+        for (mode, text) in [(0o640, key.to_hex()), (0o602, key.to_hex()), (0o600, "x".into()), (0o600, String::new())]
+        {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let expected = if mode == 0o600 { "other text" } else { "one that others can read" };
+            assert!(refused().starts_with(expected), "{mode:o}");
+        }
+        // With the variable, nobody needs the file.
+        let keys = of(&around(&[home.path()], Some(&key.to_hex()))).unwrap();
+        assert_eq!(keys, [key]);
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+            assert!(refused().contains("somebody else"));
+        } else {
+            println!("skipped: only the administrator can give files away");
+        }
+    }
+
+    #[test]
+    fn where_no_home_is_the_next_folder_serves() {
+        let home = tempfile::tempdir().unwrap();
+        let (file, next) = (home.path().join("file"), home.path().join("next"));
+        std::fs::write(&file, "").unwrap();
+        let missing = file.join(".config/isoform");
+        let keys = of(&around(&[&missing, &next], None)).unwrap();
+        assert_eq!(keys, of(&around(&[&next], None)).unwrap());
+        let error = of(&around(&[&missing], None)).unwrap_err();
+        assert!(error.to_string().contains("making a file for the shared key"), "{error}");
+    }
+
+    #[test]
+    fn a_key_in_the_variable_comes_first_and_makes_no_file() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("isoform");
+        let key = new_key().unwrap();
+        let with = around(&[&folder], Some(&format!(" {} ", key.to_hex())));
+        assert_eq!(of(&with).unwrap(), std::slice::from_ref(&key));
+        assert!(!folder.exists());
+        let [stored] = &of(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
+        assert_eq!(of(&with).unwrap(), [key, stored.clone()], "that of programs without the variable, too");
+        let error = of(&around(&[&folder], Some("secret"))).unwrap_err();
+        assert_eq!(error.to_string(), "not an address at ISOFORM_KEY: expected 64 hexadecimal digits, found 6 bytes");
+    }
+}
