@@ -51,6 +51,10 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             channel::run(options, &mut line)?;
             continue;
         }
+        if *group == Group::Load {
+            channel::run_load(options, &mut line)?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -65,7 +69,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel => {}
+                Group::Channel | Group::Load => {}
             }
         }
     }

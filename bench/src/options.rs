@@ -20,12 +20,22 @@ pub enum Group {
     Batch,
     /// Events from one program to another.
     Channel,
+    /// Many sinks, many channels, and connections that come and go.
+    Load,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: &[Group] =
-        &[Group::Send, Group::Receive, Group::Convert, Group::Generate, Group::Evolve, Group::Batch, Group::Channel];
+    pub const ALL: &[Group] = &[
+        Group::Send,
+        Group::Receive,
+        Group::Convert,
+        Group::Generate,
+        Group::Evolve,
+        Group::Batch,
+        Group::Channel,
+        Group::Load,
+    ];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -37,6 +47,7 @@ impl Group {
             Group::Evolve => "evolve",
             Group::Batch => "batch",
             Group::Channel => "channel",
+            Group::Load => "load",
         }
     }
 }
@@ -50,7 +61,7 @@ pub struct Options {
     pub workloads: Vec<Workload>,
     /// Where they make sense.
     pub cases: Vec<Case>,
-    /// Of the group `channel`, which has neither workloads nor cases.
+    /// Of the groups `channel` and `load`, which have neither workloads nor cases.
     pub measures: Vec<Measure>,
     /// How long.
     pub effort: Effort,
@@ -70,12 +81,13 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
-  GROUP         send receive convert generate evolve batch channel    default: all
+  GROUP         send receive convert generate evolve batch channel
+                load                                                  default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front swap swapfront swap32 layout32
                 widen narrow project shuffled                         default: all
-  MEASURE       rtt rate bandwidth fanout local idle                  default: all
-                of channel, which has neither workloads nor cases
+  MEASURE       rtt rate bandwidth fanout local idle of channel,
+                fanout channels connects of load                      default: all
   --report DIR  write DIR/report.html as well, and DIR/bench.jsonl, of which it is made
   --again       make report.html of the bench.jsonl that is there, and measure nothing
   --json        one object a line instead of a table
@@ -125,7 +137,9 @@ impl Options {
             return Err("--again needs a --report".into());
         }
         if options.groups.is_empty() {
-            options.groups = if options.measures.is_empty() { Group::ALL.to_vec() } else { vec![Group::Channel] };
+            let wanted = |group: &&Group| options.measures.iter().any(|measure| measure.group() == **group);
+            let named = Group::ALL.iter().filter(wanted).copied().collect();
+            options.groups = if options.measures.is_empty() { Group::ALL.to_vec() } else { named };
         }
         if options.workloads.is_empty() {
             options.workloads = Workload::all();

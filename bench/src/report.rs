@@ -159,7 +159,7 @@ const GENERATE: Columns = Columns {
 };
 
 const CHANNEL: Columns = Columns {
-    title: "channel: ns of a round trip, or of an event on its way; x: times the bare socket (raw), ZeroMQ (zmq), nine sinks",
+    title: "channel: ns of a round trip, or of an event on its way; x: times the bare socket (raw), ZeroMQ (zmq), nine sinks; owned, many: x raw of submit_owned, submit_many",
     words: &["measure", "transport", "case"],
     figures: &[
         ("bytes", "bytes", false),
@@ -171,9 +171,36 @@ const CHANNEL: Columns = Columns {
         ("raw p99", "raw_p99_ns", false),
         ("raw per s", "raw_per_s", false),
         ("x raw", "ratio", true),
+        ("owned", "owned_ratio", true),
+        ("many", "many_ratio", true),
         ("zmq per s", "zeromq_per_s", false),
         ("x zmq", "zeromq_ratio", true),
         ("p99 x nine", "p99_ratio", true),
+    ],
+};
+
+const LOAD: Columns = Columns {
+    title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
+            x: times the first line of the measure, and times the bare socket (raw)",
+    words: &["measure"],
+    figures: &[
+        ("processes", "processes", false),
+        ("channels", "channels", false),
+        ("sinks", "sinks", false),
+        ("bytes", "bytes", false),
+        ("cpu", "cpu_ns_per_event_sink", false),
+        ("at source", "source_cpu_ns_per_event_sink", false),
+        ("raw cpu", "raw_cpu_ns_per_event_sink", false),
+        ("a sink's", "bytes_per_sink", false),
+        ("rtt", "rtt_ns", false),
+        ("each rtt", "each_rtt_ns", false),
+        ("raw rtt", "raw_rtt_ns", false),
+        ("x first", "ratio", true),
+        ("x each", "each_ratio", true),
+        ("x raw", "raw_ratio", true),
+        ("descr.", "descriptors", false),
+        ("more descr.", "descriptors_more", false),
+        ("threads", "threads_more", false),
     ],
 };
 
@@ -196,6 +223,7 @@ impl Table {
             "evolve" => &EVOLVE,
             "batch" => &BATCH,
             "channel" => &CHANNEL,
+            "load" => &LOAD,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

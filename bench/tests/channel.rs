@@ -6,7 +6,7 @@ use isoform_bench::{Group, Line, Options, Result, run};
 /// What a quick run of the group gives, of this program as both processes.
 fn lines(program: &str, words: &[&str]) -> Result<Vec<Line>> {
     let mut options = Options::parse(["--quick"].iter().chain(words).map(|word| word.to_string()))?;
-    assert_eq!(options.groups, [Group::Channel]);
+    assert!(matches!(options.groups[..], [Group::Channel | Group::Load]));
     options.program = program.into();
     let mut lines = Vec::new();
     run(&options, |line| {
@@ -84,4 +84,17 @@ fn nobody_waits_for_a_process_that_has_ended() {
     for (program, measure) in [("true", "rtt"), ("/nowhere", "rtt"), ("true", "fanout")] {
         assert!(lines(program, &[measure]).is_err(), "{program} {measure}");
     }
+}
+
+#[test]
+fn a_crowd_and_many_channels_and_visitors_are_counted() {
+    let lines = measured(&["load"]);
+    let all = |measure| lines.iter().filter(move |line: &&Line| line.text("measure") == measure).collect::<Vec<_>>();
+    let [fanout, channels, connects] = ["fanout", "channels", "connects"].map(all);
+    let numbers = |lines: &[&Line], name| lines.iter().map(|line| line.number(name)).collect::<Vec<_>>();
+    assert_eq!(numbers(&fanout, "sinks"), [Some(2.0), Some(4.0)]);
+    fanout.iter().for_each(|line| has(line, &["cpu_ns_per_event_sink", "raw_cpu_ns_per_event_sink"]));
+    assert_eq!(numbers(&channels, "channels"), [Some(2.0), Some(20.0)]);
+    channels.iter().for_each(|line| has(line, &["rtt_ns", "each_rtt_ns", "raw_rtt_ns", "descriptors"]));
+    assert_eq!(numbers(&connects, "descriptors_more"), [Some(0.0)]);
 }

@@ -2,6 +2,7 @@
 //!
 //! Events are numbered, from 0 on each connection; whoever receives one looks whether it is the next.
 
+use super::ours::Submits;
 use super::{ours, raw, zeromq};
 use crate::Result;
 use std::ops::Range;
@@ -9,8 +10,12 @@ use std::ops::Range;
 /// How an event gets across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A channel.
+    /// A channel, with events submitted one by one, by reference.
     Isoform,
+    /// A channel, with events of shared ownership.
+    Owned,
+    /// A channel, with as many events submitted at once as go into 64 KiB.
+    Many,
     /// A socket, and nothing around it.
     Raw,
     /// ZeroMQ's PUB and SUB.
@@ -53,11 +58,13 @@ pub(super) trait Far {
 }
 
 impl Way {
-    const ALL: [Way; 3] = [Way::Isoform, Way::Raw, Way::Zeromq];
+    const ALL: [Way; 5] = [Way::Isoform, Way::Owned, Way::Many, Way::Raw, Way::Zeromq];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Way::Isoform => "isoform",
+            Way::Owned => "owned",
+            Way::Many => "many",
             Way::Raw => "raw",
             Way::Zeromq => "zeromq",
         }
@@ -70,7 +77,9 @@ impl Way {
     /// An end for events of this size.
     pub(super) fn offer(self, transport: Transport, bytes: usize) -> Result<Offer> {
         match self {
-            Way::Isoform => ours::offer(transport, bytes),
+            Way::Isoform => ours::offer(transport, bytes, Submits::One),
+            Way::Owned => ours::offer(transport, bytes, Submits::Owned),
+            Way::Many => ours::offer(transport, bytes, Submits::Many),
             Way::Raw => raw::offer(transport, bytes),
             Way::Zeromq => zeromq::offer(transport, bytes),
         }
@@ -79,7 +88,9 @@ impl Way {
     /// The other end of an offer.
     pub(super) fn connect(self, transport: Transport, bytes: usize, address: &str) -> Result<Box<dyn Far>> {
         match self {
-            Way::Isoform => ours::connect(transport, bytes, address),
+            Way::Isoform => ours::connect(transport, bytes, address, Submits::One),
+            Way::Owned => ours::connect(transport, bytes, address, Submits::Owned),
+            Way::Many => ours::connect(transport, bytes, address, Submits::Many),
             Way::Raw => raw::connect(transport, bytes, address),
             Way::Zeromq => zeromq::connect(bytes, address),
         }

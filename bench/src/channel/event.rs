@@ -4,9 +4,6 @@ use isoform::Record;
 
 /// An event of some size, which lies in memory as it is sent.
 pub(super) trait Event: Record<Static = Self> + Clone + PartialEq + Send + Sync + 'static {
-    /// Whether one event is submitted again and again, without being copied: all have the number 0 then.
-    const SHARED: bool;
-
     /// The event of this number.
     fn new(step: u32) -> Self;
 
@@ -21,7 +18,7 @@ pub(super) trait Event: Record<Static = Self> + Clone + PartialEq + Send + Sync 
 }
 
 macro_rules! events {
-    ($($name:ident: $values:literal values, $bytes:literal bytes, $shared:literal;)*) => {$(
+    ($($name:ident: $values:literal values, $bytes:literal bytes;)*) => {$(
         #[derive(Record, Clone, Debug, PartialEq)]
         #[isoform(rename = "Event")]
         #[repr(C)]
@@ -35,8 +32,6 @@ macro_rules! events {
         const _: () = assert!(size_of::<$name>() == $bytes);
 
         impl Event for $name {
-            const SHARED: bool = $shared;
-
             fn new(step: u32) -> Self {
                 $name { step, sent: [0; 2], values: [0.5; $values] }
             }
@@ -60,9 +55,10 @@ macro_rules! events {
 }
 
 events! {
-    Small: 22 values, 100 bytes, false;
-    Large: 24_997 values, 100_000 bytes, false;
-    Huge: 249_997 values, 1_000_000 bytes, true;
+    Small: 22 values, 100 bytes;
+    Kilo: 253 values, 1_024 bytes;
+    Large: 24_997 values, 100_000 bytes;
+    Huge: 249_997 values, 1_000_000 bytes;
 }
 
 /// What another program has in the place of [`Small`].

@@ -1,7 +1,7 @@
 //! Within one thread: from a source to a handler, and to nobody.
 
 use super::Measure;
-use super::cores::Pinned;
+use super::cores::{Pinned, Place};
 use super::event::{Event, Small};
 use super::ours::{Alone, Handled};
 use super::turns::turns;
@@ -19,7 +19,7 @@ type Contestant<'a> = Box<dyn FnMut(&Small) -> Result<()> + 'a>;
 
 /// Measures handlers of an equal and of another type.
 pub(super) fn handled(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let _pinned = Pinned::new();
+    let _pinned = Pinned::new(Place::Last);
     let (mut equal, mut different) = (Handled::equal()?, Handled::different()?);
     let mut contestants: [Contestant<'_>; 3] =
         [queue(), Box::new(|event| equal.handle(event)), Box::new(|event| different.handle(event))];
@@ -34,7 +34,7 @@ pub(super) fn handled(options: &Options, line: &mut impl FnMut(Line) -> Result<(
 
 /// Measures a source that has no sink.
 pub(super) fn idle(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let _pinned = Pinned::new();
+    let _pinned = Pinned::new(Place::Last);
     let mut alone = Alone::new()?;
     let mut contestant: Contestant<'_> = Box::new(|event| alone.submit(event));
     let figures = turns(options.effort.rounds, 1, |_| round(&mut contestant, options))?;

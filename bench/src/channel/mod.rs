@@ -4,8 +4,9 @@
 //! across has an end in both; in short rounds they take `turns`, with the same number of events of the same size. `raw` is
 //! what a program would write that has a socket and one kind of record; `zeromq` is PUB and SUB of libzmq; `ours`, channels.
 //!
-//! It is measured with both processes on one core, where nothing but the work counts, and where the system puts them, where
-//! waking the other core is most of a round trip. Besides, `fanout` looks whether a sink that is stopped slows nine others,
+//! It is measured with both processes on one core, where nothing but the work counts, and with each on a core of its own,
+//! where waking the other core is most of a round trip. Large events are submitted by reference, and with shared ownership
+//! (`owned`); small ones one by one, and many at once (`many`). The group `load` is in a folder of its own. Besides, `fanout` looks whether a sink that is stopped slows nine others,
 //! and `local` at one thread.
 
 #[cfg(unix)]
@@ -16,6 +17,8 @@ mod ends;
 mod event;
 #[cfg(unix)]
 mod fanout;
+#[cfg(unix)]
+mod load;
 #[cfg(unix)]
 mod local;
 #[cfg(unix)]
@@ -31,7 +34,7 @@ mod turns;
 #[cfg(unix)]
 mod zeromq;
 
-use crate::{Line, Options, Result};
+use crate::{Group, Line, Options, Result};
 #[cfg(unix)]
 pub use partner::{PARTNER, serve};
 
@@ -44,18 +47,30 @@ pub enum Measure {
     Rate,
     /// Events of a megabyte.
     Bandwidth,
-    /// Events to ten sinks, one of which does not receive.
+    /// Events to ten sinks, one of which does not receive; in the group `load`, to ten and to a hundred sinks.
     Fanout,
     /// Events within a thread.
     Local,
     /// Events that nobody wants.
     Idle,
+    /// Many channels between two processes.
+    Channels,
+    /// Nodes that come and go.
+    Connects,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: &[Measure] =
-        &[Measure::Rtt, Measure::Rate, Measure::Bandwidth, Measure::Fanout, Measure::Local, Measure::Idle];
+    pub const ALL: &[Measure] = &[
+        Measure::Rtt,
+        Measure::Rate,
+        Measure::Bandwidth,
+        Measure::Fanout,
+        Measure::Local,
+        Measure::Idle,
+        Measure::Channels,
+        Measure::Connects,
+    ];
 
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
@@ -66,6 +81,16 @@ impl Measure {
             Measure::Fanout => "fanout",
             Measure::Local => "local",
             Measure::Idle => "idle",
+            Measure::Channels => "channels",
+            Measure::Connects => "connects",
+        }
+    }
+
+    /// The group to which it belongs, if no group is named.
+    pub fn group(self) -> Group {
+        match self {
+            Measure::Channels | Measure::Connects => Group::Load,
+            _ => Group::Channel,
         }
     }
 }
@@ -86,6 +111,24 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
         Measure::Idle => local::idle(options, line),
         _ => Ok(()),
     })
+}
+
+/// Measures what the group `load` has of that: see [`mod@self`].
+///
+/// # Errors
+/// As [`run`].
+#[cfg(unix)]
+pub fn run_load(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    load::run(options, line)
+}
+
+/// Says that there is nothing to measure.
+///
+/// # Errors
+/// If `line` fails.
+#[cfg(not(unix))]
+pub fn run_load(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    run(options, line)
 }
 
 /// Says that there is nothing to measure.

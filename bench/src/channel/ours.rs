@@ -1,7 +1,7 @@
 //! Isoform's channels, at all ends.
 
 use super::ends::{Far, Near, Offer, Transport};
-use super::event::{Event, Huge, Large, Other, Small};
+use super::event::{Event, Huge, Kilo, Large, Other, Small};
 use crate::Result;
 use crate::compiled::Directory;
 use isoform::Record;
@@ -15,8 +15,22 @@ use std::time::Duration;
 /// Nothing takes so long but what will not happen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How events are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Submits {
+    /// One by one, by reference.
+    One,
+    /// The same event again and again, without being copied. So all have the number 0.
+    Owned,
+    /// As many at once as go into 64 KiB.
+    Many,
+}
+
+/// So many bytes are submitted at once.
+const MANY: usize = 64 << 10;
+
 /// A node that is reached so, and the place of its socket.
-fn node(transport: Transport) -> Result<(Node, Directory)> {
+pub(super) fn node(transport: Transport) -> Result<(Node, Directory)> {
     let directory = Directory::new()?;
     let address = match transport {
         Transport::Tcp => "127.0.0.1:0".into(),
@@ -26,28 +40,32 @@ fn node(transport: Transport) -> Result<(Node, Directory)> {
 }
 
 /// An end for events of this size.
-pub(super) fn offer(transport: Transport, bytes: usize) -> Result<Offer> {
+pub(super) fn offer(transport: Transport, bytes: usize, submits: Submits) -> Result<Offer> {
     match bytes {
-        100 => End::<Small>::offer(transport),
-        100_000 => End::<Large>::offer(transport),
-        1_000_000 => End::<Huge>::offer(transport),
+        100 => End::<Small>::offer(transport, submits),
+        1_024 => End::<Kilo>::offer(transport, submits),
+        100_000 => End::<Large>::offer(transport, submits),
+        1_000_000 => End::<Huge>::offer(transport, submits),
         _ => Err(format!("there is no event of {bytes} bytes").into()),
     }
 }
 
 /// The other end of an offer.
-pub(super) fn connect(transport: Transport, bytes: usize, address: &str) -> Result<Box<dyn Far>> {
+pub(super) fn connect(transport: Transport, bytes: usize, address: &str, submits: Submits) -> Result<Box<dyn Far>> {
     match bytes {
-        100 => End::<Small>::connect(transport, address),
-        100_000 => End::<Large>::connect(transport, address),
-        1_000_000 => End::<Huge>::connect(transport, address),
+        100 => End::<Small>::connect(transport, address, submits),
+        1_024 => End::<Kilo>::connect(transport, address, submits),
+        100_000 => End::<Large>::connect(transport, address, submits),
+        1_000_000 => End::<Huge>::connect(transport, address, submits),
         _ => Err(format!("there is no event of {bytes} bytes").into()),
     }
 }
 
 /// Either end: a channel for events that leave, and one for those that come.
 struct End<T: Event> {
-    event: Box<T>,
+    submits: Submits,
+    /// The next event, or the next ones.
+    events: Vec<T>,
     shared: Arc<T>,
     leaving: Source<T>,
     coming: Sink<T>,
@@ -55,15 +73,17 @@ struct End<T: Event> {
 }
 
 impl<T: Event> End<T> {
-    fn new(leaving: &Channel, coming: &Channel, directory: Directory) -> Result<End<T>> {
+    fn new(leaving: &Channel, coming: &Channel, submits: Submits, directory: Directory) -> Result<End<T>> {
         let (leaving, coming) = (leaving.source()?, coming.sink()?);
-        Ok(End { event: Box::new(T::new(0)), shared: Arc::new(T::new(0)), leaving, coming, _directory: directory })
+        let at_once = if submits == Submits::Many { (MANY / size_of::<T>()).max(1) } else { 1 };
+        let (events, shared) = (vec![T::new(0); at_once], Arc::new(T::new(0)));
+        Ok(End { submits, events, shared, leaving, coming, _directory: directory })
     }
 
-    fn offer(transport: Transport) -> Result<Offer> {
+    fn offer(transport: Transport, submits: Submits) -> Result<Offer> {
         let (node, directory) = node(transport)?;
         let (there, back) = (node.create::<T>("there")?, node.create::<T>("back")?);
-        let end = End::<T>::new(&there, &back, directory)?;
+        let end = End::<T>::new(&there, &back, submits, directory)?;
         let accept = || {
             end.leaving.wait_for_sinks(1, PATIENCE)?;
             let end: Box<dyn Near> = Box::new(end);
@@ -72,21 +92,21 @@ impl<T: Event> End<T> {
         Ok(Offer { address: format!("{},{}", there.id(), back.id()), accept: Box::new(accept) })
     }
 
-    fn connect(transport: Transport, address: &str) -> Result<Box<dyn Far>> {
+    fn connect(transport: Transport, address: &str, submits: Submits) -> Result<Box<dyn Far>> {
         let (there, back) = address.split_once(',').ok_or("two channels have two ids")?;
         let (node, directory) = node(transport)?;
-        let end = End::<T>::new(&node.open(back)?, &node.open(there)?, directory)?;
+        let end = End::<T>::new(&node.open(back)?, &node.open(there)?, submits, directory)?;
         end.leaving.wait_for_sinks(1, PATIENCE)?;
         Ok(Box::new(end))
     }
 
     #[inline]
     fn submit(&mut self, step: u32) -> Result<()> {
-        if T::SHARED {
+        if self.submits == Submits::Owned {
             self.leaving.submit_owned(self.shared.clone())?;
         } else {
-            self.event.number(step);
-            self.leaving.submit(&*self.event)?;
+            self.events[0].number(step);
+            self.leaving.submit(&self.events[0])?;
         }
         Ok(())
     }
@@ -95,32 +115,40 @@ impl<T: Event> End<T> {
 impl<T: Event> Near for End<T> {
     fn ping(&mut self, step: u32) -> Result<()> {
         self.submit(step)?;
-        next(&mut self.coming, step, |_| Ok(()))
+        next(&mut self.coming, self.submits, step, |_| Ok(()))
     }
 
     fn send(&mut self, mut steps: Range<u32>) -> Result<()> {
-        steps.try_for_each(|step| self.submit(step))
+        if self.submits != Submits::Many {
+            return steps.try_for_each(|step| self.submit(step));
+        }
+        while !steps.is_empty() {
+            let count = self.events.len().min(steps.len());
+            self.events.iter_mut().zip(steps.by_ref().take(count)).for_each(|(event, step)| event.number(step));
+            self.leaving.submit_many(&self.events[..count])?;
+        }
+        Ok(())
     }
 }
 
 impl<T: Event> Far for End<T> {
     fn echo(&mut self, mut steps: Range<u32>) -> Result<()> {
-        let End { leaving, coming, .. } = self;
-        steps.try_for_each(|step| next(coming, step, |event| Ok(leaving.submit(event).map(drop)?)))
+        let End { leaving, coming, submits, .. } = self;
+        steps.try_for_each(|step| next(coming, *submits, step, |event| Ok(leaving.submit(event).map(drop)?)))
     }
 
     fn receive(&mut self, mut steps: Range<u32>) -> Result<()> {
-        steps.try_for_each(|step| next(&mut self.coming, step, |_| Ok(())))
+        steps.try_for_each(|step| next(&mut self.coming, self.submits, step, |_| Ok(())))
     }
 }
 
 /// Waits for the next event, which must be this one.
 #[inline]
-fn next<T: Event>(sink: &mut Sink<T>, step: u32, then: impl FnOnce(&T) -> Result<()>) -> Result<()> {
+fn next<T: Event>(sink: &mut Sink<T>, submits: Submits, step: u32, then: impl FnOnce(&T) -> Result<()>) -> Result<()> {
     loop {
         match sink.recv()? {
             Came::Record { stamp, record } => {
-                let (event, number) = (T::of(record), if T::SHARED { 0 } else { step });
+                let (event, number) = (T::of(record), if submits == Submits::Owned { 0 } else { step });
                 // The whole of one of them is looked at before anything is timed.
                 let right = event.step() == number && (step > 0 || *event == T::new(number));
                 return match right && stamp.sequence == u64::from(step) {

@@ -1,6 +1,6 @@
 //! Round trips, and events one way, between this process and a partner.
 
-use super::cores::Pinned;
+use super::cores::{Pinned, Place};
 use super::ends::{Near, Transport, Way};
 use super::partner::Partner;
 use super::turns::turns;
@@ -21,7 +21,7 @@ struct Task {
     bytes: usize,
     /// In one round.
     events: u32,
-    /// The first is our own.
+    /// The first is our own, and the second the bare socket.
     ways: Vec<Way>,
 }
 
@@ -29,7 +29,7 @@ struct Task {
 pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
     let tasks = tasks(options);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if let Some(_pinned) = Pinned::new() {
+    if let Some(_pinned) = Pinned::new(Place::Last) {
         tasks.iter().try_for_each(|task| line(task.measured(options, 1)?))?;
     } else if !tasks.is_empty() {
         line(Line::skipped("two processes on one core", "Linux"))?;
@@ -56,8 +56,10 @@ fn tasks(options: &Options) -> Vec<Task> {
             match measure {
                 Measure::Rtt => tasks
                     .extend([100, 100_000].map(|bytes| task(bytes, events / ROUND_TRIP, &[Way::Isoform, Way::Raw]))),
-                Measure::Rate => tasks.push(task(100, events, &[Way::Isoform, Way::Raw, Way::Zeromq])),
-                Measure::Bandwidth => tasks.push(task(1_000_000, events / LARGE, &[Way::Isoform, Way::Raw])),
+                Measure::Rate => tasks.push(task(100, events, &[Way::Isoform, Way::Raw, Way::Many, Way::Zeromq])),
+                Measure::Bandwidth => {
+                    tasks.push(task(1_000_000, events / LARGE, &[Way::Isoform, Way::Raw, Way::Owned]));
+                }
                 _ => {}
             }
         }
@@ -67,16 +69,23 @@ fn tasks(options: &Options) -> Vec<Task> {
 
 impl Task {
     fn measured(&self, options: &Options, cores: usize) -> Result<Line> {
-        let mut pair = Pair::new(self, options)?;
+        // The other process is started on its core, and stays there.
+        let other = if cores == 2 { Pinned::new(Place::Other) } else { None };
+        let partner = Partner::start(&options.program)?;
+        drop(other);
+        let _pinned = if cores == 2 { Pinned::new(Place::Last) } else { None };
+        let mut pair = Pair::new(self, partner)?;
         let figures = turns(options.effort.rounds, self.ways.len(), |who| match self.measure {
             Measure::Rtt => pair.round_trips(who, self.events),
             _ => pair.one_way(who, self.events),
         })?;
         let line = Line::of("channel").word("measure", self.measure.name()).word("transport", self.transport.name());
         let line = line.count("bytes", self.bytes).count("cores", cores);
-        let own = &figures[0];
+        let (own, raw) = (&figures[0], &figures[1]);
         Ok(self.ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
             Way::Isoform => own.with_rate(line, ""),
+            Way::Owned => other.with_rate(line, "owned_").figure("owned_ratio", other.ratio(raw)),
+            Way::Many => other.with_rate(line, "many_").figure("many_ratio", other.ratio(raw)),
             Way::Raw => other.with_rate(line, "raw_").figure("ratio", own.ratio(other)),
             Way::Zeromq => other.with_rate(line, "zeromq_").figure("zeromq_ratio", own.ratio(other)),
         }))
@@ -92,8 +101,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(task: &Task, options: &Options) -> Result<Pair> {
-        let mut partner = Partner::start(&options.program)?;
+    fn new(task: &Task, mut partner: Partner) -> Result<Pair> {
         let mut ends = Vec::new();
         for &way in &task.ways {
             let offer = way.offer(task.transport, task.bytes)?;

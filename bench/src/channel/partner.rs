@@ -2,6 +2,7 @@
 //! and answers in lines on its standard output. If it fails, it says why and ends, so that nobody waits for it.
 
 use super::ends::{Far, Transport, Way};
+use super::load::{self, Crowded, Many};
 use super::ours::Watcher;
 use crate::Result;
 use rustix::process::{Pid, Signal, kill_process};
@@ -105,6 +106,8 @@ fn answer(text: &str) -> Result<()> {
 struct Service {
     ends: Vec<(Way, Box<dyn Far>)>,
     watcher: Option<Watcher>,
+    crowded: Option<Box<dyn Crowded>>,
+    many: Option<Many>,
 }
 
 impl Service {
@@ -138,6 +141,43 @@ impl Service {
                 answer("ready")?;
                 let delays = watcher.watch(steps)?;
                 answer(&delays.iter().fold("late".to_string(), |text, ns| format!("{text} {ns}")))
+            }
+            ["crowd", id] => {
+                self.crowded = Some(Box::new(load::Handled::new(id)?));
+                answer("joined")
+            }
+            ["raw-crowd", path] => {
+                self.crowded = Some(Box::new(load::raw(path)?));
+                answer("joined")
+            }
+            ["handle", _, end] => {
+                let (crowded, end) = (self.crowded.as_mut().ok_or("it has not joined")?, end.parse()?);
+                let before = load::processor();
+                answer("ready")?;
+                crowded.until(end)?;
+                answer(&(load::processor() - before).to_string())
+            }
+            ["channels", pairs, address] => {
+                self.many = Some(Many::open(pairs.parse()?, address)?);
+                answer("opened")
+            }
+            ["answer", first, end, each] => {
+                let (many, steps) = (
+                    self.many.as_mut().ok_or("no channels are open")?,
+                    Range { start: first.parse()?, end: end.parse()? },
+                );
+                answer("ready")?;
+                many.answer(steps, each == "1")?;
+                answer("done")
+            }
+            ["descriptors"] => {
+                answer("counted")?;
+                answer(&load::descriptors()?.to_string())
+            }
+            ["visit", count, id] => {
+                answer("ready")?;
+                load::visit(count.parse()?, id)?;
+                answer("gone")
             }
             _ => Err(format!("it was told {line:?}").into()),
         }

@@ -47,6 +47,11 @@ impl Figures {
         self.written(line, prefix).figure(&format!("{prefix}per_s"), 1e9 / self.all.median())
     }
 
+    /// What an event has taken.
+    pub(super) fn median(&self) -> f64 {
+        self.all.median()
+    }
+
     /// How many times longer this took: the median of rounds.
     pub(super) fn ratio(&self, other: &Figures) -> f64 {
         self.medians.ratio(&other.medians)
