@@ -52,6 +52,7 @@ impl Drop for Handler {
     fn drop(&mut self) {
         // In a forked process, the function may run on a thread that is not there.
         if !self.life.hub.is_inherited() {
+            self.life.handlers.remove(self.sink);
             self.shared.end();
         }
     }

@@ -2,28 +2,24 @@
 
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
+#[cfg(doc)]
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::Result;
 use isoform_channel_proto::SinkKey;
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 /// The handlers of a node.
+///
+/// The node's [state](State::ready) lists those that must be looked at, so that polling visits no others.
 pub(crate) struct Handlers {
-    /// Replaced as a whole, since a running handler may create and drop others.
-    list: Mutex<Arc<[Entry]>>,
+    all: Mutex<BTreeMap<SinkKey, Weak<Shared>>>,
     /// The bell of all of their sinks.
     bell: Arc<Bell>,
-}
-
-#[derive(Clone)]
-struct Entry {
-    sink: SinkKey,
-    handler: Weak<Shared>,
-    thread: Arc<Thread>,
 }
 
 /// A handler, as the threads that poll and its owner share it.
@@ -32,7 +28,7 @@ pub(crate) struct Shared {
     handle: Mutex<Option<Box<dyn Handling>>>,
     /// Whether the handler was dropped, so that the function is not called again.
     ended: AtomicBool,
-    thread: Arc<Thread>,
+    thread: Thread,
 }
 
 /// The thread that runs a function, or zero.
@@ -47,7 +43,7 @@ pub(crate) trait Handling: Send {
 
 impl Handlers {
     pub(crate) fn new() -> Handlers {
-        Handlers { list: Mutex::default(), bell: Bell::new() }
+        Handlers { all: Mutex::default(), bell: Bell::new() }
     }
 
     pub(crate) fn bell(&self) -> &Arc<Bell> {
@@ -58,7 +54,7 @@ impl Handlers {
     pub(crate) fn poll(&self, hub: &Hub, patience: Duration) -> Result<usize> {
         let mut deadline = None;
         loop {
-            let count = self.turn();
+            let count = self.turn(hub);
             match count {
                 Ok(0) => self.found_nothing(hub),
                 _ => self.pass_on(hub),
@@ -71,18 +67,21 @@ impl Handlers {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(0);
             }
-            let idle = |entry: &Entry| !entry.thread.is_running();
-            hub.drive(&self.bell, deadline, |state| self.has_come(state, idle).then_some(()))?;
+            hub.drive(&self.bell, deadline, |state| state.has_ready().then_some(()))?;
         }
     }
 
-    /// Runs each handler once, except one that runs already, on another thread or on this one.
-    fn turn(&self) -> Result<usize> {
+    /// Runs each handler that must be looked at once. One that runs already, on another thread or on this one, is not
+    /// among them.
+    fn turn(&self, hub: &Hub) -> Result<usize> {
         let (mut count, mut fault) = (0, None);
-        for Entry { handler, .. } in &*self.list() {
-            let Some(handler) = handler.upgrade() else { continue };
+        let ready = hub.lock().count_ready();
+        for _ in 0..ready {
+            let Some(sink) = hub.lock().take_ready() else { break };
+            let Some(handler) = self.get(sink) else { continue };
+            let mut again = Again { hub, sink, is_due: true };
             match handler.turn() {
-                None => {}
+                None | Some(Ok(0)) => again.is_due = false,
                 Some(Ok(events)) => count += events,
                 // The handlers after it have their turn nevertheless.
                 Some(Err(error)) => fault = fault.or(Some(error)),
@@ -91,16 +90,13 @@ impl Handlers {
         fault.map_or(Ok(count), Err)
     }
 
-    /// Whether there are events for a handler that fulfils `such`. This reads the list each time, since other threads
-    /// may create handlers while this one waits.
-    fn has_come(&self, state: &State, such: impl Fn(&Entry) -> bool) -> bool {
-        self.list().iter().any(|entry| state.machine.has_come(entry.sink) && such(entry))
+    fn get(&self, sink: SinkKey) -> Option<Arc<Shared>> {
+        self.all().get(&sink).and_then(Weak::upgrade)
     }
 
-    /// While this thread ran a handler, another thread that waits may have been told of an event for it, and left it to
-    /// this one.
+    /// While this thread ran a handler, further events may have arrived for it, of which no other thread was told.
     fn pass_on(&self, hub: &Hub) {
-        if self.bell.is_awaited() && self.has_come(&hub.lock(), |_| true) {
+        if self.bell.is_awaited() && hub.lock().has_ready() {
             hub.wake_threads(&self.bell);
         }
     }
@@ -108,33 +104,52 @@ impl Handlers {
     /// There are no events for any handler. So a program that waits for the descriptor need not look again until an
     /// event arrives.
     fn found_nothing(&self, hub: &Hub) {
-        hub.with(|state| {
-            if !self.has_come(state, |_| true) {
+        if self.bell.has_descriptor() {
+            let state = hub.lock();
+            if !state.has_ready() {
                 self.bell.found_nothing();
             }
-        });
+        }
     }
 
-    fn list(&self) -> Arc<[Entry]> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Adds a handler, and removes those that were dropped.
+    /// Adds a handler.
     pub(crate) fn add(&self, hub: &Hub, sink: SinkKey, handler: &Arc<Shared>) {
-        let entry = Entry { sink, handler: Arc::downgrade(handler), thread: handler.thread.clone() };
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = list.iter().filter(|entry| entry.handler.strong_count() > 0).cloned();
-        *list = kept.chain([entry]).collect();
-        drop(list);
-        // Events may have arrived for it before anyone could know that they were its own.
+        self.all().insert(sink, Arc::downgrade(handler));
+        // Events may have arrived for it before any thread could know that they were its own.
+        hub.lock().make_ready(sink);
         hub.wake_threads(&self.bell);
+    }
+
+    /// Removes a handler that is dropped.
+    pub(crate) fn remove(&self, sink: SinkKey) {
+        self.all().remove(&sink);
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<SinkKey, Weak<Shared>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes sure that a handler that has handled something is looked at again, even if its function panics: it may have
+/// more events, and the protocol tells of further ones only after nothing was found.
+struct Again<'h> {
+    hub: &'h Hub,
+    sink: SinkKey,
+    is_due: bool,
+}
+
+impl Drop for Again<'_> {
+    fn drop(&mut self) {
+        if self.is_due {
+            self.hub.lock().make_ready(self.sink);
+        }
     }
 }
 
 impl Shared {
     pub(crate) fn new(handle: impl Handling + 'static) -> Arc<Shared> {
         let handle = Mutex::new(Some(Box::new(handle) as Box<dyn Handling>));
-        Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: Arc::default() })
+        Arc::new(Shared { handle, ended: AtomicBool::new(false), thread: Thread::default() })
     }
 
     /// Marks the handler as dropped. Waits for a call of the function on another thread.
@@ -172,12 +187,6 @@ impl<'t> Running<'t> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.0.store(0, Ordering::SeqCst);
-    }
-}
-
-impl Thread {
-    fn is_running(&self) -> bool {
-        self.0.load(Ordering::SeqCst) != 0
     }
 }
 

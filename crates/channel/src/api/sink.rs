@@ -15,7 +15,7 @@ use crate::drive::machine::{Batch, Memory, Sent};
 use crate::drive::state::{Seat, State};
 use crate::drive::wait::after;
 use crate::{Event, Stamp};
-use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch};
+use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch, Shared};
 use isoform_channel_proto::{BodyRef, Item, Plans, SinkKey, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -180,7 +180,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let itself = match place {
-            BodyRef::Shared(at) => bodies.shared[at as usize].0.record::<T>(),
+            BodyRef::Shared(at) => bodies.shared[at as usize].shared().and_then(Shared::record::<T>),
             _ => None,
         };
         let decoded = match itself {
@@ -234,7 +234,8 @@ impl<'b> Bodies<'b> {
             }
             BodyRef::Long(at) => EventBody::Own(&mut self.long[at as usize].0),
             BodyRef::Shared(at) => {
-                let Sent(shared) = &self.shared[at as usize];
+                let shared = self.shared[at as usize].shared();
+                let shared = shared.unwrap_or_else(|| unreachable!("a body for a sink of this process is kept"));
                 match shared.incoming() {
                     Some(message) => EventBody::Lent(message),
                     None => {
@@ -281,9 +282,10 @@ impl Counts {
 impl SinkEnd {
     fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<SinkEnd> {
         let (life, progress) = (member.life.clone(), Arc::new(AtomicUsize::new(0)));
+        let is_handled = Arc::ptr_eq(&bell, life.handlers.bell());
         let key = life.hub.with(|state| {
             let key = state.machine.add_sink(member.key, wanted)?;
-            state.sinks.insert(key, Seat { bell: bell.clone(), progress: progress.clone() });
+            state.sinks.insert(key, Seat::new(bell.clone(), progress.clone(), is_handled));
             Ok::<_, Error>(key)
         })?;
         Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0 })

@@ -9,11 +9,12 @@ pub use memory::MemorySource;
 
 use crate::api::life::{Life, Member};
 use crate::drive::bell::Bell;
+use crate::drive::lent::Loan;
 use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
-use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted};
+use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted, Time};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -68,11 +69,7 @@ impl<T: Record<Static = T>> Source<T> {
         if !self.end.is_heard() {
             return Ok(None);
         }
-        let message = self.encoder.encode(record)?;
-        match message.body_len() > PAYLOAD {
-            true => self.end.submit(None, &mut Sent(message.to_shared()?)),
-            false => self.end.submit(None, &mut Copied { message, shared: None }),
-        }
+        self.end.submit_message(self.encoder.encode(record)?)
     }
 
     /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
@@ -123,7 +120,7 @@ impl<T: Record<Static = T>> Source<T> {
             return Ok(None);
         }
         let shared = self.encoder.encode_shared(record)?;
-        self.end.submit(None, &mut Sent(shared))
+        self.end.submit(None, &mut Sent::Shared(shared))
     }
 
     /// Limits how long submitting waits for room. After that time, and some milliseconds, it returns
@@ -199,7 +196,7 @@ impl MessageSource {
             return Ok(None);
         }
         let shared = Shared::of_body(format, Aligned::from(body))?;
-        self.end.submit(Some(format), &mut Sent(shared))
+        self.end.submit(Some(format), &mut Sent::Shared(shared))
     }
 
     /// Submits a received message.
@@ -283,16 +280,43 @@ impl SourceEnd {
         self.bell.hear(state.machine.listeners(self.key) > 0 || !state.machine.has_source(self.key));
     }
 
+    /// Submits an encoded record.
+    #[inline]
+    fn submit_message(&self, message: Message<'_>) -> Result<Option<u64>> {
+        if message.body_len() <= PAYLOAD {
+            return self.submit(None, &mut Copied { message, shared: None });
+        }
+        match Loan::of(message) {
+            Some(loan) => self.submit_with(|state, now| {
+                let submitted = state.machine.submit(self.life.hub.wall(now), self.key, None, &mut &loan);
+                (submitted, Some(&loan))
+            }),
+            None => self.submit(None, &mut Sent::Shared(message.to_shared()?)),
+        }
+    }
+
     #[inline]
     fn submit(&self, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<Option<u64>> {
         debug_assert!(self.is_typed != format.is_some());
+        self.submit_with(|state, now| (state.machine.submit(self.life.hub.wall(now), self.key, format, draft), None))
+    }
+
+    /// Calls `submit` until it submits something. It also returns the loan of what it submits.
+    #[inline]
+    fn submit_with<'l>(
+        &self,
+        mut submit: impl FnMut(&mut State, Time) -> (Result<Submitted>, Option<&'l Loan<'l>>),
+    ) -> Result<Option<u64>> {
         let hub = &self.life.hub;
         loop {
             let now = hub.now();
             let mut state = hub.lock();
             state.now = now;
-            let submitted = state.machine.submit(hub.wall(now), self.key, format, draft);
-            hub.follow(state, Some(now));
+            let (submitted, loan) = submit(&mut state, now);
+            match loan {
+                Some(loan) => hub.follow_lent(state, now, self.key, loan),
+                None => hub.follow(state, Some(now)),
+            }
             match submitted? {
                 Submitted::Done(sequence) => return Ok(Some(sequence)),
                 Submitted::Unheard => return Ok(None),
@@ -392,7 +416,7 @@ impl Draft<Sent> for Copied<'_> {
     fn share(&mut self) -> Sent {
         let message = self.message;
         let no_memory = |error| panic!("no memory for an event: {error}");
-        self.shared.get_or_insert_with(|| Sent(message.to_shared().unwrap_or_else(no_memory))).clone()
+        self.shared.get_or_insert_with(|| Sent::Shared(message.to_shared().unwrap_or_else(no_memory))).clone()
     }
 
     fn is_shared(&self) -> bool {

@@ -4,6 +4,7 @@
 //! and does everything else after it has released the lock. `output` writes, `input` reads, `wait` waits, and `keeper` does the rest.
 
 use super::bell::Bell;
+use super::lent::Loan;
 use super::lookout::{Lookout, Next};
 use super::machine::Machine;
 use super::state::State;
@@ -13,7 +14,7 @@ use crate::transport::address::Address;
 use crate::transport::poll::{Interest, Poller};
 use crate::transport::{Connection, Ready, Transports, Watch};
 use isoform::{Error, Result};
-use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, Time};
+use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
 use portable_atomic::AtomicI64;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,7 @@ pub(crate) struct Hub {
     pub(super) poller: Arc<Poller>,
     pub(crate) lookout: Lookout,
     /// The only connection, if the leading thread reads it directly. The poller then does not watch it. Only the
-    /// leading thread uses this.
+    /// leading thread changes this.
     pub(super) muted: Mutex<Option<Arc<Wire>>>,
     /// The waiter of the keeper, the node's own thread.
     pub(super) keeper: Arc<Waiter>,
@@ -114,6 +115,20 @@ impl Hub {
         result
     }
 
+    /// Takes the actions of the machine after a source has submitted a body that this thread lends.
+    pub(crate) fn follow_lent(&self, mut state: MutexGuard<'_, State>, now: Time, source: SourceKey, loan: &Loan<'_>) {
+        let mut effects = Effects::new();
+        self.collect(&mut state, &mut effects, Some(now), None);
+        loan.keep_unless_only_in(&effects, state.machine.listeners(source) == 1);
+        drop(state);
+        for effect in effects {
+            match effect {
+                Effect::Write(wire, more) => self.write_lent(&wire, more, false, Some(loan)),
+                other => self.perform(Effects::from_iter([other])),
+            }
+        }
+    }
+
     /// Takes the actions of the machine after a call.
     #[inline]
     pub(crate) fn follow(&self, mut state: MutexGuard<'_, State>, now: Option<Time>) {
@@ -150,7 +165,10 @@ impl Hub {
                         effects.push(Effect::Close(wire, out.to_vec()));
                     }
                 }
-                Action::Wake(sink) => self.ring(state.sinks.get(&sink).map(|seat| &seat.bell), effects),
+                Action::Wake(sink) => {
+                    state.make_ready(sink);
+                    self.ring(state.sinks.get(&sink).map(|seat| &seat.bell), effects);
+                }
                 Action::Room(source) => self.ring(state.sources.get(&source), effects),
                 Action::Opened(open) => self.ring(state.opens.get(&open), effects),
                 Action::Changed(channel) => {
@@ -271,7 +289,7 @@ impl Hub {
     }
 
     /// Tells the thread that should wait at the poller next.
-    pub(super) fn tell(&self, next: Next) {
+    pub(crate) fn tell(&self, next: Next) {
         match next {
             Next::Nobody => {}
             Next::Follower(waiter) => self.ring_waiter(&waiter),

@@ -169,9 +169,12 @@ impl Keeper {
             self.lead(timeout);
             hub.tell(hub.lookout.leave());
         } else {
-            // The leading thread may stop, or read one connection directly.
+            // The leading thread may stop.
             hub.keeper.park(timeout.min(UNATTENDED));
-            hub.lock().knocked = true;
+            // It learns of doors at the poller, but not while it reads the only connection directly.
+            if hub.is_muted() {
+                hub.lock().knocked = true;
+            }
         }
     }
 

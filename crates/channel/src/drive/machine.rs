@@ -1,8 +1,10 @@
 //! The protocol with the memory of this crate: submitted bodies are shared, and arriving ones are aligned.
 
+use super::lent::Lent;
 use isoform::{Aligned, Shared};
 use isoform_channel_proto::{self as proto, Body, Draft, Storage};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(crate) type Machine = proto::Node<Sent, Memory>;
 pub(crate) type Batch = proto::Batch<Sent, Memory>;
@@ -10,26 +12,44 @@ pub(crate) type Large = proto::Large<Memory>;
 
 /// A body to send.
 #[derive(Clone)]
-pub(crate) struct Sent(pub(crate) Shared);
+pub(crate) enum Sent {
+    Shared(Shared),
+    /// It is in the memory of the thread that submits it, until it is kept.
+    Lent(Arc<Lent>),
+}
+
+impl Sent {
+    /// The body, unless it is lent and not kept.
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        match self {
+            Sent::Shared(shared) => Some(shared),
+            Sent::Lent(lent) => lent.copy(),
+        }
+    }
+}
 
 impl Body for Sent {
     fn length(&self) -> usize {
-        self.0.len()
+        match self {
+            Sent::Shared(shared) => shared.len(),
+            Sent::Lent(lent) => lent.length(),
+        }
     }
 
     fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8])) {
-        self.0.pieces(range).for_each(each);
+        let shared = self.shared().unwrap_or_else(|| unreachable!("only the thread that submits it needs it"));
+        shared.pieces(range).for_each(each);
     }
 }
 
 /// A body that was shared before it was submitted.
 impl Draft<Sent> for Sent {
     fn length(&self) -> usize {
-        self.0.len()
+        Body::length(self)
     }
 
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
-        self.0.body().for_each(each);
+        Body::pieces(self, 0..Body::length(self), &mut |piece| each(piece));
     }
 
     fn share(&mut self) -> Sent {

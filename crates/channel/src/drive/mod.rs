@@ -30,6 +30,9 @@
 //!   (`output`).
 //! - A thread that stops leading tells the thread that leads next (`wait`).
 //!
+//! Besides, [`state::State`] lists the handlers for which something has arrived, so that polling visits no others; and [`lent`]
+//! lets a thread write a long record from where it is.
+//!
 //! `tests/loom` runs models of all three in every order of the threads.
 //!
 //! **Locks** are taken in this order: the state; the writer of a connection, or the events that the poller watches for it; the
@@ -41,6 +44,7 @@ mod flow;
 pub(crate) mod hub;
 mod input;
 pub(crate) mod keeper;
+pub(crate) mod lent;
 pub(crate) mod lookout;
 pub(crate) mod machine;
 mod output;

@@ -6,7 +6,10 @@
 
 use super::flow::Pressed;
 use super::hub::{Effect, Effects, Hub};
+use super::lent::Loan;
+use super::machine::Sent;
 use super::state::State;
+use super::unwritten::{Bodies, Own};
 use super::wire::Wire;
 use crate::transport::Moved;
 use isoform_channel_proto::SourceKey;
@@ -18,13 +21,19 @@ const FILLS: u32 = 64;
 impl Hub {
     /// Writes the output that was taken, and then `more` if there is any, as far as possible without waiting; if it may
     /// `wait`, not for long. The caller has the turn to write.
-    pub(super) fn write(&self, wire: &Arc<Wire>, mut more: bool, wait: bool) {
+    pub(super) fn write(&self, wire: &Arc<Wire>, more: bool, wait: bool) {
+        self.write_lent(wire, more, wait, None);
+    }
+
+    /// The same. The output may have a body that this thread lends.
+    pub(super) fn write_lent(&self, wire: &Arc<Wire>, mut more: bool, wait: bool, loan: Option<&Loan<'_>>) {
         let mut effects = Effects::new();
         for fill in 0.. {
-            if !self.write_taken(wire, wait, &mut effects) || (!more && wire.flow.finish()) {
+            if !self.write_taken(wire, wait, loan, &mut effects) || (!more && wire.flow.finish()) {
                 break;
             }
             if fill == FILLS {
+                loan.iter().for_each(|loan| loan.keep());
                 self.put_off(wire, &mut effects);
                 break;
             }
@@ -41,12 +50,21 @@ impl Hub {
 
     /// Writes the output that was taken. Returns whether the connection accepted all of it. Otherwise the turn of this
     /// thread is over.
-    fn write_taken(&self, wire: &Arc<Wire>, wait: bool, effects: &mut Effects) -> bool {
+    fn write_taken(&self, wire: &Arc<Wire>, wait: bool, loan: Option<&Loan<'_>>, effects: &mut Effects) -> bool {
         if wire.unwritten() == 0 {
             return true;
         }
         let was_answered = wire.is_answered();
-        match wire.write(wait) {
+        let bodies: &dyn Bodies<Sent> = match loan {
+            Some(loan) => loan,
+            None => &Own,
+        };
+        let moved = wire.write(bodies, wait);
+        if !matches!(moved, Ok(Moved::Bytes(_))) {
+            // Other threads may need the rest from here on.
+            loan.iter().for_each(|loan| loan.keep());
+        }
+        match moved {
             Ok(Moved::Bytes(_)) => {
                 // This comes after the system call, which on a busy machine includes the time of the thread that it
                 // wakes. For the first output after a read, that does not matter.

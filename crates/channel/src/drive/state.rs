@@ -5,7 +5,7 @@ use crate::drive::bell::Bell;
 use crate::drive::machine::Machine;
 use crate::drive::wire::Wire;
 use isoform_channel_proto::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -14,6 +14,9 @@ pub(crate) struct State {
     /// The connections.
     pub(crate) by_id: BTreeMap<ConnId, Arc<Wire>>,
     pub(crate) sinks: BTreeMap<SinkKey, Seat>,
+    /// The sinks of handlers that must be looked at: something may have arrived for them. A thread that polls removes
+    /// one, runs its handler, and adds it again unless nothing had arrived.
+    ready: VecDeque<SinkKey>,
     pub(crate) sources: BTreeMap<SourceKey, Arc<Bell>>,
     pub(crate) opens: BTreeMap<OpenKey, Arc<Bell>>,
     /// The bells that wait for changes of a channel.
@@ -41,6 +44,16 @@ pub(crate) struct Seat {
     pub(crate) bell: Arc<Bell>,
     /// The number of items of its batch that the thread has used.
     pub(crate) progress: Arc<AtomicUsize>,
+    /// Whether it has a handler.
+    is_handled: bool,
+    /// Whether it is in the list of those that must be looked at, once.
+    is_ready: bool,
+}
+
+impl Seat {
+    pub(crate) fn new(bell: Arc<Bell>, progress: Arc<AtomicUsize>, is_handled: bool) -> Seat {
+        Seat { bell, progress, is_handled, is_ready: false }
+    }
 }
 
 impl State {
@@ -49,6 +62,7 @@ impl State {
             machine,
             by_id: BTreeMap::new(),
             sinks: BTreeMap::new(),
+            ready: VecDeque::new(),
             sources: BTreeMap::new(),
             opens: BTreeMap::new(),
             watchers: Vec::new(),
@@ -73,6 +87,33 @@ impl State {
             }
             waits
         });
+    }
+
+    /// A handler must be looked at.
+    pub(crate) fn make_ready(&mut self, sink: SinkKey) {
+        if let Some(seat) = self.sinks.get_mut(&sink).filter(|seat| seat.is_handled && !seat.is_ready) {
+            seat.is_ready = true;
+            self.ready.push_back(sink);
+        }
+    }
+
+    /// The number of handlers that must be looked at.
+    pub(crate) fn count_ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Removes the first handler that must be looked at.
+    pub(crate) fn take_ready(&mut self) -> Option<SinkKey> {
+        let sink = self.ready.pop_front()?;
+        if let Some(seat) = self.sinks.get_mut(&sink) {
+            seat.is_ready = false;
+        }
+        Some(sink)
+    }
+
+    /// Whether something has arrived for a handler that no thread runs.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.ready.iter().any(|&sink| self.machine.has_come(sink))
     }
 
     /// Whether all dropped sources are settled.

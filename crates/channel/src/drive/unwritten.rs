@@ -7,6 +7,22 @@ use crate::transport::{Connection, MOST_SLICES, Moved};
 use isoform::Result;
 use isoform_channel_proto::{Body, Outgoing};
 use std::io::IoSlice;
+use std::ops::Range;
+
+/// Finds the bytes of bodies.
+pub(crate) trait Bodies<B> {
+    /// Passes the bytes of a range, in order, as contiguous pieces.
+    fn pieces<'a>(&'a self, body: &'a B, range: Range<usize>, each: &mut dyn FnMut(&'a [u8]));
+}
+
+/// Finds them in the bodies themselves.
+pub(crate) struct Own;
+
+impl<B: Body> Bodies<B> for Own {
+    fn pieces<'a>(&'a self, body: &'a B, range: Range<usize>, each: &mut dyn FnMut(&'a [u8])) {
+        body.pieces(range, each);
+    }
+}
 
 /// An [`Outgoing`] that is written in part.
 pub(crate) struct Unwritten<B> {
@@ -39,6 +55,12 @@ impl<B: Body> Unwritten<B> {
         self.left
     }
 
+    /// The number of places in which such a body is not written.
+    pub(crate) fn count(&self, such: impl Fn(&B) -> bool) -> usize {
+        let bodies = self.outgoing.bodies.iter().skip(self.written.bodies);
+        bodies.filter(|splice| such(&splice.body)).count()
+    }
+
     /// Takes the next output, once all is written. `fill` gets an empty one with the memory of the last.
     pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut Outgoing<B>)) {
         assert_eq!(self.left, 0, "what is not written would be lost");
@@ -52,10 +74,10 @@ impl<B: Body> Unwritten<B> {
     ///
     /// # Errors
     /// As [`Connection::write`].
-    pub(crate) fn write(&mut self, connection: &dyn Connection, wait: bool) -> Result<Moved> {
+    pub(crate) fn write(&mut self, connection: &dyn Connection, bodies: &dyn Bodies<B>, wait: bool) -> Result<Moved> {
         let before = self.left;
         while self.left > 0 {
-            let (moved, offered) = self.write_once(connection, wait)?;
+            let (moved, offered) = self.write_once(connection, bodies, wait)?;
             let Moved::Bytes(bytes) = moved else { return Ok(moved) };
             moved.expect_at_most(offered)?;
             self.advance(bytes);
@@ -68,19 +90,19 @@ impl<B: Body> Unwritten<B> {
 
     /// Passes the system as many slices as one call accepts. Returns the result, and the number of bytes in these
     /// slices.
-    fn write_once(&self, connection: &dyn Connection, wait: bool) -> Result<(Moved, usize)> {
+    fn write_once(&self, connection: &dyn Connection, bodies: &dyn Bodies<B>, wait: bool) -> Result<(Moved, usize)> {
         let from = self.written.bytes;
         if self.written.bodies == self.outgoing.bodies.len() {
             let rest = IoSlice::new(&self.outgoing.bytes[from..]);
             return Ok((connection.write(&[rest], wait)?, rest.len()));
         }
         let mut slices = Vec::with_capacity((2 * self.outgoing.bodies.len() + 1).min(MOST_SLICES));
-        self.gather(&mut slices);
+        self.gather(bodies, &mut slices);
         Ok((connection.write(&slices, wait)?, slices.iter().map(|slice| slice.len()).sum()))
     }
 
     /// The slices that are not written, in order: at most [`MOST_SLICES`], and none of them empty.
-    fn gather<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) {
+    fn gather<'a>(&'a self, all: &'a dyn Bodies<B>, slices: &mut Vec<IoSlice<'a>>) {
         let mut add = |slice: &'a [u8]| {
             if !slice.is_empty() && slices.len() < MOST_SLICES {
                 slices.push(IoSlice::new(slice));
@@ -93,7 +115,7 @@ impl<B: Body> Unwritten<B> {
                 return;
             }
             let range = splice.range.start + within..splice.range.end;
-            splice.body.pieces(range, &mut |piece| _ = add(piece));
+            all.pieces(&splice.body, range, &mut |piece| _ = add(piece));
             (bytes, within) = (splice.at, 0);
         }
         add(&self.outgoing.bytes[bytes..]);
@@ -128,7 +150,6 @@ mod tests {
     use isoform_channel_proto::Splice;
     use proptest::prelude::*;
     use std::io::IoSliceMut;
-    use std::ops::Range;
     use std::sync::Arc;
 
     /// A body that lies in pieces.
@@ -202,7 +223,7 @@ mod tests {
                 let mut came = Vec::new();
                 while came.len() < expected.len() || unwritten.length() > 0 {
                     let left = unwritten.length();
-                    match unwritten.write(&*near, false)? {
+                    match unwritten.write(&*near, &Own, false)? {
                         Moved::Bytes(bytes) => prop_assert_eq!((bytes, unwritten.length()), (left, 0)),
                         blocked => prop_assert_eq!((blocked, unwritten.length() > 0), (Moved::Blocked, true)),
                     }
@@ -223,7 +244,7 @@ mod tests {
             let mut unwritten = Unwritten::default();
             unwritten.fill(|empty| *empty = outgoing);
             let mut slices = Vec::new();
-            unwritten.gather(&mut slices);
+            unwritten.gather(&Own, &mut slices);
             let within = |slice: Range<*const u8>, range: &Range<_>| range.start <= slice.start && slice.end <= range.end;
             let lies = |slice: &IoSlice<'_>| bodies.iter().chain([&own]).any(|range| within(slice.as_ptr_range(), range));
             prop_assert!(slices.iter().all(lies));
@@ -240,7 +261,7 @@ mod tests {
         let expected = whole(&outgoing);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| *empty = outgoing);
-        assert_eq!(unwritten.write(&*near, false).unwrap(), Moved::Bytes(expected.len()));
+        assert_eq!(unwritten.write(&*near, &Own, false).unwrap(), Moved::Bytes(expected.len()));
         let mut place = vec![0; expected.len() + 1];
         assert_eq!(far.read(&mut [IoSliceMut::new(&mut place)], false).unwrap(), Moved::Bytes(expected.len()));
         assert_eq!(place[..expected.len()], expected);
@@ -252,7 +273,7 @@ mod tests {
         let [near, _far] = pair(true);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| empty.bodies.push(Splice { at: 0, body: body.clone(), range: 0..100 }));
-        unwritten.write(&*near, false).unwrap();
+        unwritten.write(&*near, &Own, false).unwrap();
         assert_eq!((unwritten.length(), Arc::strong_count(&body.0)), (0, 1));
     }
 }

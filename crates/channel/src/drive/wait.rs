@@ -100,6 +100,11 @@ impl Hub {
         }
     }
 
+    /// Whether the leading thread waits for the only connection by reading it.
+    pub(super) fn is_muted(&self) -> bool {
+        self.muted().is_some()
+    }
+
     fn muted(&self) -> MutexGuard<'_, Option<Arc<Wire>>> {
         self.muted.lock().unwrap_or_else(PoisonError::into_inner)
     }

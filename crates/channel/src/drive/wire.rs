@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::machine::{Machine, Sent};
 use super::reader::Reader;
-use super::unwritten::Unwritten;
+use super::unwritten::{Bodies, Own, Unwritten};
 use crate::transport::poll::{Interest, Poller};
 use crate::transport::{Connection, Moved, Watch};
 use isoform::Result;
@@ -64,8 +64,13 @@ impl Wire {
 
     /// Writes the output that was taken, without waiting or not for long. [`Moved::Bytes`] states that all of it is
     /// written, and how much that was.
-    pub(crate) fn write(&self, wait: bool) -> Result<Moved> {
-        self.writer().write(&*self.connection, wait)
+    pub(crate) fn write(&self, bodies: &dyn Bodies<Sent>, wait: bool) -> Result<Moved> {
+        self.writer().write(&*self.connection, bodies, wait)
+    }
+
+    /// The number of places in the output that was taken and is not written that have such a body.
+    pub(crate) fn count_unwritten(&self, such: impl Fn(&Sent) -> bool) -> usize {
+        self.writer().count(such)
     }
 
     /// The number of bytes that were taken and are not written.
@@ -76,9 +81,14 @@ impl Wire {
     /// Writes the last bytes as far as possible without waiting, and ends the connection.
     pub(crate) fn say_farewell(&self, farewell: &[u8]) {
         let mut writer = self.writer();
-        if matches!(writer.write(&*self.connection, false), Ok(Moved::Bytes(_))) && !farewell.is_empty() {
+        // A thread that has lent a body, and was about to write it, finds the connection closed.
+        let is_all_here = writer.count(|body| body.shared().is_none()) == 0;
+        if is_all_here
+            && matches!(writer.write(&*self.connection, &Own, false), Ok(Moved::Bytes(_)))
+            && !farewell.is_empty()
+        {
             writer.fill(|out| out.bytes.extend_from_slice(farewell));
-            let _ = writer.write(&*self.connection, false);
+            let _ = writer.write(&*self.connection, &Own, false);
         }
         self.connection.end();
     }

@@ -4,13 +4,12 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Copied, SourceEnd};
+use super::SourceEnd;
 use crate::api::life::Member;
-use crate::drive::machine::Sent;
 #[cfg(doc)]
 use isoform::Code;
 use isoform::{Format, Result, memory};
-use isoform_channel_proto::{PAYLOAD, SinkLedger};
+use isoform_channel_proto::SinkLedger;
 use std::fmt;
 use std::time::Duration;
 
@@ -40,10 +39,7 @@ impl MemorySource {
         }
         // SAFETY: promised.
         let message = unsafe { self.encoder.encode(record)? };
-        match message.body_len() > PAYLOAD {
-            true => self.end.submit(None, &mut Sent(message.to_shared()?)),
-            false => self.end.submit(None, &mut Copied { message, shared: None }),
-        }
+        self.end.submit_message(message)
     }
 
     /// Submits `count` consecutive records, and returns the sequence number of the last.

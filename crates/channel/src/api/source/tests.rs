@@ -2,7 +2,7 @@
 
 use crate::drive::hub::Hub;
 use crate::drive::lookout::Lead;
-use crate::{Node, Policy, Window};
+use crate::{Event, Node, Policy, Sink, Window};
 use isoform::{Code, Record};
 use std::time::Duration;
 
@@ -50,6 +50,57 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     assert!(matches!(awaited[..], [near] if near != far.id), "{awaited:?} and {:?}", far.id);
     let (pressing, gathered) = hub.unwritten_for(source.end.key);
     assert!(pressing.iter().chain(&gathered).all(|wire| wire.id != far.id) && far.flow.is_blocked());
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Longer {
+    levels: [f64; 40_000],
+}
+
+/// The next record must have this level everywhere.
+fn expect_level(sink: &mut Sink<Longer>, level: f64) {
+    loop {
+        if let Event::Record { record, .. } = sink.recv().unwrap() {
+            return assert!(record.levels.iter().all(|&other| other == level), "{level}, {}", record.levels[0]);
+        }
+    }
+}
+
+#[test]
+fn a_long_record_may_change_once_it_was_submitted() {
+    let (near, far) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = near.create::<Longer>("levels").unwrap();
+    let mut source = channel.source::<Longer>().unwrap();
+    let all = Window { events: u64::MAX, bytes: u64::MAX };
+    let distant = far.open(channel.id().to_string()).unwrap();
+    let mut distant = distant.sink_builder().window(all).build::<Longer>().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    stop_reading(&far.life.hub);
+    let mut record = Box::new(Longer { levels: [0.0; 40_000] });
+    // What the connection takes is written from the record, and the rest is kept.
+    let is_blocked = || near.life.hub.lock().by_id.values().any(|wire| wire.flow.is_blocked());
+    let mut count = 0;
+    while !is_blocked() {
+        record.levels.fill(f64::from(count));
+        source.submit(&*record).unwrap();
+        count += 1;
+    }
+    record.levels.fill(f64::NAN);
+    far.life.hub.tell(far.life.hub.lookout.leave());
+    (0..count).for_each(|level| expect_level(&mut distant, f64::from(level)));
+
+    // A sink of the same process has it for longer than the call.
+    let mut here = channel.sink::<Longer>().unwrap();
+    source.wait_for_sinks(2, SOON).unwrap();
+    for level in [7.0, 8.0] {
+        record.levels.fill(level);
+        source.submit(&*record).unwrap();
+    }
+    record.levels.fill(f64::NAN);
+    for sink in [&mut here, &mut distant] {
+        [7.0, 8.0].into_iter().for_each(|level| expect_level(sink, level));
+    }
 }
 
 /// Takes the place at the poller from the keeper, for ever.
