@@ -1,11 +1,12 @@
 //! The payloads of all frames but those of events (`spec/channel.md`, "Frames").
 
 use crate::account::{Count, Policy, Window};
+use crate::announcement::Announcement;
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
 use crate::keys::{Identity, NodeId};
 use crate::report::Report;
 use crate::terms::Terms;
-use crate::wire::{Reader, put_text, put_texts};
+use crate::wire::{Reader, put_bytes, put_text, put_texts};
 use isoform_core::{Code, Error, Result};
 
 /// A frame that carries no event.
@@ -18,10 +19,11 @@ pub(crate) enum Control {
     Proof(Box<Proof>),
     Terms(Box<Terms>),
     Open { request: u32, identity: Option<Identity>, name: String },
-    Opened { request: u32, format: Option<u16>, identity: Identity, name: String, members: Vec<Member> },
+    Opened { request: u32, format: Option<u16>, identity: Identity, name: String },
     Refused { request: u32, code: u16, text: String },
     Leave { identity: Identity },
-    Newcomer { identity: Identity, member: Member },
+    Members(Vec<Announcement>),
+    Call(Box<Call>),
     Offer { identity: Identity, source: u32, format: Option<u16> },
     Withdraw { source: u32 },
     Subscribe(Box<Subscribe>),
@@ -42,11 +44,14 @@ pub(crate) struct Proof {
     pub(crate) shared: [u8; 32],
 }
 
-/// Another member of a channel, and its addresses.
+/// The wish of a member that another one dials it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Member {
-    pub(crate) node: NodeId,
-    pub(crate) addresses: Vec<String>,
+pub(crate) struct Call {
+    pub(crate) to: NodeId,
+    /// How many more times it may be handed on.
+    pub(crate) hops: u8,
+    /// What the caller says of itself.
+    pub(crate) caller: Announcement,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -91,24 +96,21 @@ impl Control {
                 Control::Open { request, identity, name: fields.text()?.into() }
             }
             FrameKind::Opened => {
-                let (request, count) = (fields.u32()?, fields.u32()?);
-                let (identity, name) = (Identity(fields.array()?), fields.text()?.into());
-                let member = |_| Ok(Member { node: NodeId(fields.array()?), addresses: fields.texts()? });
-                Control::Opened {
-                    request,
-                    format,
-                    identity,
-                    name,
-                    members: (0..count).map(member).collect::<Result<_>>()?,
-                }
+                let (request, _) = (fields.u32()?, fields.u32()?);
+                Control::Opened { request, format, identity: Identity(fields.array()?), name: fields.text()?.into() }
             }
             FrameKind::Refused => {
                 Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
             }
             FrameKind::Leave => Control::Leave { identity: Identity(fields.array()?) },
-            FrameKind::Newcomer => {
-                let (identity, node) = (Identity(fields.array()?), NodeId(fields.array()?));
-                Control::Newcomer { identity, member: Member { node, addresses: fields.texts()? } }
+            FrameKind::Members => {
+                let (count, _) = (fields.u32()?, fields.u32()?);
+                let members = (0..count).map(|_| Announcement::parse(fields.bytes()?));
+                Control::Members(members.collect::<Result<_>>()?)
+            }
+            FrameKind::Call => {
+                let (to, [hops, ..]) = (NodeId(fields.array()?), fields.array::<8>()?);
+                Control::Call(Call { to, hops, caller: Announcement::parse(fields.bytes()?)? }.into())
             }
             FrameKind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
             FrameKind::Withdraw => Control::Withdraw { source: fields.u32()? },
@@ -162,7 +164,8 @@ impl Control {
             Control::Opened { format, .. } => of(FrameKind::Opened, format),
             Control::Refused { .. } => plain(FrameKind::Refused),
             Control::Leave { .. } => plain(FrameKind::Leave),
-            Control::Newcomer { .. } => plain(FrameKind::Newcomer),
+            Control::Members(_) => plain(FrameKind::Members),
+            Control::Call(_) => plain(FrameKind::Call),
             Control::Offer { format, .. } => of(FrameKind::Offer, format),
             Control::Withdraw { .. } => plain(FrameKind::Withdraw),
             Control::Subscribe(subscribe) => with(FrameKind::Subscribe, subscribe.subscription),
@@ -193,8 +196,10 @@ impl Control {
                 out.extend(identity.unwrap_or(Identity::NONE).0);
                 put_text(out, name);
             }
-            Control::Opened { request, identity, name, members, .. } => {
-                put_opened(out, *request, identity, name, members);
+            Control::Opened { request, identity, name, .. } => {
+                out.extend(u64::from(*request).to_le_bytes());
+                out.extend(identity.0);
+                put_text(out, name);
             }
             Control::Refused { request, code, text } => {
                 out.extend(request.to_le_bytes());
@@ -202,10 +207,14 @@ impl Control {
                 put_text(out, text);
             }
             Control::Leave { identity } => out.extend(identity.0),
-            Control::Newcomer { identity, member } => {
-                out.extend(identity.0);
-                out.extend(member.node.0);
-                put_texts(out, &member.addresses);
+            Control::Members(members) => {
+                out.extend((members.len() as u64).to_le_bytes());
+                members.iter().for_each(|member| put_bytes(out, member.bytes()));
+            }
+            Control::Call(call) => {
+                out.extend(call.to.0);
+                out.extend(u64::from(call.hops).to_le_bytes());
+                put_bytes(out, call.caller.bytes());
             }
             Control::Offer { identity, source, .. } => {
                 out.extend(identity.0);
@@ -235,28 +244,6 @@ impl Control {
             }
         }
     }
-}
-
-/// Lists as many members as fit into a frame. A channel with more members would need another way to find them.
-fn put_opened(out: &mut Vec<u8>, request: u32, identity: &Identity, name: &str, members: &[Member]) {
-    let limit = out.len() + PAYLOAD;
-    out.extend(request.to_le_bytes());
-    let count = out.len();
-    out.extend([0; 4]);
-    out.extend(identity.0);
-    put_text(out, name);
-    let mut written = 0u32;
-    for Member { node, addresses } in members {
-        let start = out.len();
-        out.extend(node.0);
-        put_texts(out, addresses);
-        if out.len() > limit {
-            out.truncate(start);
-            break;
-        }
-        written += 1;
-    }
-    out[count..count + 4].copy_from_slice(&written.to_le_bytes());
 }
 
 impl Subscribe {
@@ -297,7 +284,9 @@ impl Subscribe {
 mod tests {
     use super::*;
     use crate::account::Ledger;
+    use crate::announcement::Has;
     use crate::frame::HEADER;
+    use crate::identity::Key;
     use crate::refusals::Refusal;
     use crate::report::{SinkLedger, SinkReport, SourceReport};
     use isoform_core::{Code, Token};
@@ -316,7 +305,10 @@ mod tests {
     /// One of every kind.
     fn all() -> Vec<Control> {
         let (identity, name, text) = (Identity([3; 16]), "ticks".to_string(), "why".to_string());
-        let member = Member { node: NodeId([4; 16]), addresses: vec!["unix:/x".into(), String::new()] };
+        let has = Has { sources: true, ..Has::default() };
+        let key = Key::from_seed([4; 32]);
+        let member = Announcement::sign(&key, identity, 5, has, &["unix:/x".into(), String::new()]);
+        let call = Call { to: NodeId([5; 16]), hops: 7, caller: member.clone() };
         let counts = |events| Count { events, bytes: 100 * events };
         let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7) };
         let subscribe = Subscribe {
@@ -341,16 +333,11 @@ mod tests {
             Control::Terms(terms.into()),
             Control::Open { request: 1 << 31, identity: None, name: name.clone() },
             Control::Open { request: 5, identity: Some(identity), name: name.clone() },
-            Control::Opened {
-                request: 5,
-                format: Some(7),
-                identity,
-                name,
-                members: vec![member.clone(), member.clone()],
-            },
+            Control::Opened { request: 5, format: Some(7), identity, name },
             Control::Refused { request: 5, code: 404, text: text.clone() },
             Control::Leave { identity },
-            Control::Newcomer { identity, member },
+            Control::Members(vec![member.clone(), member]),
+            Control::Call(call.into()),
             Control::Offer { identity, source: 6, format: None },
             Control::Withdraw { source: 6 },
             Control::Subscribe(Box::new(Subscribe { resumed: None, policy: Policy::Latest, ..subscribe.clone() })),
@@ -392,17 +379,5 @@ mod tests {
             let is_events = Control::parse(&Header::plain(kind), &[]).is_ok_and(|control| control.is_none());
             assert_eq!(kinds.contains(&kind), !is_events, "{kind:?}");
         }
-    }
-
-    #[test]
-    fn members_that_have_no_room_are_left_out() {
-        let member = Member { node: NodeId([4; 16]), addresses: vec!["x".repeat(1000)] };
-        let (identity, name) = (Identity([3; 16]), "ticks".to_string());
-        let opened = Control::Opened { request: 5, format: None, identity, name, members: vec![member; 100] };
-        let mut frame = Vec::new();
-        opened.put(&mut frame);
-        let (header, payload) = payload(&frame);
-        let Some(Control::Opened { members, .. }) = Control::parse(&header, payload).unwrap() else { panic!() };
-        assert!((60..65).contains(&members.len()), "{}", members.len());
     }
 }

@@ -1,16 +1,20 @@
 //! Who a node is: a key of its own, the id that follows from it, and how each side of a connection proves that it has
 //! the key (`spec/channel.md`, "Identity").
 
-use crate::keys::NodeId;
+use crate::keys::{Identity, NodeId};
 use blake3::Hasher;
 use ed25519_compact::{KeyPair, PublicKey, Seed, Signature};
 use isoform_core::{Code, Error, Result};
 use std::fmt;
 
+/// Bytes of a signature.
+pub(crate) const SIGNATURE: usize = 64;
+
 /// What each hash is of, so that none can be taken for another.
 const ID: &str = "Isoform 2026 node id";
 const PROOF: &str = "Isoform 2026 link proof";
 const NONCE: &str = "Isoform 2026 link nonce";
+const CHANNEL: &str = "Isoform 2026 channel identity";
 
 /// The key of a node. Each process makes one when it starts, of random bytes, and never stores it.
 ///
@@ -52,7 +56,16 @@ impl Key {
 
     /// Proves to the other side of a connection that this side has the key.
     pub fn prove(&self, greetings: &Greetings<'_>, side: Side) -> [u8; 64] {
-        *self.pair.sk.sign(greetings.hash(side), None)
+        self.sign(&greetings.hash(side))
+    }
+
+    /// The identity of a channel that this node makes, from a number that it uses once.
+    pub fn channel(&self, name: &str, nonce: &[u8; 16]) -> Identity {
+        channel_identity(&self.public(), name, nonce)
+    }
+
+    pub(crate) fn sign(&self, hash: &[u8; 32]) -> [u8; SIGNATURE] {
+        *self.pair.sk.sign(hash, None)
     }
 }
 
@@ -77,6 +90,27 @@ pub fn node_id(public: &[u8; 32]) -> NodeId {
 fn id_of(public: &PublicKey) -> NodeId {
     let hash = blake3::derive_key(ID, public.as_ref());
     NodeId(std::array::from_fn(|at| hash[at]))
+}
+
+/// The identity of the channel that the node with a key has made, under this name, with this number.
+///
+/// ```
+/// use isoform_channel_proto::{Key, channel_identity};
+///
+/// let key = Key::from_seed([7; 32]);
+/// assert_eq!(channel_identity(&key.public(), "river", &[1; 16]), key.channel("river", &[1; 16]));
+/// assert_ne!(channel_identity(&key.public(), "lake", &[1; 16]), key.channel("river", &[1; 16]));
+/// ```
+pub fn channel_identity(public: &[u8; 32], name: &str, nonce: &[u8; 16]) -> Identity {
+    let mut hasher = Hasher::new_derive_key(CHANNEL);
+    hasher.update(public).update(nonce).update(name.as_bytes());
+    let hash = *hasher.finalize().as_bytes();
+    Identity(std::array::from_fn(|at| hash[at]))
+}
+
+/// Whether the owner of a key has signed a hash.
+pub(crate) fn check_signature(public: &[u8; 32], hash: &[u8; 32], signature: &[u8; SIGNATURE]) -> bool {
+    PublicKey::new(*public).verify(hash, &Signature::new(*signature)).is_ok()
 }
 
 /// The side of a connection.
@@ -114,11 +148,11 @@ impl Greetings<'_> {
     /// # Errors
     /// [`Code::Handshake`].
     pub fn check(&self, side: Side, public: &[u8; 32], signature: &[u8; 64]) -> Result<()> {
-        let checked = PublicKey::new(*public).verify(self.hash(side), &Signature::new(*signature));
-        checked.map_err(|_| {
-            let error = Error::new(Code::Handshake).at("proof");
-            error.expected("a signature of both Hellos by the key of its sender").found("another one")
-        })
+        if check_signature(public, &self.hash(side), signature) {
+            return Ok(());
+        }
+        let error = Error::new(Code::Handshake).at("proof");
+        Err(error.expected("a signature of both Hellos by the key of its sender").found("another one"))
     }
 
     /// What is signed. Hellos say how long they are, so that no two pairs of them have the same bytes.

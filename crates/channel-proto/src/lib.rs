@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Node`] | the interface for the application and the shell. It coordinates the next three; `channels` and `flows` use `links`, and not each other |
 //! | `links` | handshakes, epochs, dials; the output of each connection |
-//! | `channels` | channels, their members, and the sources that these offer |
+//! | `channels` | channels, their members, how these find each other, and the sources that they offer |
 //! | `flows` | sources, sinks, the events between them, and the account of each |
 //! | [`Key`], [`Greeting`] | who a node is, and how each side of a connection proves it |
 //! | [`SharedKey`], [`Credentials`], [`Access`] | a secret that nodes have in common, what is known of the other side, and who is admitted |
@@ -23,6 +23,7 @@
 mod access;
 mod account;
 mod action;
+mod announcement;
 mod channels;
 mod control;
 mod credentials;
@@ -53,12 +54,12 @@ pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
 pub use greeting::Greeting;
 pub use hello::Hello;
-pub use identity::{Greetings, Key, Side, node_id};
+pub use identity::{Greetings, Key, Side, channel_identity, node_id};
 pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
 pub use links::{Outgoing, Splice};
 pub use memory::{Body, Draft, Storage};
-pub use node::{ChannelInfo, MemberInfo, Node};
+pub use node::{ChannelInfo, MemberInfo, Node, Reach};
 pub use refusals::Refusal;
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
 pub use settings::{Settings, Wanted};

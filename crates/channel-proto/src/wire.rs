@@ -48,10 +48,16 @@ impl<'a> Reader<'a> {
         Err(Error::new(Code::Frame).at(self.what).expected(expected).found(sequence))
     }
 
-    pub(crate) fn text(&mut self) -> Result<&'a str> {
+    /// Some bytes, the number of which is before them.
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = usize::from(self.u16()?);
-        let Some((text, rest)) = self.rest.split_at_checked(length) else { return Err(self.short(length)) };
+        let Some((bytes, rest)) = self.rest.split_at_checked(length) else { return Err(self.short(length)) };
         self.rest = rest;
+        Ok(bytes)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        let text = self.bytes()?;
         std::str::from_utf8(text).map_err(|error| Error::new(Code::Frame).at(self.what).expected("text").found(error))
     }
 
@@ -76,6 +82,12 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     let text = &text[..text.floor_char_boundary(TEXT)];
     out.extend((text.len() as u16).to_le_bytes());
     out.extend(text.as_bytes());
+}
+
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    debug_assert!(bytes.len() <= usize::from(u16::MAX));
+    out.extend((bytes.len() as u16).to_le_bytes());
+    out.extend(bytes);
 }
 
 pub(crate) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {

@@ -49,7 +49,7 @@ impl Pair {
     /// The dialer opens the channel of the acceptor, over a connection of which each knows something.
     fn meet(&mut self, known: [Credentials; 2]) -> Result<ChannelKey> {
         self.acceptor.create(Identity([9; 16]), "ticks", None).unwrap();
-        let open = self.dialer.open(NOW, "test:acceptor", "ticks", None, Time::from_secs(5));
+        let open = self.dialer.open(NOW, &["test:acceptor".into()], "ticks", None, Time::from_secs(5));
         let Some(Action::Dial(dial, _)) = self.dialer.action() else { panic!("somebody is dialed") };
         let [acceptor, dialer] = known;
         self.dialer.connected(NOW, WIRE, Some(dial), acceptor);
@@ -176,7 +176,7 @@ fn to_know_the_name_of_a_key_is_not_to_have_it() {
 #[test]
 fn an_acceptor_chooses_among_what_is_offered() {
     let mut dialer = closed(1, &[1]);
-    dialer.open(NOW, "test:acceptor", "ticks", None, Time::from_secs(5));
+    dialer.open(NOW, &["test:acceptor".into()], "ticks", None, Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = dialer.action() else { panic!("somebody is dialed") };
     dialer.connected(NOW, WIRE, Some(dial), Credentials::default());
     let none = KeyName::NONE;

@@ -65,7 +65,7 @@ fn subscribed(nodes: &mut Nodes, wire: &Format, native: &Format) -> [SinkKey; 2]
     let wanted = Wanted { format: Some(native.clone()), ..Wanted::any(Policy::Block) };
     let sinks = [wanted.clone(), wanted].map(|wanted| nodes[0].add_sink(channel, wanted).unwrap());
     for i in 1..3 {
-        let open = nodes[i].open(NOW, "test:1", "ticks", None, Time::from_secs(5));
+        let open = nodes[i].open(NOW, &["test:1".into()], "ticks", None, Time::from_secs(5));
         talk(nodes);
         let channel = nodes[i].opened(open).unwrap().unwrap();
         let source = nodes[i].add_source(channel, Some(wire)).unwrap();

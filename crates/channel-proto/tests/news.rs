@@ -44,7 +44,7 @@ impl Host {
         self.guests += 1;
         let id = ConnId(self.guests.into());
         let mut node = node(self.guests);
-        let open = node.open(NOW, "test:200", "ticks", None, Time::from_secs(5));
+        let open = node.open(NOW, &["test:200".into()], "ticks", None, Time::from_secs(5));
         let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
         node.connected(NOW, id, Some(dial), Credentials::default());
         self.node.connected(NOW, id, None, Credentials::default());
@@ -109,7 +109,7 @@ fn a_link_does_not_answer_for_one_that_was_there_before() {
     let source = second.node.add_source(second.channel, None).unwrap();
     for _ in 0..2 {
         host.talk(&mut second.node, second.id).unwrap();
-        second.node.ask(second.channel);
+        second.node.ask(second.channel, Time::ZERO);
     }
     host.take();
     host.talk(&mut second.node, second.id).unwrap();

@@ -80,7 +80,7 @@ fn an_event_goes_from_a_source_to_a_sink() {
     let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
     let source = maker.add_source(channel, Some(&format())).unwrap();
     assert_eq!(submit(maker, source, &[1; 8]), Submitted::Unheard);
-    let open = opener.open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    let open = opener.open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
     let wanted = Wanted { format: Some(format()), ..Wanted::any(Policy::Block) };
@@ -111,7 +111,7 @@ fn the_rest_of_an_event_whose_sink_has_left_is_passed_over() {
     let [maker, opener] = &mut pair.nodes;
     let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
     let source = maker.add_source(channel, Some(&format())).unwrap();
-    let open = opener.open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    let open = opener.open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
     let sink = pair.nodes[1].add_sink(channel, Wanted::any(Policy::Block)).unwrap();
@@ -164,7 +164,7 @@ fn sinks_of_the_same_node_are_reached_without_a_link() {
 #[test]
 fn who_leaves_waits_for_nobody() {
     let mut node = Node::<Body, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
-    let open = node.open(Time::ZERO, "test:2", "ticks", None, Time::from_secs(5));
+    let open = node.open(Time::ZERO, &["test:2".into()], "ticks", None, Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
     node.connected(Time::ZERO, ConnId(1), Some(dial), Credentials::default());
     node.connected(Time::ZERO, ConnId(2), None, Credentials::default());
@@ -182,7 +182,7 @@ fn paths_that_have_no_room_stand_for_all_fields() {
     let mut pair = Pair::new();
     let channel = pair.nodes[0].create(Identity([9; 16]), "ticks", Some(format())).unwrap();
     let source = pair.nodes[0].add_source(channel, Some(&format())).unwrap();
-    let open = pair.nodes[1].open(Time::ZERO, "test:1", "ticks", None, Time::from_secs(5));
+    let open = pair.nodes[1].open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
     for fields in [vec!["count".into(); 20_000], vec!["x".repeat(5_000)]] {

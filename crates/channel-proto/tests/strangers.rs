@@ -2,7 +2,7 @@
 //! for nothing (`spec/channel.md`, "Identity").
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Credentials, DialKey, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key,
+    Action, Batch, ConnId, Credentials, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key,
     Node, NodeId, Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Error};
@@ -26,9 +26,6 @@ struct World {
     errors: Vec<Error>,
     /// The connections that nodes have closed.
     closed: Vec<usize>,
-    /// The number at which nobody answers, and the attempts to reach it.
-    nobody: Option<usize>,
-    unanswered: Vec<DialKey>,
     /// The byte of an Opened that is changed, and what it becomes.
     tamper: Option<(usize, u8)>,
 }
@@ -52,8 +49,6 @@ impl World {
             used: Vec::new(),
             errors: Vec::new(),
             closed: Vec::new(),
-            nobody: None,
-            unanswered: Vec::new(),
             tamper: None,
         }
     }
@@ -96,9 +91,6 @@ impl World {
         match action {
             Action::Dial(dial, address) => {
                 let to: usize = address.trim_start_matches("test:").parse().expect("a number");
-                if self.nobody == Some(to) {
-                    return self.unanswered.push(dial);
-                }
                 let wire = self.connect([Some(from), Some(to)]);
                 self.nodes[from].connected(NOW, ConnId(wire as u64), Some(dial), Credentials::default());
                 self.nodes[to].connected(NOW, ConnId(wire as u64), None, Credentials::default());
@@ -148,7 +140,7 @@ impl World {
     fn settle(&mut self) -> (SourceKey, SinkKey) {
         let made = self.nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
         let source = self.nodes[0].add_source(made, None).unwrap();
-        let open = self.nodes[1].open(NOW, "test:0", "ticks", None, Time::from_secs(5));
+        let open = self.nodes[1].open(NOW, &["test:0".into()], "ticks", None, Time::from_secs(5));
         self.run();
         let channel = self.nodes[1].opened(open).unwrap().unwrap();
         let sink = self.nodes[1].add_sink(channel, Wanted::any(Policy::Block)).unwrap();
@@ -231,14 +223,14 @@ fn a_claimed_address_is_dialed_before_it_counts() {
     world.settle();
     world.nodes[1].create(Identity([6; 16]), "river", None).unwrap();
     world.nodes[2].create(Identity([7; 16]), "river", None).unwrap();
-    let open = world.nodes[0].open(NOW, "test:2", "river", None, Time::from_secs(5));
+    let open = world.nodes[0].open(NOW, &["test:2".into()], "river", None, Time::from_secs(5));
     world.run();
     let channel = world.nodes[0].opened(open).unwrap().unwrap();
     assert_eq!(world.nodes[0].info(channel).unwrap().identity, Identity([7; 16]));
     // A node that was reached where it says counts there, and is not dialed again.
     let connections = world.connections.len();
     world.nodes[2].create(Identity([8; 16]), "lake", None).unwrap();
-    let open = world.nodes[0].open(NOW, "test:2", "lake", None, Time::from_secs(5));
+    let open = world.nodes[0].open(NOW, &["test:2".into()], "lake", None, Time::from_secs(5));
     world.run();
     assert!(world.nodes[0].opened(open).unwrap().is_ok());
     assert_eq!(world.connections.len(), connections);
@@ -250,7 +242,7 @@ fn another_channel_than_was_asked_for_is_not_opened() {
     // The host's answer is changed on its way: it names another channel, or another identity.
     for (at, byte) in [(8, 5), (26, b'x')] {
         let channel = world.nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
-        let open = world.nodes[1].open(NOW, "test:0", "ticks", Some(Identity([9; 16])), Time::from_secs(5));
+        let open = world.nodes[1].open(NOW, &["test:0".into()], "ticks", Some(Identity([9; 16])), Time::from_secs(5));
         world.tamper = Some((at, byte));
         world.run();
         assert_eq!(world.nodes[1].opened(open).unwrap().unwrap_err().code(), Code::NoSuchChannel);
@@ -275,34 +267,4 @@ fn strangers_who_say_nothing_give_way() {
     world.nodes[0].submit(7, source, Some(&format()), &mut Body::from([1; 8])).unwrap();
     world.run();
     assert_eq!(world.items(1, sink), ["joined", "event 0"]);
-}
-
-#[test]
-fn members_that_others_tell_of_are_dialed_a_few_at_a_time() {
-    let mut world = World::new(2, |number| number);
-    world.nodes[1] = Node::new(key(1), Settings { introductions: 4, ..Settings::default() });
-    // The first node tells of many that nobody answers for.
-    let channel = world.nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
-    world.nobody = Some(100);
-    let open = world.nodes[1].open(NOW, "test:0", "ticks", None, Time::from_secs(5));
-    world.run();
-    assert!(world.nodes[1].opened(open).unwrap().is_ok());
-    let newcomer = |number: u8| {
-        let (length, address) = (16 + 16 + 2 + 2 + 8, b"test:100");
-        let header = [length, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        [&header[..], &[9; 16], &[number; 16], &[1, 0, 8, 0], address, &[0; 4]].concat()
-    };
-    for number in 1..=50 {
-        world.carried[0][0].extend(newcomer(number));
-    }
-    world.run();
-    assert_eq!(world.unanswered.len(), 4);
-    // Whenever one of them is not reached, the next is dialed.
-    for reached in 5..=50 {
-        let dial = world.unanswered.remove(0);
-        world.nodes[1].dial_failed(NOW, dial, Error::new(Code::Unreachable));
-        world.run();
-        assert_eq!(world.unanswered.len(), 4, "{reached}");
-    }
-    _ = channel;
 }

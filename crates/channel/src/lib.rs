@@ -31,7 +31,7 @@ pub use api::sink::{Counts, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Refusal, Report, SharedKey,
+    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Reach, Refusal, Report, SharedKey,
     SinkLedger, SinkReport, SourceRef, SourceReport, Window,
 };
 pub use transport::address::Address;

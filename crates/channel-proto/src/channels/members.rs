@@ -1,15 +1,19 @@
-//! The other members of a channel, and how they learn of each other.
+//! The neighbours on a channel, the members that this node has a link with: how they are let in, and how they leave.
 
 use super::opens::{OPENS, code_of, no_such_channel};
+use super::agenda::Errand;
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
-use crate::control::{Control, Member};
-use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, check_name};
-use crate::links::{Ended, Links, Purpose};
+use crate::control::Control;
+use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
+use crate::keys::OpenKey;
+use crate::links::{Ended, Links};
 use crate::memory::Body;
 use isoform_core::{Code, Error, Result};
-use std::collections::BTreeSet;
+
+/// The time after which a new member looks whether it has enough neighbours.
+const FIRST_LOOK: Time = Time::from_millis(200);
 
 /// A node's answer that a channel is open.
 pub(crate) struct Opened {
@@ -17,12 +21,7 @@ pub(crate) struct Opened {
     pub(crate) format: Option<u16>,
     pub(crate) identity: Identity,
     pub(crate) name: String,
-    pub(crate) members: Vec<Member>,
 }
-
-/// The most addresses of a member that are dialed, and the most bytes of each.
-const ADDRESSES: usize = 8;
-const ADDRESS: usize = 512;
 
 impl Channels {
     /// Asks another member to let this node into a channel, which this node has open.
@@ -33,20 +32,34 @@ impl Channels {
         links.say(link, &ask);
     }
 
-    /// Whether this node waits for answers from members of a channel that it has heard of.
-    pub(crate) fn is_joining<B: Body>(&self, links: &Links<B>, key: ChannelKey) -> bool {
-        links.is_dialing(Purpose::Join(key), None)
-            || self.all.get(key).is_some_and(|channel| channel.joining.iter().any(|&link| links.stands(link)))
+    /// The same, unless it is a neighbour or was asked already.
+    pub(super) fn join_once<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let is_new = |channel: &Channel| !channel.members.contains_key(&link) && !channel.joining.contains(&link);
+        if self.all.get(key).is_some_and(is_new) {
+            self.join(links, key, link);
+        }
+    }
+
+    /// A node was dialed for a channel, and has a link now.
+    pub(crate) fn has_met<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        self.join_once(links, key, link);
+        self.do_errands(links);
     }
 
     /// Resends everything that another node must know, at the start of an epoch.
     pub(crate) fn say_all<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) {
-        let is_common = |channel: &Channel| channel.joining.contains(&link) || channel.members.contains_key(&link);
+        let peer = links[link].peer;
+        let is_common = |channel: &Channel| {
+            channel.joining.contains(&link)
+                || channel.members.contains_key(&link)
+                || channel.others.get(peer).is_some_and(|other| other.is_there())
+        };
         let common = self.all.iter().filter(|(_, channel)| is_common(channel)).map(|(key, _)| key);
         let common: Vec<ChannelKey> = common.collect();
         for key in common {
             self.join(links, key, link);
-            if self.has_member(key, link) {
+            let member = self.all[key].members.get(&link);
+            if member.is_some_and(|member| member.has.sinks) {
                 self.offer_all(links, key, link);
             }
         }
@@ -75,13 +88,12 @@ impl Channels {
 
     fn let_in<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, key: ChannelKey) {
         let channel = &self.all[key];
-        let others = channel.members.keys().filter(|&&other| other != link);
-        let members = others.map(|&other| member_of(links, other)).collect();
         let format = channel.format.as_ref().and_then(|format| links.index(link, format));
         let (identity, name) = (channel.identity, channel.name.clone());
-        links.say(link, &Control::Opened { request, format, identity, name, members });
-        self.introduce(links, key, link, &[]);
-        if !self.add_member(links, key, link) {
+        links.say(link, &Control::Opened { request, format, identity, name });
+        let is_new = self.add_member(links, key, link);
+        self.greet(links, key, link);
+        if !is_new && self.all[key].members.get(&link).is_some_and(|member| member.has.sinks) {
             // The other node may have left and come back while the connection was down.
             self.offer_all(links, key, link);
         }
@@ -90,41 +102,27 @@ impl Channels {
         }
     }
 
-    /// Tells the other members about a new one, except for those that it `knows`. A member may have been let in so
-    /// recently that it did not know that it is a member when the new node asked, or it may not have been there yet.
-    fn introduce<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey, knows: &[Member]) {
-        let Channel { identity, members, .. } = &self.all[key];
-        if members.contains_key(&link) {
-            return;
-        }
-        let knows: BTreeSet<NodeId> = knows.iter().map(|member| member.node).collect();
-        let news = Control::Newcomer { identity: *identity, member: member_of(links, link) };
-        for &other in members.keys() {
-            if !knows.contains(&links[other].peer) {
-                links.say(other, &news);
-            }
-        }
-    }
-
-    /// Makes a node a member, and offers it this node's sources. Returns whether it is new.
+    /// Makes a node a neighbour. Returns whether it is new.
     fn add_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) -> bool {
-        if self.has_member(key, link) {
+        let channel = &mut self.all[key];
+        if channel.members.contains_key(&link) {
             return false;
         }
-        self.all[key].members.insert(link, Membership::default());
-        self.offer_all(links, key, link);
+        channel.members.insert(link, Membership::default());
+        if let Some(other) = channel.others.get_mut(links[link].peer) {
+            other.was_reached();
+        }
         links.actions.act(Action::Changed(key));
         true
     }
 
     pub(crate) fn was_opened<B: Body>(
         &mut self,
-        now: Time,
         links: &mut Links<B>,
         link: LinkKey,
         opened: Opened,
     ) -> Result<()> {
-        let Opened { request, format, identity, name, members } = opened;
+        let Opened { request, format, identity, name } = opened;
         let open = request.checked_sub(OPENS).map(OpenKey);
         let wanted = match open {
             Some(key) => self.opens.get(key).is_some_and(|open| open.awaits(link)),
@@ -144,7 +142,7 @@ impl Channels {
             && let Some(error) = self.opens[open].is_another(&name, identity)
         {
             self.say_leave(links, link, identity);
-            self.answer(links, open, Err(error));
+            self.open_failed(links, open, error);
             return Ok(());
         }
         let key = match self.of(identity) {
@@ -155,53 +153,14 @@ impl Channels {
             }
         };
         self.all[key].joining.remove(&link);
-        self.introduce(links, key, link, &members);
-        self.add_member(links, key, link);
-        for member in members {
-            self.heard_of_member(now, links, key, member);
+        if self.add_member(links, key, link) {
+            self.greet(links, key, link);
         }
+        self.agenda.set_by(key, Errand::Look, self.now + FIRST_LOOK);
         if let Some(open) = open {
             self.answer(links, open, Ok(key));
         }
         Ok(())
-    }
-
-    /// A member reports another member.
-    pub(crate) fn heard_of_newcomer<B: Body>(
-        &mut self,
-        now: Time,
-        links: &mut Links<B>,
-        link: LinkKey,
-        identity: Identity,
-        member: Member,
-    ) {
-        if let Some(key) = self.of(identity)
-            && self.has_member(key, link)
-        {
-            self.heard_of_member(now, links, key, member);
-        }
-    }
-
-    fn heard_of_member<B: Body>(&mut self, now: Time, links: &mut Links<B>, key: ChannelKey, member: Member) {
-        let known = links.with(member.node);
-        let is_member = known.is_some_and(|link| self.has_member(key, link));
-        let is_dialed = links.is_dialing(Purpose::Join(key), Some(member.node));
-        let crowded = links.dialing() >= links.settings.peers;
-        if member.node == links.key.id() || is_member || is_dialed || crowded {
-            return;
-        }
-        match known {
-            // This node has already asked it.
-            Some(link) if self.all[key].joining.contains(&link) => {}
-            // If the link is cut, the next epoch resends this with everything else.
-            Some(link) => self.join(links, key, link),
-            None if member.addresses.is_empty() => {}
-            None => {
-                let deadline = now + links.settings.linger;
-                let addresses = member.addresses.into_iter().filter(|address| address.len() <= ADDRESS).take(ADDRESSES);
-                links.dial(addresses.collect(), Some(member.node), Purpose::Join(key), deadline);
-            }
-        }
     }
 
     pub(crate) fn was_refused<B: Body>(
@@ -215,7 +174,7 @@ impl Channels {
         let error = Error::new(code_of(code)).found(text);
         match request.checked_sub(OPENS).map(OpenKey) {
             Some(key) if self.opens.get(key).is_some_and(|open| open.awaits(link)) => {
-                self.answer(links, key, Err(error));
+                self.open_failed(links, key, error);
             }
             Some(_) => {}
             None => self.was_not_let_in(links, link, ChannelKey(request)),
@@ -227,9 +186,20 @@ impl Channels {
     fn was_not_let_in<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, key: ChannelKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.joining.remove(&link);
-        if channel.members.get(&link).is_some_and(|member| member.opened != links[link].epoch) {
-            self.lose_member(links, key, link);
+        if channel.members.get(&link).is_none_or(|member| member.opened != links[link].epoch) {
+            self.left(links, key, link);
         }
+    }
+
+    /// A node says that it is no member.
+    pub(crate) fn left<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        self.lose_member(links, key, link);
+        let channel = &mut self.all[key];
+        if let Some(other) = channel.others.get_mut(links[link].peer) {
+            other.is_gone = true;
+        }
+        channel.looks = 0;
+        self.agenda.set_by(key, Errand::Look, self.now);
     }
 
     /// Says that this node is not a member of a channel. The other node may have answered earlier requests before this
@@ -246,27 +216,20 @@ impl Channels {
         }
     }
 
-    /// A link has ended, and with it the members and sources behind it.
-    pub(crate) fn lose_link<B: Body>(&mut self, now: Time, links: &mut Links<B>, ended: Ended) {
-        let Ended { link, peer, addresses, is_given_up } = ended;
+    /// A link has ended, and with it the neighbours and sources behind it.
+    pub(crate) fn lose_link<B: Body>(&mut self, links: &mut Links<B>, ended: Ended) {
+        let Ended { link, peer, why } = ended;
+        self.unproven.forget(link);
         let mut common = Vec::new();
         for key in self.all.keys() {
-            if self.has_member(key, link) {
+            let channel = &mut self.all[key];
+            if channel.joining.remove(&link) | channel.members.contains_key(&link) {
                 common.push(key);
             }
-            self.all[key].joining.remove(&link);
             self.lose_member(links, key, link);
         }
         let error = Error::new(Code::Unreachable).at(format!("node {peer}")).found("the link has ended");
         self.fail_opens(links, link, &error);
-        for key in common.into_iter().filter(|_| is_given_up) {
-            self.heard_of_member(now, links, key, Member { node: peer, addresses: addresses.clone() });
-        }
+        common.into_iter().for_each(|key| self.was_parted(links, key, peer, why.as_ref()));
     }
-}
-
-/// The description of a linked node for other members.
-fn member_of<B>(links: &Links<B>, link: LinkKey) -> Member {
-    let link = &links[link];
-    Member { node: link.peer, addresses: link.addresses.clone() }
 }

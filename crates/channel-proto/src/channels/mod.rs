@@ -2,17 +2,26 @@
 //! and subscriptions are elsewhere: subscriptions begin with an [`Offer`].
 //!
 //! - `opens`: the requests of the application;
-//! - `members`: members that join, are let in, and leave;
-//! - `offers`: the sources of this node and of other nodes.
+//! - `members`: neighbours, which are the members that this node has a link with: they join, are let in, and leave;
+//! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of;
+//! - `meeting`: with whom this node has links; `agenda`: what is to be done, and when;
+//! - `offers`: the sources of this node and of its neighbours.
 
+mod agenda;
+mod meeting;
 mod members;
 mod offers;
 mod opens;
+mod others;
+mod telling;
 
+pub(crate) use meeting::Missed;
 pub(crate) use members::Opened;
 pub(crate) use opens::code_of;
 
+use crate::Time;
 use crate::action::Action;
+use crate::announcement::{Announcement, Has};
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, SinkKey, SourceKey, check_name, closed};
 use crate::links::Links;
@@ -20,22 +29,40 @@ use crate::memory::Body;
 use crate::numbered::Numbered;
 use crate::offer::Offer;
 use crate::report::Report;
+use agenda::{Agenda, Errand};
 use isoform_core::{Code, Error, Format, Result};
 use offers::Own;
 use opens::Open;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use others::Others;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use telling::Unproven;
 
 /// Of what is kept only for reports, this many items are kept.
 const LATEST: usize = 64;
 
+/// The most addresses that are kept of the ids with which a channel was opened.
+const ADDRESSES: usize = 8;
+
 /// The channels that a node has open, and those that it is about to open.
 pub(crate) struct Channels {
     all: Numbered<ChannelKey, Channel>,
+    by_identity: HashMap<Identity, ChannelKey>,
     opens: Numbered<OpenKey, Open>,
     /// The number of the next source that sinks hear of.
     sources_seen: u32,
     /// The number of the next request for reports.
     asks: u32,
+    /// The time of the last call that told it.
+    now: Time,
+    /// How often this node has announced something.
+    announced: u64,
+    agenda: Agenda,
+    unproven: Unproven,
+    missed: Vec<Missed>,
+    /// When links were last looked at that may be let go.
+    tidied: Option<Time>,
+    /// The state of a sequence of numbers that look as if chosen by chance.
+    chance: u64,
 }
 
 /// A channel that this node is a member of.
@@ -44,23 +71,37 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     /// Its type.
     pub(crate) format: Option<Format>,
-    /// The other members, by the links with them.
+    /// The members that this node has a link with, by these links.
     pub(crate) members: BTreeMap<LinkKey, Membership>,
     /// Nodes that this node has asked to let it in, and that have not answered.
     joining: BTreeSet<LinkKey>,
+    /// The members that this node has heard of.
+    pub(crate) others: Others,
+    /// What this node has last said of itself here.
+    said: Option<Announcement>,
+    /// The addresses that the ids named with which it was opened.
+    addresses: Vec<String>,
+    /// How often this node has looked for neighbours since one was lost.
+    looks: u32,
+    /// Until then, this node meets all members.
+    surveyed: Time,
     sources: Vec<Own>,
     sinks: Vec<SinkKey>,
     /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
     pub(crate) declined: VecDeque<(NodeId, Error)>,
-    /// The request with which the members were last asked. An answer to an earlier one may be out of date.
-    asked: Option<u32>,
+    /// The request with which the members were last asked, and until when new neighbours are asked, too. An answer to an
+    /// earlier one may be out of date.
+    asked: Option<(u32, Time)>,
 }
 
-/// Another member of a channel.
+/// A member that this node has a link with.
 #[derive(Default)]
 pub(crate) struct Membership {
     /// The last report of its sources and sinks.
     pub(crate) report: Option<Report>,
+    /// What it has, as it has last said itself, and the number of that announcement.
+    pub(crate) has: Has,
+    number: u64,
     /// The epoch in which it last opened the channel here; 0 if it never did.
     opened: u64,
     /// Its sources, by their numbers.
@@ -68,8 +109,37 @@ pub(crate) struct Membership {
 }
 
 impl Channels {
-    pub(crate) fn new() -> Channels {
-        Channels { all: Numbered::new(), opens: Numbered::new(), sources_seen: 0, asks: 0 }
+    /// No channels. The seed is what chance begins with.
+    pub(crate) fn new(seed: u64) -> Channels {
+        Channels {
+            all: Numbered::new(),
+            by_identity: HashMap::new(),
+            opens: Numbered::new(),
+            sources_seen: 0,
+            asks: 0,
+            now: Time::ZERO,
+            announced: 0,
+            agenda: Agenda::default(),
+            unproven: Unproven::default(),
+            missed: Vec::new(),
+            tidied: None,
+            chance: seed,
+        }
+    }
+
+    /// Notes the time.
+    pub(crate) fn at(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    /// A number below another one, by chance.
+    fn random(&mut self, below: usize) -> usize {
+        // SplitMix64.
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut number = self.chance;
+        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (number ^ (number >> 31)) as usize % below.max(1)
     }
 
     /// Creates a channel, with a type or without.
@@ -83,17 +153,38 @@ impl Channels {
     }
 
     fn add(&mut self, identity: Identity, name: &str, format: Option<Format>) -> ChannelKey {
-        self.all.insert(Channel {
+        let key = self.all.insert(Channel {
             identity,
             name: name.into(),
             format,
             members: BTreeMap::new(),
             joining: BTreeSet::new(),
+            others: Others::default(),
+            said: None,
+            addresses: Vec::new(),
+            looks: 0,
+            surveyed: Time::ZERO,
             sources: Vec::new(),
             sinks: Vec::new(),
             declined: VecDeque::new(),
             asked: None,
-        })
+        });
+        self.by_identity.insert(identity, key);
+        self.plan_renewal(self.now, key);
+        key
+    }
+
+    /// Does the work that is due at this time.
+    pub(crate) fn tick<B: Body>(&mut self, links: &mut Links<B>) {
+        self.tick_opens(self.now, links);
+        self.check_some(links);
+        self.do_errands(links);
+    }
+
+    /// The time at which [`tick`](Channels::tick) has work to do; `None` if never.
+    pub(crate) fn deadline<B>(&self, links: &Links<B>) -> Option<Time> {
+        let all = [self.next_open(), self.agenda.next(), self.unproven.due(self.now), self.next_tidying(links)];
+        all.into_iter().flatten().min()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -115,15 +206,14 @@ impl Channels {
 
     /// The channel of an identity.
     pub(crate) fn of(&self, identity: Identity) -> Option<ChannelKey> {
-        self.find("", Some(identity))
+        self.by_identity.get(&identity).copied()
     }
 
     fn find(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
-        let matches = |channel: &Channel| match identity {
-            Some(identity) => channel.identity == identity,
-            None => channel.name == name,
-        };
-        self.all.iter().find(|(_, channel)| matches(channel)).map(|(key, _)| key)
+        match identity {
+            Some(identity) => self.of(identity),
+            None => self.all.iter().find(|(_, channel)| channel.name == name).map(|(key, _)| key),
+        }
     }
 
     /// Whether a node is a member of a channel.
@@ -133,7 +223,14 @@ impl Channels {
 
     /// Leaves a channel, whose sources and sinks here have ended, and tells the other members.
     pub(crate) fn close<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        if !self.all.contains(key) {
+            return;
+        }
+        self.announce_end(links, key);
         let Some(channel) = self.all.remove(key) else { return };
+        self.by_identity.remove(&channel.identity);
+        let meetings = channel.others.iter().map(|(node, _)| Errand::Meet(node));
+        [Errand::Look, Errand::Renew].into_iter().chain(meetings).for_each(|errand| self.agenda.cancel(key, errand));
         links.actions.act(Action::Changed(key));
         channel.members.keys().for_each(|&member| self.say_leave(links, member, channel.identity));
     }
@@ -148,19 +245,19 @@ impl Channels {
         self.all.get(key).map_or(Vec::new(), |channel| channel.sources.iter().map(|own| own.source).collect())
     }
 
-    /// Asks the other members of a channel for reports.
-    pub(crate) fn ask<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+    /// Asks the neighbours on a channel for reports, and those who come until some time.
+    pub(crate) fn ask<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, until: Time) {
         let Some(channel) = self.all.get_mut(key) else { return };
         let (identity, request) = (channel.identity, self.asks);
         channel.members.values_mut().for_each(|member| member.report = None);
-        channel.asked = Some(request);
+        channel.asked = Some((request, until));
         self.asks = self.asks.wrapping_add(1);
         channel.members.keys().for_each(|&member| links.say(member, &Control::Ask { request, identity }));
     }
 
     /// A member has sent a report.
     pub(crate) fn told<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, report: Report) {
-        let asked = self.all.iter_mut().find(|(_, channel)| channel.asked == Some(request));
+        let asked = self.all.iter_mut().find(|(_, channel)| channel.asked.is_some_and(|(asked, _)| asked == request));
         if let Some((key, channel)) = asked
             && let Some(member) = channel.members.get_mut(&link)
         {

@@ -22,13 +22,17 @@ impl Channels {
         let channel = &mut self.all[key];
         channel.sinks.push(sink);
         links.actions.act(Action::Changed(key));
-        channel.offers().cloned().collect()
+        let offers = channel.offers().cloned().collect();
+        self.announce(links, key);
+        self.consider_all(links, key);
+        offers
     }
 
     /// A sink has left its channel.
-    pub(crate) fn end_sink(&mut self, key: ChannelKey, sink: SinkKey) {
+    pub(crate) fn end_sink<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, sink: SinkKey) {
         if let Some(channel) = self.all.get_mut(key) {
             channel.sinks.retain(|&other| other != sink);
+            self.announce(links, key);
         }
     }
 
@@ -45,9 +49,12 @@ impl Channels {
         let offer = Offer { origin: Origin::Here(source), node, source: source_ref, format: format.cloned(), epoch: 0 };
         let channel = &mut self.all[key];
         let own = Own { source, offer: offer.clone() };
-        channel.members.keys().for_each(|&member| own.offer(links, channel.identity, member));
+        for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
+            own.offer(links, channel.identity, link);
+        }
         channel.sources.push(own);
         links.actions.act(Action::Changed(key));
+        self.announce(links, key);
         offer
     }
 
@@ -56,6 +63,7 @@ impl Channels {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.sources.retain(|own| own.source != source);
         channel.members.keys().for_each(|&member| links.say(member, &Control::Withdraw { source: source.0 }));
+        self.announce(links, key);
     }
 
     /// Offers another member all sources that this node has on a channel.
@@ -128,7 +136,7 @@ impl Channels {
     }
 
     /// A new number for a source. A source that has left never comes back under the same number.
-    fn new_source_ref(&mut self) -> SourceRef {
+    pub(crate) fn new_source_ref(&mut self) -> SourceRef {
         let source = SourceRef(self.sources_seen);
         self.sources_seen = self.sources_seen.wrapping_add(1);
         source

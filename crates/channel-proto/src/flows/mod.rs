@@ -193,6 +193,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.forget_sendings(links, link, |_, sending| !sending.live);
     }
 
+    /// Whether there are subscriptions on a link.
+    pub(crate) fn uses(&self, link: LinkKey) -> bool {
+        self.traffic.get(link).is_some_and(|traffic| traffic.subscribed > 0 || !traffic.sendings.is_empty())
+    }
+
     /// The subscriptions of this node's sinks on a link.
     fn receivings_from(&self, link: LinkKey) -> Vec<ReceivingKey> {
         self.receivings.iter().filter(|(_, receiving)| receiving.is_from(link)).map(|(key, _)| key).collect()

@@ -8,6 +8,7 @@ use crate::keys::{LinkKey, ReceivingKey, SinkKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::offer::Offer;
+use isoform_core::Error;
 
 /// The most memory for items besides records that one link may cause at a sink that takes nothing. It is also the limit
 /// for all links together that have ended.
@@ -21,6 +22,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         entry.inbox.tell(item);
         self.count_news(from, sink, news);
         self.wake(links, sink);
+    }
+
+    /// Tells a sink about a member whose sources it cannot have, since the member cannot be reached.
+    pub(crate) fn tell_missed(&mut self, links: &mut Links<B>, sink: SinkKey, source: SourceRef, error: Error) {
+        // It counts as what an ended link has sent: nobody is there to count it against.
+        if self.sinks.get(sink).is_some_and(|entry| entry.old_news <= NEWS) {
+            let item = Item::Refused(source, error);
+            let news = news_of(&item);
+            self.tell(links, None, sink, item);
+            self.sinks[sink].old_news += news;
+        }
     }
 
     /// Tells a sink about lost events of one of its subscriptions.

@@ -41,9 +41,9 @@ impl Dial {
         self.again.unwrap_or(self.deadline).min(self.deadline)
     }
 
-    /// Whether others have told of the node.
+    /// Whether others have told of the node, or an id.
     fn is_introduced(&self) -> bool {
-        matches!(self.purpose, Purpose::Join(_))
+        matches!(self.purpose, Purpose::Meet(_))
     }
 
     /// Tries all addresses again at this time.
@@ -57,37 +57,23 @@ impl<B: Body> Links<B> {
     /// Begins to dial.
     pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
         let key = self.dials.insert(Dial::new(addresses, wanted, purpose, deadline));
-        // A member waits for its turn, which comes when another attempt is over, or the next time the clock is looked at.
-        match self.dials[key].is_introduced() && self.room_to_meet() == 0 {
-            true => self.dials[key].again(Time::ZERO),
-            false => self.dial_next(key),
-        }
+        self.dial_next(key);
     }
 
-    /// How many more members that others have told of may be dialed now.
-    fn room_to_meet(&self) -> usize {
-        let is_under_way = |dial: &Dial| dial.is_introduced() && dial.again.is_none() && dial.tried > 0;
-        let under_way = self.dials.iter().filter(|(_, dial)| is_under_way(dial)).count();
+    /// How many more nodes that others have told of may be dialed now.
+    pub(crate) fn room_to_meet(&self) -> usize {
+        let under_way = self.dials.iter().filter(|(_, dial)| dial.is_introduced()).count();
         self.settings.introductions.saturating_sub(under_way)
     }
 
-    /// An attempt is over: the next member that waits is dialed.
-    fn meet_next(&mut self) {
-        let waits = |dial: &Dial| dial.is_introduced() && dial.again.is_some() && dial.refusals == 0;
-        let next = self.dials.iter().find(|(_, dial)| waits(dial)).map(|(key, _)| key);
-        if let Some(next) = next.filter(|_| self.room_to_meet() > 0) {
-            self.dial_next(next);
-        }
+    /// Whether this node is dialed.
+    pub(crate) fn is_dialing(&self, node: NodeId) -> bool {
+        self.dials.iter().any(|(_, dial)| dial.wanted == Some(node))
     }
 
-    /// The number of attempts in progress.
-    pub(crate) fn dialing(&self) -> usize {
-        self.dials.len()
-    }
-
-    /// Whether there is an attempt for this purpose, and to this node if one is given.
-    pub(crate) fn is_dialing(&self, purpose: Purpose, node: Option<NodeId>) -> bool {
-        self.dials.iter().any(|(_, dial)| dial.purpose == purpose && (node.is_none() || dial.wanted == node))
+    /// Whether a node of this address is dialed, whichever it is.
+    pub(crate) fn is_dialing_at(&self, address: &str) -> bool {
+        self.dials.iter().any(|(_, dial)| dial.wanted.is_none() && dial.addresses.iter().any(|at| at == address))
     }
 
     /// An attempt to connect has failed.
@@ -117,27 +103,15 @@ impl<B: Body> Links<B> {
         let nobody = dial.refusals >= REFUSALS;
         match dial.purpose {
             // Another node listens at the address, so the wanted one will not come back.
-            Purpose::Resume(link) if error.code() == Code::WrongNode => {
+            Purpose::Resume(link) if nobody || error.code() == Code::WrongNode => {
                 self.dials.remove(key);
-                self.end(link, false);
-            }
-            Purpose::Resume(link) if nobody => {
-                self.dials.remove(key);
-                self.end(link, true);
-            }
-            Purpose::Join(_) if error.code() == Code::WrongNode => {
-                self.dials.remove(key);
-                self.meet_next();
-            }
-            // Only this attempt can bring the two nodes together, so it continues, at growing intervals.
-            Purpose::Join(_) => {
-                dial.again(now + AGAIN * (1 << dial.refusals.min(REFUSALS)));
-                self.meet_next();
+                self.end(link, Some(error));
             }
             Purpose::Resume(_) => dial.again(now + AGAIN),
-            Purpose::Open(open) => {
+            Purpose::Open(_) | Purpose::Meet(_) => {
+                let (purpose, wanted) = (dial.purpose, dial.wanted);
                 self.dials.remove(key);
-                self.turns.push_back(Turn::Missed(open, error));
+                self.turns.push_back(Turn::Missed(purpose, wanted, error));
             }
         }
     }
@@ -169,7 +143,6 @@ impl<B: Body> Links<B> {
             self.all[link].reached.push(address);
         }
         self.turns.push_back(Turn::Reached(dial.purpose, link));
-        self.meet_next();
     }
 
     /// Gives up all attempts to restore a link.
@@ -191,25 +164,18 @@ impl<B: Body> Links<B> {
     }
 
     pub(super) fn tick_dials(&mut self, now: Time) {
-        // Counted once: there may be thousands that wait.
-        let mut room = self.room_to_meet();
         for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {
                 let address = dial.addresses.first().cloned().unwrap_or_default();
                 let error = Error::new(Code::Deadline).at(address).expected("a node that answers");
-                let purpose = dial.purpose;
+                let (purpose, wanted) = (dial.purpose, dial.wanted);
                 self.forget_dial(key);
-                if let Purpose::Open(open) = purpose {
-                    self.turns.push_back(Turn::Missed(open, error));
+                if !matches!(purpose, Purpose::Resume(_)) {
+                    self.turns.push_back(Turn::Missed(purpose, wanted, error));
                 }
             } else if dial.again.is_some_and(|again| again <= now) {
-                let is_introduced = dial.is_introduced();
-                match is_introduced && room == 0 {
-                    true => self.dials[key].again(now + AGAIN),
-                    false => self.dial_next(key),
-                }
-                room -= usize::from(is_introduced && room > 0);
+                self.dial_next(key);
             }
         }
     }

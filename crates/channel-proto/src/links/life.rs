@@ -47,7 +47,7 @@ impl<B: Body> Links<B> {
                 let mut out = Outgoing::default();
                 self.all[link].outbox.give(&mut out);
                 farewell.extend(out.to_vec());
-                self.end(link, false);
+                self.end(link, Some(error.clone()));
             }
             // Who does not speak as a link does is not answered.
             None if connection.has_begun() || error.code() == Code::Version => {
@@ -70,7 +70,7 @@ impl<B: Body> Links<B> {
     }
 
     /// Ends a link.
-    pub(crate) fn end(&mut self, key: LinkKey, is_given_up: bool) {
+    pub(crate) fn end(&mut self, key: LinkKey, why: Option<Error>) {
         let Some(link) = self.all.remove(key) else { return };
         self.peers.remove(&link.peer);
         if let Some(id) = link.connection
@@ -78,7 +78,7 @@ impl<B: Body> Links<B> {
         {
             self.actions.act(Action::Close(id));
         }
-        self.turns.push_back(Turn::Ended(Ended { link: key, peer: link.peer, addresses: link.addresses, is_given_up }));
+        self.turns.push_back(Turn::Ended(Ended { link: key, peer: link.peer, why }));
         self.forget_resuming(key);
     }
 
@@ -94,12 +94,13 @@ impl<B: Body> Links<B> {
         }
     }
 
-    fn part_from(&mut self, key: LinkKey) {
+    /// Ends a link in order, with a Bye.
+    pub(crate) fn part_from(&mut self, key: LinkKey) {
         if let Some(id) = self.all.get(key).and_then(|link| link.connection) {
             self.say(key, &Control::Bye { code: 0, text: String::new() });
             self.bid_farewell(key, id);
         }
-        self.end(key, false);
+        self.end(key, None);
     }
 
     /// Does the work that is due at this time.
@@ -145,7 +146,11 @@ impl<B: Body> Links<B> {
         for key in self.all.keys() {
             let Some(link) = self.all.get_mut(key) else { continue };
             match link.connection {
-                None if link.since + self.settings.linger <= now => self.end(key, false),
+                None if link.since + self.settings.linger <= now => {
+                    let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer));
+                    let linger = self.settings.linger;
+                    self.end(key, Some(error.expected(format_args!("a new connection within {linger:?}"))));
+                }
                 None => {}
                 Some(id) if link.heard + self.settings.silence <= now => {
                     self.connections.remove(&id);

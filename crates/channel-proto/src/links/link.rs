@@ -21,7 +21,7 @@ pub(crate) struct Link<B> {
     /// Whether this side dialed the last connection.
     pub(super) dialed: bool,
     /// The time of its last connection, or of its last cut.
-    pub(super) since: Time,
+    pub(crate) since: Time,
     /// The times of the last output and the last input.
     pub(super) wrote: Time,
     pub(crate) heard: Time,

@@ -92,8 +92,8 @@ impl Connection {
 pub(crate) enum Purpose {
     /// The application opens a channel there.
     Open(OpenKey),
-    /// It is another member of this channel.
-    Join(ChannelKey),
+    /// A member of this channel is found there.
+    Meet(ChannelKey),
     /// The link with it was cut.
     Resume(LinkKey),
 }
@@ -109,19 +109,16 @@ pub(crate) enum Turn {
     Ended(Ended),
     /// The node that was dialed for this purpose has a link now.
     Reached(Purpose, LinkKey),
-    /// The node at which the application wanted to open a channel cannot be reached.
-    Missed(OpenKey, Error),
+    /// The node that was dialed for this purpose cannot be reached. If a certain one was wanted, it is named.
+    Missed(Purpose, Option<NodeId>, Error),
 }
 
 /// A link that has ended.
 pub(crate) struct Ended {
     pub(crate) link: LinkKey,
     pub(crate) peer: NodeId,
-    /// The addresses of the other node.
-    pub(crate) addresses: Vec<String>,
-    /// Whether the other node seems to be gone. If it is there after all, both become members of their common channels
-    /// again.
-    pub(crate) is_given_up: bool,
+    /// Why it has ended; `None` if one of both nodes has let it go in order.
+    pub(crate) why: Option<Error>,
 }
 
 impl<B: Body> Links<B> {
@@ -151,6 +148,11 @@ impl<B: Body> Links<B> {
     /// Whether a link has a connection.
     pub(crate) fn stands(&self, key: LinkKey) -> bool {
         self.all.get(key).is_some_and(|link| link.connection.is_some())
+    }
+
+    /// The links that have a connection, and since when.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = (LinkKey, Time)> {
+        self.all.iter().filter(|(_, link)| link.connection.is_some()).map(|(key, link)| (key, link.since))
     }
 
     /// The link with a node.

@@ -111,13 +111,15 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Handles a frame about channels and subscriptions.
     fn control(&mut self, now: Time, link: LinkKey, control: Control) -> Result<()> {
         let Node { links, channels, flows } = self;
+        channels.at(now);
         match control {
             Control::Ping => {}
             Control::Start { .. } | Control::Proof(_) | Control::Terms(_) => {
                 return Err(Error::new(Code::Frame).at("kind").expected("no frame of a handshake behind it"));
             }
-            Control::Bye { .. } => {
-                links.end(link, false);
+            Control::Bye { code, text } => {
+                let why = (code != 0).then(|| Error::new(code_of(code)).found(text));
+                links.end(link, why);
                 self.follow(now);
             }
             Control::Synced => {
@@ -125,17 +127,17 @@ impl<B: Body, S: Storage> Node<B, S> {
                 channels.synced(links, link);
             }
             Control::Open { request, identity, name } => channels.asked_to_open(links, link, request, identity, &name),
-            Control::Opened { request, format, identity, name, members } => {
-                let opened = Opened { request, format, identity, name, members };
-                channels.was_opened(now, links, link, opened)?;
+            Control::Opened { request, format, identity, name } => {
+                channels.was_opened(links, link, Opened { request, format, identity, name })?;
             }
             Control::Refused { request, code, text } => channels.was_refused(links, link, request, code, text),
             Control::Leave { identity } => {
                 if let Some(channel) = channels.of(identity) {
-                    channels.lose_member(links, channel, link);
+                    channels.left(links, channel, link);
                 }
             }
-            Control::Newcomer { identity, member } => channels.heard_of_newcomer(now, links, link, identity, member),
+            Control::Members(members) => channels.heard_of(links, link, members),
+            Control::Call(call) => channels.was_called(links, link, *call),
             Control::Offer { identity, source, format } => {
                 if let Some((channel, offer)) = channels.was_offered(links, link, identity, source, format)? {
                     self.offered(channel, &offer);

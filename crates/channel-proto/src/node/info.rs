@@ -1,6 +1,7 @@
 //! Information about channels: members, and their sources and sinks (`spec/channel.md`, "Reports").
 
 use super::Node;
+use crate::Time;
 use crate::channels::Channel;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
@@ -18,7 +19,7 @@ pub struct ChannelInfo {
     pub name: String,
     /// Its type, if it has one.
     pub format: Option<Format>,
-    /// Its members; the first is this node.
+    /// Its members as far as this node knows; the first is this node.
     pub members: Vec<MemberInfo>,
     /// Sinks elsewhere that could not use a source of this node, and why.
     pub declined: Vec<(NodeId, Error)>,
@@ -31,8 +32,23 @@ pub struct MemberInfo {
     pub node: NodeId,
     /// Its addresses.
     pub addresses: Vec<String>,
+    /// How this node stands with it.
+    pub reach: Reach,
     /// Its report on its sources and sinks; `None` before the first answer.
     pub report: Option<Report>,
+}
+
+/// How a node stands with a member of a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reach {
+    /// It is this node itself.
+    Here,
+    /// The two have a link.
+    Linked,
+    /// This node has heard of it, and has no reason for a link.
+    Heard,
+    /// It cannot be reached, for this reason.
+    Missed(Error),
 }
 
 impl ChannelInfo {
@@ -82,19 +98,24 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Information about a channel. The reports of other members are answers to the last [`ask`](Node::ask).
     pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
-        let Channel { identity, name, format, members, declined, .. } = self.channels.get(key)?;
-        let settings = &self.links.settings;
-        let report = Some(self.report(key));
-        let own = MemberInfo { node: self.links.key.id(), addresses: settings.addresses.clone(), report };
-        let others = members.iter().map(|(&link, member)| {
-            let link = &self.links[link];
-            MemberInfo { node: link.peer, addresses: link.addresses.clone(), report: member.report.clone() }
+        let Channel { identity, name, format, members, others, declined, .. } = self.channels.get(key)?;
+        let addresses = self.links.settings.addresses.clone();
+        let own = MemberInfo { node: self.links.key.id(), addresses, reach: Reach::Here, report: Some(self.report(key)) };
+        let linked = members.iter().map(|(&link, member)| {
+            let (link, report) = (&self.links[link], member.report.clone());
+            MemberInfo { node: link.peer, addresses: link.addresses.clone(), reach: Reach::Linked, report }
+        });
+        let is_linked = |node| self.links.with(node).is_some_and(|link| members.contains_key(&link));
+        let heard = others.iter().filter(|(node, other)| other.is_there() && !is_linked(*node));
+        let heard = heard.map(|(node, other)| {
+            let reach = other.failure.clone().map_or(Reach::Heard, Reach::Missed);
+            MemberInfo { node, addresses: other.said.addresses.clone(), reach, report: None }
         });
         Some(ChannelInfo {
             identity: *identity,
             name: name.clone(),
             format: format.clone(),
-            members: std::iter::once(own).chain(others).collect(),
+            members: std::iter::once(own).chain(linked).chain(heard).collect(),
             declined: declined.iter().cloned().collect(),
         })
     }
@@ -104,9 +125,17 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links.refusals.all()
     }
 
-    /// Asks the other members of a channel for reports, for [`info`](Node::info).
-    pub fn ask(&mut self, key: ChannelKey) {
-        self.channels.ask(&mut self.links, key);
+    /// Asks the members that this node has a link with for reports, for [`info`](Node::info); and those who come until some
+    /// time.
+    pub fn ask(&mut self, key: ChannelKey, until: Time) {
+        self.channels.ask(&mut self.links, key, until);
+    }
+
+    /// The same; and until then, makes links with all members.
+    pub fn survey(&mut self, now: Time, key: ChannelKey, until: Time) {
+        self.channels.at(now);
+        self.channels.ask(&mut self.links, key, until);
+        self.channels.survey(&self.links, key, until);
     }
 
     /// Another member asks for a report.

@@ -14,11 +14,11 @@
 mod frames;
 mod info;
 
-pub use info::{ChannelInfo, MemberInfo};
+pub use info::{ChannelInfo, MemberInfo, Reach};
 
 use crate::Time;
 use crate::action::Action;
-use crate::channels::Channels;
+use crate::channels::{Channels, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
 use crate::flows::{Flows, Large, Submitted};
@@ -67,7 +67,7 @@ use std::fmt;
 /// let format = FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8)?;
 /// let channel = nodes[0].create(Identity([7; 16]), "ticks", Some(format.clone()))?;
 /// let source = nodes[0].add_source(channel, Some(&format))?;
-/// let open = nodes[1].open(now, "unix:/run/first", "ticks", None, now + Time::from_secs(5));
+/// let open = nodes[1].open(now, &["unix:/run/first".into()], "ticks", None, now + Time::from_secs(5));
 /// talk(&mut nodes);
 /// let channel = nodes[1].opened(open).expect("an answer")?;
 /// let sink = nodes[1].add_sink(channel, Wanted::any(Policy::Block))?;
@@ -98,7 +98,9 @@ pub struct Node<B, S> {
 impl<B: Body, S: Storage> Node<B, S> {
     /// A node that knows nobody.
     pub fn new(key: Key, settings: Settings) -> Node<B, S> {
-        Node { links: Links::new(key, settings), channels: Channels::new(), flows: Flows::new() }
+        let seed = key.nonce(u64::MAX);
+        let seed = seed.first_chunk().map_or(0, |seed| u64::from_le_bytes(*seed));
+        Node { links: Links::new(key, settings), channels: Channels::new(seed), flows: Flows::new() }
     }
 
     /// Its id.
@@ -127,13 +129,16 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn tick(&mut self, now: Time) {
         self.links.tick(now);
         self.follow(now);
-        self.flows.tick(now, &mut self.links);
-        self.channels.tick(now, &mut self.links);
+        let Node { links, channels, flows } = self;
+        flows.tick(now, links);
+        channels.tick(links);
+        channels.tidy(links, |link| flows.uses(link));
+        self.follow(now);
     }
 
     /// The time at which [`tick`](Node::tick) has work to do; `None` if never.
     pub fn deadline(&self) -> Option<Time> {
-        let all = [self.links.deadline(), self.flows.deadline(&self.links), self.channels.deadline()];
+        let all = [self.links.deadline(), self.flows.deadline(&self.links), self.channels.deadline(&self.links)];
         all.into_iter().flatten().min()
     }
 
@@ -152,6 +157,7 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Handles the changes of links.
     fn follow(&mut self, now: Time) {
+        self.channels.at(now);
         while let Some(turn) = self.links.turn() {
             let Node { links, channels, flows } = self;
             match turn {
@@ -164,14 +170,18 @@ impl<B: Body, S: Storage> Node<B, S> {
                 Turn::Cut(link) => flows.cut_link(link),
                 Turn::Ended(ended) => {
                     flows.end_link(links, ended.link);
-                    channels.lose_link(now, links, ended);
+                    channels.lose_link(links, ended);
                 }
                 Turn::Reached(Purpose::Open(open), link) => channels.ask_to_open(links, open, link),
-                Turn::Reached(Purpose::Join(channel), link) => channels.join(links, channel, link),
-                Turn::Reached(Purpose::Resume(_), _) => {}
-                Turn::Missed(open, error) => channels.answer(links, open, Err(error)),
+                Turn::Reached(Purpose::Meet(channel), link) => channels.has_met(links, channel, link),
+                Turn::Missed(Purpose::Open(open), _, error) => channels.open_failed(links, open, error),
+                Turn::Missed(Purpose::Meet(channel), node, error) => {
+                    channels.was_not_met(links, channel, node, error);
+                }
+                Turn::Reached(Purpose::Resume(_), _) | Turn::Missed(Purpose::Resume(_), ..) => {}
             }
         }
+        self.say_missed();
     }
 }
 
@@ -285,6 +295,11 @@ impl<B: Body, S: Storage> Node<B, S> {
 
 /// Channels.
 impl<B: Body, S: Storage> Node<B, S> {
+    /// The identity of a channel that this node makes, from a number that it uses once.
+    pub fn identity_of_new(&self, name: &str, nonce: &[u8; 16]) -> Identity {
+        self.links.key.channel(name, nonce)
+    }
+
     /// Creates a channel, with a type or without.
     ///
     /// # Errors
@@ -294,17 +309,20 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.create(identity, name, format)
     }
 
-    /// Opens a channel at the node with an address, by its name, and by its identity if that is known. There is an
-    /// answer at `deadline` at the latest.
+    /// Opens a channel at a node with one of these addresses: the first where it is found, by its name, and by its identity
+    /// if that is known. There is an answer at `deadline` at the latest.
     pub fn open(
         &mut self,
         now: Time,
-        address: &str,
+        addresses: &[String],
         name: &str,
         identity: Option<Identity>,
         deadline: Time,
     ) -> OpenKey {
-        self.channels.open(now, &mut self.links, address, name, identity, deadline)
+        self.channels.at(now);
+        let key = self.channels.open(&mut self.links, addresses, name, identity, deadline);
+        self.follow(now);
+        key
     }
 
     /// The result of an attempt to open a channel; `None` as long as there is none. It is returned once.
@@ -317,9 +335,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.forget_open(key);
     }
 
-    /// Whether this node waits for answers from members of a channel that it has heard of.
-    pub fn is_joining(&self, key: ChannelKey) -> bool {
-        self.channels.is_joining(&self.links, key)
+    /// Whether there are members with sinks that this node has heard of, and that have yet to come for its sources.
+    pub fn awaits_sinks(&self, key: ChannelKey) -> bool {
+        self.channels.awaits_sinks(&self.links, key)
     }
 
     /// Leaves a channel: its sources and sinks here end, and the other members are told.
@@ -421,7 +439,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// A sink leaves. Events that it has not taken are lost.
     pub fn end_sink(&mut self, key: SinkKey) {
         if let Some(channel) = self.flows.end_sink(&mut self.links, key) {
-            self.channels.end_sink(channel, key);
+            self.channels.end_sink(&mut self.links, channel, key);
         }
     }
 
@@ -469,6 +487,16 @@ impl<B: Body, S: Storage> Node<B, S> {
             // In a new epoch, the sink may have subscribed already, before this offer was resent.
             if !self.flows.has_subscribed(sink, offer.origin) {
                 self.subscribe(sink, offer);
+            }
+        }
+    }
+
+    /// Tells sinks of the members with sources that cannot be reached.
+    fn say_missed(&mut self) {
+        for Missed { channel, node, error } in self.channels.take_missed() {
+            let (source, error) = (self.channels.new_source_ref(), error.within(&format!("member {node}")));
+            for sink in self.channels.sinks(channel) {
+                self.flows.tell_missed(&mut self.links, sink, source, error.clone());
             }
         }
     }

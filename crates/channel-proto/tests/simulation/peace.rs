@@ -6,7 +6,7 @@ use crate::formats::COMPATIBLE;
 use crate::process::Process;
 use crate::scenario::Channel;
 use crate::world::{Happening, World};
-use isoform_channel_proto::Identity;
+use isoform_channel_proto::{Identity, Reach};
 use std::collections::BTreeSet;
 
 pub(crate) struct Peace<'a> {
@@ -80,21 +80,26 @@ impl<'a> Peace<'a> {
         slots.filter(|(_, slot)| slot.process.as_ref().is_some_and(has_it)).map(|(slot, _)| slot).collect()
     }
 
-    /// Whom a process takes for members, by slot, itself included; `None` among them is somebody who is no more.
-    fn known_to(&self, world: &World, slot: usize, channel: &Channel) -> BTreeSet<Option<usize>> {
+    /// Whom a process takes for members, by slot, itself included, and which of them it has a link with; `None` among them
+    /// is somebody who is no more.
+    fn known_to(&self, world: &World, slot: usize, channel: &Channel) -> Vec<(Option<usize>, Reach)> {
         let process = world.slots[slot].process.as_ref().expect("a process");
         let info = process.node.info(process.channels[&channel.identity]).expect("a channel");
         let slot_of = |node| world.slots.iter().position(|slot| slot.process.as_ref().is_some_and(|p| p.id() == node));
-        info.members.iter().map(|member| slot_of(member.node)).collect()
+        info.members.into_iter().map(|member| (slot_of(member.node), member.reach)).collect()
     }
 
-    fn members_agree(&self, world: &World) -> Held {
+    /// Two that have a link for a channel agree on that.
+    fn neighbours_agree(&self, world: &World) -> Held {
         for channel in self.channels {
             let members = self.members_of(world, channel);
             for &slot in &members {
-                for other in self.known_to(world, slot, channel) {
-                    let back = other.filter(|other| members.contains(other));
-                    let back = back.is_some_and(|other| self.known_to(world, other, channel).contains(&Some(slot)));
+                let known = self.known_to(world, slot, channel).into_iter();
+                for (other, _) in known.filter(|(_, reach)| *reach == Reach::Linked) {
+                    let back = other.filter(|other| members.contains(other)).is_some_and(|other| {
+                        let back = self.known_to(world, other, channel);
+                        back.contains(&(Some(slot), Reach::Linked))
+                    });
                     let name = &channel.name;
                     hold(back, || format!("{slot} takes {other:?} for a member of {name}, not the other way round"))?;
                 }
@@ -103,16 +108,35 @@ impl<'a> Peace<'a> {
         Ok(())
     }
 
+    /// The members of a channel that have heard of each other, or of others who have.
+    fn groups(&self, world: &World, channel: &Channel) -> Vec<BTreeSet<usize>> {
+        let members = self.members_of(world, channel);
+        let mut groups: Vec<BTreeSet<usize>> = Vec::new();
+        for &slot in &members {
+            let known = self.known_to(world, slot, channel).into_iter().filter_map(|(other, _)| other);
+            let mut group: BTreeSet<usize> = known.filter(|other| members.contains(other)).collect();
+            groups.retain(|other| {
+                let is_apart = other.is_disjoint(&group);
+                if !is_apart {
+                    group.extend(other);
+                }
+                is_apart
+            });
+            groups.push(group);
+        }
+        groups
+    }
+
     /// Members that have lost each other for good open the channel anew, at each other.
     fn meet_again(&self, world: &mut World) {
         for channel in self.channels {
             let members = self.members_of(world, channel);
             for (i, &slot) in members.iter().enumerate() {
                 for &other in &members[..i] {
-                    if self.known_to(world, slot, channel).contains(&Some(other)) {
+                    if self.known_to(world, slot, channel).iter().any(|(known, _)| *known == Some(other)) {
                         continue;
                     }
-                    let (now, address) = (world.now, World::address(other));
+                    let (now, address) = (world.now, [World::address(other)]);
                     let deadline = now + Time::from_secs(5);
                     let Some(process) = world.slots[slot].process.as_mut().filter(|process| process.opens.is_empty())
                     else {
@@ -127,21 +151,13 @@ impl<'a> Peace<'a> {
         }
     }
 
-    /// All members know each other, nobody knows a member that is none, and each sink has subscribed to each source that it can use. Groups that were founded
-    /// apart, by one who left before he could be asked, know nothing of each other, unless they meet again.
+    /// Each sink has subscribed to each source that it can use, and nobody else has. Groups that were founded apart, by one
+    /// who left before he could be asked, know nothing of each other, unless they meet again.
     fn all_know_all(&self, world: &World) -> Held {
-        self.members_agree(world)?;
+        self.neighbours_agree(world)?;
         for channel in self.channels {
-            for slot in self.members_of(world, channel) {
-                let known = self.known_to(world, slot, channel);
-                for other in known.iter().flatten() {
-                    let theirs = self.known_to(world, *other, channel);
-                    let name = &channel.name;
-                    hold(known == theirs, || {
-                        format!("of {name}, {slot} knows {known:?}, and {other}, whom it knows, {theirs:?}")
-                    })?;
-                }
-                self.sources_are_heard(world, slot, channel, &known)?;
+            for group in self.groups(world, channel) {
+                group.iter().try_for_each(|&slot| self.sources_are_heard(world, slot, channel, &group))?;
             }
         }
         Ok(())
@@ -152,7 +168,7 @@ impl<'a> Peace<'a> {
         world: &World,
         slot: usize,
         channel: &Channel,
-        known: &BTreeSet<Option<usize>>,
+        group: &BTreeSet<usize>,
     ) -> Held {
         let process = world.slots[slot].process.as_ref().expect("a process");
         let of_it = |place: &usize| world.oracle.sources[*place].channel == channel.identity;
@@ -161,7 +177,7 @@ impl<'a> Peace<'a> {
             let subscribed: BTreeSet<_> = accounts.map(|account| (account.node, account.sink)).collect();
             let format = world.oracle.sources[place].format;
             let mut meant = BTreeSet::new();
-            for other in known.iter().flatten() {
+            for other in group {
                 let other = world.slots[*other].process.as_ref().expect("a member");
                 for taking in other.sinks.values() {
                     let sink = &world.oracle.sinks[taking.sink];

@@ -141,7 +141,7 @@ impl Scenario {
         if process.channels.contains_key(identity) || process.opens.len() > 2 {
             return;
         }
-        let key = process.node.open(now, &World::address(to), name, given, deadline);
+        let key = process.node.open(now, &[World::address(to)], name, given, deadline);
         process.opens.insert(key, *identity);
         world.follow(slot);
     }
@@ -258,8 +258,12 @@ impl Scenario {
 
     fn ask(&self, world: &mut World, slot: usize) {
         let Some((_, key)) = self.any_channel(world, slot) else { return };
+        let (now, is_survey) = (world.now, world.random.one_in(2));
         let Some(process) = self.process(world, slot) else { return };
-        process.node.ask(key);
+        if is_survey {
+            process.node.survey(now, key, now + Time::from_secs(3));
+        }
+        process.node.ask(key, now + Time::from_secs(2));
         world.follow(slot);
     }
 

@@ -5,7 +5,7 @@ use isoform_channel_proto::{
     Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node,
     Outgoing, Policy, Settings, SharedKey, SinkKey, Time, Wanted, Window,
 };
-use isoform_core::{FieldList, Format, Machine};
+use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
 
 type Body = Arc<[u8]>;
@@ -47,6 +47,11 @@ impl Session {
         match action {
             // Over connection 1 the second dials the first, over connection 2 the third does.
             Action::Dial(dial, address) if address == "unix:/run/first" => self.dial(from, dial),
+            // The third cannot be dialed.
+            Action::Dial(dial, address) => {
+                let error = Error::new(Code::Unreachable).at(address);
+                self.nodes[from].dial_failed(self.now, dial, error);
+            }
             Action::Write(id) | Action::Close(id) => {
                 let mut out = Outgoing::default();
                 self.nodes[from].output(self.now, id, &mut out);
@@ -68,7 +73,7 @@ impl Session {
     }
 
     fn open(&mut self, node: usize, name: &str) -> Option<ChannelKey> {
-        let open = self.nodes[node].open(self.now, "unix:/run/first", name, None, self.now + Time::from_secs(5));
+        let open = self.nodes[node].open(self.now, &["unix:/run/first".into()], name, None, self.now + Time::from_secs(5));
         self.run();
         self.nodes[node].opened(open).expect("an answer").ok()
     }
@@ -122,11 +127,13 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     }
     session.take(sink);
 
-    // Another member, a report, a sink that cannot use the source, a silence, and the end of everything.
-    session.open(2, "ticks");
-    session.nodes[1].ask(channel);
+    // Another member with a source, which cannot be dialed; a report, a sink that cannot use the source, a silence, and the end of everything.
+    let third = session.open(2, "ticks").expect("the channel");
+    session.nodes[2].add_source(third, None).expect("a source");
     session.run();
-    session.nodes[0].ask(ticks);
+    session.nodes[1].ask(channel, session.now);
+    session.run();
+    session.nodes[0].ask(ticks, session.now);
     session.run();
     let untyped = session.nodes[0].create(Identity([7; 16]), "any", None).expect("a channel");
     session.nodes[0].add_source(untyped, Some(&format("Tick", "count"))).expect("a source");

@@ -10,7 +10,7 @@ use crate::drive::wait::after;
 use crate::transport::address::Address;
 use isoform::text::Shown;
 use isoform::{Code, Error, Format, Record, Result};
-use isoform_channel_proto::{ChannelInfo as Info, Identity, NodeId};
+use isoform_channel_proto::{ChannelInfo as Info, Identity, MemberInfo, NodeId, Reach};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,9 @@ impl Channel {
         self.member.life.hub.lock().machine.info(self.member.key)?.format
     }
 
-    /// The nodes that have the channel open: first this one, then the others.
+    /// The nodes that have the channel open, as far as this node knows: first this one, then the others. It knows all
+    /// members of a small channel. Of a large one it knows all that have sources, those that it has links with, and some
+    /// more. Members that it cannot reach are in [`info`](Channel::info).
     ///
     /// ```
     /// use isoform_channel::Node;
@@ -79,11 +81,13 @@ impl Channel {
     /// ```
     pub fn members(&self) -> Vec<NodeId> {
         let info = self.member.life.hub.lock().machine.info(self.member.key);
-        info.map_or(Vec::new(), |info| info.members.iter().map(|member| member.node).collect())
+        let is_there = |member: &&MemberInfo| !matches!(member.reach, Reach::Missed(_));
+        info.map_or(Vec::new(), |info| info.members.iter().filter(is_there).map(|member| member.node).collect())
     }
 
-    /// Creates a source of records of this type. Before this returns, all existing sinks have subscribed to it, except
-    /// those whose process does not answer within a second.
+    /// Creates a source of records of this type. Before this returns, all sinks that this node knows of have subscribed to
+    /// it, except those whose process does not answer within a second. Of a large channel, it knows only some sinks: use
+    /// [`wait_for_sinks`](crate::Source::wait_for_sinks) there.
     ///
     /// # Errors
     /// As [`SourceBuilder::build`].
@@ -111,7 +115,7 @@ impl Channel {
     }
 
     /// Asks the members of the channel for a report: their sources and sinks, and the account of every source. Members
-    /// that do not answer within `patience` have no report.
+    /// that do not answer within `patience` have no report. Those that cannot be reached are listed with the reason.
     ///
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
@@ -120,9 +124,11 @@ impl Channel {
         let bell = Bell::new();
         hub.with(|state| {
             state.watchers.push((self.member.key, bell.clone()));
-            state.machine.ask(self.member.key);
+            let now = hub.now();
+            state.machine.survey(now, self.member.key, now + patience);
         });
-        let incomplete = |info: &Info| info.members.iter().any(|member| member.report.is_none());
+        let is_awaited = |member: &MemberInfo| !matches!(member.reach, Reach::Missed(_)) && member.report.is_none();
+        let incomplete = |info: &Info| info.members.iter().any(is_awaited);
         let told = hub.drive(&bell, after(patience), |state| {
             // The wait also ends when the channel ends.
             (!state.machine.info(self.member.key).is_some_and(|info| incomplete(&info))).then_some(())

@@ -11,7 +11,6 @@ use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
 use crate::drive::machine::Machine;
-use crate::drive::state::State;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
 use crate::transport::{Transport, Transports, serving, usual};
@@ -22,12 +21,10 @@ use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time for an answer to [`Node::open`].
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The time in which a node that opens a channel meets all members.
-const MEETING: Duration = Duration::from_secs(1);
 /// The limits of the times that can be set.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_millis(u32::MAX as u64);
@@ -136,8 +133,11 @@ impl Node {
     /// # Errors
     /// As [`create`](Node::create).
     pub fn create_with(&self, name: &str, format: Option<&Format>) -> Result<Channel> {
-        let identity = Identity(nonce()?);
-        let key = self.life.hub.with(|state| state.machine.create(identity, name, format.cloned()))?;
+        let nonce = nonce()?;
+        let key = self.life.hub.with(|state| {
+            let identity = state.machine.identity_of_new(name, &nonce);
+            state.machine.create(identity, name, format.cloned())
+        })?;
         Channel::new(Member { life: self.life.clone(), key })
     }
 
@@ -159,12 +159,13 @@ impl Node {
     pub fn open_within(&self, id: &ChannelId, patience: Duration) -> Result<Channel> {
         let patience = patience.min(LONGEST);
         let hub = &self.life.hub;
-        hub.permit(id.address())?;
+        id.addresses().iter().try_for_each(|address| hub.permit(address))?;
         let bell = Bell::new();
-        let (address, identity) = (id.address().to_string(), id.identity().map(Identity));
+        let addresses: Vec<String> = id.addresses().iter().map(Address::to_string).collect();
+        let identity = id.identity().map(Identity);
         let key = hub.with(|state| {
             let now = hub.now();
-            let key = state.machine.open(now, &address, id.name(), identity, now + patience);
+            let key = state.machine.open(now, &addresses, id.name(), identity, now + patience);
             state.opens.insert(key, bell.clone());
             key
         });
@@ -184,15 +185,6 @@ impl Node {
             _ => error.within(&shown),
         };
         let channel = answer?.ok_or_else(late)?.map_err(within)?;
-        // The other members are told directly. This waits for each of them only as long as it can be reached.
-        let met = |state: &mut State| (!state.machine.is_joining(channel)).then_some(());
-        let until = Instant::now() + MEETING.min(patience);
-        while Instant::now() < until && hub.lock().machine.is_joining(channel) {
-            let look = Instant::now() + Duration::from_millis(5);
-            if hub.drive(&bell, Some(look.min(until)), met)?.is_some() {
-                break;
-            }
-        }
         Channel::new(Member { life: self.life.clone(), key: channel })
     }
 

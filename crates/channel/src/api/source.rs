@@ -14,7 +14,7 @@ use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
-use isoform_channel_proto::{Draft, PAYLOAD, SinkLedger, SourceKey, Submitted, Time};
+use isoform_channel_proto::{Draft, MemberInfo, PAYLOAD, Reach, SinkLedger, SourceKey, Submitted, Time};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -260,14 +260,16 @@ impl SourceEnd {
         self.bell.is_heard()
     }
 
-    /// Waits until the existing sinks have subscribed: members answer a question after their subscriptions. This does
-    /// not wait for a member that does not answer.
+    /// Waits until the sinks that this node knows of have subscribed: members answer a question after their
+    /// subscriptions. This does not wait for a member that does not answer, or that cannot be reached.
     fn wait_for_members(&self, member: &Member) -> Result<()> {
         let hub = &self.life.hub;
-        hub.with(|state| state.machine.ask(member.key));
+        hub.with(|state| state.machine.ask(member.key, hub.now() + HEARING));
+        let is_silent = |member: &MemberInfo| member.reach == Reach::Linked && member.report.is_none();
         let answered = |state: &mut State| {
             let info = state.machine.info(member.key);
-            info.is_none_or(|info| info.members.iter().all(|member| member.report.is_some())).then_some(())
+            let has_all = info.is_none_or(|info| !info.members.iter().any(is_silent));
+            (has_all && !state.machine.awaits_sinks(member.key)).then_some(())
         };
         hub.drive(&self.bell, after(HEARING), answered)?;
         self.listen();

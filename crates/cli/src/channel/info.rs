@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Format, Token};
-use isoform_channel::{Info, MemberInfo, NodeId, Refusal, SinkReport, SourceReport};
+use isoform_channel::{Info, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -54,7 +54,8 @@ fn silent(info: &Info) -> Vec<MemberInfo> {
     let known = |node| info.members.iter().any(|member| member.node == node);
     let present = info.ledgers().filter(|sink| sink.present && !known(sink.node));
     let nodes: BTreeSet<NodeId> = present.map(|sink| sink.node).collect();
-    nodes.into_iter().map(|node| MemberInfo { node, addresses: Vec::new(), report: None }).collect()
+    let reach = Reach::Linked;
+    nodes.into_iter().map(|node| MemberInfo { node, addresses: Vec::new(), reach: reach.clone(), report: None }).collect()
 }
 
 fn accounts(info: &Info) -> Vec<Account> {
@@ -75,14 +76,10 @@ fn print(
     let kind = info.format.as_ref().map_or("any records".into(), |format| kind(format.name(), format.token()));
     writeln!(output, "{}  {kind}", output.paint(Tone::Strong, &info.name))?;
     writeln!(output, "identity  {}\n", info.identity)?;
-    for MemberInfo { node, addresses, report } in members {
+    for MemberInfo { node, addresses, reach, report } in members {
         writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), Shown(addresses.join("  ")))?;
         let Some(report) = report else {
-            writeln!(
-                output,
-                "  {}",
-                output.paint(Tone::Warning, "has not answered: its process hangs, or has just ended")
-            )?;
+            writeln!(output, "  {}", output.paint(Tone::Warning, &Shown(silence(reach)).to_string()))?;
             continue;
         };
         for Refusal { count, last, .. } in &report.refusals {
@@ -104,6 +101,14 @@ fn print(
     }
     writeln!(output)?;
     account::write(accounts, output)
+}
+
+/// Why there is no report of a member.
+fn silence(reach: &Reach) -> String {
+    match reach {
+        Reach::Missed(error) => format!("cannot be reached from here: {error}"),
+        Reach::Here | Reach::Linked | Reach::Heard => "has not answered: its process hangs, or has just ended".into(),
+    }
 }
 
 fn any(format: &Option<(String, Token)>) -> String {

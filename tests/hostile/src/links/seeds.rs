@@ -69,7 +69,7 @@ impl Guest {
         let mut guest = Guest { stage, party, connection: ConnId(0), said: Vec::new() };
         guest.exchange();
         if !manner.dialed {
-            let open = guest.party.node.open(now, "test:victim", NAME, Some(CHANNEL), now + Time::from_secs(5));
+            let open = guest.party.node.open(now, &["test:victim".into()], NAME, Some(CHANNEL), now + Time::from_secs(5));
             guest.exchange();
             guest.party.channel = Some(guest.party.node.opened(open).expect("an answer").expect("the channel"));
         }
@@ -179,7 +179,7 @@ fn tell_long(guest: &mut Guest) {
 fn be_curious(guest: &mut Guest) {
     guest.sink(Policy::Block, Window { events: 64, bytes: 1 << 16 });
     for _ in 0..3 {
-        guest.party.node.ask(guest.party.channel.expect("a channel"));
+        guest.party.node.ask(guest.party.channel.expect("a channel"), Time::ZERO);
         guest.go_on(3);
     }
 }

@@ -70,7 +70,7 @@ impl Stage {
             refusal: None,
         };
         let channel = stage.victim.node.create(CHANNEL, NAME, Some(format())).expect("a channel");
-        let open = stage.friend.node.open(stage.now, "test:victim", NAME, None, stage.now + Time::from_secs(5));
+        let open = stage.friend.node.open(stage.now, &["test:victim".into()], NAME, None, stage.now + Time::from_secs(5));
         stage.rest();
         let opened = stage.friend.node.opened(open).expect("an answer").expect("the channel");
         stage.victim.settle(channel, &[Policy::Block, Policy::DropOldest { events: 99, bytes: 1 << 19 }]);
@@ -79,7 +79,7 @@ impl Stage {
         stage.manner = manner;
         if manner.dialed {
             let deadline = stage.now + Time::from_secs(20);
-            stage.victim.node.open(stage.now, "test:stranger", "elsewhere", None, deadline);
+            stage.victim.node.open(stage.now, &["test:stranger".into()], "elsewhere", None, deadline);
             stage.rest();
         } else {
             stage.connect(None);
@@ -236,7 +236,7 @@ impl Stage {
         let window = Window { events: 64, bytes: 1 << 20 };
         self.victim.add_sink(channel, Wanted { window, ..Wanted::any(Policy::Latest) });
         self.elsewhere = self.victim.node.add_source(channel, Some(&format())).ok().map(|source| (source, 0));
-        self.victim.node.ask(channel);
+        self.victim.node.ask(channel, self.now);
     }
 
     /// Shows what is known of a channel, as somebody would who is curious.

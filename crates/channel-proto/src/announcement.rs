@@ -1,0 +1,148 @@
+//! Announcements: what a member says of itself, signed, so that others can hand it on (`spec/channel.md`, "Channels").
+
+use crate::identity::{Key, SIGNATURE, check_signature};
+use crate::keys::{Identity, NodeId};
+use crate::node_id;
+use crate::wire::{Reader, put_texts};
+use isoform_core::{Code, Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// The most bytes of an announcement, and of its addresses.
+pub(crate) const LONGEST: usize = 1024;
+const ADDRESSES: usize = 512;
+
+/// What is signed, so that it cannot be taken for anything else.
+const DOMAIN: &str = "Isoform 2026 announcement";
+
+const SOURCES: u32 = 1;
+const SINKS: u32 = 2;
+const LEFT: u32 = 4;
+
+/// What a member has on a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Has {
+    pub(crate) sources: bool,
+    pub(crate) sinks: bool,
+    /// It is no member any more.
+    pub(crate) left: bool,
+}
+
+/// What a member has said of itself.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Announcement {
+    pub(crate) node: NodeId,
+    pub(crate) identity: Identity,
+    /// The number of this announcement among those of its node. The greatest one holds.
+    pub(crate) number: u64,
+    pub(crate) has: Has,
+    pub(crate) addresses: Vec<String>,
+    /// All its bytes, to be handed on as they are.
+    bytes: Arc<[u8]>,
+}
+
+impl Announcement {
+    /// Says something of this node, and signs it. Addresses for which there is no room are left out.
+    pub(crate) fn sign(key: &Key, identity: Identity, number: u64, has: Has, addresses: &[String]) -> Announcement {
+        let mut room = ADDRESSES;
+        let fits = |address: &&String| {
+            let left = room.checked_sub(2 + address.len());
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let addresses: Vec<String> = addresses.iter().take_while(fits).cloned().collect();
+        let mut said = Vec::with_capacity(256);
+        said.extend(key.public());
+        said.extend(identity.0);
+        said.extend(number.to_le_bytes());
+        said.extend(has.bits().to_le_bytes());
+        said.extend([0; 4]);
+        put_texts(&mut said, &addresses);
+        let signature = key.sign(&blake3::derive_key(DOMAIN, &said));
+        let bytes = [&signature[..], &said].concat().into();
+        Announcement { node: key.id(), identity, number, has, addresses, bytes }
+    }
+
+    /// Reads one. Whether its node has said it is [checked](Announcement::check) later, since that takes long.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Announcement> {
+        if bytes.len() > LONGEST {
+            let error = Error::new(Code::Frame).at("announcement");
+            return Err(error.expected(format_args!("at most {LONGEST} bytes")).found(bytes.len()));
+        }
+        let mut fields = Reader::new(bytes, "announcement");
+        let _: [u8; SIGNATURE] = fields.array()?;
+        let node = node_id(&fields.array()?);
+        let (identity, number) = (Identity(fields.array()?), fields.u64()?);
+        let (has, _) = (Has::of(fields.u32()?), fields.u32()?);
+        Ok(Announcement { node, identity, number, has, addresses: fields.texts()?, bytes: bytes.into() })
+    }
+
+    /// Checks that its node has said this.
+    pub(crate) fn check(&self) -> bool {
+        let Some((signature, said)) = self.bytes.split_first_chunk::<SIGNATURE>() else { return false };
+        let Some(public) = said.first_chunk() else { return false };
+        check_signature(public, &blake3::derive_key(DOMAIN, said), signature)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Has {
+    fn of(bits: u32) -> Has {
+        Has { sources: bits & SOURCES != 0, sinks: bits & SINKS != 0, left: bits & LEFT != 0 }
+    }
+
+    fn bits(self) -> u32 {
+        u32::from(self.sources) * SOURCES + u32::from(self.sinks) * SINKS + u32::from(self.left) * LEFT
+    }
+}
+
+impl fmt::Debug for Announcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Announcement { node, number, has, addresses, .. } = self;
+        write!(f, "Announcement({node:?} #{number}, {has:?}, {addresses:?})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Announcement {
+        let has = Has { sources: true, ..Has::default() };
+        let addresses = ["tcp:127.0.0.1:7000".to_string(), "unix:/tmp/x".to_string()];
+        Announcement::sign(&Key::from_seed([1; 32]), Identity([2; 16]), 3, has, &addresses)
+    }
+
+    #[test]
+    fn an_announcement_is_read_as_it_was_signed() {
+        let said = some();
+        let read = Announcement::parse(said.bytes()).unwrap();
+        assert_eq!(read, said);
+        assert!(read.check());
+        for cut in 0..said.bytes().len() {
+            assert_eq!(Announcement::parse(&said.bytes()[..cut]).unwrap_err().code(), Code::Frame, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_changed_announcement_is_nobodys() {
+        let said = some();
+        for at in 0..said.bytes().len() {
+            let mut bytes = said.bytes().to_vec();
+            bytes[at] ^= 1;
+            assert!(!Announcement::parse(&bytes).is_ok_and(|changed| changed.check()), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn an_announcement_is_short() {
+        let addresses: Vec<String> = (0..1000).map(|port| format!("tcp:127.0.0.1:{port}")).collect();
+        let said = Announcement::sign(&Key::from_seed([1; 32]), Identity([2; 16]), 3, Has::default(), &addresses);
+        assert!(said.bytes().len() <= LONGEST && said.addresses.len() > 20, "{}", said.bytes().len());
+        let long = vec![0; LONGEST + 1];
+        assert_eq!(Announcement::parse(&long).unwrap_err().code(), Code::Frame);
+    }
+}

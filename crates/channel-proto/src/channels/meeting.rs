@@ -1,0 +1,299 @@
+//! With whom a node has links: with the members that it wants something from, and with a few more so that all members of a
+//! channel hear of each other (`spec/channel.md`, "Which links there are").
+
+use super::agenda::Errand;
+use super::{Channel, Channels, Membership};
+use crate::Time;
+use crate::action::Action;
+use crate::keys::{ChannelKey, LinkKey, NodeId};
+use crate::links::{Links, Purpose};
+use crate::memory::Body;
+use isoform_core::{Code, Error};
+use std::collections::BTreeSet;
+
+/// How many links a node keeps that carry nothing wanted.
+const SPARE: usize = 3;
+/// How many neighbours a member looks for on a channel on which it wants nothing from any of them.
+const NEIGHBOURS: usize = 2;
+/// A link has this long to carry something wanted.
+const GRACE: Time = Time::from_secs(2);
+/// How often links are looked at that may be let go.
+const TIDY: Time = Time::from_secs(1);
+/// The time before the next attempt: the shortest, and the longest.
+const SOON: Time = Time::from_millis(200);
+const LATE: Time = Time::from_secs(30);
+/// A member whose link has ended in order is no neighbour to choose for this long.
+const REST: Time = Time::from_secs(10);
+/// After this many attempts, the sinks are told that a member cannot be reached.
+const ATTEMPTS: u32 = 3;
+/// How many addresses of a member are dialed.
+const ADDRESSES: usize = 8;
+/// How many members are met only to ask them for a report.
+const SURVEYED: usize = 256;
+
+/// A member with sources that cannot be reached.
+pub(crate) struct Missed {
+    pub(crate) channel: ChannelKey,
+    pub(crate) node: NodeId,
+    pub(crate) error: Error,
+}
+
+impl Channel {
+    /// Whether a neighbour has something for this node, or this node for it.
+    fn wants(&self, member: &Membership) -> bool {
+        !self.sinks.is_empty() && member.has.sources || !self.sources.is_empty() && member.has.sinks
+    }
+
+    /// Whether this node should have a link with a member that it has heard of.
+    fn wants_to_meet(&self, now: Time, node: NodeId) -> bool {
+        let Some(other) = self.others.get(node).filter(|other| other.is_there()) else { return false };
+        let is_surveyed = now < self.surveyed && self.members.len() < SURVEYED;
+        !self.sinks.is_empty() && other.has_sources(now) || is_surveyed
+    }
+}
+
+fn later(tries: u32) -> Time {
+    (SOON * (1 << tries.min(8))).min(LATE)
+}
+
+impl Channels {
+    /// Dials a member soon, if this node wants something from it.
+    pub(super) fn consider<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
+        if self.all[key].wants_to_meet(self.now, node) {
+            if !self.agenda.has(key, Errand::Meet(node)) {
+                self.agenda.set(key, Errand::Meet(node), self.now);
+            }
+            self.do_errands(links);
+        } else if !self.has_enough(key) {
+            self.agenda.set_by(key, Errand::Look, self.now);
+        }
+    }
+
+    /// What this node wants on a channel has changed: considers all members that it has heard of.
+    pub(super) fn consider_all<B: Body>(&mut self, links: &Links<B>, key: ChannelKey) {
+        let now = self.now;
+        let channel = &self.all[key];
+        let linked: BTreeSet<NodeId> = channel.members.keys().map(|&link| links[link].peer).collect();
+        let wanted = channel.others.iter().map(|(node, _)| node);
+        let wanted: Vec<NodeId> =
+            wanted.filter(|node| !linked.contains(node) && channel.wants_to_meet(now, *node)).collect();
+        wanted.into_iter().for_each(|node| self.agenda.set_by(key, Errand::Meet(node), now));
+    }
+
+    /// Meets all members until some time, to ask them.
+    pub(crate) fn survey<B: Body>(&mut self, links: &Links<B>, key: ChannelKey, until: Time) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        channel.surveyed = until;
+        self.consider_all(links, key);
+    }
+
+    /// Whether there are members with sinks that have yet to come.
+    pub(crate) fn awaits_sinks<B: Body>(&self, links: &Links<B>, key: ChannelKey) -> bool {
+        let Some(channel) = self.all.get(key) else { return false };
+        let is_linked = |node| links.with(node).is_some_and(|link| channel.members.contains_key(&link));
+        let mut others = channel.others.iter().filter(|(_, other)| other.is_there() && other.said.has.sinks);
+        others.any(|(node, other)| other.failure.is_none() && !is_linked(node))
+    }
+
+    /// Does what is due.
+    pub(super) fn do_errands<B: Body>(&mut self, links: &mut Links<B>) {
+        while let Some((key, errand)) = self.agenda.due(self.now) {
+            if !self.all.contains(key) {
+                continue;
+            }
+            match errand {
+                Errand::Look => self.look(links, key),
+                Errand::Renew => self.renew(self.now, links, key),
+                Errand::Meet(node) => self.meet(links, key, node),
+            }
+        }
+    }
+
+    /// Dials a member that this node wants something from.
+    fn meet<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
+        if !self.all[key].wants_to_meet(self.now, node) {
+            return;
+        }
+        match links.with(node) {
+            Some(link) => self.join_once(links, key, link),
+            None if links.is_dialing(node) => {}
+            None if links.room_to_meet() == 0 => self.agenda.set(key, Errand::Meet(node), self.now + SOON),
+            None => self.dial(links, key, node),
+        }
+    }
+
+    fn dial<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
+        let Some(other) = self.all[key].others.get(node) else { return };
+        let own = &links.settings.addresses;
+        // At this node's own addresses, nobody else is found.
+        let addresses = other.said.addresses.iter().filter(|address| !own.contains(address)).take(ADDRESSES);
+        let addresses: Vec<String> = addresses.cloned().collect();
+        if addresses.is_empty() {
+            let error = Error::new(Code::Unreachable).found("a member that says no address of its own");
+            return self.was_missed(links, key, node, error);
+        }
+        links.dial(addresses, Some(node), Purpose::Meet(key), self.now + links.settings.handshake);
+    }
+
+    /// A member, or whoever is at an address that an id names, was dialed and not reached.
+    pub(crate) fn was_not_met<B: Body>(
+        &mut self,
+        links: &mut Links<B>,
+        key: ChannelKey,
+        node: Option<NodeId>,
+        error: Error,
+    ) {
+        if let (Some(node), true) = (node, self.all.contains(key)) {
+            self.was_missed(links, key, node, error);
+        }
+    }
+
+    fn was_missed<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId, error: Error) {
+        let now = self.now;
+        let Some(other) = self.all[key].others.get_mut(node) else { return };
+        other.tries += 1;
+        other.failure = Some(error);
+        let again = now + later(other.tries);
+        other.rests = again;
+        links.actions.act(Action::Changed(key));
+        if self.all[key].wants_to_meet(now, node) {
+            self.call(links, key, node);
+            self.say_missed(key, node);
+            self.agenda.set(key, Errand::Meet(node), again);
+        }
+        if !self.has_enough(key) {
+            self.agenda.set_by(key, Errand::Look, now + SOON);
+        }
+    }
+
+    /// Notes a member with sources that cannot be reached, once, for the sinks of this node.
+    fn say_missed(&mut self, key: ChannelKey, node: NodeId) {
+        let channel = &mut self.all[key];
+        let Some(other) = channel.others.get_mut(node).filter(|other| other.tries >= ATTEMPTS) else { return };
+        if channel.sinks.is_empty() || std::mem::replace(&mut other.is_missed, true) {
+            return;
+        }
+        if let Some(error) = other.failure.clone() {
+            self.missed.push(Missed { channel: key, node, error });
+        }
+    }
+
+    /// The members with sources that cannot be reached, to be told to sinks.
+    pub(crate) fn take_missed(&mut self) -> Vec<Missed> {
+        std::mem::take(&mut self.missed)
+    }
+
+    /// Whether there are enough neighbours for this node to hear of all members.
+    fn has_enough(&self, key: ChannelKey) -> bool {
+        let channel = &self.all[key];
+        let is_wanted = channel.members.values().any(|member| channel.wants(member));
+        is_wanted || channel.members.len() + channel.joining.len() >= NEIGHBOURS
+    }
+
+    /// Looks for neighbours if there are too few, and tries the addresses that the id named: so those find each other whom
+    /// something has parted.
+    fn look<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        let (now, looks) = (self.now, self.all[key].looks);
+        self.all[key].looks = looks.saturating_add(1);
+        self.try_an_address(links, key, looks);
+        let has_enough = self.has_enough(key);
+        let is_trying = !has_enough && self.try_a_member(links, key);
+        let pause = match (has_enough, is_trying) {
+            (true, _) => LATE,
+            (false, true) => SOON,
+            (false, false) => later(looks),
+        };
+        let jitter = pause / 4 * self.random(1000) as u32 / 1000;
+        self.agenda.set(key, Errand::Look, now + pause - jitter);
+    }
+
+    /// Tries one of the addresses that the id named.
+    fn try_an_address<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, turn: u32) {
+        let channel = &self.all[key];
+        let Some(address) = channel.addresses.get(turn as usize % channel.addresses.len().max(1)) else { return };
+        match links.at_address(address) {
+            Some(link) => self.join_once(links, key, link),
+            None if links.is_dialing_at(address) || links.room_to_meet() == 0 => {}
+            None if links.settings.addresses.contains(address) => {}
+            None => {
+                let deadline = self.now + links.settings.handshake;
+                links.dial(vec![address.clone()], None, Purpose::Meet(key), deadline);
+            }
+        }
+    }
+
+    /// Tries to make a member a neighbour, by chance. Whether there was one to try.
+    fn try_a_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) -> bool {
+        let (now, channel) = (self.now, &self.all[key]);
+        let is_linked = |node| links.with(node).is_some_and(|link| channel.members.contains_key(&link));
+        let others = channel.others.iter().filter(|(_, other)| other.is_there() && other.rests <= now);
+        let others: Vec<NodeId> =
+            others.map(|(node, _)| node).filter(|&node| !is_linked(node) && !links.is_dialing(node)).collect();
+        if others.is_empty() || links.room_to_meet() == 0 {
+            return false;
+        }
+        let node = others[self.random(others.len())];
+        if let Some(other) = self.all[key].others.get_mut(node) {
+            other.rests = now + REST;
+        }
+        match links.with(node) {
+            Some(link) => self.join_once(links, key, link),
+            None => self.dial(links, key, node),
+        }
+        true
+    }
+
+    /// A link with a member has ended: with an error, or in order.
+    pub(super) fn was_parted<B: Body>(
+        &mut self,
+        links: &mut Links<B>,
+        key: ChannelKey,
+        node: NodeId,
+        why: Option<&Error>,
+    ) {
+        let now = self.now;
+        let channel = &mut self.all[key];
+        channel.looks = 0;
+        if let Some(other) = channel.others.get_mut(node) {
+            other.failure = why.cloned();
+            other.tries = 0;
+            other.rests = now + if why.is_some() { SOON } else { REST };
+        }
+        self.agenda.set_by(key, Errand::Look, now);
+        if self.all[key].wants_to_meet(now, node) {
+            self.agenda.set_by(key, Errand::Meet(node), now + SOON);
+        }
+        self.do_errands(links);
+    }
+
+    /// Lets links go that carry nothing wanted, but for a few. `is_used` tells whether there are subscriptions on a link.
+    pub(crate) fn tidy<B: Body>(&mut self, links: &mut Links<B>, is_used: impl Fn(LinkKey) -> bool) {
+        let now = self.now;
+        if self.tidied.is_some_and(|last| now < last + TIDY) || links.len() <= SPARE {
+            return;
+        }
+        self.tidied = Some(now);
+        let mut wanted: BTreeSet<LinkKey> = self.opens.iter().filter_map(|(_, open)| open.awaited()).collect();
+        let mut alone: BTreeSet<LinkKey> = BTreeSet::new();
+        for (_, channel) in self.all.iter() {
+            wanted.extend(&channel.joining);
+            let is_wanted = |member: &Membership| now < channel.surveyed || channel.wants(member);
+            wanted.extend(channel.members.iter().filter(|(_, member)| is_wanted(member)).map(|(&link, _)| link));
+            alone.extend(channel.members.keys().take(2).filter(|_| channel.members.len() == 1));
+        }
+        let mut spare: Vec<(bool, Time, LinkKey)> = Vec::new();
+        for (link, since) in links.standing() {
+            if since + GRACE <= now && !wanted.contains(&link) && !is_used(link) {
+                spare.push((!alone.contains(&link), since, link));
+            }
+        }
+        // Those through which alone this node hears of a channel come first, then the oldest.
+        spare.sort_unstable();
+        spare.into_iter().skip(SPARE).filter(|(is_free, ..)| *is_free).for_each(|(.., link)| links.part_from(link));
+    }
+
+    /// When links are looked at again that may be let go.
+    pub(super) fn next_tidying<B>(&self, links: &Links<B>) -> Option<Time> {
+        (links.len() > SPARE).then(|| self.tidied.map_or(self.now + TIDY, |last| last + TIDY).max(self.now))
+    }
+}

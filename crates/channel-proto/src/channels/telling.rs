@@ -1,0 +1,299 @@
+//! Announcements: what this node says of itself on its channels, and what it hears and tells of others
+//! (`spec/channel.md`, "Who is there").
+
+use super::agenda::Errand;
+use super::others::News;
+use super::{Channel, Channels};
+use crate::Time;
+use crate::action::Action;
+use crate::announcement::{Announcement, Has};
+use crate::control::{Call, Control};
+use crate::frame::PAYLOAD;
+use crate::keys::{ChannelKey, LinkKey, NodeId};
+use crate::links::{Links, Purpose};
+use crate::memory::Body;
+use std::collections::{HashMap, VecDeque};
+
+/// How often a member says anew that it is there.
+const RENEW: Time = Time::from_secs(30);
+/// How many members without sources a neighbour is told of when it comes, and with each renewal.
+const TOLD: usize = 16;
+const TOLD_AGAIN: usize = 2;
+/// How many announcements are checked at a time, and how long others have their turn then.
+const CHECKS: usize = 8;
+const PAUSE: Time = Time::from_millis(2);
+/// How many announcements of one link are checked: at once, and in a second.
+const ALLOWED: u32 = 1024;
+const A_SECOND: u32 = 64;
+/// The most times that a call is handed on.
+const HOPS: u8 = 8;
+/// Bytes before the announcements of a frame.
+const COUNT: usize = 8;
+/// A neighbour that has so many bytes to read is told nothing more.
+const UNREAD: usize = 4 << 20;
+
+/// Announcements that have yet to be checked, and how much is checked for each link.
+#[derive(Default)]
+pub(super) struct Unproven {
+    queue: VecDeque<(LinkKey, ChannelKey, Announcement)>,
+    allowances: HashMap<LinkKey, Allowance>,
+}
+
+struct Allowance {
+    left: u32,
+    since: Time,
+}
+
+impl Unproven {
+    /// Whether one more may be checked that came over a link.
+    fn allows(&mut self, now: Time, link: LinkKey) -> bool {
+        let allowance = self.allowances.entry(link).or_insert(Allowance { left: ALLOWED, since: now });
+        let seconds = now.saturating_sub(allowance.since).as_secs();
+        if seconds > 0 {
+            let more = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(A_SECOND);
+            allowance.left = allowance.left.saturating_add(more).min(ALLOWED);
+            allowance.since = now;
+        }
+        let left = allowance.left.checked_sub(1);
+        allowance.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    pub(super) fn forget(&mut self, link: LinkKey) {
+        self.allowances.remove(&link);
+    }
+
+    /// When it goes on, if it has to.
+    pub(super) fn due(&self, now: Time) -> Option<Time> {
+        (!self.queue.is_empty()).then(|| now + PAUSE)
+    }
+}
+
+impl Channels {
+    /// What this node says of itself on a channel.
+    fn own<B: Body>(&mut self, links: &Links<B>, key: ChannelKey) -> Announcement {
+        let channel = &self.all[key];
+        let has = Has { sources: !channel.sources.is_empty(), sinks: !channel.sinks.is_empty(), left: false };
+        if let Some(said) = channel.said.as_ref().filter(|said| said.has == has) {
+            return said.clone();
+        }
+        let said = self.sign(links, key, has);
+        self.all[key].said = Some(said.clone());
+        said
+    }
+
+    fn sign<B: Body>(&mut self, links: &Links<B>, key: ChannelKey, has: Has) -> Announcement {
+        self.announced += 1;
+        let identity = self.all[key].identity;
+        Announcement::sign(&links.key, identity, self.announced, has, &links.settings.addresses)
+    }
+
+    /// Tells the neighbours what this node has on a channel, if that has changed.
+    pub(super) fn announce<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        let channel = &self.all[key];
+        let has = (!channel.sources.is_empty(), !channel.sinks.is_empty());
+        let is_said = channel.said.as_ref().is_none_or(|said| (said.has.sources, said.has.sinks) == has);
+        if !is_said && !channel.members.is_empty() {
+            let said = self.own(links, key);
+            self.tell_all(links, key, &said, None);
+        }
+    }
+
+    /// Tells the neighbours that this node leaves a channel.
+    pub(super) fn announce_end<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+        if !self.all[key].members.is_empty() {
+            let said = self.sign(links, key, Has { left: true, ..Has::default() });
+            self.tell_all(links, key, &said, None);
+        }
+    }
+
+    /// Says anew that this node is there.
+    pub(super) fn renew<B: Body>(&mut self, now: Time, links: &mut Links<B>, key: ChannelKey) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        channel.said = None;
+        let Channel { members, others, .. } = channel;
+        let linked: Vec<(NodeId, LinkKey)> = members.keys().map(|&link| (links[link].peer, link)).collect();
+        others.forget_old(now, |node| linked.iter().any(|(peer, _)| *peer == node));
+        for (node, link) in linked {
+            let some = self.some_others(key, node, TOLD_AGAIN);
+            let own = self.own(links, key);
+            tell(links, link, std::iter::once(own).chain(some));
+        }
+        self.plan_renewal(now, key);
+    }
+
+    pub(super) fn plan_renewal(&mut self, now: Time, key: ChannelKey) {
+        // Not all at the same time.
+        let jitter = Time::from_millis(self.random(5_000) as u64);
+        self.agenda.set(key, Errand::Renew, now + RENEW - jitter);
+    }
+
+    /// Tells a new neighbour who is there: this node, all members with sources, and some others.
+    pub(super) fn greet<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let (now, peer) = (self.now, links[link].peer);
+        let own = self.own(links, key);
+        let some = self.some_others(key, peer, TOLD);
+        let sources = self.all[key].others.iter().filter(|(node, other)| *node != peer && other.has_sources(now));
+        let sources = sources.map(|(_, other)| other.said.clone());
+        tell(links, link, std::iter::once(own).chain(sources).chain(some));
+    }
+
+    /// Some members that have no sources, by chance.
+    fn some_others(&mut self, key: ChannelKey, but: NodeId, most: usize) -> Vec<Announcement> {
+        let channel = &self.all[key];
+        let is_told = |node: NodeId| node != but && channel.others.get(node).is_some_and(|other| {
+            other.is_there() && !other.said.has.sources && other.failure.is_none()
+        });
+        let mut nodes: Vec<NodeId> = channel.others.iter().map(|(node, _)| node).filter(|node| is_told(*node)).collect();
+        let count = most.min(nodes.len());
+        for at in 0..count {
+            let with = at + self.random(nodes.len() - at);
+            nodes.swap(at, with);
+        }
+        let others = &self.all[key].others;
+        nodes[..count].iter().filter_map(|node| others.get(*node)).map(|other| other.said.clone()).collect()
+    }
+
+    fn tell_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, said: &Announcement, except: Option<LinkKey>) {
+        for &link in self.all[key].members.keys().filter(|&&link| Some(link) != except) {
+            if links[link].peer != said.node {
+                tell(links, link, std::iter::once(said.clone()));
+            }
+        }
+    }
+
+    /// A neighbour tells of members, itself among them.
+    pub(crate) fn heard_of<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, members: Vec<Announcement>) {
+        let (now, peer, own) = (self.now, links[link].peer, links.key.id());
+        for said in members {
+            let Some(key) = self.of(said.identity).filter(|&key| self.has_member(key, link)) else { continue };
+            if said.node == own {
+                continue;
+            }
+            if said.node == peer {
+                self.heard_of_itself(links, key, link, &said);
+            }
+            if self.all[key].others.is_news(&said) && self.unproven.allows(now, link) {
+                self.unproven.queue.push_back((link, key, said));
+            }
+        }
+        if self.unproven.queue.len() <= CHECKS {
+            self.check_some(links);
+        }
+    }
+
+    /// A neighbour tells of itself. The link has proven that it does.
+    fn heard_of_itself<B: Body>(
+        &mut self,
+        links: &mut Links<B>,
+        key: ChannelKey,
+        link: LinkKey,
+        said: &Announcement,
+    ) {
+        let now = self.now;
+        let channel = &mut self.all[key];
+        let Some(member) = channel.members.get_mut(&link).filter(|member| member.number < said.number) else { return };
+        let before = std::mem::replace(&mut member.has, said.has);
+        member.number = said.number;
+        if said.has.sinks && !before.sinks {
+            self.offer_all(links, key, link);
+        }
+        if let Some((request, until)) = self.all[key].asked
+            && now < until
+        {
+            // It answers once it has subscribed.
+            links.say(link, &Control::Ask { request, identity: said.identity });
+        }
+    }
+
+    /// Checks some announcements, so that others have their turn in between.
+    pub(super) fn check_some<B: Body>(&mut self, links: &mut Links<B>) {
+        for _ in 0..CHECKS {
+            let Some((link, key, said)) = self.unproven.queue.pop_front() else { return };
+            let is_news = self.all.get(key).is_some_and(|channel| channel.others.is_news(&said));
+            if is_news && said.check() {
+                self.learn(links, link, key, said);
+            }
+        }
+    }
+
+    /// A member has said something of itself.
+    fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) {
+        let (now, node, chance) = (self.now, said.node, self.random(usize::MAX));
+        let before = self.all[key].others.get(node).map(|other| (other.said.has, other.is_there()));
+        let news = self.all[key].others.keep(now, teller, said.clone(), chance);
+        if news == News::None {
+            return;
+        }
+        if news == News::Spread {
+            self.tell_all(links, key, &said, Some(teller));
+        }
+        if before != Some((said.has, !said.has.left)) {
+            links.actions.act(Action::Changed(key));
+        }
+        let linked = links.with(node);
+        match linked {
+            _ if said.has.left => self.agenda.cancel(key, Errand::Meet(node)),
+            Some(link) if self.has_member(key, link) => {
+                self.all[key].others.get_mut(node).into_iter().for_each(super::others::Other::was_reached);
+            }
+            // There is a link with it already, for other channels.
+            Some(link) => self.join_once(links, key, link),
+            None => self.consider(links, key, node),
+        }
+    }
+
+    /// Asks a member that cannot be dialed to dial this node. The call goes back the way on which its announcement came.
+    pub(super) fn call<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
+        let Some(teller) = self.all[key].others.get(node).map(|other| other.teller) else { return };
+        let members = &self.all[key].members;
+        let way = if members.contains_key(&teller) { Some(teller) } else { members.keys().next().copied() };
+        let Some(way) = way else { return };
+        let caller = self.own(links, key);
+        links.say(way, &Control::Call(Call { to: node, hops: HOPS, caller }.into()));
+    }
+
+    /// A member wants to be dialed: by this node, or by one that this node knows.
+    pub(crate) fn was_called<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, call: Call) {
+        let (now, Call { to, hops, caller }) = (self.now, call);
+        let Some(key) = self.of(caller.identity).filter(|&key| self.has_member(key, link)) else { return };
+        if !self.unproven.allows(now, link) {
+            return;
+        }
+        if to != links.key.id() {
+            let channel = &self.all[key];
+            let next = links.with(to).filter(|next| channel.members.contains_key(next));
+            let next = next.or_else(|| channel.others.get(to).map(|other| other.teller));
+            let next = next.filter(|next| *next != link && channel.members.contains_key(next));
+            if let (Some(next), Some(hops)) = (next, hops.min(HOPS).checked_sub(1)) {
+                links.say(next, &Control::Call(Call { to, hops, caller }.into()));
+            }
+            return;
+        }
+        let node = caller.node;
+        if links.with(node).is_none() && !links.is_dialing(node) && links.room_to_meet() > 0 && caller.check() {
+            let deadline = now + links.settings.handshake;
+            links.dial(caller.addresses, Some(node), Purpose::Meet(key), deadline);
+        }
+    }
+}
+
+/// Tells a neighbour of members, in as many frames as that takes.
+fn tell<B: Body>(links: &mut Links<B>, link: LinkKey, members: impl Iterator<Item = Announcement>) {
+    if links[link].outbox.length() > UNREAD {
+        return;
+    }
+    let (mut frame, mut length) = (Vec::new(), COUNT);
+    for said in members {
+        let more = 2 + said.bytes().len();
+        if length + more > PAYLOAD {
+            links.say(link, &Control::Members(std::mem::take(&mut frame)));
+            length = COUNT;
+        }
+        length += more;
+        frame.push(said);
+    }
+    if !frame.is_empty() {
+        links.say(link, &Control::Members(frame));
+    }
+}

@@ -1,0 +1,266 @@
+//! Members who lie: they invent members, alter what others say of themselves, say old things again, and call
+//! (`spec/channel.md`, "Announcements"). What a liar says costs a bounded number of dials, and pushes nobody out.
+
+use ed25519_compact::{KeyPair, Seed};
+use isoform_channel_proto::{
+    Action, ChannelKey, ConnId, DialKey, Identity, Key, Node, NodeId, Outgoing, Policy, Reach, Settings, Time, Wanted,
+};
+use isoform_core::{Code, Error};
+use std::sync::Arc;
+
+const CHANNEL: Identity = Identity([9; 16]);
+const SOURCES: u32 = 1;
+const SINKS: u32 = 2;
+const MEMBERS: u8 = 13;
+const CALL: u8 = 14;
+const INTRODUCTIONS: usize = 4;
+
+/// Nodes of which the first is honest, and each other one has a wire to it. The second one is followed by lies.
+struct World {
+    nodes: Vec<Node<Arc<[u8]>, Vec<u8>>>,
+    channels: Vec<ChannelKey>,
+    wires: Vec<[Vec<u8>; 2]>,
+    /// Attempts of the first node to reach others.
+    dials: Vec<(DialKey, String)>,
+    now: Time,
+}
+
+impl World {
+    /// So many nodes, all of them members.
+    fn new(count: usize) -> World {
+        let node = |number: usize| {
+            let settings = Settings {
+                addresses: vec![format!("test:{number}")],
+                introductions: INTRODUCTIONS,
+                ..Settings::default()
+            };
+            Node::new(Key::from_seed([number as u8 + 1; 32]), settings)
+        };
+        let nodes = (0..count).map(node).collect();
+        let wires = vec![[Vec::new(), Vec::new()]; count];
+        let mut world = World { nodes, channels: Vec::new(), wires, dials: Vec::new(), now: Time::ZERO };
+        world.channels.push(world.nodes[0].create(CHANNEL, "ticks", None).unwrap());
+        for number in 1..count {
+            let deadline = Time::from_secs(5);
+            let open = world.nodes[number].open(world.now, &["test:0".into()], "ticks", None, deadline);
+            world.run();
+            let channel = world.nodes[number].opened(open).unwrap().unwrap();
+            world.channels.push(channel);
+        }
+        world
+    }
+
+    fn run(&mut self) {
+        for _ in 0..40 {
+            for i in 0..self.nodes.len() {
+                while let Some(action) = self.nodes[i].action() {
+                    self.act(i, action);
+                }
+            }
+            for wire in 1..self.nodes.len() {
+                for (end, node) in [(0, 0), (1, wire)] {
+                    let bytes = std::mem::take(&mut self.wires[wire][end]);
+                    let used = self.nodes[node].receive(self.now, ConnId(wire as u64), &bytes).unwrap();
+                    let later = std::mem::replace(&mut self.wires[wire][end], bytes[used..].to_vec());
+                    self.wires[wire][end].extend(later);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, from: usize, action: Action) {
+        match action {
+            Action::Dial(dial, address) if from == 0 => self.dials.push((dial, address)),
+            Action::Dial(dial, address) if address != "test:0" => {
+                self.nodes[from].dial_failed(self.now, dial, Error::new(Code::Unreachable).at(address));
+            }
+            Action::Dial(dial, _) => {
+                let id = ConnId(from as u64);
+                self.nodes[from].connected(self.now, id, Some(dial), Default::default());
+                self.nodes[0].connected(self.now, id, None, Default::default());
+            }
+            Action::Write(id) | Action::Close(id) => {
+                let mut out = Outgoing::default();
+                self.nodes[from].output(self.now, id, &mut out);
+                self.nodes[from].unwritten(id, 0);
+                self.wires[id.0 as usize][usize::from(from == 0)].extend(out.to_vec());
+            }
+            _ => {}
+        }
+    }
+
+    fn wait(&mut self, time: Time) {
+        self.now += time;
+        self.nodes.iter_mut().for_each(|node| node.tick(self.now));
+        self.run();
+    }
+
+    /// The second node says something that no honest node says.
+    fn lie(&mut self, kind: u8, payload: &[u8]) {
+        let mut frame = (payload.len() as u32).to_le_bytes().to_vec();
+        frame.extend([kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        frame.extend(payload);
+        frame.resize(frame.len().next_multiple_of(16), 0);
+        self.wires[1][0].extend(frame);
+        self.run();
+    }
+
+    fn tell(&mut self, announcements: &[Vec<u8>]) {
+        let mut payload = (announcements.len() as u64).to_le_bytes().to_vec();
+        announcements.iter().for_each(|said| put(&mut payload, said));
+        self.lie(MEMBERS, &payload);
+    }
+
+    /// How the honest node stands with the others.
+    fn known(&self) -> Vec<(NodeId, Vec<String>, Reach)> {
+        let info = self.nodes[0].info(self.channels[0]).unwrap();
+        info.members.into_iter().skip(1).map(|member| (member.node, member.addresses, member.reach)).collect()
+    }
+
+    fn add_sink(&mut self) {
+        self.nodes[0].add_sink(self.channels[0], Wanted::any(Policy::Block)).unwrap();
+        self.run();
+    }
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend((bytes.len() as u16).to_le_bytes());
+    out.extend(bytes);
+}
+
+/// What the node of a number says of itself, made from the specification.
+fn announcement(number: u32, count: u64, has: u32, address: &str) -> Vec<u8> {
+    let mut seed = [0xee; 32];
+    seed[..4].copy_from_slice(&number.to_le_bytes());
+    let pair = KeyPair::from_seed(Seed::new(seed));
+    let mut said = pair.pk.to_vec();
+    said.extend(CHANNEL.0);
+    said.extend(count.to_le_bytes());
+    said.extend(has.to_le_bytes());
+    said.extend([0; 4]);
+    said.extend(1u16.to_le_bytes());
+    put(&mut said, address.as_bytes());
+    let signature = pair.sk.sign(blake3::derive_key("Isoform 2026 announcement", &said), None);
+    [&signature[..], &said].concat()
+}
+
+fn id(number: u32) -> NodeId {
+    let mut seed = [0xee; 32];
+    seed[..4].copy_from_slice(&number.to_le_bytes());
+    Key::from_seed(seed).id()
+}
+
+#[test]
+fn members_that_others_tell_of_are_dialed_a_few_at_a_time() {
+    let mut world = World::new(2);
+    world.add_sink();
+    let invented: Vec<Vec<u8>> = (0..50).map(|number| announcement(number, 1, SOURCES, "unix:/run/any")).collect();
+    world.tell(&invented);
+    for _ in 0..20 {
+        world.wait(Time::from_millis(10));
+    }
+    assert_eq!(world.dials.len(), INTRODUCTIONS);
+    for _ in 0..100 {
+        let (dial, address) = world.dials.remove(0);
+        assert_eq!(address, "unix:/run/any");
+        world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Unreachable));
+        for _ in 0..2 {
+            world.wait(Time::from_millis(200));
+        }
+        assert!((1..=INTRODUCTIONS).contains(&world.dials.len()), "{}", world.dials.len());
+    }
+}
+
+#[test]
+fn nobody_speaks_for_another() {
+    let mut world = World::new(2);
+    let said = announcement(1, 5, SINKS, "test:100");
+    for at in 0..said.len() {
+        let mut altered = said.clone();
+        altered[at] ^= 1;
+        // An altered length of the list is no announcement at all.
+        if !(128..132).contains(&at) {
+            world.tell(&[altered]);
+        }
+    }
+    world.wait(Time::from_secs(1));
+    assert_eq!(world.known().len(), 1, "the liar itself: {:?}", world.known());
+    world.tell(&[said]);
+    world.wait(Time::from_secs(1));
+    assert!(world.known().iter().any(|(node, addresses, _)| *node == id(1) && addresses == &["test:100"]));
+}
+
+#[test]
+fn what_a_member_said_before_is_no_news() {
+    let mut world = World::new(2);
+    world.tell(&[announcement(1, 5, SINKS, "test:100")]);
+    world.tell(&[announcement(1, 4, SINKS, "test:200")]);
+    world.wait(Time::from_secs(1));
+    let known = world.known();
+    assert!(known.iter().any(|(node, addresses, _)| *node == id(1) && addresses == &["test:100"]), "{known:?}");
+    // It has left, and what it said before does not bring it back.
+    world.tell(&[announcement(1, 6, 4, "test:100")]);
+    world.tell(&[announcement(1, 5, SINKS, "test:100")]);
+    world.wait(Time::from_secs(1));
+    assert_eq!(world.known().len(), 1);
+}
+
+#[test]
+fn invented_members_push_nobody_out() {
+    let mut world = World::new(4);
+    world.wait(Time::from_secs(1));
+    let before: Vec<NodeId> = world.known().into_iter().map(|(node, ..)| node).collect();
+    assert_eq!(before.len(), 3);
+    for number in 0..100 {
+        let lies = |at: u32| announcement(100 * number + at, 1, SINKS, "test:100");
+        world.tell(&(0..20).map(lies).collect::<Vec<_>>());
+        world.wait(Time::from_millis(100));
+    }
+    let after: Vec<NodeId> = world.known().into_iter().map(|(node, ..)| node).collect();
+    assert!(before.iter().all(|node| after.contains(node)), "{after:?}");
+    assert!(after.len() <= 3 + 32, "{}", after.len());
+}
+
+#[test]
+fn calls_make_a_node_dial_only_a_few() {
+    let mut world = World::new(2);
+    for number in 0..50 {
+        let mut payload = Key::from_seed([1; 32]).id().0.to_vec();
+        payload.extend(8u64.to_le_bytes());
+        put(&mut payload, &announcement(number, 1, SINKS, "unix:/run/any"));
+        world.lie(CALL, &payload);
+        let last = payload.len() - 1;
+        payload[last] ^= 1;
+        world.lie(CALL, &payload);
+    }
+    assert_eq!(world.dials.len(), INTRODUCTIONS);
+}
+
+#[test]
+fn a_member_that_cannot_be_reached_is_reported_with_its_address_and_the_reason() {
+    let mut world = World::new(2);
+    let sink = world.nodes[0].add_sink(world.channels[0], Wanted::any(Policy::Block)).unwrap();
+    world.tell(&[announcement(1, 1, SOURCES, "tcp:10.0.0.1:7000")]);
+    for _ in 0..30 {
+        for (dial, address) in std::mem::take(&mut world.dials) {
+            let error = Error::new(Code::Unreachable).at(address).found("connection refused");
+            world.nodes[0].dial_failed(world.now, dial, error);
+        }
+        world.wait(Time::from_millis(200));
+    }
+    let known = world.known();
+    let missed = known.iter().find(|(node, ..)| *node == id(1)).unwrap();
+    let Reach::Missed(error) = &missed.2 else { panic!("{known:?}") };
+    assert!(error.to_string().contains("tcp:10.0.0.1:7000") && error.to_string().contains("refused"), "{error}");
+    let mut batch = isoform_channel_proto::Batch::default();
+    let mut told = 0;
+    while world.nodes[0].take(world.now, sink, &mut batch) {
+        for item in &batch.items {
+            if let isoform_channel_proto::Item::Refused(_, error) = item {
+                assert!(error.to_string().contains("tcp:10.0.0.1:7000"), "{error}");
+                told += 1;
+            }
+        }
+    }
+    assert_eq!(told, 1);
+}
