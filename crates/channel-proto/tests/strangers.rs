@@ -2,8 +2,8 @@
 //! for nothing (`spec/channel.md`, "Identity").
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Credentials, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key,
-    Node, NodeId, Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
+    Action, Batch, ConnId, Credentials, FrameKind, Greetings, HEADER, Header, Hello, Identity, Item, Key, Node, NodeId,
+    Outgoing, Policy, Settings, Side, SinkKey, SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Error};
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! The neighbours on a channel, the members that this node has a link with: how they are let in, and how they leave.
 
-use super::opens::{OPENS, code_of, no_such_channel};
 use super::agenda::Errand;
+use super::opens::{OPENS, code_of, no_such_channel};
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
-use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
 use crate::keys::OpenKey;
+use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
 use crate::links::{Ended, Links};
 use crate::memory::Body;
 use isoform_core::{Code, Error, Result};
@@ -116,12 +116,7 @@ impl Channels {
         true
     }
 
-    pub(crate) fn was_opened<B: Body>(
-        &mut self,
-        links: &mut Links<B>,
-        link: LinkKey,
-        opened: Opened,
-    ) -> Result<()> {
+    pub(crate) fn was_opened<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, opened: Opened) -> Result<()> {
         let Opened { request, format, identity, name } = opened;
         let open = request.checked_sub(OPENS).map(OpenKey);
         let wanted = match open {

@@ -120,9 +120,8 @@ impl Others {
             false => (SOME, SOME / SHARE),
         };
         let count = if is_source { self.sources } else { self.all.len() - self.sources };
-        let is_claim = |other: &Other| {
-            !other.is_reached && other.said.has.sources == is_source && other.teller == teller
-        };
+        let is_claim =
+            |other: &Other| !other.is_reached && other.said.has.sources == is_source && other.teller == teller;
         let is_full = count >= most;
         if is_full || self.all.values().filter(|other| is_claim(other)).count() >= share {
             // Those who were reached stay. Of claims, a later one now and then takes the place of an earlier one.

@@ -141,10 +141,15 @@ impl Channels {
     /// Some members that have no sources, by chance.
     fn some_others(&mut self, key: ChannelKey, but: NodeId, most: usize) -> Vec<Announcement> {
         let channel = &self.all[key];
-        let is_told = |node: NodeId| node != but && channel.others.get(node).is_some_and(|other| {
-            other.is_there() && !other.said.has.sources && other.failure.is_none()
-        });
-        let mut nodes: Vec<NodeId> = channel.others.iter().map(|(node, _)| node).filter(|node| is_told(*node)).collect();
+        let is_told = |node: NodeId| {
+            node != but
+                && channel
+                    .others
+                    .get(node)
+                    .is_some_and(|other| other.is_there() && !other.said.has.sources && other.failure.is_none())
+        };
+        let mut nodes: Vec<NodeId> =
+            channel.others.iter().map(|(node, _)| node).filter(|node| is_told(*node)).collect();
         let count = most.min(nodes.len());
         for at in 0..count {
             let with = at + self.random(nodes.len() - at);
@@ -183,13 +188,7 @@ impl Channels {
     }
 
     /// A neighbour tells of itself. The link has proven that it does.
-    fn heard_of_itself<B: Body>(
-        &mut self,
-        links: &mut Links<B>,
-        key: ChannelKey,
-        link: LinkKey,
-        said: &Announcement,
-    ) {
+    fn heard_of_itself<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey, said: &Announcement) {
         let now = self.now;
         let channel = &mut self.all[key];
         let Some(member) = channel.members.get_mut(&link).filter(|member| member.number < said.number) else { return };

@@ -100,7 +100,8 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
         let Channel { identity, name, format, members, others, declined, .. } = self.channels.get(key)?;
         let addresses = self.links.settings.addresses.clone();
-        let own = MemberInfo { node: self.links.key.id(), addresses, reach: Reach::Here, report: Some(self.report(key)) };
+        let own =
+            MemberInfo { node: self.links.key.id(), addresses, reach: Reach::Here, report: Some(self.report(key)) };
         let linked = members.iter().map(|(&link, member)| {
             let (link, report) = (&self.links[link], member.report.clone());
             MemberInfo { node: link.peer, addresses: link.addresses.clone(), reach: Reach::Linked, report }

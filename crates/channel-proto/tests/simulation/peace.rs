@@ -163,13 +163,7 @@ impl<'a> Peace<'a> {
         Ok(())
     }
 
-    fn sources_are_heard(
-        &self,
-        world: &World,
-        slot: usize,
-        channel: &Channel,
-        group: &BTreeSet<usize>,
-    ) -> Held {
+    fn sources_are_heard(&self, world: &World, slot: usize, channel: &Channel, group: &BTreeSet<usize>) -> Held {
         let process = world.slots[slot].process.as_ref().expect("a process");
         let of_it = |place: &usize| world.oracle.sources[*place].channel == channel.identity;
         for (&key, &place) in process.sources.iter().filter(|(_, place)| of_it(place)) {

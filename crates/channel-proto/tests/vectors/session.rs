@@ -73,7 +73,8 @@ impl Session {
     }
 
     fn open(&mut self, node: usize, name: &str) -> Option<ChannelKey> {
-        let open = self.nodes[node].open(self.now, &["unix:/run/first".into()], name, None, self.now + Time::from_secs(5));
+        let open =
+            self.nodes[node].open(self.now, &["unix:/run/first".into()], name, None, self.now + Time::from_secs(5));
         self.run();
         self.nodes[node].opened(open).expect("an answer").ok()
     }

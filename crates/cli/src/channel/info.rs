@@ -55,7 +55,10 @@ fn silent(info: &Info) -> Vec<MemberInfo> {
     let present = info.ledgers().filter(|sink| sink.present && !known(sink.node));
     let nodes: BTreeSet<NodeId> = present.map(|sink| sink.node).collect();
     let reach = Reach::Linked;
-    nodes.into_iter().map(|node| MemberInfo { node, addresses: Vec::new(), reach: reach.clone(), report: None }).collect()
+    nodes
+        .into_iter()
+        .map(|node| MemberInfo { node, addresses: Vec::new(), reach: reach.clone(), report: None })
+        .collect()
 }
 
 fn accounts(info: &Info) -> Vec<Account> {

@@ -69,7 +69,8 @@ impl Guest {
         let mut guest = Guest { stage, party, connection: ConnId(0), said: Vec::new() };
         guest.exchange();
         if !manner.dialed {
-            let open = guest.party.node.open(now, &["test:victim".into()], NAME, Some(CHANNEL), now + Time::from_secs(5));
+            let open =
+                guest.party.node.open(now, &["test:victim".into()], NAME, Some(CHANNEL), now + Time::from_secs(5));
             guest.exchange();
             guest.party.channel = Some(guest.party.node.opened(open).expect("an answer").expect("the channel"));
         }

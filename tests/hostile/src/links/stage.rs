@@ -70,7 +70,8 @@ impl Stage {
             refusal: None,
         };
         let channel = stage.victim.node.create(CHANNEL, NAME, Some(format())).expect("a channel");
-        let open = stage.friend.node.open(stage.now, &["test:victim".into()], NAME, None, stage.now + Time::from_secs(5));
+        let open =
+            stage.friend.node.open(stage.now, &["test:victim".into()], NAME, None, stage.now + Time::from_secs(5));
         stage.rest();
         let opened = stage.friend.node.opened(open).expect("an answer").expect("the channel");
         stage.victim.settle(channel, &[Policy::Block, Policy::DropOldest { events: 99, bytes: 1 << 19 }]);
