@@ -76,6 +76,7 @@ const TASKS: &[Task] = &[
     ("engines", verify::engines),
     ("machines", verify::machines),
     ("machines-engines", verify::machines_engines),
+    ("hosts", verify::hosts),
     ("emulated", rust::emulated),
     ("wheel", faces::wheel),
     ("api", api::check),
@@ -91,7 +92,8 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 8] = ["miri", "hostile", "machines", "engines", "machines-engines", "api", "emulated", "wheel"];
+const VERIFY: [&str; 9] =
+    ["miri", "hostile", "machines", "engines", "machines-engines", "api", "emulated", "hosts", "wheel"];
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();

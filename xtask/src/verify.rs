@@ -77,6 +77,20 @@ pub(crate) fn linear() -> Outcome {
     quietly(Command::new(target().join("release/isoform-hostile")).arg("linear"))
 }
 
+// On a network.
+
+/// Three hosts that exchange events, as namespaces of this machine.
+pub(crate) fn hosts() -> Outcome {
+    quietly(&mut command("cargo build --locked --quiet -p isoform-cli"))?;
+    let status = script("tests/hosts/run.sh").arg(debug("isoform")).status()?;
+    match status.code() {
+        Some(77) => skipped("three hosts. They need network namespaces (unshare --net) and the command ip"),
+        Some(0) => {}
+        _ => return Err(format!("tests/hosts/run.sh failed: {status}").into()),
+    }
+    Ok(())
+}
+
 // On other machines.
 
 /// Installs compilers, emulators and libraries of other machines, where that may be done.

@@ -436,10 +436,12 @@ typedef struct iso_channel iso_channel;
 enum { ISO_ALLOW_INSECURE = 1 }; /* allows addresses beyond this machine, without encryption */
 
 /* `listen` is NULL for a port that the system chooses, or a list of addresses with spaces between them, such as
-   "127.0.0.1:7000 unix:/run/river.sock". `flags` is 0 or ISO_ALLOW_INSECURE. */
+   "127.0.0.1:7000 unix:/run/river.sock". A word such as "advertise=gateway.example:7000" is an address that the node tells
+   others in place of those of TCP at which it listens; port 0 is that of the first of them. `flags` is 0 or
+   ISO_ALLOW_INSECURE. */
 iso_code iso_node_open(const char *listen, unsigned flags, iso_node **node);
 void iso_node_close(iso_node **node);
-/* The first address at which the node listens: "tcp:127.0.0.1:7000". The node owns the text. */
+/* The first address at which others reach the node: "tcp:127.0.0.1:7000". The node owns the text. */
 const char *iso_node_address(const iso_node *node);
 
 /* For the milliseconds of all functions that wait: a negative number waits for ever, and 0 not at all. */

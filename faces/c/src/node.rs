@@ -3,6 +3,7 @@
 use crate::error::{Status, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};
 use isoform::{Code, Error};
+use isoform_channel::NodeBuilder;
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::os::fd::AsRawFd;
@@ -27,7 +28,11 @@ pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, nod
             // SAFETY: (1) of the crate.
             let addresses = unsafe { optional_text(listen, "listen")? }.unwrap_or_default().split_whitespace();
             let builder = isoform_channel::Node::builder().insecure(flags & ALLOW_INSECURE != 0);
-            let node = addresses.fold(builder, |builder, address| builder.listen(address)).build()?;
+            let add = |builder: NodeBuilder, word: &str| match word.strip_prefix("advertise=") {
+                Some(address) => builder.advertise(address),
+                None => builder.listen(word),
+            };
+            let node = addresses.fold(builder, add).build()?;
             let address = node.addresses().first().map_or(CString::default(), |address| c_text(&address.to_string()));
             Ok(Node { node, address })
         })

@@ -264,12 +264,14 @@ class Writer:
 @final
 class Node:
     """The member of channels that acts for this process. It creates and opens channels. It listens at the given addresses
-    (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. Times are in seconds."""
+    (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
+    addresses in ``advertise`` in place of those of TCP at which it listens. Times are in seconds."""
 
     def __new__(
         cls,
         listen: str | list[str] | None = None,
         *,
+        advertise: str | list[str] | None = None,
         insecure: bool = False,
         silence: float | None = None,
         linger: float | None = None,

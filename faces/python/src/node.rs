@@ -14,10 +14,11 @@ pub(crate) struct PyNode(Unhurried<Node>);
 #[pymethods]
 impl PyNode {
     #[new]
-    #[pyo3(signature = (listen=None, *, insecure=false, silence=None, linger=None))]
+    #[pyo3(signature = (listen=None, *, advertise=None, insecure=false, silence=None, linger=None))]
     fn new(
         py: Python<'_>,
         listen: Option<Listen>,
+        advertise: Option<Listen>,
         insecure: bool,
         silence: Option<f64>,
         linger: Option<f64>,
@@ -25,6 +26,9 @@ impl PyNode {
         let mut builder = Node::builder().insecure(insecure);
         for address in listen.map_or_else(Vec::new, Listen::addresses) {
             builder = builder.listen(address);
+        }
+        for address in advertise.map_or_else(Vec::new, Listen::addresses) {
+            builder = builder.advertise(address);
         }
         if let Some(seconds) = silence {
             builder = builder.silence(patience(seconds)?);
@@ -35,7 +39,7 @@ impl PyNode {
         py.detach(|| builder.build()).map(|node| PyNode(Unhurried::new(node))).map_err(raise)
     }
 
-    /// The addresses at which it listens.
+    /// The addresses at which others reach it.
     #[getter]
     fn addresses(&self) -> Vec<String> {
         self.0.addresses().iter().map(ToString::to_string).collect()

@@ -56,7 +56,8 @@ impl Channel {
     /// The same id for every address of this node.
     pub fn ids(&self) -> impl Iterator<Item = ChannelId> {
         let at = |address: &Address| ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok();
-        self.member.life.addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
+        let addresses = self.member.life.hub.lock().places.addresses();
+        addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
     }
 
     /// Its name.

@@ -3,7 +3,6 @@
 use super::handlers::Handlers;
 use crate::drive::hub::Hub;
 use crate::drive::state::State;
-use crate::transport::address::Address;
 use isoform_channel_proto::ChannelKey;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +15,6 @@ const PARTING: Duration = Duration::from_secs(1);
 /// A node, as long as it has handles: the node itself, its channels, sources, sinks and handlers.
 pub(crate) struct Life {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) addresses: Vec<Address>,
     pub(crate) handlers: Handlers,
     keeper: Option<JoinHandle<()>>,
 }
@@ -29,8 +27,8 @@ pub(crate) struct Member {
 }
 
 impl Life {
-    pub(crate) fn new(hub: Arc<Hub>, addresses: Vec<Address>, handlers: Handlers, keeper: JoinHandle<()>) -> Life {
-        Life { hub, addresses, handlers, keeper: Some(keeper) }
+    pub(crate) fn new(hub: Arc<Hub>, handlers: Handlers, keeper: JoinHandle<()>) -> Life {
+        Life { hub, handlers, keeper: Some(keeper) }
     }
 }
 

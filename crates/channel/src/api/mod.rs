@@ -11,6 +11,7 @@ pub(crate) mod handlers;
 pub(crate) mod id;
 pub(crate) mod keys;
 pub(crate) mod life;
+mod listening;
 pub(crate) mod node;
 pub(crate) mod nonce;
 pub(crate) mod options;

@@ -6,14 +6,16 @@ use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
 use crate::api::keys;
 use crate::api::life::{Life, Member};
+use crate::api::listening::{Listening, advertised};
 use crate::api::nonce::nonce;
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
 use crate::drive::machine::Machine;
+use crate::drive::places::Places;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
-use crate::transport::{Transport, Transports, serving, usual};
+use crate::transport::{Transport, Transports, usual};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
 use isoform_channel_proto::{Access, Admission, Identity, Key, Settings, SharedKey};
 use std::fmt;
@@ -76,6 +78,7 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     listen: Vec<String>,
+    advertise: Vec<String>,
     transports: Transports,
     insecure: bool,
     keys: Vec<SharedKey>,
@@ -106,6 +109,7 @@ impl Node {
     pub fn builder() -> NodeBuilder {
         NodeBuilder {
             listen: Vec::new(),
+            advertise: Vec::new(),
             transports: usual(),
             insecure: false,
             keys: Vec::new(),
@@ -114,9 +118,11 @@ impl Node {
         }
     }
 
-    /// The addresses at which it listens.
-    pub fn addresses(&self) -> &[Address] {
-        &self.life.addresses
+    /// The addresses at which others reach it, as far as they are known: those at which it listens, unless
+    /// [`advertise`](NodeBuilder::advertise) states others. In place of a wildcard they are those of this machine. There may be
+    /// more later, since a node that opens a channel on another machine also listens where the members there see it.
+    pub fn addresses(&self) -> Vec<Address> {
+        self.life.hub.lock().places.addresses()
     }
 
     /// Creates a channel for records of this type. Its sources may have more, other and wider fields; its sinks fewer,
@@ -210,9 +216,26 @@ impl Node {
 
 impl NodeBuilder {
     /// Also listens at this address: `127.0.0.1:7000`, `unix:/tmp/x.sock`. Without any, the node listens at a TCP port
-    /// that the system chooses.
+    /// that the system chooses. At a wildcard, `0.0.0.0:7000` or `[::]:7000`, it listens at all addresses of this
+    /// machine, and at a host's name at all addresses of the name.
     pub fn listen(mut self, address: impl Into<String>) -> NodeBuilder {
         self.listen.push(address.into());
+        self
+    }
+
+    /// Tells other nodes this address, and not those of TCP at which this node listens. That is needed where others see this
+    /// machine at another address, such as behind a router or in a container. A port of 0 stands for the one at which
+    /// this node listens. May be called several times.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// let node = Node::builder().listen("127.0.0.1:0").advertise("gateway.example:7000").build()?;
+    /// let id = node.create_with("river", None)?.id();
+    /// assert!(id.to_string().starts_with("iso://gateway.example:7000/river/"));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn advertise(mut self, address: impl Into<String>) -> NodeBuilder {
+        self.advertise.push(address.into());
         self
     }
 
@@ -286,18 +309,19 @@ impl NodeBuilder {
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
         }
-        let (mut listeners, mut addresses) = (Vec::new(), Vec::new());
+        let advertised = self.advertise.iter().map(|text| advertised(text)).collect::<Result<Vec<_>>>()?;
+        let mut listening = Listening::default();
         for text in &self.listen {
-            let address: Address = text.parse()?;
-            address.permit(self.insecure)?;
-            let (address, listener) = serving(&self.transports, &address)?.listen(&address)?;
-            addresses.push(address);
-            listeners.push(listener);
+            listening.add(&self.transports, &text.parse()?, |address| address.permit(self.insecure))?;
         }
+        let Listening { listeners, addresses } = listening;
         self.settings.connections = budget::connections();
-        self.settings.addresses = addresses.iter().map(Address::to_string).collect();
         let hub =
             Arc::new(Hub::new(Machine::new(Key::from_seed(nonce()?), self.settings), self.transports, self.insecure)?);
+        hub.with(|state| {
+            state.places = Places::new(addresses, advertised);
+            state.tell_places();
+        });
         let keeper = Keeper::new(hub.clone(), listeners)?;
         let handlers = Handlers::new();
         let shared = hub.clone();
@@ -307,7 +331,7 @@ impl NodeBuilder {
             shared.wake_all();
         });
         let keeper = keeper.map_err(|error| Error::new(Code::Io).found(format_args!("starting a thread: {error}")))?;
-        Ok(Node { life: Arc::new(Life::new(hub, addresses, handlers, keeper)) })
+        Ok(Node { life: Arc::new(Life::new(hub, handlers, keeper)) })
     }
 }
 

@@ -7,6 +7,7 @@ use super::bell::Bell;
 use super::lent::Loan;
 use super::lookout::{Lookout, Next};
 use super::machine::Machine;
+use super::places::Learned;
 use super::state::State;
 use super::waiter::{Rung, Waiter};
 use super::wire::Wire;
@@ -241,6 +242,18 @@ impl Hub {
         if wire.flow.close() {
             self.lookout.unblock();
         }
+    }
+
+    /// Learns where others reach this node, from a connection that has just been made.
+    pub(super) fn learn(&self, connection: &dyn Connection, is_dialed: bool) -> Learned {
+        let Some(own) = connection.own() else { return Learned::Nothing };
+        self.with(|state| {
+            let learned = state.places.learn(own, is_dialed);
+            if learned == Learned::Found {
+                state.tell_places();
+            }
+            learned
+        })
     }
 
     /// A connection was established.

@@ -3,12 +3,13 @@
 //! does.
 
 use super::hub::{Hub, LOOK};
+use super::places::Learned;
 use super::state::State;
 use super::wait::DOORS;
 use super::wire::Wire;
 use crate::transport::address::Address;
 use crate::transport::poll::Interest;
-use crate::transport::{Awaited, Door, Ready, serving};
+use crate::transport::{Awaited, Connection, Door, Ready, serving};
 use isoform::{Error, Result};
 use isoform_channel_proto::{DialKey, Time};
 use std::sync::Arc;
@@ -241,7 +242,10 @@ impl Keeper {
         for listener in &mut self.listeners {
             let accepted = loop {
                 match listener.next() {
-                    Ok(Some(connection)) => self.hub.connected(connection, None),
+                    Ok(Some(connection)) => {
+                        self.hub.learn(&*connection, false);
+                        self.hub.connected(connection, None);
+                    }
                     Ok(None) => break await_door(&self.hub, &mut **listener, false),
                     Err(error) => break Err(error),
                 }
@@ -258,9 +262,31 @@ impl Keeper {
             None => await_door(&self.hub, &mut *dial, true).map(|()| None),
         });
         match gone_on {
-            Ok(Some(connection)) => self.hub.connected(connection, Some(key)),
+            Ok(Some(connection)) => {
+                self.listen_where(&*connection);
+                self.hub.connected(connection, Some(key));
+            }
             Ok(None) => self.dials.push((key, dial)),
             Err(error) => self.dial_failed(key, error),
+        }
+    }
+
+    /// Listens where the other side of a dialed connection sees this node, if it listens for this machine only. Otherwise
+    /// the other members could not reach it.
+    fn listen_where(&mut self, connection: &dyn Connection) {
+        let Learned::Listen(address) = self.hub.learn(connection, true) else { return };
+        let listening = self.hub.permit(&address).and_then(|()| {
+            let (at, mut listener) = serving(&self.hub.transports, &address)?.listen(&address)?;
+            await_door(&self.hub, &mut *listener, true)?;
+            Ok((at, listener))
+        });
+        // Without it, this node is reached only over the connections that it makes.
+        if let Ok((at, listener)) = listening {
+            self.listeners.push(listener);
+            self.hub.with(|state| {
+                state.places.listens(at);
+                state.tell_places();
+            });
         }
     }
 

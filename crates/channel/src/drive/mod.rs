@@ -48,6 +48,7 @@ pub(crate) mod lent;
 pub(crate) mod lookout;
 pub(crate) mod machine;
 mod output;
+pub(crate) mod places;
 mod reader;
 pub(crate) mod state;
 mod sync;

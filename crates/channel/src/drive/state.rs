@@ -3,7 +3,9 @@
 use super::hub::{Effect, Effects};
 use crate::drive::bell::Bell;
 use crate::drive::machine::Machine;
+use crate::drive::places::Places;
 use crate::drive::wire::Wire;
+use crate::transport::address::Address;
 use isoform_channel_proto::{ChannelKey, ConnId, DialKey, OpenKey, SinkKey, SourceKey, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub(crate) struct State {
     pub(crate) dials: Vec<(DialKey, String)>,
     /// Dropped sources, and the time until which the keeper waits for their events to be taken.
     pub(crate) orphans: Vec<(SourceKey, Time)>,
+    /// The addresses that this node tells others.
+    pub(crate) places: Places,
     /// The number of connections so far.
     pub(crate) connections: u64,
     /// Connections with gathered output, for the keeper. Some may have been written since.
@@ -73,6 +77,7 @@ impl State {
             knocked: false,
             busy: Time::ZERO,
             connections: 0,
+            places: Places::default(),
             now: Time::ZERO,
         }
     }
@@ -114,6 +119,11 @@ impl State {
     /// Whether something has arrived for a handler that no thread runs.
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.iter().any(|&sink| self.machine.has_come(sink))
+    }
+
+    /// Others are told where to reach this node, from the next connection on.
+    pub(crate) fn tell_places(&mut self) {
+        self.machine.set_addresses(self.places.addresses().iter().map(Address::to_string).collect());
     }
 
     /// Whether all dropped sources are settled.

@@ -42,6 +42,7 @@ use isoform::{Code, Error, Result};
 pub use isoform_channel_proto::Credentials;
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -131,6 +132,11 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// Called once, for a connection without a handle. It calls [`Ready::now`] whenever bytes have arrived, whenever there
     /// is room again, and when the connection ends.
     fn tell(&self, _ready: Ready) {}
+
+    /// The address of this side, if it has one: where the other side may reach this node.
+    fn own(&self) -> Option<SocketAddr> {
+        None
+    }
 
     /// The name of the other side in errors.
     fn peer(&self) -> &str;

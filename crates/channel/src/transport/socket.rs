@@ -9,6 +9,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The bytes that are best written at once to another process of this machine, which moves them at the speed of memory.
@@ -103,6 +104,10 @@ impl Connection for Socket {
 
     fn peer(&self) -> &str {
         &self.peer
+    }
+
+    fn own(&self) -> Option<SocketAddr> {
+        rustix::net::getsockname(self).ok()?.try_into().ok()
     }
 
     fn credentials(&self) -> Credentials {

@@ -37,11 +37,7 @@ impl Transport for Tcp {
     }
 
     fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
-        let bound = match address {
-            Address::Host(name, port) => TcpListener::bind((&**name, *port)),
-            _ => TcpListener::bind(place(address)),
-        };
-        let listening = bound.and_then(|inner| {
+        let listening = TcpListener::bind(place(address)).and_then(|inner| {
             inner.set_nonblocking(true)?;
             Ok((Address::Tcp(inner.local_addr()?), inner))
         });

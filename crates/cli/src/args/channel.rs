@@ -90,6 +90,9 @@ pub(crate) struct Publish {
     /// Listen at this address: 127.0.0.1:7000, unix:/tmp/x.sock; by default at a port that the system chooses
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
+    /// Tell others this address in place of those of TCP: HOST:PORT; port 0 is the one at which this command listens
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) advertise: Vec<String>,
     /// Start when there are N sinks; by default 1 for a new channel, and the sinks of an existing one
     #[arg(long, value_name = "N")]
     pub(crate) wait: Option<usize>,

@@ -27,6 +27,9 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     for address in &arguments.listen {
         node = node.listen(address);
     }
+    for address in &arguments.advertise {
+        node = node.advertise(address);
+    }
     let node = node.build()?;
     let is_made = !is_channel(&arguments.channel);
     let channel = match is_made {
