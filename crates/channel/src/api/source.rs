@@ -17,7 +17,7 @@ use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, 
 use isoform_channel_proto::{Draft, MemberInfo, PAYLOAD, Reach, SinkLedger, SourceKey, Submitted, Time};
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
@@ -73,7 +73,7 @@ impl<T: Record<Static = T>> Source<T> {
     }
 
     /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
-    /// one by one.
+    /// one by one. Up to 64 KiB of them have the same time.
     ///
     /// ```
     /// use isoform::Record;
@@ -100,9 +100,13 @@ impl<T: Record<Static = T>> Source<T> {
     where
         R: Record<Static = T>,
     {
-        let mut last = None;
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let (mut run, mut last) = (Run::new(&self.end), None);
         for (i, record) in records.iter().enumerate() {
-            last = self.submit(record).map_err(|error| error.within(&format!("[{i}]")))?.or(last);
+            let submitted = self.encoder.encode(record).and_then(|message| run.submit(message));
+            last = submitted.map_err(|error| error.within(&format!("[{i}]")))?.or(last);
         }
         Ok(last)
     }
@@ -311,9 +315,8 @@ impl SourceEnd {
     ) -> Result<Option<u64>> {
         let hub = &self.life.hub;
         loop {
-            let now = hub.now();
             let mut state = hub.lock();
-            state.now = now;
+            let now = state.time_of_event(|| hub.now());
             let (submitted, loan) = submit(&mut state, now);
             match loan {
                 Some(loan) => hub.follow_lent(state, now, self.key, loan),
@@ -395,6 +398,67 @@ impl Drop for SourceEnd {
             state.machine.end_source(self.key);
             state.orphans.push((self.key, now + PARTING));
         });
+    }
+}
+
+/// So many bytes of records are submitted at once.
+const RUN: usize = 64 << 10;
+
+/// Records that are submitted at once, with one time.
+struct Run<'s> {
+    end: &'s SourceEnd,
+    /// The state, while records are submitted.
+    state: Option<MutexGuard<'s, State>>,
+    now: Time,
+    /// The bytes that were submitted since the state was locked.
+    bytes: usize,
+}
+
+impl<'s> Run<'s> {
+    fn new(end: &'s SourceEnd) -> Run<'s> {
+        Run { end, state: None, now: Time::ZERO, bytes: 0 }
+    }
+
+    /// Submits a short record with the others, and a long one, or one that has to wait, alone.
+    #[inline]
+    fn submit(&mut self, message: Message<'_>) -> Result<Option<u64>> {
+        let (hub, length) = (&self.end.life.hub, message.body_len());
+        if length > PAYLOAD {
+            self.finish();
+            return self.end.submit_message(message);
+        }
+        if self.bytes > RUN {
+            self.finish();
+        }
+        let (now, bytes) = (&mut self.now, &mut self.bytes);
+        let state = self.state.get_or_insert_with(|| {
+            let mut state = hub.lock();
+            (*now, *bytes) = (hub.now(), 0);
+            state.now = *now;
+            state
+        });
+        self.bytes += length;
+        let mut draft = Copied { message, shared: None };
+        match state.machine.submit(hub.wall(self.now), self.end.key, None, &mut draft)? {
+            Submitted::Done(sequence) => Ok(Some(sequence)),
+            Submitted::Unheard => Ok(None),
+            Submitted::Full => {
+                self.finish();
+                self.end.submit_message(message)
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.end.life.hub.follow(state, Some(self.now));
+        }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::SourceEnd;
+use super::{Run, SourceEnd};
 use crate::api::life::Member;
 #[cfg(doc)]
 use isoform::Code;
@@ -42,7 +42,8 @@ impl MemorySource {
         self.end.submit_message(message)
     }
 
-    /// Submits `count` consecutive records, and returns the sequence number of the last.
+    /// Submits `count` consecutive records, and returns the sequence number of the last. Up to 64 KiB of them have the
+    /// same time.
     ///
     /// ```
     /// use isoform::Record;
@@ -73,11 +74,15 @@ impl MemorySource {
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, of each of them, until this returns.
     pub unsafe fn submit_many(&mut self, records: *const u8, count: usize) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
         let size = self.format().size();
-        let mut last = None;
+        let (mut run, mut last) = (Run::new(&self.end), None);
         for i in 0..count {
             // SAFETY: promised.
-            let submitted = unsafe { self.submit(records.add(i * size)) };
+            let message = unsafe { self.encoder.encode(records.add(i * size)) };
+            let submitted = message.and_then(|message| run.submit(message));
             last = submitted.map_err(|error| error.within(&format!("[{i}]")))?.or(last);
         }
         Ok(last)

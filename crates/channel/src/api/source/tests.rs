@@ -103,6 +103,44 @@ fn a_long_record_may_change_once_it_was_submitted() {
     }
 }
 
+#[derive(Record, Clone)]
+#[repr(C)]
+struct Count {
+    count: u64,
+}
+
+#[test]
+fn records_that_are_submitted_at_once_come_in_order_and_wait_for_room() {
+    let (near, far) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = near.create::<Count>("counts").unwrap();
+    let mut source = channel.source::<Count>().unwrap();
+    let all: Vec<_> = (0..1000).map(|count| Count { count }).collect();
+    assert_eq!(source.submit_many(&all).unwrap(), None, "there are no sinks");
+    for window in [2, u64::MAX] {
+        let opened = far.open(channel.id().to_string()).unwrap();
+        let narrow = Window { events: window, bytes: u64::MAX };
+        let mut sink = opened.sink_builder().window(narrow).build::<Count>().unwrap();
+        source.wait_for_sinks(1, SOON).unwrap();
+        std::thread::scope(|scope| {
+            let sent = scope.spawn(|| source.submit_many(&all).unwrap());
+            let (mut counts, mut times) = (Vec::new(), Vec::new());
+            while counts.len() < all.len() {
+                if let Event::Record { stamp, record } = sink.recv().unwrap() {
+                    counts.push(record.count);
+                    times.push(stamp.nanoseconds);
+                }
+            }
+            assert!(counts.into_iter().eq(0..1000) && times.is_sorted());
+            assert!(window == 2 || times.first() == times.last(), "they have one time");
+            assert!(sent.join().unwrap().is_some());
+        });
+        drop((sink, opened));
+        while source.sinks() > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// Takes the place at the poller from the keeper, for ever.
 fn stop_reading(hub: &Hub) {
     while hub.lookout.lead() != Lead::Mine {
