@@ -56,11 +56,18 @@ struct Said {
 }
 
 impl Greeting {
-    /// This side has connected, and wants a node or whichever is there. It offers to prove the first few shared keys.
-    pub(crate) fn dialer(own: Own<'_>, credentials: Credentials, wanted: Option<NodeId>) -> Greeting {
+    /// This side has connected, and wants a node or whichever is there. It offers to prove a few shared keys: the
+    /// one that it is told, and then the first ones.
+    pub(crate) fn dialer(
+        own: Own<'_>,
+        credentials: Credentials,
+        wanted: Option<NodeId>,
+        first: Option<KeyName>,
+    ) -> Greeting {
         let mut greeting = Greeting::new(own, credentials, Side::Dialer, wanted.unwrap_or(NodeId::ANY));
-        for (place, key) in greeting.offered.iter_mut().zip(&greeting.access.keys) {
-            *place = key.name();
+        let others = greeting.access.keys.iter().map(SharedKey::name).filter(|&name| Some(name) != first);
+        for (place, name) in greeting.offered.iter_mut().zip(first.into_iter().chain(others)) {
+            *place = name;
         }
         greeting.out = greeting.hello(greeting.wanted, greeting.offered).to_bytes();
         greeting

@@ -48,12 +48,17 @@ impl Pair {
 
     /// The dialer opens the channel of the acceptor, over a connection of which each knows something.
     fn meet(&mut self, known: [Credentials; 2]) -> Result<ChannelKey> {
-        self.acceptor.create(Identity([9; 16]), "ticks", None).unwrap();
+        _ = self.acceptor.create(Identity([9; 16]), "ticks", None);
         let open = self.dialer.open(NOW, &["test:acceptor".into()], "ticks", None, Time::from_secs(5));
         let Some(Action::Dial(dial, _)) = self.dialer.action() else { panic!("somebody is dialed") };
         let [acceptor, dialer] = known;
         self.dialer.connected(NOW, WIRE, Some(dial), acceptor);
         self.acceptor.connected(NOW, WIRE, None, dialer);
+        self.talk();
+        self.dialer.opened(open).expect("an answer")
+    }
+
+    fn talk(&mut self) {
         for _ in 0..10 {
             let said = output(&mut self.dialer);
             self.errors.extend(self.acceptor.receive(NOW, WIRE, &said).err());
@@ -61,7 +66,6 @@ impl Pair {
             self.errors.extend(self.dialer.receive(NOW, WIRE, &said).err());
             self.said.extend(said);
         }
-        self.dialer.opened(open).expect("an answer")
     }
 
     fn meet_as_strangers(&mut self) -> Result<ChannelKey> {
@@ -184,4 +188,36 @@ fn an_acceptor_chooses_among_what_is_offered() {
     let wanted = Key::from_seed([1; 32]).id();
     let hello = Hello { public: Key::from_seed([2; 32]).public(), nonce: [2; 32], wanted, keys };
     assert_eq!(dialer.receive(NOW, WIRE, &hello.to_bytes()).unwrap_err().code(), Code::Handshake);
+}
+
+#[test]
+fn a_key_that_came_with_an_id_is_for_that_channel_alone() {
+    let guest_key = || SharedKey::new([9; 32]);
+    let mut pair = Pair::new(closed(1, &[1, 2, 3, 4]), closed(2, &[9]));
+    // The dialer has a channel of its own, and opens that of the acceptor with the key of the id.
+    let own = pair.dialer.create(Identity([8; 16]), "own", None).unwrap();
+    pair.acceptor.create(Identity([9; 16]), "ticks", None).unwrap();
+    let open = pair.dialer.open(NOW, &["test:acceptor".into()], "ticks", None, Time::from_secs(5));
+    pair.dialer.use_key(open, "ticks", guest_key());
+    let Some(Action::Dial(dial, _)) = pair.dialer.action() else { panic!("somebody is dialed") };
+    pair.dialer.connected(NOW, WIRE, Some(dial), Credentials::default());
+    pair.acceptor.connected(NOW, WIRE, None, Credentials::default());
+    pair.talk();
+    let ticks = pair.dialer.opened(open).unwrap().unwrap();
+    // What the acceptor asks for over this link.
+    let mut ask = |name: &str| {
+        let bytes = [&1u32.to_le_bytes()[..], &[0; 20], &(name.len() as u16).to_le_bytes(), name.as_bytes()].concat();
+        let mut frame = [bytes.len() as u8, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].to_vec();
+        frame.extend(bytes);
+        frame.resize(frame.len().next_multiple_of(16), 0);
+        pair.dialer.receive(NOW, WIRE, &frame).unwrap();
+        let answer = output(&mut pair.dialer);
+        Header::parse(answer.first_chunk().unwrap()).unwrap().kind.unwrap()
+    };
+    assert_eq!((ask("own"), ask("ticks")), (FrameKind::Refused, FrameKind::Opened));
+    assert_eq!(pair.dialer.info(own).unwrap().members.len(), 1);
+    // Without the channel, the key is good for nothing.
+    pair.dialer.close(ticks);
+    let mut late = Pair::new(closed(3, &[9]), pair.dialer);
+    assert_eq!(late.meet_as_strangers().unwrap_err().code(), Code::NotAdmitted);
 }

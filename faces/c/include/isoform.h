@@ -433,12 +433,17 @@ int iso_reader_goes_on(const iso_reader *reader);
 typedef struct iso_node iso_node;
 typedef struct iso_channel iso_channel;
 
-enum { ISO_ALLOW_INSECURE = 1 }; /* allows addresses beyond this machine, without encryption */
+enum {
+    ISO_ALLOW_INSECURE = 1, /* allows addresses beyond this machine, without encryption */
+    ISO_ADMIT_ANYONE = 2    /* admits everyone who can connect, and talks to whatever answers */
+};
 
 /* `listen` is NULL for a port that the system chooses, or a list of addresses with spaces between them, such as
-   "127.0.0.1:7000 unix:/run/river.sock". A word such as "advertise=gateway.example:7000" is an address that the node tells
-   others in place of those of TCP at which it listens; port 0 is that of the first of them. `flags` is 0 or
-   ISO_ALLOW_INSECURE. */
+   "127.0.0.1:7000 unix:/run/river.sock". Two other words may be among them:
+   - "advertise=gateway.example:7000" is an address that the node tells others in place of those of TCP at which it listens;
+     port 0 is that of the first of them;
+   - "key=HEX", 64 hexadecimal digits, is a shared key besides that of the user: see "Who may connect" in the guide.
+   `flags` is 0, or ISO_ALLOW_INSECURE and ISO_ADMIT_ANYONE, joined by |. By default, a node admits programs of the same user. */
 iso_code iso_node_open(const char *listen, unsigned flags, iso_node **node);
 void iso_node_close(iso_node **node);
 /* The first address at which others reach the node: "tcp:127.0.0.1:7000". The node owns the text. */

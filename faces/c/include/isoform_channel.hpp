@@ -245,7 +245,8 @@ private:
 /* The member of channels that acts for this process. */
 class node {
 public:
-    /* Listens at these addresses, or at a port that the system chooses. `flags` is 0 or ISO_ALLOW_INSECURE. */
+    /* Listens at these addresses, or at a port that the system chooses. `flags` is 0, or ISO_ALLOW_INSECURE and
+       ISO_ADMIT_ANYONE, joined by |. See iso_node_open. */
     explicit node(const char *listen = nullptr, unsigned flags = 0)
         : handle_(detail::opened<handle>(iso_node_open, listen, flags)) {}
     std::string_view address() const { return iso_node_address(handle_.get()); }

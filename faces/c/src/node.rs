@@ -3,7 +3,6 @@
 use crate::error::{Status, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text};
 use isoform::{Code, Error};
-use isoform_channel::NodeBuilder;
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::os::fd::AsRawFd;
@@ -16,23 +15,31 @@ pub struct Node {
 
 /// `ISO_ALLOW_INSECURE`
 const ALLOW_INSECURE: c_uint = 1;
+/// `ISO_ADMIT_ANYONE`
+const ADMIT_ANYONE: c_uint = 2;
 
 /// `iso_node_open`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, node: Opened<'_, Node>) -> Status {
     call(|| {
         open(node, "node", || {
-            if flags & !ALLOW_INSECURE != 0 {
-                return Err(Error::new(Code::WrongType).at("flags").expected("0 or ISO_ALLOW_INSECURE").found(flags));
+            if flags & !(ALLOW_INSECURE | ADMIT_ANYONE) != 0 {
+                let error = Error::new(Code::WrongType).at("flags");
+                return Err(error.expected("0, or ISO_ALLOW_INSECURE and ISO_ADMIT_ANYONE").found(flags));
             }
             // SAFETY: (1) of the crate.
-            let addresses = unsafe { optional_text(listen, "listen")? }.unwrap_or_default().split_whitespace();
-            let builder = isoform_channel::Node::builder().insecure(flags & ALLOW_INSECURE != 0);
-            let add = |builder: NodeBuilder, word: &str| match word.strip_prefix("advertise=") {
-                Some(address) => builder.advertise(address),
-                None => builder.listen(word),
-            };
-            let node = addresses.fold(builder, add).build()?;
+            let words = unsafe { optional_text(listen, "listen")? }.unwrap_or_default().split_whitespace();
+            let mut builder = isoform_channel::Node::builder()
+                .insecure(flags & ALLOW_INSECURE != 0)
+                .admit_anyone(flags & ADMIT_ANYONE != 0);
+            for word in words {
+                builder = match word.split_once('=') {
+                    Some(("advertise", address)) => builder.advertise(address),
+                    Some(("key", key)) => builder.key(key.parse().map_err(|error: Error| error.within("key"))?),
+                    _ => builder.listen(word),
+                };
+            }
+            let node = builder.build()?;
             let address = node.addresses().first().map_or(CString::default(), |address| c_text(&address.to_string()));
             Ok(Node { node, address })
         })

@@ -265,7 +265,8 @@ class Writer:
 class Node:
     """The member of channels that acts for this process. It creates and opens channels. It listens at the given addresses
     (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
-    addresses in ``advertise`` in place of those of TCP at which it listens. Times are in seconds."""
+    addresses in ``advertise`` in place of those of TCP at which it listens.
+    It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits. Times are in seconds."""
 
     def __new__(
         cls,
@@ -273,6 +274,8 @@ class Node:
         *,
         advertise: str | list[str] | None = None,
         insecure: bool = False,
+        key: str | None = None,
+        admit_anyone: bool = False,
         silence: float | None = None,
         linger: float | None = None,
     ) -> Self: ...

@@ -4,6 +4,7 @@ use crate::channel::PyChannel;
 use crate::error::raise;
 use crate::record_type::RecordType;
 use crate::wait::{Unhurried, aside, patience};
+use isoform::Error;
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
 
@@ -14,16 +15,24 @@ pub(crate) struct PyNode(Unhurried<Node>);
 #[pymethods]
 impl PyNode {
     #[new]
-    #[pyo3(signature = (listen=None, *, advertise=None, insecure=false, silence=None, linger=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are those of the Python class")]
+    #[pyo3(signature = (
+        listen=None, *, advertise=None, insecure=false, key=None, admit_anyone=false, silence=None, linger=None
+    ))]
     fn new(
         py: Python<'_>,
         listen: Option<Listen>,
         advertise: Option<Listen>,
         insecure: bool,
+        key: Option<&str>,
+        admit_anyone: bool,
         silence: Option<f64>,
         linger: Option<f64>,
     ) -> PyResult<PyNode> {
-        let mut builder = Node::builder().insecure(insecure);
+        let mut builder = Node::builder().insecure(insecure).admit_anyone(admit_anyone);
+        if let Some(key) = key {
+            builder = builder.key(key.parse().map_err(|error: Error| raise(error.within("key")))?);
+        }
         for address in listen.map_or_else(Vec::new, Listen::addresses) {
             builder = builder.listen(address);
         }

@@ -17,7 +17,7 @@ mod telling;
 
 pub(crate) use meeting::Missed;
 pub(crate) use members::Opened;
-pub(crate) use opens::code_of;
+pub(crate) use opens::{code_of, no_such_channel};
 
 use crate::Time;
 use crate::action::Action;
@@ -209,7 +209,7 @@ impl Channels {
         self.by_identity.get(&identity).copied()
     }
 
-    fn find(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
+    pub(crate) fn find(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
         match identity {
             Some(identity) => self.of(identity),
             None => self.all.iter().find(|(_, channel)| channel.name == name).map(|(key, _)| key),

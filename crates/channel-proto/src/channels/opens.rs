@@ -161,7 +161,7 @@ impl Channels {
     }
 }
 
-pub(super) fn no_such_channel(name: &str) -> Error {
+pub(crate) fn no_such_channel(name: &str) -> Error {
     Error::new(Code::NoSuchChannel).at(name)
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Dial {
     tried: usize,
     /// The wanted node; `None` for any node.
     pub(super) wanted: Option<NodeId>,
-    purpose: Purpose,
+    pub(super) purpose: Purpose,
     deadline: Time,
     /// The time of the next attempt, if none is in progress.
     again: Option<Time>,

@@ -37,7 +37,8 @@ impl<B: Body> Links<B> {
             Some(dial) => {
                 self.dials[dial].connection = Some(id);
                 self.actions.act(Action::Write(id));
-                Greeting::dialer(own, credentials, self.dials[dial].wanted)
+                let first = self.key_for(self.dials[dial].purpose);
+                Greeting::dialer(own, credentials, self.dials[dial].wanted, first)
             }
         };
         let out = std::mem::take(&mut greeting.out);

@@ -3,11 +3,13 @@
 //!
 //! - `handshake`: turns a connection into a link (`spec/channel.md`, "Handshake");
 //! - `dial`: repeated attempts to reach nodes;
+//! - `guests`: shared keys that came with the ids of channels;
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
 //! - `output`, `outbox`: sending;
 //! - `link`: the state of each other node.
 
 mod dial;
+mod guests;
 mod handshake;
 mod life;
 mod link;
@@ -34,6 +36,7 @@ use crate::refusals::Refusals;
 use crate::settings::Settings;
 use crate::terms::Terms;
 use dial::Dial;
+use guests::Guests;
 use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -43,7 +46,7 @@ use std::sync::Arc;
 /// settings, and the actions for its caller.
 pub(crate) struct Links<B> {
     pub(crate) key: Arc<Key>,
-    /// The shared keys that this node knows, and whom it admits.
+    /// The shared keys that this node knows, with those of guests, and whom it admits.
     access: Arc<Access>,
     /// The number of connections so far.
     connected: u64,
@@ -57,6 +60,7 @@ pub(crate) struct Links<B> {
     farewells: BTreeMap<ConnId, Vec<u8>>,
     turns: VecDeque<Turn>,
     pub(crate) refusals: Refusals,
+    guests: Guests,
 }
 
 /// A connection: in its handshake, or of a link.
@@ -136,6 +140,7 @@ impl<B: Body> Links<B> {
             farewells: BTreeMap::new(),
             turns: VecDeque::new(),
             refusals: Refusals::default(),
+            guests: Guests::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::Time;
-use crate::channels::{Opened, code_of};
+use crate::channels::{Opened, code_of, no_such_channel};
 use crate::control::{Control, Subscribe};
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
@@ -125,6 +125,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             Control::Synced => {
                 flows.synced(links, link);
                 channels.synced(links, link);
+            }
+            Control::Open { request, identity, name }
+                if !links.lets_open(link, channels.find(&name, identity), &name) =>
+            {
+                let refused = no_such_channel(&name);
+                let (code, text) = (refused.code() as u16, refused.to_string());
+                links.say(link, &Control::Refused { request, code, text });
             }
             Control::Open { request, identity, name } => channels.asked_to_open(links, link, request, identity, &name),
             Control::Opened { request, format, identity, name } => {

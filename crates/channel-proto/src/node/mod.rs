@@ -30,6 +30,7 @@ use crate::memory::{Body, Draft, Storage};
 use crate::offer::Offer;
 use crate::report::SinkLedger;
 use crate::settings::{Settings, Wanted};
+use crate::shared::SharedKey;
 use isoform_core::plan::Plans;
 use isoform_core::{Error, Format, Result};
 use std::fmt;
@@ -327,11 +328,20 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The result of an attempt to open a channel; `None` as long as there is none. It is returned once.
     pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
-        self.channels.opened(key)
+        let answer = self.channels.opened(key)?;
+        self.links.opened_with_key(key, answer.as_ref().ok().copied());
+        Some(answer)
+    }
+
+    /// Offers a shared key first for this attempt to open a channel of this name, and then to the members of the channel.
+    /// Whoever is admitted for the sake of this key alone may open only channels that were opened with such a key.
+    pub fn use_key(&mut self, key: OpenKey, name: &str, shared: SharedKey) {
+        self.links.open_with_key(key, name, shared);
     }
 
     /// Forgets an attempt to open a channel. A later answer has no effect.
     pub fn forget_open(&mut self, key: OpenKey) {
+        self.links.opened_with_key(key, None);
         self.channels.forget_open(key);
     }
 
@@ -345,6 +355,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.sources(key).into_iter().for_each(|source| self.end_source(source));
         self.channels.sinks(key).into_iter().for_each(|sink| self.end_sink(sink));
         self.channels.close(&mut self.links, key);
+        self.links.closed_with_key(key);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Programs of one user find each other by a key in a file that only this user can read. The first program makes it. The
 //! variable `ISOFORM_KEY` takes its place where there is no such file, as in containers, and where several users share one
-//! key. This module alone reads the environment; see `docs/adr/0025-closed-by-default.md`.
+//! key. This module alone reads the environment; see `docs/adr/0027-closed-by-default.md`.
 
 use super::nonce::nonce;
 use isoform::{Code, Error, Result};

@@ -172,6 +172,9 @@ impl Node {
         let key = hub.with(|state| {
             let now = hub.now();
             let key = state.machine.open(now, &addresses, id.name(), identity, now + patience);
+            if let Some(shared) = id.key() {
+                state.machine.use_key(key, id.name(), SharedKey::new(shared));
+            }
             state.opens.insert(key, bell.clone());
             key
         });

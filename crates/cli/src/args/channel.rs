@@ -93,6 +93,9 @@ pub(crate) struct Publish {
     /// Tell others this address in place of those of TCP: HOST:PORT; port 0 is the one at which this command listens
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) advertise: Vec<String>,
+    /// Print the id of a new channel with a key in it: whoever has this id may join, also other users
+    #[arg(long)]
+    pub(crate) with_key: bool,
     /// Start when there are N sinks; by default 1 for a new channel, and the sinks of an existing one
     #[arg(long, value_name = "N")]
     pub(crate) wait: Option<usize>,

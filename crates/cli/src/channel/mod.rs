@@ -93,6 +93,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
         Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
         Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
+        Code::NotAdmitted => Some(
+            "`isoform pub --with-key` prints an id that other users may join with; ISOFORM_KEY sets one key for several",
+        ),
         Code::Handshake => Some("the program that listens there does not speak the protocol of channels"),
         Code::NoSuchChannel if has_identity() => {
             Some("without /IDENTITY behind its name, the id finds the channel that has this name now")

@@ -11,7 +11,7 @@ use crate::output::{Output, plural};
 use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::{Code, Error, Format};
-use isoform_channel::{Channel, MessageSource, Node};
+use isoform_channel::{Channel, ChannelId, MessageSource, Node, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -30,6 +30,10 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     for address in &arguments.advertise {
         node = node.advertise(address);
     }
+    let key = arguments.with_key.then(new_key).transpose()?;
+    if let Some(key) = &key {
+        node = node.key(key.clone());
+    }
     let node = node.build()?;
     let is_made = !is_channel(&arguments.channel);
     let channel = match is_made {
@@ -39,7 +43,11 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
         false => open_at(&node, &arguments.channel)?,
     };
     if is_made {
-        channel.ids().for_each(|id| notice(&id.to_string()));
+        let with_key = |id: ChannelId| match &key {
+            Some(key) => id.with_key(*key.secret()),
+            None => id,
+        };
+        channel.ids().for_each(|id| notice(&with_key(id).to_string()));
     }
     let source = channel.source_builder().build_messages()?;
     let format = shape.or_else(|| channel.format());

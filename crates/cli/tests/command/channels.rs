@@ -91,6 +91,24 @@ fn lines_of_json_are_records_of_a_shape() {
 }
 
 #[test]
+fn an_id_with_a_key_lets_in_whoever_has_it() {
+    let (child, id, _notices) = publish(&["pub", "points", "--with-key"], &stream());
+    let key = id.split_once("?key=").expect("a key in the id").1.to_string();
+    assert_eq!(key.len(), 64);
+    // As a user with another home, or in a container.
+    let elsewhere = Files::new();
+    let echo = |id: &str| {
+        let mut command = command(&["echo", "--json", id]);
+        Run::of(command.env("HOME", elsewhere.path("")).env_remove("XDG_CONFIG_HOME").output().unwrap())
+    };
+    let refused = echo(id.split_once('?').unwrap().0);
+    assert!(refused.status == 2 && refused.errors.contains("not admitted"), "{}", refused.errors);
+    assert!(refused.errors.contains("--with-key"), "{}", refused.errors);
+    assert_eq!(echo(&id).output, dumps::JSON);
+    assert!(!Run::of(child.wait_with_output().unwrap()).good().contains(&key));
+}
+
+#[test]
 fn records_go_to_a_channel_that_is_there() {
     let (node, id, _source) = gauges();
     let mut sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();

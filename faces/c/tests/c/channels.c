@@ -358,7 +358,8 @@ static void threads(void) {
 int main(void) {
     FAILS(iso_node_open("not an address", 0, &here), ISO_ADDRESS, "*");
     FAILS(iso_node_open("192.0.2.1:0", 0, &here), ISO_INSECURE, "*");
-    FAILS(iso_node_open(NULL, 2, &here), ISO_WRONG_TYPE, "flags");
+    FAILS(iso_node_open(NULL, 4, &here), ISO_WRONG_TYPE, "flags");
+    FAILS(iso_node_open("key=secret", 0, &here), ISO_ADDRESS, "key");
     CHECK(here == NULL);
     DO(iso_node_open(NULL, 0, &here));
     DO(iso_node_open("127.0.0.1:0", 0, &there));
