@@ -15,7 +15,7 @@ pub(crate) struct PyNode(Unhurried<Node>);
 #[pymethods]
 impl PyNode {
     #[new]
-    #[allow(clippy::too_many_arguments, reason = "they are those of the Python class")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     #[pyo3(signature = (
         listen=None, *, advertise=None, insecure=false, key=None, admit_anyone=false, silence=None, linger=None
     ))]
