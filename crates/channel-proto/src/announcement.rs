@@ -18,6 +18,7 @@ const DOMAIN: &str = "Isoform 2026 announcement";
 const SOURCES: u32 = 1;
 const SINKS: u32 = 2;
 const LEFT: u32 = 4;
+const SERVED: u32 = 8;
 
 /// What a member has on a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) struct Has {
     pub(crate) sinks: bool,
     /// It is no member any more.
     pub(crate) left: bool,
+    /// It has a neighbour that it wants something from, or that wants something from it.
+    pub(crate) served: bool,
 }
 
 /// What a member has said of itself.
@@ -91,11 +94,14 @@ impl Announcement {
 
 impl Has {
     fn of(bits: u32) -> Has {
-        Has { sources: bits & SOURCES != 0, sinks: bits & SINKS != 0, left: bits & LEFT != 0 }
+        let has = |bit: u32| bits & bit != 0;
+        Has { sources: has(SOURCES), sinks: has(SINKS), left: has(LEFT), served: has(SERVED) }
     }
 
     fn bits(self) -> u32 {
-        u32::from(self.sources) * SOURCES + u32::from(self.sinks) * SINKS + u32::from(self.left) * LEFT
+        let Has { sources, sinks, left, served } = self;
+        let bits = [(sources, SOURCES), (sinks, SINKS), (left, LEFT), (served, SERVED)];
+        bits.iter().filter(|(has, _)| *has).map(|(_, bit)| bit).sum()
     }
 }
 

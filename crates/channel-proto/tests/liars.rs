@@ -1,7 +1,9 @@
 //! Members who lie: they invent members, alter what others say of themselves, say old things again, and call
 //! (`spec/channel.md`, "Announcements"). What a liar says costs a bounded number of dials, and pushes nobody out.
 
-use ed25519_compact::{KeyPair, Seed};
+#[path = "crowd/invented.rs"]
+mod invented;
+
 use isoform_channel_proto::{
     Action, ChannelKey, ConnId, DialKey, Identity, Key, Node, NodeId, Outgoing, Policy, Reach, Settings, Time, Wanted,
 };
@@ -11,7 +13,6 @@ use std::sync::Arc;
 const CHANNEL: Identity = Identity([9; 16]);
 const SOURCES: u32 = 1;
 const SINKS: u32 = 2;
-const MEMBERS: u8 = 13;
 const CALL: u8 = 14;
 const INTRODUCTIONS: usize = 4;
 
@@ -97,18 +98,13 @@ impl World {
 
     /// The second node says something that no honest node says.
     fn lie(&mut self, kind: u8, payload: &[u8]) {
-        let mut frame = (payload.len() as u32).to_le_bytes().to_vec();
-        frame.extend([kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        frame.extend(payload);
-        frame.resize(frame.len().next_multiple_of(16), 0);
-        self.wires[1][0].extend(frame);
+        self.wires[1][0].extend(invented::frame(kind, payload));
         self.run();
     }
 
     fn tell(&mut self, announcements: &[Vec<u8>]) {
-        let mut payload = (announcements.len() as u64).to_le_bytes().to_vec();
-        announcements.iter().for_each(|said| put(&mut payload, said));
-        self.lie(MEMBERS, &payload);
+        self.wires[1][0].extend(invented::members(announcements));
+        self.run();
     }
 
     /// How the honest node stands with the others.
@@ -123,25 +119,9 @@ impl World {
     }
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend((bytes.len() as u16).to_le_bytes());
-    out.extend(bytes);
-}
-
-/// What the node of a number says of itself, made from the specification.
+/// What a node of the liar's own says of itself.
 fn announcement(number: u32, count: u64, has: u32, address: &str) -> Vec<u8> {
-    let mut seed = [0xee; 32];
-    seed[..4].copy_from_slice(&number.to_le_bytes());
-    let pair = KeyPair::from_seed(Seed::new(seed));
-    let mut said = pair.pk.to_vec();
-    said.extend(CHANNEL.0);
-    said.extend(count.to_le_bytes());
-    said.extend(has.to_le_bytes());
-    said.extend([0; 4]);
-    said.extend(1u16.to_le_bytes());
-    put(&mut said, address.as_bytes());
-    let signature = pair.sk.sign(blake3::derive_key("Isoform 2026 announcement", &said), None);
-    [&signature[..], &said].concat()
+    invented::announcement(CHANNEL, number, count, has, address)
 }
 
 fn id(number: u32) -> NodeId {
@@ -227,7 +207,7 @@ fn calls_make_a_node_dial_only_a_few() {
     for number in 0..50 {
         let mut payload = Key::from_seed([1; 32]).id().0.to_vec();
         payload.extend(8u64.to_le_bytes());
-        put(&mut payload, &announcement(number, 1, SINKS, "unix:/run/any"));
+        invented::put(&mut payload, &announcement(number, 1, SINKS, "unix:/run/any"));
         world.lie(CALL, &payload);
         let last = payload.len() - 1;
         payload[last] ^= 1;

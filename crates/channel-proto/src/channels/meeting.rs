@@ -5,6 +5,7 @@ use super::agenda::Errand;
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
+use crate::announcement::Has;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::{Links, Purpose};
 use crate::memory::Body;
@@ -22,6 +23,8 @@ const TIDY: Time = Time::from_secs(1);
 /// The time before the next attempt: the shortest, and the longest.
 const SOON: Time = Time::from_millis(200);
 const LATE: Time = Time::from_secs(30);
+/// A member with enough neighbours waits so many times as long, in the end, before it tries the addresses of its id again.
+const RARE: u32 = 10;
 /// A member whose link has ended in order is no neighbour to choose for this long.
 const REST: Time = Time::from_secs(10);
 /// After this many attempts, the sinks are told that a member cannot be reached.
@@ -42,6 +45,16 @@ impl Channel {
     /// Whether a neighbour has something for this node, or this node for it.
     fn wants(&self, member: &Membership) -> bool {
         !self.sinks.is_empty() && member.has.sources || !self.sources.is_empty() && member.has.sinks
+    }
+
+    /// Whether this node has a neighbour that it wants something from, or that wants something from it.
+    fn is_served(&self) -> bool {
+        self.members.values().any(|member| self.wants(member))
+    }
+
+    /// What this node has here.
+    pub(super) fn has(&self) -> Has {
+        Has { sources: !self.sources.is_empty(), sinks: !self.sinks.is_empty(), left: false, served: self.is_served() }
     }
 
     /// Whether this node should have a link with a member that it has heard of.
@@ -186,8 +199,7 @@ impl Channels {
     /// Whether there are enough neighbours for this node to hear of all members.
     fn has_enough(&self, key: ChannelKey) -> bool {
         let channel = &self.all[key];
-        let is_wanted = channel.members.values().any(|member| channel.wants(member));
-        is_wanted || channel.members.len() + channel.joining.len() >= NEIGHBOURS
+        channel.is_served() || channel.members.len() + channel.joining.len() >= NEIGHBOURS
     }
 
     /// Looks for neighbours if there are too few, and tries the addresses that the id named: so those find each other whom
@@ -199,7 +211,7 @@ impl Channels {
         let has_enough = self.has_enough(key);
         let is_trying = !has_enough && self.try_a_member(links, key);
         let pause = match (has_enough, is_trying) {
-            (true, _) => LATE,
+            (true, _) => LATE * (looks + 1).min(RARE),
             (false, true) => SOON,
             (false, false) => later(looks),
         };
@@ -253,13 +265,18 @@ impl Channels {
     ) {
         let now = self.now;
         let channel = &mut self.all[key];
-        channel.looks = 0;
+        if why.is_some() {
+            channel.looks = 0;
+        }
         if let Some(other) = channel.others.get_mut(node) {
             other.failure = why.cloned();
             other.tries = 0;
             other.rests = now + if why.is_some() { SOON } else { REST };
         }
-        self.agenda.set_by(key, Errand::Look, now);
+        self.announce(links, key);
+        if why.is_some() || !self.has_enough(key) {
+            self.agenda.set_by(key, Errand::Look, now);
+        }
         if self.all[key].wants_to_meet(now, node) {
             self.agenda.set_by(key, Errand::Meet(node), now + SOON);
         }
@@ -269,31 +286,40 @@ impl Channels {
     /// Lets links go that carry nothing wanted, but for a few. `is_used` tells whether there are subscriptions on a link.
     pub(crate) fn tidy<B: Body>(&mut self, links: &mut Links<B>, is_used: impl Fn(LinkKey) -> bool) {
         let now = self.now;
-        if self.tidied.is_some_and(|last| now < last + TIDY) || links.len() <= SPARE {
+        if self.tidied.is_some_and(|last| now < last + TIDY) || links.len() <= 1 {
             return;
         }
         self.tidied = Some(now);
         let mut wanted: BTreeSet<LinkKey> = self.opens.iter().filter_map(|(_, open)| open.awaited()).collect();
-        let mut alone: BTreeSet<LinkKey> = BTreeSet::new();
+        let (mut alone, mut needed) = (BTreeSet::<LinkKey>::new(), BTreeSet::<LinkKey>::new());
         for (_, channel) in self.all.iter() {
             wanted.extend(&channel.joining);
             let is_wanted = |member: &Membership| now < channel.surveyed || channel.wants(member);
             wanted.extend(channel.members.iter().filter(|(_, member)| is_wanted(member)).map(|(&link, _)| link));
+            let is_served = channel.is_served();
+            let needs = |member: &Membership| !is_served || !member.has.served;
+            needed.extend(channel.members.iter().filter(|(_, member)| needs(member)).map(|(&link, _)| link));
             alone.extend(channel.members.keys().take(2).filter(|_| channel.members.len() == 1));
         }
-        let mut spare: Vec<(bool, Time, LinkKey)> = Vec::new();
+        let (mut spare, mut useless) = (Vec::new(), Vec::new());
         for (link, since) in links.standing() {
-            if since + GRACE <= now && !wanted.contains(&link) && !is_used(link) {
-                spare.push((!alone.contains(&link), since, link));
+            if since + GRACE > now || wanted.contains(&link) || is_used(link) {
+                continue;
+            }
+            match needed.contains(&link) {
+                true => spare.push((!alone.contains(&link), since, link)),
+                // Both have better ones.
+                false => useless.push(link),
             }
         }
         // Those through which alone this node hears of a channel come first, then the oldest.
         spare.sort_unstable();
-        spare.into_iter().skip(SPARE).filter(|(is_free, ..)| *is_free).for_each(|(.., link)| links.part_from(link));
+        let more = spare.into_iter().skip(SPARE).filter(|(is_free, ..)| *is_free).map(|(.., link)| link);
+        useless.into_iter().chain(more).for_each(|link| links.part_from(link));
     }
 
     /// When links are looked at again that may be let go.
     pub(super) fn next_tidying<B>(&self, links: &Links<B>) -> Option<Time> {
-        (links.len() > SPARE).then(|| self.tidied.map_or(self.now + TIDY, |last| last + TIDY).max(self.now))
+        (links.len() > 1).then(|| self.tidied.map_or(self.now + TIDY, |last| last + TIDY).max(self.now))
     }
 }

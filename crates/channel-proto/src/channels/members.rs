@@ -195,6 +195,7 @@ impl Channels {
         }
         channel.looks = 0;
         self.agenda.set_by(key, Errand::Look, self.now);
+        self.announce(links, key);
     }
 
     /// Says that this node is not a member of a channel. The other node may have answered earlier requests before this

@@ -1,7 +1,7 @@
 //! What a node knows of the other members of a channel from their announcements, linked or not.
 
 use crate::Time;
-use crate::announcement::Announcement;
+use crate::announcement::{Announcement, Has};
 use crate::keys::{LinkKey, NodeId};
 use isoform_core::Error;
 use std::collections::BTreeMap;
@@ -99,7 +99,8 @@ impl Others {
         if said.number <= other.said.number {
             return News::None;
         }
-        let before = (other.said.has, other.is_gone);
+        // Whether a member is served is of interest only to its neighbours.
+        let before = (Has { served: has.served, ..other.said.has }, other.is_gone);
         let is_same = before == (has, false) && other.said.addresses == said.addresses;
         self.sources -= usize::from(other.said.has.sources);
         self.sources += usize::from(has.sources);

@@ -73,7 +73,7 @@ impl Channels {
     /// What this node says of itself on a channel.
     fn own<B: Body>(&mut self, links: &Links<B>, key: ChannelKey) -> Announcement {
         let channel = &self.all[key];
-        let has = Has { sources: !channel.sources.is_empty(), sinks: !channel.sinks.is_empty(), left: false };
+        let has = channel.has();
         if let Some(said) = channel.said.as_ref().filter(|said| said.has == has) {
             return said.clone();
         }
@@ -90,9 +90,9 @@ impl Channels {
 
     /// Tells the neighbours what this node has on a channel, if that has changed.
     pub(super) fn announce<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
-        let channel = &self.all[key];
-        let has = (!channel.sources.is_empty(), !channel.sinks.is_empty());
-        let is_said = channel.said.as_ref().is_none_or(|said| (said.has.sources, said.has.sinks) == has);
+        let Some(channel) = self.all.get(key) else { return };
+        let has = channel.has();
+        let is_said = channel.said.as_ref().is_none_or(|said| said.has == has);
         if !is_said && !channel.members.is_empty() {
             let said = self.own(links, key);
             self.tell_all(links, key, &said, None);
@@ -203,6 +203,7 @@ impl Channels {
             // It answers once it has subscribed.
             links.say(link, &Control::Ask { request, identity: said.identity });
         }
+        self.announce(links, key);
     }
 
     /// Checks some announcements, so that others have their turn in between.

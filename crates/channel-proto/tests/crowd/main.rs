@@ -1,0 +1,134 @@
+//! Many members of one channel: how many links they have, and whether every sink has every source after joins, splits,
+//! restarts, and among liars. Real nodes with real keys, on a network that only delays and separates.
+//!
+//! `MEMBERS=10000 cargo test -p isoform-channel-proto --test crowd` makes it a large crowd.
+#![forbid(unsafe_code)]
+
+mod invented;
+mod network;
+
+use isoform_channel_proto::{Policy, Time, Wanted};
+use isoform_testing::mutate::Random;
+use network::{CHANNEL, Network};
+
+fn members() -> usize {
+    std::env::var("MEMBERS").ok().map_or(300, |count| count.parse().expect("a number of members"))
+}
+
+/// Lets a process join at another one, and gives it a sink.
+fn join(network: &mut Network, at: &[usize], slot: usize) {
+    network.start(slot);
+    network.open(slot, at);
+}
+
+fn settle(network: &mut Network, seconds: u64) {
+    network.run(Time::from_secs(seconds));
+}
+
+/// Every sink has every source, within some time.
+fn all_have_all(network: &mut Network, what: &str, within: u64) -> Time {
+    let begin = network.now;
+    loop {
+        let sinks = network.alive().filter(|&slot| network.has_sink(slot)).count();
+        let sources: Vec<usize> = network.alive().filter(|&slot| network.has_source(slot)).collect();
+        let lacking: Vec<(usize, usize)> =
+            sources.iter().map(|&slot| (slot, network.listeners(slot))).filter(|(_, count)| *count != sinks).collect();
+        if lacking.is_empty() {
+            return network.now - begin;
+        }
+        let waited = network.now - begin;
+        assert!(waited < Time::from_secs(within), "{what}: of {sinks} sinks, sources have only {lacking:?}");
+        network.run(Time::from_millis(250));
+    }
+}
+
+/// Soon, no process has more than three links that carry nothing wanted.
+fn few_links_are_spare(network: &mut Network, what: &str) {
+    let spare = |network: &Network| {
+        let spare = network.alive().map(|slot| (slot, network.links(slot), network.wanted(slot)));
+        spare.filter(|(_, links, wanted)| *links > wanted + 3).collect::<Vec<_>>()
+    };
+    let end = network.now + Time::from_secs(10);
+    while !spare(network).is_empty() {
+        assert!(network.now < end, "{what}: slots, links, and how many of them are wanted: {:?}", spare(network));
+        network.run(Time::from_millis(250));
+    }
+}
+
+#[test]
+fn a_crowd_finds_together_and_has_few_links() {
+    let count = members();
+    let mut random = Random::new(7);
+    let mut network = Network::new(count + 4);
+    // One source, and sinks that join at whoever is there.
+    network.start(0);
+    network.create(0);
+    network.add_source(0);
+    for slot in 1..count {
+        // Most have an id that names the source; some open the channel at another member.
+        let at = if random.one_in(10) { random.below(slot) } else { 0 };
+        join(&mut network, &[at, 0], slot);
+        network.run(Time::from_millis(10));
+    }
+    network.run(Time::from_secs(2));
+    network.add_sinks(1..count, &Wanted::any(Policy::Block));
+    let joined = all_have_all(&mut network, "joined", 60);
+    settle(&mut network, 10);
+    few_links_are_spare(&mut network, "joined");
+    let links = network.all_links();
+    assert!(links <= count + count / 8, "{links} links for {count} members");
+
+    // Two more sources: one at a member, one that comes.
+    network.add_source(count / 2);
+    join(&mut network, &[count / 3, 1], count);
+    network.run(Time::from_secs(1));
+    network.add_source(count);
+    let added = all_have_all(&mut network, "more sources", 60);
+
+    // The one who made the channel leaves; another source is killed. Sinks whose sources are gone meet a new one.
+    network.leave(0);
+    network.kill(count / 2);
+    network.kill(count);
+    settle(&mut network, 40);
+    few_links_are_spare(&mut network, "without sources");
+    join(&mut network, &[count / 3], count + 1);
+    network.run(Time::from_secs(1));
+    network.add_source(count + 1);
+    let restarted = all_have_all(&mut network, "a new source", 120);
+
+    // A split, with a new source on the other side, and members that are killed meanwhile.
+    network.split(|slot| slot % 2 == 0);
+    settle(&mut network, 60);
+    network.add_source(2);
+    for _ in 0..count / 20 {
+        let slot = 3 + random.below(count - 3);
+        if network.is_alive(slot) && !network.has_source(slot) {
+            network.kill(slot);
+        }
+    }
+    settle(&mut network, 20);
+    network.split(|_| false);
+    let healed = all_have_all(&mut network, "healed", 180);
+
+    // Liars, each of which invents members with sources, and with sinks.
+    for turn in 0..20u32 {
+        for liar in [5usize, 6, 7].into_iter().filter(|&liar| network.is_alive(liar)).collect::<Vec<_>>() {
+            let lies = |at: u32| {
+                let number = 1_000 * turn + 100 * liar as u32 + at;
+                invented::announcement(CHANNEL, number, 1, 1 + at % 2, "test:unknown")
+            };
+            network.lie(liar, &invented::members(&(0..10).map(lies).collect::<Vec<_>>()));
+        }
+        network.run(Time::from_millis(500));
+    }
+    join(&mut network, &[count / 3, 8, 9], count + 2);
+    network.run(Time::from_secs(1));
+    network.add_source(count + 2);
+    let lied = all_have_all(&mut network, "among liars", 120);
+    use std::io::Write;
+    let line = format!(
+        "\ncrowd: {count} members, {links} links; all had all after {joined:?}; two more sources {added:?}; a new source after \
+         all were gone {restarted:?}; after a split {healed:?}; among liars {lied:?}\n"
+    );
+    std::io::stdout().write_all(line.as_bytes()).expect("standard output");
+}
