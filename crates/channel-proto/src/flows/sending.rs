@@ -330,17 +330,6 @@ impl<B: Body> Sending<B> {
         Ok(())
     }
 
-    /// A sink subscribes again that never heard of the first attempt. Everything that was sent is lost, and counting
-    /// starts here.
-    pub(crate) fn restart(&mut self) {
-        self.ledger.lose(Cause::Cut, self.sent.events - self.taken.events);
-        self.sent = self.taken;
-        if self.ending == Ending::Told {
-            self.ending = Ending::Soon;
-        }
-        self.live = true;
-    }
-
     /// The sequence that the sink expects next.
     pub(crate) fn position(&self) -> u64 {
         self.position

@@ -108,22 +108,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
     ) -> Result<()> {
         let Subscribe { subscription, source, sink, resumed, .. } = *subscribe;
         if resumed.is_none() {
-            // The other node had given up this link, and has met this node again. It no longer knows the subscriptions
-            // of its sinks, nor their numbers.
+            // The other node never received the Started; or it had given up this link, and has met this node again. Then it
+            // no longer knows the subscriptions of its sinks, nor their numbers, and may have taken events that it has not
+            // acknowledged.
             self.forget_sendings(links, link, |number, sending| {
                 let is_same = (sending.source.0, sending.sink) == (source, sink);
-                !sending.live && (number == subscription) != is_same
+                !sending.live && (number == subscription || is_same)
             });
         }
         let known = self.traffic[link].sendings.get(&subscription).copied();
         let sending = match (known, resumed) {
             (Some(sending), Some(Resumed { expected, received, taken })) if !self.sendings[sending].live => {
                 self.sendings[sending].resume(expected, received, taken)?;
-                sending
-            }
-            (Some(sending), None) if !self.sendings[sending].live => {
-                // The sink's node never received the Started, so no event can have arrived.
-                self.sendings[sending].restart();
                 sending
             }
             (Some(_), _) => {

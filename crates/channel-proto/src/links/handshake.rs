@@ -147,7 +147,9 @@ impl<B: Body> Links<B> {
             return Err(Error::new(Code::Duplicate).at(format!("node {peer}")));
         }
         self.expect_room(peer)?;
-        self.begin(now, id, peer, last.max(ended).saturating_add(1), true);
+        let epoch = self.begun.max(last).max(ended).saturating_add(1);
+        self.begun += 1;
+        self.begin(now, id, peer, epoch, true);
         Ok(())
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Links<B> {
     access: Arc<Access>,
     /// The number of connections so far.
     connected: u64,
+    /// The number of epochs that this node has begun, as the lower one, with whichever node.
+    begun: u64,
     pub(crate) settings: Settings,
     pub(crate) actions: Actions,
     connections: BTreeMap<ConnId, Connection>,
@@ -131,6 +133,7 @@ impl<B: Body> Links<B> {
             key: Arc::new(key),
             access: Arc::new(settings.access.clone()),
             connected: 0,
+            begun: 0,
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),
