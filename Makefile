@@ -7,7 +7,7 @@
 
 TASKS := demo test check verify install docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
-  interpreter c-tests cpp-tests python-tests miri hostile machines-engines emulated hosts wheel api linear machines-install \
+  interpreter c-tests cpp-tests python-tests miri hostile machines-engines emulated hosts wheel api model linear machines-install \
   machines-tests
 .PHONY: help rust $(TASKS) $(PARTS)
 
@@ -19,7 +19,7 @@ help: ## print the targets
 demo: ## run the demonstration: a simulation and three watchers on one channel; builds for two minutes
 test: ## run the tests before you send a change: Rust, doc examples, vectors, C, C++, Python; GENERATE=off: without generated code
 check: ## check formatting, lints, spelling, documents and licences, before each commit
-verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, random pairs of formats
+verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats
 install: ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
 docs: ## build guides, specification and decisions as a book, target/book/html; and the crates' documentation, target/doc
 python: ## build the Python package: a wheel for pip in target/wheels

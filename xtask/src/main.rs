@@ -24,6 +24,7 @@ mod documents;
 mod faces;
 mod long;
 mod markdown;
+mod model;
 mod parts;
 mod rust;
 mod settings;
@@ -79,6 +80,7 @@ const TASKS: &[Task] = &[
     ("hosts", verify::hosts),
     ("emulated", rust::emulated),
     ("wheel", faces::wheel),
+    ("model", model::check),
     ("api", api::check),
     // Others.
     ("linear", verify::linear),
@@ -92,8 +94,8 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 9] =
-    ["miri", "hostile", "machines", "engines", "machines-engines", "api", "emulated", "hosts", "wheel"];
+const VERIFY: [&str; 10] =
+    ["miri", "hostile", "machines", "engines", "machines-engines", "model", "api", "emulated", "hosts", "wheel"];
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();
