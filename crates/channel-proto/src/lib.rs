@@ -12,6 +12,7 @@
 //! | `flows` | sources, sinks, the events between them, and the account of each |
 //! | [`Key`], [`Greeting`] | who a node is, and how each side of a connection proves it |
 //! | [`SharedKey`], [`Credentials`], [`Access`] | a secret that nodes have in common, what is known of the other side, and who is admitted |
+//! | [`Rights`] | who may do what on which channels |
 //! | `frame`, `control`, [`Hello`], [`Report`] | what goes over the wire |
 //! | [`NodeId`], [`ChannelKey`] and further keys | what tells things apart; `numbered` has the containers that they index |
 //! | [`Settings`], [`Wanted`], [`Action`] | what the application says first, and what the shell is to do |
@@ -40,6 +41,7 @@ mod numbered;
 mod offer;
 mod refusals;
 mod report;
+mod rights;
 mod settings;
 mod shared;
 mod terms;
@@ -62,6 +64,7 @@ pub use memory::{Body, Draft, Storage};
 pub use node::{ChannelInfo, MemberInfo, Node, Reach};
 pub use refusals::Refusal;
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};
+pub use rights::{Right, Rights};
 pub use settings::{Settings, Wanted};
 pub use shared::{KeyName, SharedKey};
 

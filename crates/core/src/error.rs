@@ -149,6 +149,8 @@ codes! {
     Taken = 408 Unavailable "already in use";
     /// One of two nodes does not admit the other, since they have no shared key in common.
     NotAdmitted = 410 Unavailable "not admitted";
+    /// The rules of a node do not allow another node what it asks for.
+    Forbidden = 411 Unavailable "forbidden";
 
     /// There is no field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";

@@ -162,6 +162,7 @@ typedef enum iso_code {
     ISO_DUPLICATE = 407, /* the two nodes already have a link, and that link stays */
     ISO_TAKEN = 408, /* the name of a channel, or an address to listen at, is already in use */
     ISO_NOT_ADMITTED = 410, /* one of two nodes does not admit the other, since they have no shared key in common */
+    ISO_FORBIDDEN = 411, /* the rules of a node do not allow another node what it asks for */
     ISO_NO_SUCH_FIELD = 500, /* there is no field, element or symbol of that name */
     ISO_WRONG_TYPE = 501, /* the caller asked for a field as a type that it does not have */
     ISO_BAD_RECORD = 502, /* a record in memory does not follow its declaration */

@@ -59,6 +59,7 @@ class Code(IntEnum):
     Duplicate = 407
     Taken = 408
     NotAdmitted = 410
+    Forbidden = 411
     NoSuchField = 500
     WrongType = 501
     BadRecord = 502
