@@ -89,7 +89,7 @@ fn choice(choices: &[u8], at: usize) -> u8 {
 /// Choices as the four bytes that make them.
 fn manner(choices: &[u8]) -> Manner {
     let bit = |bit: u8| choice(choices, 0) & 1 << bit != 0;
-    Manner { dialed: bit(0), deaf: bit(1), lazy: bit(2), long: bit(3) }
+    Manner { dialed: bit(0), deaf: bit(1), lazy: bit(2), long: bit(3), closed: bit(4) }
 }
 
 fn attack(choices: &[u8], said: &[u8], introduce: impl FnOnce(&mut Stage, &[u8])) -> Visit {
@@ -110,6 +110,9 @@ fn attack(choices: &[u8], said: &[u8], introduce: impl FnOnce(&mut Stage, &[u8])
             }
         }
         stage.end();
+        // Whoever is not admitted is told no more than why, at each of its connections and each time it is dialed.
+        let told = stage.written.len();
+        assert!(!manner.closed || told <= 16 * (HELLO + 1024), "a stranger is told {told} bytes");
         Visit { refusal: stage.refusal, answer: stage.written.len() }
     });
     // What was said is kept here in several copies, besides what becomes of it.
@@ -159,6 +162,17 @@ mod tests {
         }
         for seed in frame_seeds().into_iter().filter(as_recorded) {
             assert_eq!(frames(&seed).refusal, None, "{:?}", &seed[..CHOICES]);
+        }
+    }
+
+    #[test]
+    fn strangers_without_a_key_get_no_further_than_their_first_words() {
+        for seed in handshake_seeds() {
+            let (choices, said) = seed.split_at(CHOICES);
+            let closed = [&[choices[0] | 16], &choices[1..], said].concat();
+            let visit = handshake(&closed);
+            assert_eq!(visit.refusal, Some(Code::NotAdmitted), "{choices:?}");
+            assert!(visit.answer <= 6 * (HELLO + 512), "{choices:?}: {} bytes", visit.answer);
         }
     }
 

@@ -3,8 +3,8 @@
 use isoform::Format;
 use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{
-    Batch, BodyRef, ChannelKey, Identity, Item, Key, Node, NodeId, Policy, Settings, SinkKey, SourceKey, SourceRef,
-    Submitted, Time, Wanted, Window,
+    Access, Admission, Batch, BodyRef, ChannelKey, Identity, Item, Key, Node, NodeId, Policy, Settings, SharedKey,
+    SinkKey, SourceKey, SourceRef, Submitted, Time, Wanted, Window,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,8 +54,20 @@ pub(super) fn format() -> Format {
 }
 
 impl Party {
+    /// A party that admits everyone.
     pub(super) fn new(seed: u8, address: &str) -> Party {
-        let settings = Settings { addresses: vec![address.into()], ..Settings::default() };
+        Party::with(seed, address, Access::default())
+    }
+
+    /// A party that admits only those that know the key of the victim and its friend.
+    pub(super) fn closed(seed: u8, address: &str) -> Party {
+        let access =
+            Access { keys: vec![SharedKey::new([0x77; 32])], admission: Admission::Known { users: Vec::new() } };
+        Party::with(seed, address, access)
+    }
+
+    fn with(seed: u8, address: &str, access: Access) -> Party {
+        let settings = Settings { addresses: vec![address.into()], access, ..Settings::default() };
         Party { node: Node::new(key(seed), settings), channel: None, source: None, sinks: Vec::new(), next: 0 }
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Manner {
     pub(super) lazy: bool,
     /// Events are longer than a frame.
     pub(super) long: bool,
+    /// The nodes admit only each other.
+    pub(super) closed: bool,
 }
 
 pub(super) struct Stage {
@@ -55,10 +57,11 @@ pub(super) struct Stage {
 impl Stage {
     /// Both nodes are members of the channel, with sources and sinks, and the stranger is connected.
     pub(super) fn new(manner: Manner) -> Stage {
+        let party = if manner.closed { Party::closed } else { Party::new };
         let mut stage = Stage {
             now: Time::from_secs(1),
-            victim: Party::new(VICTIM, "test:victim"),
-            friend: Party::new(FRIEND, "test:friend"),
+            victim: party(VICTIM, "test:victim"),
+            friend: party(FRIEND, "test:friend"),
             manner: Manner::default(),
             wires: BTreeMap::new(),
             connections: 0,
