@@ -22,8 +22,9 @@ pub(crate) enum Channel {
 /// command reports that on standard error. With --json --stamp, it prints a line to standard output instead, in order:
 /// {"gap":{"source":0,"first":17,"count":3,"cause":".."}}, and likewise "joined", "left" and "refused".
 ///
-/// The command ends after --count events, when there is no other node on the channel, or when it is interrupted. The exit
-/// status is 1 if an event could not be shown, and otherwise 0.
+/// The command waits for a channel that is not there yet, and opens it again after all its members have gone, such as when the
+/// program of its source restarts. It ends after --count events, or when it is interrupted. With --once, or for an id with
+/// /IDENTITY, it also ends when the channel is not there, or when there is no other node on it any more. The exit status is 1 if an event could not be shown, and otherwise 0.
 #[derive(Args)]
 #[command(after_help = "\
 Policies:
@@ -49,6 +50,9 @@ pub(crate) struct Echo {
     /// Stop after N events
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
+    /// Do not wait for the channel, and end when no other node has it open any more
+    #[arg(long)]
+    pub(crate) once: bool,
     /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
@@ -76,7 +80,7 @@ pub(crate) struct Echo {
   printf 'record Tick\\n  count  int\\n  value  double\\n' > tick.shape
   seq 1 100 | sed 's/.*/{\"count\":&,\"value\":0.5}/' > ticks.json
   isoform pub ticks --listen unix:$PWD/ticks.sock --shape tick.shape ticks.json &
-  isoform echo --json iso+unix://$PWD/ticks.sock/ticks
+  isoform echo --json --once iso+unix://$PWD/ticks.sock/ticks
   isoform demo --simulation --seconds 1 | isoform pub river --wait 0")]
 pub(crate) struct Publish {
     /// The id of a channel, or the name of a new one

@@ -2,24 +2,29 @@
 
 use super::stop::{LOOK, Stop};
 use super::time::utc;
-use super::{open, short, shown};
+use super::{STARTING, cannot_open, may_come, open_at, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use isoform::{Class, Error, Incoming};
-use isoform_channel::{Channel, Event, Policy, SinkBuilder, SourceRef, Window};
+use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io;
+use std::time::{Duration, Instant};
 
 /// The bytes that wait at a source for a viewer that loses the oldest: more than usual, since it states a number of events.
 const QUEUE: u64 = 64 << 20;
 
+/// The time between two looks for a channel that is not there.
+const AGAIN: Duration = Duration::from_millis(500);
+
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let (_node, channel) = open(&arguments.source, arguments.network.insecure)?;
+    let node = Node::builder().insecure(arguments.network.insecure).build()?;
+    let Some(mut channel) = find(&node, arguments, &stop)? else { return Ok(()) };
     let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
     let mut echo = Echo {
         source: shown(&arguments.source),
@@ -38,15 +43,51 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         echo.show.flush()?;
         match sink.recv_timeout(LOOK)? {
             Some(event) => echo.event(event)?,
-            None if is_alone(&channel) => {
+            None if is_alone(&channel) && !waits(arguments) => {
                 notice("no other node has the channel open any more");
                 break;
+            }
+            None if is_alone(&channel) => {
+                notice("no other node has the channel open any more: waiting for one");
+                drop((sink, channel));
+                let Some(found) = find(&node, arguments, &stop)? else { break };
+                channel = found;
+                sink = configured(channel.sink_builder(), arguments).build_messages()?;
+                echo.sources = Some(HashSet::new());
             }
             None => echo.wait(),
         }
     }
     echo.show.flush()?;
     echo.unshown.end()
+}
+
+/// Whether the command waits for a channel that is not there. One of a certain identity does not come back once its last
+/// member has left.
+fn waits(arguments: &args::Echo) -> bool {
+    !arguments.once && arguments.source.parse::<ChannelId>().is_ok_and(|id| id.identity().is_none())
+}
+
+/// Opens the channel, as soon as it is there. `None` if the command was asked to stop meanwhile.
+fn find(node: &Node, arguments: &args::Echo, stop: &Stop) -> Result<Option<Channel>, Failure> {
+    let id = &arguments.source;
+    if !waits(arguments) {
+        return open_at(node, id).map(Some);
+    }
+    let (began, mut is_said) = (Instant::now(), false);
+    while !stop.is_asked() {
+        match node.open(id) {
+            Ok(channel) => return Ok(Some(channel)),
+            Err(error) if !may_come(&error) => return Err(cannot_open(id, error)),
+            Err(error) if !is_said && began.elapsed() >= STARTING => {
+                is_said = true;
+                notice(&format!("{error}: waiting for {}", shown(id)));
+            }
+            Err(_) => {}
+        }
+        stop.sleep_until(Instant::now() + if is_said { AGAIN } else { LOOK });
+    }
+    Ok(None)
 }
 
 /// The sink that the arguments ask for.

@@ -67,13 +67,18 @@ fn open(id: &str, insecure: bool) -> Result<(Node, Channel), Failure> {
 #[cfg(unix)]
 fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
     let until = Instant::now() + STARTING;
-    let may_come = |error: &Error| matches!(error.code(), Code::Unreachable | Code::NoSuchChannel);
     loop {
         match node.open(id) {
             Err(error) if may_come(&error) && Instant::now() < until => sleep(stop::LOOK),
             opened => return opened.map_err(|error| cannot_open(id, error)),
         }
     }
+}
+
+/// Whether the error may be gone once the program that has the channel has started.
+#[cfg(unix)]
+fn may_come(error: &Error) -> bool {
+    matches!(error.code(), Code::Unreachable | Code::Deadline | Code::NoSuchChannel)
 }
 
 /// An id as messages show it: without its key, which is a secret.

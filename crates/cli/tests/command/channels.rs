@@ -244,6 +244,31 @@ fn an_echo_without_a_source_waits_and_says_so() {
 }
 
 #[test]
+fn an_echo_waits_for_a_channel_and_meets_it_again_when_its_program_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("x.sock");
+    let mut child = start(&["echo", "--json", "--count", "2", &format!("iso+unix://{}/ticks", socket.display())]);
+    let mut notices = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    notices.read_line(&mut said).unwrap();
+    assert!(said.starts_with("-- ") && said.contains(": waiting for iso+unix://"), "{said}");
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..2 {
+        let node = Node::builder().listen(format!("unix:{}", socket.display())).build().unwrap();
+        let channel = node.create_with("ticks", None).unwrap();
+        let mut source = channel.source_builder().build_messages().unwrap();
+        source.wait_for_sinks(1, LONG).unwrap();
+        submit(&mut source, 1);
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert!(line.starts_with('{'), "{line}");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let all = std::io::read_to_string(notices).unwrap();
+    assert!(all.contains("-- no other node has the channel open any more: waiting for one\n"), "{all}");
+}
+
+#[test]
 fn who_is_there_and_what_became_of_the_events() {
     let (node, id, mut source) = gauges();
     let other = Node::new().unwrap();
@@ -315,19 +340,20 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         std::io::copy(&mut caller, &mut std::io::sink())
     });
     for (arguments, says) in [
-        (["echo", "iso://127.0.0.1:1/river"], "cannot open iso://127.0.0.1:1/river: cannot be reached"),
         (["info", "iso+unix:///nowhere/x.sock/river"], "cannot be reached"),
         (["echo", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["echo", "iso://unix:/tmp/x.sock/river"], "hint: at a Unix socket, it is iso+unix:///"),
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
-        (["echo", &format!("{here}/lake")], "no such channel"),
         (["echo", &strange], ": handshake failed: expected the greeting of a node"),
         (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
     ] {
         let errors = isoform(&arguments).bad(2);
         assert!(errors.contains(says), "{arguments:?}: {errors}");
     }
+    let nowhere = isoform(&["echo", "--once", "iso://127.0.0.1:1/river"]).bad(2);
+    assert!(nowhere.contains("cannot open iso://127.0.0.1:1/river: cannot be reached"), "{nowhere}");
+    assert!(isoform(&["echo", "--once", &format!("{here}/lake")]).bad(2).contains("no such channel"));
     assert!(isoform(&["echo", "--policy", "oldest:0", &id]).bad(2).contains("block, latest, or oldest:N"));
     assert!(isoform(&["echo", "river.iso"]).bad(2).contains("iso://HOST:PORT"));
 }
