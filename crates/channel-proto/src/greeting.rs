@@ -88,6 +88,14 @@ impl Greeting {
         Hello { public: self.key.public(), nonce: self.nonce, wanted, keys }
     }
 
+    /// What is known of the other side, from a caller whose transport learns it from the first bytes that arrive. It
+    /// counts until the other side has said a Hello.
+    pub fn learn(&mut self, credentials: Credentials) {
+        if self.said.is_none() {
+            self.credentials = credentials;
+        }
+    }
+
     /// Whether the other side has said a Hello.
     pub(crate) fn has_begun(&self) -> bool {
         self.said.is_some()

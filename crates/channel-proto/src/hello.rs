@@ -7,6 +7,8 @@ use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
 const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
+/// The first bytes of what TLS says at first: an alert, a handshake.
+const TLS: [u8; 2] = [21, 22];
 /// The only version so far.
 const VERSION: u8 = 1;
 /// Bytes that every Hello has.
@@ -64,6 +66,9 @@ impl Hello {
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], as soon as the bytes show it.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Hello, usize)>> {
         let there = bytes.len().min(MAGIC.len());
+        if bytes.first().is_some_and(|first| TLS.contains(first)) {
+            return Err(encrypted());
+        }
         if bytes[..there] != MAGIC[..there] {
             let error = Error::new(Code::Handshake)
                 .expected(format_args!("the greeting of a node, which begins with {MAGIC:02x?}"));
@@ -100,6 +105,16 @@ impl Hello {
     }
 }
 
+/// The error for another side that speaks TLS, where this one does not.
+fn encrypted() -> Error {
+    let expected = "a greeting without TLS, as this node speaks it (a certificate from `isoform keys issue` lets a node speak \
+                    TLS to other machines)";
+    Error::new(Code::Handshake).at(ENCRYPTED).expected(expected).found("TLS")
+}
+
+/// Where the error is if the other side speaks TLS.
+pub(crate) const ENCRYPTED: &str = "tls";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +146,8 @@ mod tests {
     fn what_is_no_link_is_refused_at_its_first_byte() {
         let refused = |bytes: &[u8]| Hello::parse(bytes).unwrap_err();
         assert_eq!(refused(b"GET / HTTP/1.1\r\n").code(), Code::Handshake);
+        assert_eq!(refused(b"\x16\x03\x01").actual(), "TLS", "a handshake");
+        assert_eq!(refused(b"\x15\x03\x03\x00\x02\x02\x28").actual(), "TLS", "an alert");
         assert_eq!(refused(b"\x89ISO").code(), Code::Handshake, "a stream is no link");
         assert_eq!(
             refused(b"\x89ISL\x02\x05").to_string(),

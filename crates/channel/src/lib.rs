@@ -35,6 +35,8 @@ pub use isoform_channel_proto::{
     SinkLedger, SinkReport, SourceRef, SourceReport, Window,
 };
 pub use transport::address::Address;
+#[cfg(feature = "tls")]
+pub use transport::tls::Tls;
 
 /// The programs of the guide compile.
 #[cfg(doctest)]

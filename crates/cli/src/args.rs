@@ -1,8 +1,12 @@
 //! The command line and its help.
 
 mod channel;
+#[cfg(all(unix, feature = "tls"))]
+mod keys;
 
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
+#[cfg(all(unix, feature = "tls"))]
+pub(crate) use keys::{Issue, Keys, What};
 
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     Dump(Dump),
     #[command(flatten)]
     Channel(Channel),
+    #[cfg(all(unix, feature = "tls"))]
+    Keys(Keys),
     Format(Format),
     Explain(Explain),
     Layout(Layout),

@@ -11,6 +11,8 @@ mod dump;
 mod explain;
 mod failure;
 mod format;
+#[cfg(all(unix, feature = "tls"))]
+mod keys;
 mod layout;
 mod open;
 mod output;
@@ -43,6 +45,8 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Channel(command) => channel::run(&command, output),
+        #[cfg(all(unix, feature = "tls"))]
+        Command::Keys(arguments) => keys::run(&arguments.what, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Format(arguments) => format::run(&arguments, output),
         Command::Explain(arguments) => explain::run(&arguments, output),

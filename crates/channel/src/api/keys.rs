@@ -5,6 +5,8 @@
 //! key. This module alone reads the environment; see `docs/adr/0027-closed-by-default.md`.
 
 use super::nonce::nonce;
+#[cfg(feature = "tls")]
+use crate::transport::tls::Tls;
 use isoform::{Code, Error, Result};
 use isoform_channel_proto::SharedKey;
 use rustix::fs::{OFlags, RenameFlags};
@@ -16,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// The variable with a key.
 const VARIABLE: &str = "ISOFORM_KEY";
+/// The variable with the file of a certificate.
+#[cfg(feature = "tls")]
+const IDENTITY: &str = "ISOFORM_IDENTITY";
 /// The file in a folder of the user's.
 const NAME: &str = "key";
 /// How often several processes may get in each other's way. Each time, one of them has gone on.
@@ -44,9 +49,28 @@ pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
     of(&Surroundings::here())
 }
 
+/// The certificate of this user, whether it is there or not.
+#[cfg(feature = "tls")]
+pub(super) fn certificates() -> Option<Tls> {
+    let (own, folder) = (std::env::var_os(IDENTITY), Surroundings::here().configuration);
+    let usual = folder.as_deref().map(Tls::within);
+    own.map(|own| usual.clone().unwrap_or_default().certificate(own)).or(usual)
+}
+
+#[cfg(feature = "tls")]
+impl Tls {
+    /// The folder of the user's configuration where nodes look for a certificate, if the user has a home. It need not be
+    /// there yet.
+    pub fn folder() -> Option<PathBuf> {
+        Surroundings::here().configuration
+    }
+}
+
 /// What the process was given.
 struct Surroundings {
     variable: Option<OsString>,
+    /// The folder for configuration, if the user has a home.
+    configuration: Option<PathBuf>,
     /// Folders for configuration, the best first. The last one is for this machine only.
     folders: Vec<PathBuf>,
 }
@@ -60,8 +84,9 @@ impl Surroundings {
         let config = variable("XDG_CONFIG_HOME").or_else(home).map(|folder| folder.join("isoform"));
         let runtime = variable("XDG_RUNTIME_DIR").map(|folder| folder.join("isoform"));
         let private = format!("/tmp/isoform-{}", rustix::process::geteuid().as_raw()).into();
+        let configuration = config.clone();
         let folders = config.into_iter().chain(runtime).chain([private]).collect();
-        Surroundings { variable: std::env::var_os(VARIABLE), folders }
+        Surroundings { variable: std::env::var_os(VARIABLE), configuration, folders }
     }
 }
 
@@ -210,6 +235,7 @@ mod tests {
 
     fn around(folders: &[&Path], variable: Option<&str>) -> Surroundings {
         Surroundings {
+            configuration: None,
             variable: variable.map(Into::into),
             folders: folders.iter().map(|folder| folder.to_path_buf()).collect(),
         }

@@ -15,7 +15,14 @@ use crate::drive::machine::Machine;
 use crate::drive::places::Places;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
-use crate::transport::{Transport, Transports, usual};
+#[cfg(not(feature = "tls"))]
+use crate::transport::usual;
+use crate::transport::{Transport, Transports, serving};
+#[cfg(feature = "tls")]
+use crate::transport::{
+    encrypting,
+    tls::{self, Tls},
+};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
 use isoform_channel_proto::{Access, Admission, Identity, Key, Settings, SharedKey};
 use std::fmt;
@@ -83,6 +90,8 @@ pub struct NodeBuilder {
     insecure: bool,
     keys: Vec<SharedKey>,
     admits_anyone: bool,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
     settings: Settings,
 }
 
@@ -110,10 +119,12 @@ impl Node {
         NodeBuilder {
             listen: Vec::new(),
             advertise: Vec::new(),
-            transports: usual(),
+            transports: Vec::new(),
             insecure: false,
             keys: Vec::new(),
             admits_anyone: false,
+            #[cfg(feature = "tls")]
+            tls: None,
             settings: Settings::default(),
         }
     }
@@ -248,8 +259,18 @@ impl NodeBuilder {
         self
     }
 
-    /// Allows listening and dialing beyond this machine, where traffic is not encrypted and anyone on the network can
-    /// read and change it.
+    /// Sets the certificate with which this node speaks TLS to other machines, and which of theirs it accepts. By default
+    /// it is the one that `isoform keys` has put into the user's configuration, if there is one.
+    ///
+    /// With a certificate, TLS is spoken on TCP at all addresses beyond this machine, and both sides show a certificate.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: Tls) -> NodeBuilder {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Allows listening and dialing beyond this machine without TLS: then anyone on the network can read and change what is
+    /// sent. Such a node dials without TLS, and accepts both.
     pub fn insecure(mut self, yes: bool) -> NodeBuilder {
         self.insecure = yes;
         self
@@ -308,6 +329,7 @@ impl NodeBuilder {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);
         *linger = (*linger).min(LONGEST);
+        self.transports.extend(self.usual()?);
         self.settings.access = access(self.keys, self.admits_anyone)?;
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
@@ -315,7 +337,11 @@ impl NodeBuilder {
         let advertised = self.advertise.iter().map(|text| advertised(text)).collect::<Result<Vec<_>>>()?;
         let mut listening = Listening::default();
         for text in &self.listen {
-            listening.add(&self.transports, &text.parse()?, |address| address.permit(self.insecure))?;
+            let permit = |address: &Address| {
+                let protects = || serving(&self.transports, address).is_ok_and(|transport| transport.protects(address));
+                address.permit(self.insecure || protects())
+            };
+            listening.add(&self.transports, &text.parse()?, permit)?;
         }
         let Listening { listeners, addresses } = listening;
         self.settings.connections = budget::connections();
@@ -346,6 +372,22 @@ fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<Access> {
     // A node that admits everyone can do without.
     keys.extend(if anyone { stored.unwrap_or_default() } else { stored? });
     Ok(Access { keys, admission })
+}
+
+impl NodeBuilder {
+    #[cfg(feature = "tls")]
+    fn usual(&self) -> Result<Transports> {
+        if let Some(tls) = &self.tls {
+            tls::check(tls)?;
+        }
+        let tls = self.tls.clone().or_else(keys::certificates);
+        Ok(encrypting(tls::Certificates::new(tls.unwrap_or_default()), self.insecure))
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn usual(&self) -> Result<Transports> {
+        Ok(usual())
+    }
 }
 
 impl fmt::Debug for Node {

@@ -13,7 +13,7 @@ use super::waiter::{Rung, Waiter};
 use super::wire::Wire;
 use crate::transport::address::Address;
 use crate::transport::poll::{Interest, Poller};
-use crate::transport::{Connection, Ready, Transports, Watch};
+use crate::transport::{Connection, Ready, Transports, Watch, serving};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
 use portable_atomic::AtomicI64;
@@ -283,7 +283,7 @@ impl Hub {
             Ok(wire) => {
                 wire.connection.tell(Ready::new(self.poller.clone(), wire.id.0));
                 // Bytes that arrived before this were not reported.
-                wire.tell_rest(&self.poller);
+                wire.tell_rest(&self.poller, false);
             }
             Err((wire, error)) => self.lose(&wire, Some(error)),
         }
@@ -346,6 +346,7 @@ impl Hub {
 
     /// Checks whether the node may dial an address, or listen at it.
     pub(crate) fn permit(&self, address: &Address) -> Result<()> {
-        address.permit(self.insecure)
+        let protects = || serving(&self.transports, address).is_ok_and(|transport| transport.protects(address));
+        address.permit(self.insecure || protects())
     }
 }

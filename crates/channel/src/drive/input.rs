@@ -53,8 +53,9 @@ impl Hub {
                     look(state);
                     fed
                 });
-                wire.tell_rest(&self.poller);
-                full && fed.is_ok() && reader.is_amid()
+                let more = wire.connection.has_more();
+                wire.tell_rest(&self.poller, more);
+                fed.is_ok() && (full && reader.is_amid() || more)
             }
         }
     }
@@ -64,6 +65,7 @@ impl Hub {
         match self.with(|state| state.machine.take_greeting(wire.id)) {
             None => reader.know(),
             Some(mut greeting) => {
+                greeting.learn(wire.connection.credentials());
                 let greeted = reader.greet(&mut greeting);
                 // The machine closes the connection for an error, of which nobody else needs to know.
                 _ = self.with(|state| state.machine.put_greeting(self.now(), wire.id, greeting, greeted));

@@ -107,6 +107,7 @@ impl Keeper {
         if now >= self.next_clock {
             self.next_clock = now + LOOK;
             hub.set_wall();
+            hub.transports.iter().for_each(|transport| transport.look_after());
         }
         // The silence of others does not count while this process was stopped.
         let was_stopped = now > self.last_round + STOPPED;

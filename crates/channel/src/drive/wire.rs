@@ -154,9 +154,10 @@ impl Wire {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the poller report readable bytes again. Connections that report by themselves do not do that.
-    pub(crate) fn tell_rest(&self, poller: &Poller) {
-        if let Watch::Told { read: true, .. } = self.connection.watch() {
+    /// Makes the poller report readable bytes again. Connections that report by themselves do not do that, and no handle
+    /// reports bytes that the connection `has_more` of.
+    pub(crate) fn tell_rest(&self, poller: &Poller, has_more: bool) {
+        if has_more || matches!(self.connection.watch(), Watch::Told { read: true, .. }) {
             poller.tell(self.id.0);
         }
     }

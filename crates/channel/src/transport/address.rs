@@ -74,7 +74,7 @@ impl Address {
         }
     }
 
-    /// Refuses addresses beyond this machine, since nothing is encrypted, unless the program allows them.
+    /// Refuses addresses beyond this machine, unless the program allows them: without TLS, nothing is encrypted.
     ///
     /// # Errors
     /// [`Code::Insecure`].
@@ -90,8 +90,9 @@ impl Address {
         if insecure || self.is_local() {
             return Ok(());
         }
-        let expected = "an address of this machine, such as 127.0.0.1:7000 or unix:/tmp/x.sock, since others on a network \
-                        could read and change the traffic (insecure(true) or --insecure allows other addresses)";
+        let expected = "an address of this machine, such as 127.0.0.1:7000, or a certificate for TLS (isoform keys init), \
+                        since others on a network could read and change the traffic (insecure(true) or --insecure \
+                        allows that)";
         Err(Error::new(Code::Insecure).expected(expected).found(self))
     }
 }

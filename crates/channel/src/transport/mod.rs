@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `tcp`, `unix` | the transports that every node has: how they listen, and what their connections are set to |
 //! | `socket` | a connection over a socket, as both have it |
+//! | `tls` | a transport around another one, which encrypts what leaves this machine |
 //! | `dial` | connecting a socket without waiting |
 //! | `named`, `lookup` | connecting to a host by its name: at the addresses that the system knows of it |
 //! | `poll` | waiting for handles of the system |
@@ -14,7 +15,7 @@
 //!
 //! **A further transport** is a file here that implements the three traits, a variant of [`Address`], and a line in
 //! `usual`. A transport outside of this crate is passed to [`NodeBuilder::transport`](crate::NodeBuilder::transport).
-//! TLS wraps a connection of another transport, and uses its handle. A transport without a handle of the system calls
+//! `tls` wraps the connections of another transport, and uses their handles. A transport without a handle of the system calls
 //! [`Ready::now`] itself: the transport in memory of this crate's tests does so, and a ring in shared memory can.
 //!
 //! **Not every transport is a stream socket.** The protocol requires bytes in order, or the end of the connection. So a
@@ -35,6 +36,8 @@ mod named;
 pub(crate) mod poll;
 mod socket;
 mod tcp;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 mod unix;
 
 use address::Address;
@@ -70,6 +73,15 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// # Errors
     /// As [`Door::next`].
     fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>>;
+
+    /// Whether others on the way to this address can neither read nor change what goes there, so that a node need not be
+    /// allowed to use it. It matters for addresses beyond this machine.
+    fn protects(&self, _address: &Address) -> bool {
+        false
+    }
+
+    /// Called about once a second, by the node's own thread, for work at certain times. It does not wait.
+    fn look_after(&self) {}
 }
 
 /// Yields connections: a listener yields many, and an attempt to connect one.
@@ -114,11 +126,17 @@ pub trait Connection: Send + Sync + fmt::Debug {
     fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved>;
 
     /// Writes slices in order, as many bytes as possible. If it may `wait`, it continues while something can be written
-    /// within [`PATIENCE`].
+    /// within [`PATIENCE`]. The next call begins with the bytes that this one did not write.
     ///
     /// # Errors
     /// [`Code::Io`], if the connection is broken.
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved>;
+
+    /// Whether the next [`read`](Connection::read) would return something although the handle need not be readable, since
+    /// the connection holds what has arrived. It is asked after each reading.
+    fn has_more(&self) -> bool {
+        false
+    }
 
     /// Ends the connection, and wakes threads that wait for it on both sides. Written bytes are still sent.
     fn end(&self);
@@ -141,8 +159,8 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// The name of the other side in errors.
     fn peer(&self) -> &str;
 
-    /// What the transport knows of the other side, and what its encryption binds proofs to. It is asked once, before the
-    /// node says anything. By default nothing is known.
+    /// What the transport knows of the other side, and what its encryption binds proofs to. It is asked when bytes have
+    /// arrived, until the other side has said who it is. By default nothing is known.
     fn credentials(&self) -> Credentials {
         Credentials::default()
     }
@@ -230,8 +248,16 @@ impl AsFd for Handle<'_> {
 pub(crate) type Transports = Vec<Arc<dyn Transport>>;
 
 /// The transports that every node has.
+#[cfg(any(test, not(feature = "tls")))]
 pub(crate) fn usual() -> Transports {
     vec![Arc::new(tcp::Tcp), Arc::new(unix::Unix)]
+}
+
+/// The same, with TLS beyond this machine if there are certificates. A program that is `insecure` does without it.
+#[cfg(feature = "tls")]
+pub(crate) fn encrypting(certificates: tls::Certificates, insecure: bool) -> Transports {
+    let (inner, certificates) = (Arc::new(tcp::Tcp), Arc::new(certificates));
+    vec![Arc::new(tls::Encrypting { inner, certificates, insecure }), Arc::new(unix::Unix)]
 }
 
 /// The transport for an address.

@@ -101,6 +101,8 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::NotAdmitted => Some(
             "`isoform pub --with-key` prints an id that other users may join with; ISOFORM_KEY sets one key for several",
         ),
+        // That says enough.
+        Code::Handshake if error.path().ends_with("tls") => None,
         Code::Handshake => Some("the program that listens there does not speak the protocol of channels"),
         Code::NoSuchChannel if has_identity() => {
             Some("without /IDENTITY behind its name, the id finds the channel that has this name now")

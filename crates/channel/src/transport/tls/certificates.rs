@@ -1,0 +1,368 @@
+//! The certificates of a node, from files that are read again when they change.
+
+use super::der::{Said, common_name, date};
+use super::session::Session;
+use super::trust::{Trust, names};
+use super::words::unusable;
+use crate::transport::address::Address;
+use isoform::{Code, Error, Result};
+use rustls::client::{ClientConfig, Resumption};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, UnixTime};
+use rustls::server::{NoServerSessionStorage, ServerConfig};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The shortest interval between two looks at the files.
+const LOOK: Duration = Duration::from_millis(900);
+/// The name of the protocol, for those who look at connections without their keys.
+const PROTOCOL: &[u8] = b"isoform-link";
+
+/// The certificate of a node, and the authorities that it trusts, for connections beyond this machine: see
+/// [`NodeBuilder::tls`](crate::NodeBuilder::tls).
+///
+/// All are files in the PEM format. A node reads them again when they change: so certificates are renewed, and revoked,
+/// without a restart.
+///
+/// ```
+/// use isoform_channel::Tls;
+/// // What `isoform keys issue` makes: a certificate, its key and the authority, in one file.
+/// let issued = Tls::new().certificate("/etc/isoform/identity.pem");
+/// // The certificates of an organisation.
+/// let existing = Tls::new()
+///     .certificate("/etc/pki/host.crt")
+///     .key("/etc/pki/host.key")
+///     .trust("/etc/pki/authority.crt")
+///     .revoked("/etc/pki/authority.crl")
+///     .name("*.cluster.example");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    certificate: PathBuf,
+    key: Option<PathBuf>,
+    trust: Vec<PathBuf>,
+    trusts_platform: bool,
+    revoked: Vec<PathBuf>,
+    names: Vec<String>,
+    covers_loopback: bool,
+}
+
+impl Tls {
+    /// Nothing yet: [`certificate`](Tls::certificate) is needed.
+    pub fn new() -> Tls {
+        Tls::default()
+    }
+
+    /// The file with this node's certificate, followed by those that lead to its authority. It may also have the key and
+    /// the authority's own certificate, as the files of `isoform keys issue` do.
+    pub fn certificate(mut self, file: impl Into<PathBuf>) -> Tls {
+        self.certificate = file.into();
+        self
+    }
+
+    /// The file with the private key, if it is another one.
+    pub fn key(mut self, file: impl Into<PathBuf>) -> Tls {
+        self.key = Some(file.into());
+        self
+    }
+
+    /// A file with certificates of authorities. Other nodes must have a certificate by one of them. Without any, those
+    /// authorities are trusted whose certificates are in this node's own file.
+    pub fn trust(mut self, file: impl Into<PathBuf>) -> Tls {
+        self.trust.push(file.into());
+        self
+    }
+
+    /// Trusts the authorities that this machine trusts. As these give certificates to anybody, this needs a
+    /// [name](Tls::name).
+    pub fn trust_platform(mut self) -> Tls {
+        self.trusts_platform = true;
+        self
+    }
+
+    /// A file with revocation lists (CRLs) of the authorities.
+    pub fn revoked(mut self, file: impl Into<PathBuf>) -> Tls {
+        self.revoked.push(file.into());
+        self
+    }
+
+    /// Accepts only certificates with this name, or one below it: `*.cluster.example`. Can be repeated.
+    pub fn name(mut self, name: impl Into<String>) -> Tls {
+        self.names.push(name.into());
+        self
+    }
+
+    /// Speaks TLS also on TCP within this machine, where others must then do so too. By default it is for other machines.
+    pub fn loopback(mut self) -> Tls {
+        self.covers_loopback = true;
+        self
+    }
+
+    /// What the certificate says, and which authorities are trusted, as lines of text.
+    ///
+    /// # Errors
+    /// Why a node could not use it.
+    pub fn describe(&self) -> Result<String> {
+        let current = self.load(0)?;
+        let chain: Vec<CertificateDer<'static>> = all(&read(&self.certificate)?, &self.certificate)?;
+        let first = chain.first().ok_or_else(|| lacks(&self.certificate, "a certificate"))?;
+        let certificate = webpki::EndEntityCert::try_from(first)
+            .map_err(|error| unusable(format_args!("a certificate in {}", self.certificate.display()), error))?;
+        let until = date(current.not_after);
+        let state = if current.not_after < UnixTime::now().as_secs() { "expired on" } else { "valid until" };
+        let mut lines = vec![format!("certificate of {}, {state} {until}", names(&certificate).join(", "))];
+        for authority in &current.trust.authorities {
+            let name = common_name(&authority.subject).unwrap_or_else(|| "an authority without a name".into());
+            lines.push(format!("trusts {name}"));
+        }
+        Ok(lines.join("\n"))
+    }
+
+    /// The files in a folder of `isoform keys`.
+    pub(crate) fn within(folder: &Path) -> Tls {
+        Tls::new().certificate(folder.join("identity.pem")).revoked(folder.join("revoked.pem"))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let all = [&self.certificate].into_iter().chain(&self.key).chain(&self.trust).chain(&self.revoked);
+        all.map(PathBuf::as_path)
+    }
+}
+
+/// The certificates as they are, and the connections that stand on them.
+#[derive(Debug)]
+pub(crate) struct Certificates {
+    tls: Tls,
+    read: Mutex<Read>,
+    standing: Mutex<Vec<Weak<Session>>>,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    looked: Option<Instant>,
+    stamps: Vec<Stamp>,
+    current: Option<Arc<Current>>,
+}
+
+/// The state of a file, which differs once its content does.
+type Stamp = Option<(SystemTime, u64, u64)>;
+
+/// What one reading of the files has resulted in.
+#[derive(Debug)]
+pub(super) struct Current {
+    /// How many times the files had been read.
+    pub(super) number: u64,
+    pub(super) dialer: Arc<ClientConfig>,
+    pub(super) acceptor: Arc<ServerConfig>,
+    pub(super) trust: Arc<Trust>,
+    not_before: u64,
+    not_after: u64,
+}
+
+impl Certificates {
+    pub(crate) fn new(tls: Tls) -> Certificates {
+        Certificates { tls, read: Mutex::default(), standing: Mutex::default() }
+    }
+
+    /// Whether TLS is spoken at an address.
+    pub(super) fn cover(&self, address: &Address) -> bool {
+        (self.tls.covers_loopback || !address.is_local()) && self.exist()
+    }
+
+    /// Whether there is a certificate.
+    pub(crate) fn exist(&self) -> bool {
+        self.tls.certificate.exists()
+    }
+
+    /// What errors call them.
+    pub(super) fn described(&self) -> String {
+        let file = self.tls.trust.first().unwrap_or(&self.tls.certificate);
+        file.display().to_string()
+    }
+
+    /// The certificates. They are read again if the files have changed, which is noticed within a second.
+    ///
+    /// # Errors
+    /// Why they cannot be used. What was read before goes on, since a file may be written at this moment.
+    pub(super) fn current(&self) -> Result<Arc<Current>> {
+        let mut read = self.read();
+        if let (Some(looked), Some(current)) = (read.looked, &read.current)
+            && looked.elapsed() < LOOK
+        {
+            return Ok(current.clone());
+        }
+        let stamps: Vec<Stamp> = self.tls.files().map(stamp).collect();
+        read.looked = Some(Instant::now());
+        if let Some(current) = read.current.as_ref().filter(|_| stamps == read.stamps) {
+            return Ok(current.clone());
+        }
+        let number = read.current.as_ref().map_or(1, |current| current.number + 1);
+        match (self.tls.load(number), &read.current) {
+            (Ok(current), _) => {
+                let current = Arc::new(current);
+                (read.stamps, read.current) = (stamps, Some(current.clone()));
+                Ok(current)
+            }
+            (Err(_), Some(current)) => Ok(current.clone()),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// The same, for a node that would be refused with a certificate that is not valid now.
+    pub(super) fn valid(&self) -> Result<Arc<Current>> {
+        let (current, now) = (self.current()?, UnixTime::now().as_secs());
+        let file = self.tls.certificate.display();
+        if now > current.not_after {
+            let expected = format_args!("a valid certificate in {file} (isoform keys issue makes one)");
+            let found = format_args!("one that expired on {}; here it is {}", date(current.not_after), date(now));
+            return Err(unusable(expected, found));
+        }
+        if now < current.not_before {
+            let expected = format_args!("a valid certificate in {file} (is this machine's clock slow?)");
+            let found = format_args!("one that is valid from {}; here it is {}", date(current.not_before), date(now));
+            return Err(unusable(expected, found));
+        }
+        Ok(current)
+    }
+
+    /// A connection stands on them from now on.
+    pub(super) fn watch(&self, session: &Arc<Session>) {
+        self.standing().push(Arc::downgrade(session));
+    }
+
+    /// Looks at the files, and ends connections whose other side would not be accepted any more.
+    pub(super) fn check_standing(&self) {
+        let mut sessions = Vec::new();
+        self.standing().retain(|session| session.upgrade().map(|session| sessions.push(session)).is_some());
+        if sessions.is_empty() {
+            return;
+        }
+        if let Ok(current) = self.current() {
+            let now = UnixTime::now();
+            sessions.iter().for_each(|session| session.check_again(&current, now));
+        }
+    }
+
+    /// As if the files had not been looked at for long.
+    #[cfg(test)]
+    pub(super) fn forget_look(&self) {
+        self.read().looked = None;
+    }
+
+    fn read(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Vec<Weak<Session>>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stamp(file: &Path) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+    let data = fs::metadata(file).ok()?;
+    Some((data.modified().ok()?, data.len(), data.ino()))
+}
+
+impl Tls {
+    fn load(&self, number: u64) -> Result<Current> {
+        let own = read(&self.certificate)?;
+        let mut chain: Vec<CertificateDer<'static>> = all(&own, &self.certificate)?;
+        let first = chain.first().ok_or_else(|| lacks(&self.certificate, "a certificate"))?;
+        let said = Said::of(first).ok_or_else(|| lacks(&self.certificate, "a certificate that can be read"))?;
+        let (not_before, not_after) = (said.not_before, said.not_after);
+        let key = match &self.key {
+            Some(file) => PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|_| lacks(file, "a private key"))?,
+            None => PrivateKeyDer::from_pem_slice(&own).map_err(|_| lacks(&self.certificate, "a private key"))?,
+        };
+        // An authority is known to those who trust it, and needs not be shown.
+        let (authorities, others): (Vec<_>, Vec<_>) = chain.split_off(1).into_iter().partition(is_authority);
+        chain.extend(others);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let trust = Arc::new(self.load_trust(authorities, &provider)?);
+        let mismatch =
+            |error| unusable(format_args!("a certificate and its key in {}", self.certificate.display()), error);
+        let dialer = ClientConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(mismatch)?
+            .dangerous()
+            .with_custom_certificate_verifier(trust.clone())
+            .with_client_auth_cert(chain.clone(), key.clone_key());
+        let mut dialer: ClientConfig = dialer.map_err(mismatch)?;
+        let acceptor = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(mismatch)?
+            .with_client_cert_verifier(trust.clone())
+            .with_single_cert(chain, key);
+        let mut acceptor: ServerConfig = acceptor.map_err(mismatch)?;
+        // Every connection proves anew who is at its ends.
+        dialer.resumption = Resumption::disabled();
+        acceptor.session_storage = Arc::new(NoServerSessionStorage {});
+        acceptor.send_tls13_tickets = 0;
+        (dialer.enable_secret_extraction, acceptor.enable_secret_extraction) = (true, true);
+        (dialer.alpn_protocols, acceptor.alpn_protocols) = (vec![PROTOCOL.into()], vec![PROTOCOL.into()]);
+        Ok(Current { number, dialer: dialer.into(), acceptor: acceptor.into(), trust, not_before, not_after })
+    }
+
+    fn load_trust(&self, own: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Result<Trust> {
+        if self.trusts_platform && self.names.is_empty() {
+            let expected = "a name that certificates must have, since the authorities that this machine trusts give \
+                            certificates to anybody";
+            return Err(unusable(expected, "none"));
+        }
+        let mut certificates = if self.trust.is_empty() && !self.trusts_platform { own } else { Vec::new() };
+        for file in &self.trust {
+            certificates.extend(all::<CertificateDer<'static>>(&read(file)?, file)?);
+        }
+        if self.trusts_platform {
+            certificates.extend(rustls_native_certs::load_native_certs().certs);
+        }
+        let anchors = certificates.iter().filter_map(|certificate| webpki::anchor_from_trusted_cert(certificate).ok());
+        let authorities: Vec<_> = anchors.map(|anchor| anchor.to_owned()).collect();
+        if authorities.is_empty() {
+            let file = self.trust.first().unwrap_or(&self.certificate);
+            return Err(lacks(file, "the certificate of an authority to trust"));
+        }
+        let mut revoked = Vec::new();
+        for file in &self.revoked {
+            // Nothing may be revoked yet.
+            let Some(bytes) = fs::read(file).ok() else { continue };
+            for list in all::<CertificateRevocationListDer<'static>>(&bytes, file)? {
+                let list = webpki::OwnedCertRevocationList::from_der(&list);
+                revoked.push(list.map_err(|_| lacks(file, "a revocation list (CRL) that can be read"))?.into());
+            }
+        }
+        let algorithms = provider.signature_verification_algorithms;
+        Ok(Trust { authorities, revoked, names: self.names.clone(), algorithms })
+    }
+}
+
+/// Whether a certificate is that of an authority, signed by itself, in the file of one that it has issued.
+fn is_authority(certificate: &CertificateDer<'_>) -> bool {
+    Said::of(certificate).is_some_and(|said| said.issuer == said.subject)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).map_err(|error| Error::new(Code::Io).at("tls").found(format_args!("{}: {error}", file.display())))
+}
+
+fn all<T: PemObject>(bytes: &[u8], file: &Path) -> Result<Vec<T>> {
+    let read: std::result::Result<Vec<T>, _> = T::pem_slice_iter(bytes).collect();
+    read.map_err(|error| unusable(format_args!("PEM in {}", file.display()), error))
+}
+
+fn lacks(file: &Path, what: &str) -> Error {
+    unusable(format_args!("{what} in {}", file.display()), "none")
+}
+
+/// The files among these that cannot be read: for a node whose settings name files, which is told at once.
+pub(crate) fn check(tls: &Tls) -> Result<()> {
+    let files: BTreeSet<&Path> =
+        [&tls.certificate].into_iter().chain(&tls.key).chain(&tls.trust).map(|it| &**it).collect();
+    files.into_iter().try_for_each(|file| read(file).map(|_| ()))?;
+    tls.load(0).map(|_| ())
+}
