@@ -23,9 +23,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mount --make-rprivate /
 mount -t tmpfs none /run
-mkdir "$work/home"
-export HOME="$work/home"
-unset XDG_CONFIG_HOME XDG_RUNTIME_DIR ISOFORM_KEY
+unset XDG_CONFIG_HOME XDG_RUNTIME_DIR ISOFORM_IDENTITY
 
 # The network.
 ip link add between type bridge
@@ -33,6 +31,7 @@ ip link set between up
 number=0
 for host in alder birch cedar; do
   number=$((number + 1))
+  mkdir "$work/$host-home"
   ip netns add $host
   ip link add to-$host type veth peer name eth0 netns $host
   ip link set to-$host master between up
@@ -46,9 +45,9 @@ printf '127.0.0.1 localhost\n' >> "$work/hosts"
 mount --bind "$work/hosts" /etc/hosts
 
 on() {
-  host=$1
+  at=$1
   shift
-  timeout 60 nsenter --net=/run/netns/"$host" "$isoform" "$@"
+  HOME="$work/$at-home" timeout 60 nsenter --net=/run/netns/"$at" "$isoform" "$@"
 }
 
 printf 'record Tick\n  host  string\n  count  int\n' > "$work/tick.shape"
@@ -79,8 +78,28 @@ exchange() {
   echo "$what: everything has come"
 }
 
-exchange 'by name, IPv6 and IPv4' '[::]:7000' alder:7000 --insecure
-exchange 'by name, IPv4 alone' 0.0.0.0:7000 alder:7000 --insecure
-exchange 'by name at both ends' alder:7000 alder:7000 --insecure
-exchange 'by IPv4 address' 10.77.0.1:7000 10.77.0.1:7000 --insecure
-exchange 'by IPv6 address' '[fd77::1]:7000' '[fd77::1]:7000' --insecure
+exchange_all() {
+  how=$1
+  shift
+  exchange "$how, by name, IPv6 and IPv4" '[::]:7000' alder:7000 "$@"
+  exchange "$how, by name, IPv4 alone" 0.0.0.0:7000 alder:7000 "$@"
+  exchange "$how, by name at both ends" alder:7000 alder:7000 "$@"
+  exchange "$how, by IPv4 address" 10.77.0.1:7000 10.77.0.1:7000 "$@"
+  exchange "$how, by IPv6 address" '[fd77::1]:7000' '[fd77::1]:7000' "$@"
+}
+
+# The hosts have a key in common.
+ISOFORM_KEY=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
+export ISOFORM_KEY
+exchange_all 'without TLS' --insecure
+
+# They have only certificates of one authority in common.
+unset ISOFORM_KEY
+on alder keys init --name alder > "$work/keys"
+for host in birch cedar; do
+  on alder keys issue $host -o "$work/$host.pem" >> "$work/keys" 2>&1
+  on $host keys install "$work/$host.pem" >> "$work/keys" 2>&1
+done
+exchange 'over TLS, by name, IPv6 and IPv4' '[::]:7000' alder:7000
+exchange 'over TLS, by name, IPv4 alone' 0.0.0.0:7000 alder:7000
+exchange 'over TLS, by name at both ends' alder:7000 alder:7000

@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
@@ -587,6 +588,10 @@ impl Connection for Shared {
 
     fn tell(&self, ready: Ready) {
         self.0.inner.tell(ready);
+    }
+
+    fn own(&self) -> Option<SocketAddr> {
+        self.0.inner.own()
     }
 
     fn peer(&self) -> &str {
