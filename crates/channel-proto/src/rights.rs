@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_characters() {
-        for (pattern, text) in [("*", ""), ("*", "a"), ("a*", "a"), ("*a", "ba"), ("a*b*c", "axxbyybc"), ("**", "é")] {
+        for (pattern, text) in [("*", ""), ("*", "a"), ("a*", "a"), ("*a", "ba"), ("a*b*c", "a--b--bc"), ("**", "é")] {
             assert!(matches(pattern, text), "{pattern} {text}");
         }
-        for (pattern, text) in [("", "a"), ("a", "ab"), ("a*", "b"), ("a*b", "abc"), ("?", "a"), ("*ab", "aab ")] {
+        for (pattern, text) in [("", "a"), ("a", "ab"), ("a*", "b"), ("a*b", "abc"), ("?", "a"), ("*ab", "xab ")] {
             assert!(!matches(pattern, text), "{pattern} {text}");
         }
         assert!(!matches(&"*a".repeat(100), &"b".repeat(100_000)));
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named_with_what_was_expected() {
         let wrong = [
-            ("alow", "line 1: expected allow or deny, found alow"),
+            ("permit", "line 1: expected allow or deny, found permit"),
             (
                 "\nallow",
                 "line 2: expected anyone, user NUMBER, key NAME, or name CERTIFICATE-NAME, found the end of the line",
