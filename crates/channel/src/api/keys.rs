@@ -70,6 +70,7 @@ impl Tls {
 struct Surroundings {
     variable: Option<OsString>,
     /// The folder for configuration, if the user has a home.
+    #[cfg(feature = "tls")]
     configuration: Option<PathBuf>,
     /// Folders for configuration, the best first. The last one is for this machine only.
     folders: Vec<PathBuf>,
@@ -84,9 +85,13 @@ impl Surroundings {
         let config = variable("XDG_CONFIG_HOME").or_else(home).map(|folder| folder.join("isoform"));
         let runtime = variable("XDG_RUNTIME_DIR").map(|folder| folder.join("isoform"));
         let private = format!("/tmp/isoform-{}", rustix::process::geteuid().as_raw()).into();
-        let configuration = config.clone();
-        let folders = config.into_iter().chain(runtime).chain([private]).collect();
-        Surroundings { variable: std::env::var_os(VARIABLE), configuration, folders }
+        let folders = config.clone().into_iter().chain(runtime).chain([private]).collect();
+        Surroundings {
+            variable: std::env::var_os(VARIABLE),
+            #[cfg(feature = "tls")]
+            configuration: config,
+            folders,
+        }
     }
 }
 
@@ -235,6 +240,7 @@ mod tests {
 
     fn around(folders: &[&Path], variable: Option<&str>) -> Surroundings {
         Surroundings {
+            #[cfg(feature = "tls")]
             configuration: None,
             variable: variable.map(Into::into),
             folders: folders.iter().map(|folder| folder.to_path_buf()).collect(),
