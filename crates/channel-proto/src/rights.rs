@@ -261,7 +261,7 @@ mod tests {
             assert_eq!(error.code(), Code::Forbidden);
             assert!(error.actual().starts_with(found), "{error}");
         }
-        rights.expect(&of_user(8), Right::See, "abd").unwrap();
+        rights.expect(&of_user(8), Right::See, "abx").unwrap();
         rights.expect(&Credentials::default(), Right::See, "x").unwrap();
         assert!(rights.expect(&of_user(8), Right::Ask, "x").is_err());
         assert!(Rights::default().expect(&of_user(7), Right::See, "a").is_err(), "nothing is allowed without a line");
