@@ -46,6 +46,7 @@ int main(int count, char **arguments) {
         switch (event.kind) {
         case ISO_EVENT_RECORD: wrong = show(&event, arguments + 2, count - 2); break;
         case ISO_EVENT_GAP: fprintf(stderr, "%d events are lost\n", (int)event.count); break;
+        case ISO_EVENT_GRANTED: fprintf(stderr, "the source grants policy %d\n", (int)event.policy); break;
         case ISO_EVENT_REFUSED: fprintf(stderr, "a source cannot be understood: %s\n", event.error->text); break;
         case ISO_EVENT_JOINED: sources++; break;
         case ISO_EVENT_LEFT: over = --sources == 0; break;

@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Event::Record { record, .. } => println!("{}", show(&record.view()?, paths)?),
             Event::Gap(_, gap) => eprintln!("{gap}"),
             Event::Refused(_, error) => eprintln!("a source cannot be understood: {error}"),
+            Event::Granted(source, granted) => eprintln!("source {} grants {granted}", source.0),
             Event::Joined(..) => sources += 1,
             Event::Left(_) if sources == 1 => return Ok(()),
             Event::Left(_) => sources -= 1,

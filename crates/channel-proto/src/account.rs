@@ -17,11 +17,14 @@ pub enum Cause {
     Ended = 4,
     /// The link ended, and nobody knows whether they arrived.
     Unknown = 5,
+    /// The sink declined the rest of a long event.
+    Declined = 6,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Cause; 5] = [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown];
+    pub const ALL: [Cause; 6] =
+        [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown, Cause::Declined];
 
     /// A number without a cause belongs to a later version.
     pub(crate) fn of(number: u16) -> Cause {
@@ -41,6 +44,7 @@ impl fmt::Display for Cause {
             Cause::TooLarge => "longer than the sink takes",
             Cause::Ended => "the subscription ended",
             Cause::Unknown => "the other side is gone",
+            Cause::Declined => "declined by the sink",
         })
     }
 }
@@ -74,6 +78,19 @@ pub struct Count {
     pub bytes: u64,
 }
 
+/// The counts of a sink's events, from all sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events that have arrived.
+    pub received: u64,
+    /// Events that the program has taken.
+    pub taken: u64,
+    /// Events that were declared lost.
+    pub lost: u64,
+    /// Events that the sink did not want.
+    pub skipped: u64,
+}
+
 /// The limit of events and bytes on their way to a sink, or waiting there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -85,7 +102,7 @@ pub struct Window {
 
 /// The account of the events that were submitted to one sink.
 ///
-/// At every moment, `submitted == acknowledged + lost() + in_flight`.
+/// At every moment, `submitted == acknowledged + lost() + skipped + in_flight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Events that the source submitted after this sink subscribed.
@@ -94,6 +111,8 @@ pub struct Ledger {
     pub acknowledged: u64,
     /// Events that wait at the source, are on their way, or wait at the sink.
     pub in_flight: u64,
+    /// Events that the sink did not want. They are neither received nor lost.
+    pub skipped: u64,
     losses: [u64; Cause::ALL.len()],
 }
 
@@ -111,8 +130,8 @@ impl Ledger {
 
     /// Whether it adds up.
     pub fn is_exact(&self) -> bool {
-        Some(self.submitted)
-            == self.acknowledged.checked_add(self.lost()).and_then(|sum| sum.checked_add(self.in_flight))
+        let parts = [self.lost(), self.skipped, self.in_flight];
+        Some(self.submitted) == parts.into_iter().try_fold(self.acknowledged, u64::checked_add)
     }
 
     /// An account without losses.
@@ -128,12 +147,22 @@ impl Ledger {
     pub(crate) fn lose(&mut self, cause: Cause, count: u64) {
         self.losses[cause.place()] += count;
     }
+
+    /// The source counted these events as skipped, but the sink does not know of it, and counts them as lost.
+    pub(crate) fn lose_skipped(&mut self, cause: Cause, count: u64) {
+        self.skipped -= count;
+        self.lose(cause, count);
+    }
 }
 
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ledger { submitted, acknowledged, in_flight, .. } = self;
-        write!(f, "{submitted} submitted = {acknowledged} acknowledged + {} lost + {in_flight} in flight", self.lost())
+        let Ledger { submitted, acknowledged, in_flight, skipped, .. } = self;
+        write!(f, "{submitted} submitted = {acknowledged} acknowledged + {} lost", self.lost())?;
+        if *skipped > 0 {
+            write!(f, " + {skipped} skipped")?;
+        }
+        write!(f, " + {in_flight} in flight")
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::account::{Count, Policy, Window};
 use crate::announcement::Announcement;
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
+use crate::grant::{Granted, known_policy};
 use crate::keys::{Identity, NodeId};
 use crate::report::Report;
 use crate::terms::Terms;
 use crate::wire::{Reader, put_bytes, put_text, put_texts};
-use isoform_core::{Code, Error, Result};
+use isoform_core::Result;
 
 /// A frame that carries no event.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +30,11 @@ pub(crate) enum Control {
     Subscribe(Box<Subscribe>),
     Decline { source: u32, sink: u32, code: u16, text: String },
     Unsubscribe { subscription: u32, taken: u64 },
-    Started { subscription: u32, next: u64 },
-    End { subscription: u32, next: u64, is_answer: bool },
+    Change { subscription: u32, asked: Granted },
+    Enough { subscription: u32, sequence: u64 },
+    Started { subscription: u32, next: u64, granted: Granted, kept: u64 },
+    Granted { subscription: u32, granted: Granted },
+    End { subscription: u32, next: u64, is_answer: bool, code: u16, text: String },
     Ask { request: u32, identity: Identity },
     Told { request: u32, report: Box<Report> },
 }
@@ -60,18 +64,24 @@ pub(crate) struct Subscribe {
     pub(crate) source: u32,
     pub(crate) sink: u32,
     pub(crate) policy: Policy,
+    pub(crate) must: bool,
+    /// Whether the sink wants kept events.
+    pub(crate) kept: bool,
     pub(crate) window: Window,
     pub(crate) longest: u64,
     pub(crate) resumed: Option<Resumed>,
     pub(crate) fields: Vec<String>,
+    /// The number of the first critical option, none of which is known in this version.
+    pub(crate) option: Option<u16>,
 }
 
 /// The state of a subscription of an earlier epoch, at its sink.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Resumed {
     pub(crate) expected: u64,
     pub(crate) received: Count,
     pub(crate) taken: Count,
+    pub(crate) skipped: u64,
 }
 
 impl Control {
@@ -122,8 +132,22 @@ impl Control {
                 text: fields.text()?.into(),
             },
             FrameKind::Unsubscribe => Control::Unsubscribe { subscription, taken: fields.u64()? },
-            FrameKind::Started => Control::Started { subscription, next: fields.sequence()? },
-            FrameKind::End => Control::End { subscription, next: fields.sequence()?, is_answer: fields.u16()? != 0 },
+            FrameKind::Change => Control::Change { subscription, asked: Granted::parse(fields)? },
+            FrameKind::Enough => Control::Enough { subscription, sequence: fields.sequence()? },
+            FrameKind::Started => Control::Started {
+                subscription,
+                next: fields.sequence()?,
+                granted: Granted::parse(fields)?,
+                kept: fields.u64()?,
+            },
+            FrameKind::Granted => Control::Granted { subscription, granted: Granted::parse(fields)? },
+            FrameKind::End => Control::End {
+                subscription,
+                next: fields.sequence()?,
+                is_answer: fields.u16()? != 0,
+                code: fields.u16()?,
+                text: fields.text()?.into(),
+            },
             FrameKind::Ask => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
                 Control::Ask { request, identity: Identity(fields.array()?) }
@@ -137,11 +161,18 @@ impl Control {
             | FrameKind::Begin
             | FrameKind::Part
             | FrameKind::Gap
+            | FrameKind::Skip
+            | FrameKind::Origin
             | FrameKind::Time
             | FrameKind::Ack => {
                 return Ok(None);
             }
         }))
+    }
+
+    /// The end of a subscription that was not refused.
+    pub(crate) fn end(subscription: u32, next: u64, is_answer: bool) -> Control {
+        Control::End { subscription, next, is_answer, code: 0, text: String::new() }
     }
 
     /// Appends it as a frame.
@@ -171,7 +202,10 @@ impl Control {
             Control::Subscribe(subscribe) => with(FrameKind::Subscribe, subscribe.subscription),
             Control::Decline { .. } => plain(FrameKind::Decline),
             Control::Unsubscribe { subscription, .. } => with(FrameKind::Unsubscribe, *subscription),
+            Control::Change { subscription, .. } => with(FrameKind::Change, *subscription),
+            Control::Enough { subscription, .. } => with(FrameKind::Enough, *subscription),
             Control::Started { subscription, .. } => with(FrameKind::Started, *subscription),
+            Control::Granted { subscription, .. } => with(FrameKind::Granted, *subscription),
             Control::End { subscription, .. } => with(FrameKind::End, *subscription),
             Control::Ask { .. } => plain(FrameKind::Ask),
             Control::Told { .. } => plain(FrameKind::Told),
@@ -229,10 +263,19 @@ impl Control {
                 put_text(out, text);
             }
             Control::Unsubscribe { taken, .. } => out.extend(taken.to_le_bytes()),
-            Control::Started { next, .. } => out.extend(next.to_le_bytes()),
-            Control::End { next, is_answer, .. } => {
+            Control::Change { asked, .. } => asked.put(out),
+            Control::Enough { sequence, .. } => out.extend(sequence.to_le_bytes()),
+            Control::Started { next, granted, kept, .. } => {
+                out.extend(next.to_le_bytes());
+                granted.put(out);
+                out.extend(kept.to_le_bytes());
+            }
+            Control::Granted { granted, .. } => granted.put(out),
+            Control::End { next, is_answer, code, text, .. } => {
                 out.extend(next.to_le_bytes());
                 out.extend(u16::from(*is_answer).to_le_bytes());
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
             }
             Control::Ask { request, identity } => {
                 out.extend(u64::from(*request).to_le_bytes());
@@ -249,41 +292,59 @@ impl Control {
 impl Subscribe {
     fn parse(subscription: u32, fields: &mut Reader<'_>) -> Result<Subscribe> {
         let (source, sink) = (fields.u32()?, fields.u32()?);
-        let [policy, resumed, ..] = fields.array::<8>()?;
+        let [policy, resumed, must, not_kept, ..] = fields.array::<8>()?;
         let window = Window { events: fields.u64()?.max(1), bytes: fields.u64()?.max(1) };
         let (events, bytes) = (fields.u64()?, fields.u64()?);
-        let policy = Policy::of(policy, events, bytes)
-            .ok_or_else(|| Error::new(Code::Frame).at("policy").expected("0, 1 or 2").found(policy))?;
+        let policy = known_policy(policy, events, bytes)?;
         let longest = fields.u64()?;
         let from = Resumed {
             expected: fields.u64()?,
             received: Count { events: fields.u64()?, bytes: fields.u64()? },
             taken: Count { events: fields.u64()?, bytes: fields.u64()? },
+            skipped: fields.u64()?,
         };
         let resumed = (resumed != 0).then_some(from);
-        Ok(Subscribe { subscription, source, sink, policy, window, longest, resumed, fields: fields.texts()? })
+        let (must, kept) = (must != 0, not_kept == 0);
+        let (fields, option) = (fields.texts()?, critical_option(fields)?);
+        Ok(Subscribe { subscription, source, sink, policy, must, kept, window, longest, resumed, fields, option })
     }
 
     fn put(&self, out: &mut Vec<u8>) {
         let (events, bytes) = self.policy.queue();
-        let nothing = Resumed { expected: 0, received: Count::default(), taken: Count::default() };
-        let Resumed { expected, received, taken } = self.resumed.unwrap_or(nothing);
+        let Resumed { expected, received, taken, skipped } = self.resumed.unwrap_or_default();
         out.extend(self.source.to_le_bytes());
         out.extend(self.sink.to_le_bytes());
-        out.extend([self.policy.number(), u8::from(self.resumed.is_some()), 0, 0, 0, 0, 0, 0]);
+        out.extend([self.policy.number(), u8::from(self.resumed.is_some())]);
+        out.extend([u8::from(self.must), u8::from(!self.kept), 0, 0, 0, 0]);
         let numbers = [self.window.events, self.window.bytes, events, bytes, self.longest, expected];
-        let counts = [received.events, received.bytes, taken.events, taken.bytes];
+        let counts = [received.events, received.bytes, taken.events, taken.bytes, skipped];
         numbers.iter().chain(&counts).for_each(|number| out.extend(number.to_le_bytes()));
         // The paths are listed only if they leave room in a frame. Without paths, all fields are wanted.
         let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
         put_texts(out, if length < PAYLOAD / 2 { &self.fields } else { &[] });
+        // This version writes no options, but tests do.
+        out.extend(u16::from(self.option.is_some()).to_le_bytes());
+        if let Some(option) = self.option {
+            [option, 1, 0].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        }
     }
+}
+
+/// Reads a list of options, none of which this version knows. Returns the number of the first that is critical.
+fn critical_option(fields: &mut Reader<'_>) -> Result<Option<u16>> {
+    let mut first = None;
+    for _ in 0..fields.u16()? {
+        let (number, critical) = (fields.u16()?, fields.u16()? != 0);
+        fields.bytes()?;
+        first = first.or(critical.then_some(number));
+    }
+    Ok(first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Ledger;
+    use crate::account::{Counts, Ledger};
     use crate::announcement::Has;
     use crate::frame::HEADER;
     use crate::identity::Key;
@@ -294,10 +355,12 @@ mod tests {
     fn report() -> Report {
         let (policy, format) = (Policy::DropOldest { events: 3, bytes: 4 }, Some(("Tick".into(), Token::of(b"Tick"))));
         let ledger = Ledger::of(7, 5, 2);
-        let account = SinkLedger { node: NodeId([6; 16]), sink: 5, policy, present: true, ledger };
+        let (node, waited) = (NodeId([6; 16]), std::time::Duration::from_millis(7));
+        let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
+        let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4 };
         Report {
             sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
-            sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, received: 3, taken: 2, lost: 1 }],
+            sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, must: true, counts }],
             refusals: vec![Refusal { code: 410, count: 3, last: "why".into() }],
         }
     }
@@ -310,16 +373,20 @@ mod tests {
         let member = Announcement::sign(&key, identity, 5, has, &["unix:/x".into(), String::new()]);
         let call = Call { to: NodeId([5; 16]), hops: 7, caller: member.clone() };
         let counts = |events| Count { events, bytes: 100 * events };
-        let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7) };
+        let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7), skipped: 6 };
+        let granted = Granted { policy: Policy::Latest, must: false, reason: crate::grant::Reason::Slow };
         let subscribe = Subscribe {
             subscription: 1,
             source: 2,
             sink: 3,
             policy: Policy::DropOldest { events: 4, bytes: 5 },
+            must: true,
+            kept: false,
             window: Window { events: 6, bytes: 7 },
             longest: 8,
             resumed: Some(resumed),
             fields: vec!["a".into(), "b.c".into()],
+            option: Some(9),
         };
         let silence = std::time::Duration::from_secs(10);
         let addresses = vec!["unix:/x".into()];
@@ -340,12 +407,15 @@ mod tests {
             Control::Call(call.into()),
             Control::Offer { identity, source: 6, format: None },
             Control::Withdraw { source: 6 },
-            Control::Subscribe(Box::new(Subscribe { resumed: None, policy: Policy::Latest, ..subscribe.clone() })),
+            Control::Subscribe(Box::new(Subscribe { resumed: None, option: None, ..subscribe.clone() })),
             Control::Subscribe(subscribe.into()),
-            Control::Decline { source: 6, sink: 7, code: 301, text },
+            Control::Decline { source: 6, sink: 7, code: 301, text: text.clone() },
             Control::Unsubscribe { subscription: 8, taken: 9 },
-            Control::Started { subscription: 8, next: 9 },
-            Control::End { subscription: 8, next: 9, is_answer: true },
+            Control::Change { subscription: 8, asked: granted },
+            Control::Enough { subscription: 8, sequence: 9 },
+            Control::Started { subscription: 8, next: 9, granted, kept: 2 },
+            Control::Granted { subscription: 8, granted },
+            Control::End { subscription: 8, next: 9, is_answer: true, code: 409, text },
             Control::Ask { request: 10, identity },
             Control::Told { request: 10, report: report().into() },
         ]

@@ -1,5 +1,6 @@
 //! The memory of bodies, which the caller provides, as far as the state machine needs it.
 
+use crate::origin::Origin;
 use std::ops::Range;
 
 /// The body of an event. It has shared ownership: cloning it copies no bytes.
@@ -24,6 +25,11 @@ pub trait Draft<B> {
 
     /// Whether [`share`](Draft::share) costs no copy.
     fn is_shared(&self) -> bool;
+
+    /// Where the event was first submitted, if that was at another source.
+    fn origin(&self) -> Option<Origin> {
+        None
+    }
 }
 
 /// Memory for arriving bodies.

@@ -6,7 +6,7 @@ use isoform_core::Format;
 /// A source that this node's sinks may subscribe to.
 #[derive(Clone)]
 pub(crate) struct Offer {
-    pub(crate) origin: Origin,
+    pub(crate) origin: Place,
     pub(crate) node: NodeId,
     pub(crate) source: SourceRef,
     /// The format of all its events, if it was declared.
@@ -17,16 +17,16 @@ pub(crate) struct Offer {
 
 /// The place of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum Place {
     /// At another node, under this number.
     Link(LinkKey, u32),
     /// At this node.
     Here(SourceKey),
 }
 
-impl Origin {
+impl Place {
     /// The link behind which it is.
     pub(crate) fn link(self) -> Option<LinkKey> {
-        if let Origin::Link(link, _) = self { Some(link) } else { None }
+        if let Place::Link(link, _) = self { Some(link) } else { None }
     }
 }

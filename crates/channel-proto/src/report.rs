@@ -1,6 +1,7 @@
 //! The report of a node about a channel (`spec/channel.md`, "Reports").
 
-use crate::account::{Cause, Ledger, Policy};
+use crate::Time;
+use crate::account::{Cause, Counts, Ledger, Policy};
 use crate::frame::PAYLOAD;
 use crate::keys::NodeId;
 use crate::refusals::Refusal;
@@ -38,12 +39,18 @@ pub struct SinkLedger {
     pub node: NodeId,
     /// The number of the sink there.
     pub sink: u32,
-    /// Its policy.
+    /// The policy that the source grants.
     pub policy: Policy,
+    /// Whether the sink must have this policy.
+    pub must: bool,
     /// Whether it is still subscribed.
     pub present: bool,
     /// The account of its events.
     pub ledger: Ledger,
+    /// How long the source has waited for it.
+    pub waited: Time,
+    /// How often the granted policy has changed.
+    pub changes: u64,
 }
 
 /// A sink, and the counts of its events.
@@ -53,14 +60,12 @@ pub struct SinkReport {
     pub sink: u32,
     /// Name and token of its format; `None` if it accepts all formats.
     pub format: Option<(String, Token)>,
-    /// Its policy.
+    /// The policy that it asks for.
     pub policy: Policy,
-    /// Events that have arrived.
-    pub received: u64,
-    /// Events that the application has taken.
-    pub taken: u64,
-    /// Events that were lost.
-    pub lost: u64,
+    /// Whether it must have this policy.
+    pub must: bool,
+    /// The counts of its events.
+    pub counts: Counts,
 }
 
 impl Report {
@@ -95,7 +100,7 @@ impl SourceReport {
         out.extend(self.submitted.to_le_bytes());
         put_format(out, self.format.as_ref());
         // A source with very many sinks reports only as many of them as leave room for other sources.
-        let limit = out.len() + PAYLOAD / 2;
+        let limit = out.len() + PAYLOAD / 16 * 7;
         put_list(out, &self.sinks, limit, SinkLedger::put);
     }
 
@@ -109,21 +114,25 @@ impl SinkLedger {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.node.0);
         out.extend(self.sink.to_le_bytes());
-        put_policy(out, self.policy, self.present);
-        let Ledger { submitted, acknowledged, in_flight, .. } = self.ledger;
-        [submitted, acknowledged, in_flight].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        put_policy(out, self.policy, self.present, self.must);
+        let Ledger { submitted, acknowledged, in_flight, skipped, .. } = self.ledger;
+        [submitted, acknowledged, in_flight, skipped].iter().for_each(|number| out.extend(number.to_le_bytes()));
         Cause::ALL.iter().for_each(|&cause| out.extend(self.ledger.lost_for(cause).to_le_bytes()));
+        out.extend((self.waited.as_nanos() as u64).to_le_bytes());
+        out.extend(self.changes.to_le_bytes());
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SinkLedger> {
         let (node, sink) = (NodeId(fields.array()?), fields.u32()?);
-        let (policy, present) = policy(fields)?;
+        let (policy, present, must) = policy(fields)?;
         let (submitted, acknowledged, in_flight) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let mut ledger = Ledger::of(submitted, acknowledged, in_flight);
+        ledger.skipped = fields.u64()?;
         for cause in Cause::ALL {
             ledger.lose(cause, fields.u64()?);
         }
-        Ok(SinkLedger { node, sink, policy, present, ledger })
+        let (waited, changes) = (Time::from_nanos(fields.u64()?), fields.u64()?);
+        Ok(SinkLedger { node, sink, policy, must, present, ledger, waited, changes })
     }
 }
 
@@ -131,15 +140,17 @@ impl SinkReport {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.sink.to_le_bytes());
         put_format(out, self.format.as_ref());
-        put_policy(out, self.policy, true);
-        [self.received, self.taken, self.lost].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        put_policy(out, self.policy, true, self.must);
+        let Counts { received, taken, lost, skipped } = self.counts;
+        [received, taken, lost, skipped].iter().for_each(|number| out.extend(number.to_le_bytes()));
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SinkReport> {
         let (sink, format) = (fields.u32()?, format(fields)?);
-        let (policy, _) = policy(fields)?;
+        let (policy, _, must) = policy(fields)?;
         let (received, taken, lost) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        Ok(SinkReport { sink, format, policy, received, taken, lost })
+        let counts = Counts { received, taken, lost, skipped: fields.u64()? };
+        Ok(SinkReport { sink, format, policy, must, counts })
     }
 }
 
@@ -175,17 +186,17 @@ fn format(fields: &mut Reader<'_>) -> Result<Option<(String, Token)>> {
     Ok((token != Token::ZERO).then_some((name, token)))
 }
 
-fn put_policy(out: &mut Vec<u8>, policy: Policy, present: bool) {
+fn put_policy(out: &mut Vec<u8>, policy: Policy, present: bool, must: bool) {
     let (events, bytes) = policy.queue();
-    out.extend([policy.number(), u8::from(present), 0, 0]);
+    out.extend([policy.number(), u8::from(present), u8::from(must), 0]);
     out.extend(events.to_le_bytes());
     out.extend(bytes.to_le_bytes());
 }
 
-fn policy(fields: &mut Reader<'_>) -> Result<(Policy, bool)> {
-    let [number, present, ..] = fields.array::<4>()?;
+fn policy(fields: &mut Reader<'_>) -> Result<(Policy, bool, bool)> {
+    let [number, present, must, _] = fields.array::<4>()?;
     let (events, bytes) = (fields.u64()?, fields.u64()?);
-    Ok((Policy::of(number, events, bytes).unwrap_or(Policy::Block), present != 0))
+    Ok((Policy::of(number, events, bytes).unwrap_or(Policy::Block), present != 0, must != 0))
 }
 
 #[cfg(test)]
@@ -195,18 +206,19 @@ mod tests {
     #[test]
     fn a_report_is_cut_where_a_frame_is_full() {
         let ledger = Ledger::of(1, 1, 0);
-        let account = SinkLedger { node: NodeId([1; 16]), sink: 2, policy: Policy::Block, present: true, ledger };
+        let (node, policy, waited) = (NodeId([1; 16]), Policy::Block, Time::from_millis(3));
+        let account = SinkLedger { node, sink: 2, policy, must: true, present: true, ledger, waited, changes: 4 };
         let source = SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000] };
-        let sink = SinkReport { sink: 1, format: None, policy: Policy::Block, received: 0, taken: 0, lost: 0 };
+        let sink = SinkReport { sink: 1, format: None, policy, must: false, counts: Counts::default() };
         let refusal = Refusal { code: 410, count: 7, last: "x".repeat(256) };
         let report = Report { sources: vec![source; 3], sinks: vec![sink; 2_000], refusals: vec![refusal; 3] };
         let mut out = Vec::new();
         report.put(&mut out);
         assert!(out.len() <= PAYLOAD - 8, "{} bytes, with the request in front", out.len());
         let read = Report::parse(&mut Reader::new(&out, "report")).unwrap();
-        assert_eq!((read.sources.len(), &read.refusals), (1, &report.refusals));
+        assert_eq!((read.sources.len(), &read.refusals), (2, &report.refusals));
         assert!(read.sources[0].sinks.len() > 200, "{}", read.sources[0].sinks.len());
-        assert!(read.sinks.len() > 100, "{}", read.sinks.len());
+        assert!(read.sinks.len() > 90, "{}", read.sinks.len());
         assert_eq!((read.sinks[0].clone(), read.sources[0].sinks[0]), (report.sinks[0].clone(), account));
     }
 }

@@ -34,6 +34,8 @@ pub struct Settings {
     pub subscriptions: usize,
     /// The most that a source keeps for one sink, whatever the sink asks for.
     pub queue: Count,
+    /// The most that a source keeps for a sink with [`Policy::Block`] while it does not wait for it.
+    pub slow: Count,
 }
 
 impl Default for Settings {
@@ -51,6 +53,7 @@ impl Default for Settings {
             peers: 4096,
             subscriptions: 1 << 12,
             queue: Count { events: 1 << 16, bytes: 64 << 20 },
+            slow: Count { events: 1 << 16, bytes: 4 << 20 },
         }
     }
 }
@@ -68,6 +71,10 @@ pub struct Wanted {
     pub fields: Vec<String>,
     /// The behaviour of sources when it is too slow.
     pub policy: Policy,
+    /// Whether it must have this policy. Sources that do not grant it are refused.
+    pub must: bool,
+    /// Whether it wants the events that sources have kept for it.
+    pub kept: bool,
     /// The limit of what may be on its way from one source.
     pub window: Window,
     /// The longest body that it accepts.
@@ -84,6 +91,8 @@ impl Wanted {
             faults: Faults::default(),
             fields: Vec::new(),
             policy,
+            must: false,
+            kept: true,
             window: Window { events, bytes: 4 << 20 },
             longest: Limits::default().message,
         }

@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         Err(Error::new(Code::Frame).at(self.what).expected(expected).found(sequence))
     }
 
-    /// Some bytes, the number of which is before them.
+    /// Bytes with their length in front.
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = usize::from(self.u16()?);
         let Some((bytes, rest)) = self.rest.split_at_checked(length) else { return Err(self.short(length)) };

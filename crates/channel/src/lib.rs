@@ -27,12 +27,12 @@ pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
-pub use api::sink::{Counts, MemorySink, MessageSink, Sink};
+pub use api::sink::{MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Cause, ChannelInfo as Info, Gap, Identity, Ledger, MemberInfo, NodeId, Policy, Reach, Refusal, Report, SharedKey,
-    SinkLedger, SinkReport, SourceRef, SourceReport, Window,
+    Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, MemberInfo, NodeId, Origin, Policy, Reach,
+    Reason, Refusal, Report, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
 };
 pub use transport::address::Address;
 #[cfg(feature = "tls")]

@@ -47,7 +47,7 @@ fn next<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce
             Event::Record { record, .. } => return see.take().unwrap()(record),
             Event::Gap(_, gap) => panic!("{gap}"),
             Event::Refused(_, error) => panic!("{error}"),
-            Event::Joined(..) | Event::Left(..) => {}
+            Event::Granted(..) | Event::Joined(..) | Event::Left(..) => {}
         }
     }
 }
@@ -122,8 +122,8 @@ fn equal_layouts_are_used_where_they_were_received() {
 fn long_events_and_short_ones() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Wave>("waves").unwrap();
-    let mut source = channel.source::<Wave>().unwrap();
-    let mut sink = other.open(channel.id().to_string()).unwrap().sink::<Wave>().unwrap();
+    let mut source = channel.source_builder().lossless().build::<Wave>().unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink_builder().lossless().build::<Wave>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     let reader = std::thread::spawn(move || {
         for i in 0..40usize {

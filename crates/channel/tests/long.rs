@@ -38,10 +38,11 @@ fn overtaking(unix: bool) -> u64 {
     };
     let (here, there) = (node("here"), node("there"));
     let (fields, beats) = (here.create::<Owned>("fields").unwrap(), here.create::<Beat>("beats").unwrap());
-    let mut field = fields.source::<Owned>().unwrap();
-    let mut beat = beats.source::<Beat>().unwrap();
-    let mut seen_fields = there.open(fields.id().to_string()).unwrap().sink::<Field>().unwrap();
-    let mut seen_beats = there.open(beats.id().to_string()).unwrap().sink::<Beat>().unwrap();
+    let mut field = fields.source_builder().lossless().build::<Owned>().unwrap();
+    let mut beat = beats.source_builder().lossless().build::<Beat>().unwrap();
+    let mut seen_fields =
+        there.open(fields.id().to_string()).unwrap().sink_builder().lossless().build::<Field>().unwrap();
+    let mut seen_beats = there.open(beats.id().to_string()).unwrap().sink_builder().lossless().build::<Beat>().unwrap();
     field.wait_for_sinks(1, SOON).unwrap();
     beat.wait_for_sinks(1, SOON).unwrap();
     let came = Arc::new(AtomicU64::new(0));
@@ -95,8 +96,8 @@ fn the_last_of_many_long_events_comes_though_nobody_waits_for_it() {
     };
     let (here, there) = (node("here"), node("there"));
     let channel = here.create::<Owned>("fields").unwrap();
-    let mut source = channel.source::<Owned>().unwrap();
-    let mut sink = there.open(channel.id().to_string()).unwrap().sink::<Field>().unwrap();
+    let mut source = channel.source_builder().lossless().build::<Owned>().unwrap();
+    let mut sink = there.open(channel.id().to_string()).unwrap().sink_builder().lossless().build::<Field>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     let field = Arc::new(Owned { cells: (0..1 << 20).collect() });
     for events in [12, 1, 12] {

@@ -161,8 +161,8 @@ fn every_event_arrives_however_a_transport_moves_bytes() {
     for oddity in odd {
         let (near, far) = (node(oddity), node(oddity));
         let channel = near.create::<Note>("notes").unwrap();
-        let mut sink = far.open(channel.id().to_string()).unwrap().sink::<Note>().unwrap();
-        let mut source = channel.source_builder().patience(SOON).build::<Note>().unwrap();
+        let mut sink = far.open(channel.id().to_string()).unwrap().sink_builder().lossless().build::<Note>().unwrap();
+        let mut source = channel.source_builder().lossless().patience(SOON).build::<Note>().unwrap();
         source.wait_for_sinks(1, SOON).unwrap();
         // Some that are short, and one that goes in several parts.
         let note = |number| Note { number, text: "x".repeat(if number == 50 { 100_000 } else { 5 }) };

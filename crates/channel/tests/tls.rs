@@ -114,7 +114,7 @@ fn take_all(mut sink: Sink<Field>) -> (Vec<usize>, u64) {
             }
             Event::Gap(_, gap) => lost += gap.count,
             Event::Left(_) => return (came, lost),
-            Event::Joined(..) => {}
+            Event::Granted(..) | Event::Joined(..) => {}
             Event::Refused(_, error) => panic!("{error}"),
         }
     }
@@ -126,8 +126,14 @@ fn events_of_every_length_go_both_ways() {
     let (here, there) = (authority.node("a", 1), authority.node("b", 2));
     let channel = here.create::<Field>("fields").unwrap();
     let far = there.open(channel.id().to_string()).unwrap();
-    let (sink, far_sink) = (channel.sink::<Field>().unwrap(), far.sink::<Field>().unwrap());
-    let (mut source, mut far_source) = (channel.source::<Field>().unwrap(), far.source::<Field>().unwrap());
+    let (sink, far_sink) = (
+        channel.sink_builder().lossless().build::<Field>().unwrap(),
+        far.sink_builder().lossless().build::<Field>().unwrap(),
+    );
+    let (mut source, mut far_source) = (
+        channel.source_builder().lossless().build::<Field>().unwrap(),
+        far.source_builder().lossless().build::<Field>().unwrap(),
+    );
     for source in [&mut source, &mut far_source] {
         source.wait_for_sinks(2, SOON).unwrap();
     }
@@ -142,7 +148,7 @@ fn events_of_every_length_go_both_ways() {
                         came.push((stamp.source, record.cells.len()));
                     }
                     Event::Left(_) => left += 1,
-                    Event::Joined(..) => {}
+                    Event::Granted(..) | Event::Joined(..) => {}
                     Event::Gap(_, gap) => panic!("{gap:?}"),
                     Event::Refused(_, error) => panic!("{error}"),
                 }
@@ -218,9 +224,9 @@ fn certificates_are_renewed_and_revoked_while_links_stand() {
     let authority = Authority::new();
     let (here, there) = (authority.node("a", 1), authority.node("b", 2));
     let channel = here.create::<Field>("fields").unwrap();
-    let mut source = channel.source::<Field>().unwrap();
+    let mut source = channel.source_builder().lossless().build::<Field>().unwrap();
     let far = there.open(channel.id().to_string()).unwrap();
-    let reader = take_all_of(far.sink::<Field>().unwrap());
+    let reader = take_all_of(far.sink_builder().lossless().build::<Field>().unwrap());
     source.wait_for_sinks(1, SOON).unwrap();
     source.submit(&field(0, 10)).unwrap();
     // New certificates: the old one, revoked, ends the connection, and the new one restores the link.
@@ -249,9 +255,9 @@ fn who_is_revoked_loses_the_link() {
     let authority = Authority::new();
     let (here, there) = (authority.node("a", 1), authority.node("b", 2));
     let channel = here.create::<Field>("fields").unwrap();
-    let source = channel.source::<Field>().unwrap();
+    let source = channel.source_builder().lossless().build::<Field>().unwrap();
     let far = there.open(channel.id().to_string()).unwrap();
-    let _sink = far.sink::<Field>().unwrap();
+    let _sink = far.sink_builder().lossless().build::<Field>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     authority.revoke(2);
     // The list is seen within a second or two; then nobody is there any more.
@@ -284,8 +290,9 @@ fn strangers_amid_the_handshake_harm_nobody() {
         _ = stranger.write_all(said);
         held.push(stranger);
     }
-    let mut source = channel.source::<Field>().unwrap();
-    let reader = take_all_of(there.open(channel.id().to_string()).unwrap().sink::<Field>().unwrap());
+    let mut source = channel.source_builder().lossless().build::<Field>().unwrap();
+    let reader =
+        take_all_of(there.open(channel.id().to_string()).unwrap().sink_builder().lossless().build::<Field>().unwrap());
     source.wait_for_sinks(1, SOON).unwrap();
     source.submit(&field(1, 100)).unwrap();
     for mut stranger in held {
@@ -328,9 +335,11 @@ fn a_connection_that_is_cut_amid_a_record_is_restored_and_what_it_lost_is_told()
     for bytes in [9_000, 100_001, 1_000_003] {
         let (here, there) = (authority.node("a", 1), authority.node("b", 2));
         let channel = here.create::<Field>("fields").unwrap();
-        let mut source = channel.source::<Field>().unwrap();
+        let mut source = channel.source_builder().lossless().build::<Field>().unwrap();
         let proxy = cut_after(port(&here), bytes);
-        let reader = take_all_of(there.open(format!("iso://{proxy}/fields")).unwrap().sink::<Field>().unwrap());
+        let reader = take_all_of(
+            there.open(format!("iso://{proxy}/fields")).unwrap().sink_builder().lossless().build::<Field>().unwrap(),
+        );
         source.wait_for_sinks(1, SOON).unwrap();
         (0..4_000).for_each(|number| _ = source.submit(&field(number, 100)).unwrap());
         let account = source.close(SOON).unwrap();

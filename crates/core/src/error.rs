@@ -147,6 +147,8 @@ codes! {
     Duplicate = 407 Unavailable "already linked";
     /// The name of a channel, or an address to listen at, is already in use.
     Taken = 408 Unavailable "already in use";
+    /// A source does not grant the policy that a sink must have.
+    NotGranted = 409 Unavailable "not granted";
     /// One of two nodes does not admit the other, since they have no shared key in common.
     NotAdmitted = 410 Unavailable "not admitted";
     /// The rules of a node do not allow another node what it asks for.

@@ -3,7 +3,7 @@
 use crate::convert::Converter;
 use crate::flat;
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
-use isoform_channel::{Counts, Event, MemorySink, MessageSink, SinkBuilder, Stamp};
+use isoform_channel::{Counts, Event, Granted, MemorySink, MessageSink, Policy, SinkBuilder, SourceRef, Stamp};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -80,6 +80,24 @@ impl Sink {
     /// [`Code::WrongType`] if it is a sink of messages.
     pub fn records(&mut self) -> Result<&mut MemorySink> {
         self.form.records()
+    }
+
+    /// Asks all sources for another policy. With `must`, those that do not grant it keep the policy of before.
+    pub fn set_policy(&self, policy: Policy, must: bool) {
+        match (&self.form, must) {
+            (Form::Records(sink), false) => sink.set_policy(policy),
+            (Form::Messages(sink), false) => sink.set_policy(policy),
+            (Form::Records(sink), true) => sink.set_lossless(),
+            (Form::Messages(sink), true) => sink.set_lossless(),
+        }
+    }
+
+    /// The policies that the sources grant.
+    pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
+        match &self.form {
+            Form::Records(sink) => sink.granted(),
+            Form::Messages(sink) => sink.granted(),
+        }
     }
 
     /// The events received, taken and lost so far.

@@ -3,7 +3,7 @@
 use isoform::memory::Engine;
 use isoform::{Code, Error, Faults, Result};
 #[cfg(unix)]
-use isoform_channel::{Cause, Policy};
+use isoform_channel::{Cause, Policy, Reason, SinkBuilder};
 
 /// A choice that a program makes by a word or, in a language with constants, by a number.
 ///
@@ -103,6 +103,39 @@ pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>
     }
 }
 
+/// The policy *block*, which the sink must have: no event is lost because it is slow. Its number comes after those of
+/// [`Policy`].
+#[cfg(unix)]
+const LOSSLESS: &str = "lossless";
+
+/// Sets the policy of a sink by its word: one of [`Policy`], or `lossless`.
+///
+/// # Errors
+/// [`Code::WrongType`], which lists the words.
+#[cfg(unix)]
+pub fn with_policy(sink: SinkBuilder, word: &str, events: Option<u64>, bytes: Option<u64>) -> Result<SinkBuilder> {
+    Ok(match word {
+        LOSSLESS => sink.lossless(),
+        word => {
+            let expected = "lossless, block, drop oldest, latest, or oldest:N with N from 1";
+            let unknown = |_| Error::new(Code::WrongType).at(Policy::WHAT).expected(expected).found(word);
+            sink.policy(keeping(policy(word).map_err(unknown)?, events, bytes))
+        }
+    })
+}
+
+/// The reason why a source grants a policy, in a word or two.
+#[cfg(unix)]
+pub fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Asked => "asked",
+        Reason::Less => "less",
+        Reason::Slow => "slow",
+        Reason::CaughtUp => "caught up",
+        Reason::NotGranted => "not granted",
+    }
+}
+
 /// The reason why events were lost, in a word or two.
 #[cfg(unix)]
 pub fn cause(cause: Cause) -> &'static str {
@@ -112,6 +145,7 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::TooLarge => "too large",
         Cause::Ended => "ended",
         Cause::Unknown => "unknown",
+        Cause::Declined => "declined",
     }
 }
 

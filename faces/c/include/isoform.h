@@ -161,6 +161,7 @@ typedef enum iso_code {
     ISO_WRONG_NODE = 406, /* the node at the address is not the node that the caller wanted */
     ISO_DUPLICATE = 407, /* the two nodes already have a link, and that link stays */
     ISO_TAKEN = 408, /* the name of a channel, or an address to listen at, is already in use */
+    ISO_NOT_GRANTED = 409, /* a source does not grant the policy that a sink must have */
     ISO_NOT_ADMITTED = 410, /* one of two nodes does not admit the other, since they have no shared key in common */
     ISO_FORBIDDEN = 411, /* the rules of a node do not allow another node what it asks for */
     ISO_NO_SUCH_FIELD = 500, /* there is no field, element or symbol of that name */
@@ -477,9 +478,24 @@ iso_code iso_channel_leave(iso_channel **channel);
 
 typedef struct iso_source iso_source;
 
+/* The settings of a source. A field of 0 means its default. */
+typedef struct iso_source_options {
+    int lossless; /* whether it waits as long as necessary for sinks with ISO_POLICY_LOSSLESS; by default it refuses
+                     them */
+    uint64_t keep; /* the number of its latest events that it keeps for sinks that subscribe later; by default none */
+    uint32_t wait_event_us;  /* how long it waits for one event for sinks with ISO_POLICY_BLOCK, in microseconds; by
+                                default 1,000 */
+    uint32_t wait_second_us; /* and how long in a second, for all of them together; by default 10,000 */
+} iso_source_options;
+
 iso_code iso_source_open(const iso_channel *channel, const iso_format *format, iso_source **source);
-/* Submits a record to all sinks. If a sink with ISO_POLICY_BLOCK has no room, the function waits: for ever, or as long
-   as the patience that was set. After that it returns ISO_DEADLINE, and the record is not submitted. */
+/* `options` may be NULL. */
+iso_code iso_source_open_with(const iso_channel *channel, const iso_format *format, const iso_source_options *options,
+                              iso_source **source);
+/* Submits a record to all sinks. If a sink with ISO_POLICY_BLOCK has no room, the function waits, as long as
+   iso_source_options says; then it drops events for this sink. If a sink with ISO_POLICY_LOSSLESS has no room, the
+   function waits for ever, or as long as the patience that was set. After that it returns ISO_DEADLINE, and the record
+   is not submitted. */
 iso_code iso_source_submit(iso_source *source, const void *record);
 iso_code iso_source_submit_many(iso_source *source, const void *records, size_t count);
 iso_code iso_source_set_patience(iso_source *source, int milliseconds);
@@ -493,10 +509,12 @@ typedef enum iso_cause {
     ISO_CAUSE_CUT = 2,       /* the connection on which they were sent broke */
     ISO_CAUSE_TOO_LARGE = 3, /* they are longer than the sink accepts */
     ISO_CAUSE_ENDED = 4,     /* the sink left, or its subscription ended for another reason */
-    ISO_CAUSE_UNKNOWN = 5    /* the link ended, and nobody knows whether they arrived */
+    ISO_CAUSE_UNKNOWN = 5,   /* the link ended, and nobody knows whether they arrived */
+    ISO_CAUSE_DECLINED = 6   /* the sink declined the rest of a long event */
 } iso_cause;
 
-/* The account of a source's events to one sink. At all times, submitted == acknowledged + lost + in_flight. */
+/* The account of a source's events to one sink. At all times,
+   submitted == acknowledged + lost + skipped + in_flight. */
 typedef struct iso_account {
     unsigned char node[16]; /* the node of the sink */
     uint32_t sink;          /* the number of the sink at that node */
@@ -505,7 +523,10 @@ typedef struct iso_account {
     uint64_t acknowledged;
     uint64_t in_flight;
     uint64_t lost;
-    uint64_t lost_for[6]; /* indexed by iso_cause */
+    uint64_t lost_for[7]; /* indexed by iso_cause */
+    uint64_t skipped;     /* events that the sink did not want */
+    uint64_t waited;      /* how long the source has waited for the sink, in nanoseconds */
+    uint64_t changes;     /* how often the source has changed the policy */
 } iso_account;
 
 /* The accounts of all subscribed sinks, and of those that left most recently, up to `room`. `count` is the number of
@@ -523,9 +544,10 @@ typedef struct iso_sink iso_sink;
 
 /* The behaviour of a source when the sink is too slow. */
 typedef enum iso_policy {
-    ISO_POLICY_BLOCK = 0,       /* the source waits */
+    ISO_POLICY_BLOCK = 0,       /* the source waits, but not for long; then it drops events. See iso_source_options */
     ISO_POLICY_DROP_OLDEST = 1, /* it keeps `events` events and `bytes` bytes, and drops the oldest */
-    ISO_POLICY_LATEST = 2       /* it keeps only the latest event */
+    ISO_POLICY_LATEST = 2,      /* it keeps only the latest event */
+    ISO_POLICY_LOSSLESS = 3     /* it waits as long as necessary; a source that is not lossless is refused */
 } iso_policy;
 
 /* The settings of a sink. A field of 0 means its default. */
@@ -548,8 +570,20 @@ typedef enum iso_event_kind {
     ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, are lost for this `cause` */
     ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node` */
     ISO_EVENT_LEFT = 4,    /* a source has left; it sends nothing more */
-    ISO_EVENT_REFUSED = 5  /* the source's records cannot become this sink's; see `error` */
+    ISO_EVENT_REFUSED = 5, /* the source's records cannot become this sink's, or it does not grant the sink's policy
+                              (ISO_NOT_GRANTED); see `error` */
+    ISO_EVENT_GRANTED = 6  /* the source grants this `policy` instead of the one that the sink asked for, or changes it;
+                              see `reason` */
 } iso_event_kind;
+
+/* Why a source grants a policy. */
+typedef enum iso_reason {
+    ISO_REASON_ASKED = 0,      /* it is what the sink asked for */
+    ISO_REASON_LESS = 1,       /* the source keeps fewer events or bytes than the sink asked for */
+    ISO_REASON_SLOW = 2,       /* the source has waited for the sink as long as it may; it drops events instead */
+    ISO_REASON_CAUGHT_UP = 3,  /* the sink has caught up; the source waits for it again */
+    ISO_REASON_NOT_GRANTED = 4 /* another policy that the sink must have was not granted; the policy stays */
+} iso_reason;
 
 typedef struct iso_stamp {
     uint32_t source;      /* the number of the source at this node */
@@ -566,6 +600,8 @@ typedef struct iso_event {
     iso_cause cause;
     unsigned char node[16];
     const iso_error *error;
+    iso_policy policy; /* for ISO_EVENT_GRANTED */
+    iso_reason reason;
 } iso_event;
 
 /* Opens a sink for records of a format, which sources of other formats are converted to. If the format is NULL, the
@@ -573,6 +609,9 @@ typedef struct iso_event {
 iso_code iso_sink_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                        const iso_sink_options *options, iso_sink **sink);
 void iso_sink_close(iso_sink **sink);
+/* Asks all sources for another policy. With ISO_POLICY_LOSSLESS, sources that do not grant it keep the policy of
+   before. ISO_EVENT_GRANTED tells what each source grants. */
+iso_code iso_sink_set_policy(iso_sink *sink, iso_policy policy, uint64_t events, uint64_t bytes);
 /* The next event. The sink owns the memory that it points at. If the class of an error is ISO_CLASS_UNAVAILABLE, the
    sink has ended. Any other error is about one event that cannot become this sink's record, and the next call
    continues. */
@@ -590,6 +629,7 @@ typedef struct iso_counts {
     uint64_t received; /* events that have arrived */
     uint64_t taken;    /* events that the program has taken */
     uint64_t lost;     /* events that were declared lost */
+    uint64_t skipped;  /* events that the sink did not want */
 } iso_counts;
 
 iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);

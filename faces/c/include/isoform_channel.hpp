@@ -19,7 +19,7 @@
 
 namespace isoform {
 
-/* The account of a source for each sink: submitted == acknowledged + lost + in_flight. */
+/* The account of a source for each sink: submitted == acknowledged + lost + skipped + in_flight. */
 using ledger = std::vector<iso_account>;
 
 /* An event of a sink. For a record, `record` points at it; a sink of all formats has it in `message`. */
@@ -32,15 +32,23 @@ template <class T> struct event {
     iso_cause cause{};         /* for a gap */
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
     std::optional<error> fault; /* for a source that was refused */
+    iso_policy policy{};        /* for a source that grants another policy */
+    iso_reason reason{};
 
     event() = default;
     explicit event(const iso_event &received)
         : kind(received.kind), stamp(received.stamp), record(static_cast<const T *>(received.record)),
-          message(received.message), count(received.count), cause(received.cause) {
+          message(received.message), count(received.count), cause(received.cause), policy(received.policy),
+          reason(received.reason) {
         std::copy(std::begin(received.node), std::end(received.node), node.begin());
         if (received.kind == ISO_EVENT_REFUSED)
             fault.emplace(*received.error);
     }
+};
+
+/* The settings of a source. A field of 0 means its default. */
+struct source_options : iso_source_options {
+    source_options() : iso_source_options{} {}
 };
 
 /* The settings of a sink. A field of 0 means its default. */
@@ -204,9 +212,11 @@ public:
         auto made = detail::opened<detail::handle<iso_format, iso_format_close>>(iso_channel_format, get());
         return made ? std::optional(isoform::format::copy(made.get())) : std::nullopt;
     }
-    template <class T> isoform::source<T> source() const {
+    template <class T> isoform::source<T> source(const source_options &options = {}) const {
         using handle = typename isoform::source<T>::handle;
-        return isoform::source<T>(detail::opened<handle>(iso_source_open, get(), isoform::format::of<T>().get()));
+        const iso_source_options *chosen = &options;
+        return isoform::source<T>(
+            detail::opened<handle>(iso_source_open_with, get(), isoform::format::of<T>().get(), chosen));
     }
     template <class T> isoform::sink<T> sink(const sink_options &options = {}) const {
         using handle = typename isoform::sink<T>::handle;

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
 use isoform::Result;
-use isoform_channel::{Counts, Event as Happened, SinkBuilder, Stamp, Window};
+use isoform_channel::{Counts, Event as Happened, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
@@ -58,7 +58,12 @@ pub struct Event {
     cause: c_int,
     node: [u8; 16],
     error: *const Details,
+    policy: c_int,
+    reason: c_int,
 }
+
+/// `ISO_POLICY_LOSSLESS`
+const LOSSLESS: c_int = 3;
 
 /// `iso_event_kind`
 mod kind {
@@ -70,6 +75,7 @@ mod kind {
     pub(super) const JOINED: c_int = 3;
     pub(super) const LEFT: c_int = 4;
     pub(super) const REFUSED: c_int = 5;
+    pub(super) const GRANTED: c_int = 6;
 }
 
 impl Stamped {
@@ -88,6 +94,8 @@ impl Event {
         cause: 0,
         node: [0; 16],
         error: ptr::null(),
+        policy: 0,
+        reason: 0,
     };
 
     /// An event in the form of C. `record` returns its record, its message, and the number of records; `refused` owns
@@ -116,8 +124,31 @@ impl Event {
                 let error = refused.insert(Kept::new(&error)).details();
                 Event { error, ..from(kind::REFUSED, source.0) }
             }
+            Some(Happened::Granted(source, granted)) => {
+                let policy = match granted.policy {
+                    Policy::Block if granted.must => LOSSLESS,
+                    Policy::Block => 0,
+                    Policy::DropOldest { .. } => 1,
+                    Policy::Latest => 2,
+                };
+                Event { policy, reason: granted.reason as c_int, ..from(kind::GRANTED, source.0) }
+            }
         }
     }
+}
+
+/// `iso_sink_set_policy`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_set_policy(sink: Option<&mut Sink>, policy: c_int, events: u64, bytes: u64) -> Status {
+    call(|| {
+        let sink = &given(sink, "sink")?.sink;
+        let number = |number: u64| (number != 0).then_some(number);
+        match policy {
+            LOSSLESS => sink.set_policy(Policy::Block, true),
+            policy => sink.set_policy(keeping(rules::choice(policy)?, number(events), number(bytes)), false),
+        }
+        Ok(())
+    })
 }
 
 /// The settings of a sink from C.
@@ -129,7 +160,10 @@ unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBui
     let Some(options) = options else { return Ok(wanted) };
     let given = |number: u64| (number != 0).then_some(number);
     wanted = wanted.faults(rules::choice(options.faults)?);
-    wanted = wanted.policy(keeping(rules::choice(options.policy)?, given(options.events), given(options.bytes)));
+    wanted = match options.policy {
+        LOSSLESS => wanted.lossless(),
+        policy => wanted.policy(keeping(rules::choice(policy)?, given(options.events), given(options.bytes))),
+    };
     wanted = wanted.window(Window { events: options.window_events, bytes: options.window_bytes });
     if options.longest != 0 {
         wanted = wanted.longest(options.longest);
@@ -231,11 +265,12 @@ pub struct Counted {
     received: u64,
     taken: u64,
     lost: u64,
+    skipped: u64,
 }
 
 impl Counted {
-    fn of(Counts { received, taken, lost }: Counts) -> Counted {
-        Counted { received, taken, lost }
+    fn of(Counts { received, taken, lost, skipped }: Counts) -> Counted {
+        Counted { received, taken, lost, skipped }
     }
 }
 

@@ -5,13 +5,23 @@ use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many};
 use isoform::Result;
-use isoform_channel::{Cause, MemorySource, SinkLedger};
+use isoform_channel::{Cause, MemorySource, SinkLedger, Waits};
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// `iso_source`
 pub struct Source(MemorySource);
+
+/// `iso_source_options`
+#[repr(C)]
+pub struct Options {
+    lossless: c_int,
+    keep: u64,
+    wait_event_us: u32,
+    wait_second_us: u32,
+}
 
 /// `iso_account`
 #[repr(C)]
@@ -23,12 +33,15 @@ pub struct Account {
     acknowledged: u64,
     in_flight: u64,
     lost: u64,
-    lost_for: [u64; 6],
+    lost_for: [u64; 7],
+    skipped: u64,
+    waited: u64,
+    changes: u64,
 }
 
 impl Account {
-    fn of(SinkLedger { node, sink, present, ledger, .. }: &SinkLedger) -> Account {
-        let mut lost_for = [0; 6];
+    fn of(SinkLedger { node, sink, present, ledger, waited, changes, .. }: &SinkLedger) -> Account {
+        let mut lost_for = [0; 7];
         Cause::ALL.iter().for_each(|&cause| lost_for[cause as usize] = ledger.lost_for(cause));
         Account {
             node: node.0,
@@ -39,6 +52,9 @@ impl Account {
             in_flight: ledger.in_flight,
             lost: ledger.lost(),
             lost_for,
+            skipped: ledger.skipped,
+            waited: waited.as_nanos() as u64,
+            changes: *changes,
         }
     }
 }
@@ -76,6 +92,30 @@ pub extern "C" fn iso_source_open(
         open(source, "source", || {
             let format = &given(format, "format")?.format;
             given(channel, "channel")?.channel.source_builder().build_memory(format).map(Source)
+        })
+    })
+}
+
+/// `iso_source_open_with`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_open_with(
+    channel: Option<&Channel>,
+    format: Option<&Format>,
+    options: Option<&Options>,
+    source: Opened<'_, Source>,
+) -> Status {
+    call(|| {
+        open(source, "source", || {
+            let format = &given(format, "format")?.format;
+            let mut builder = given(channel, "channel")?.channel.source_builder();
+            if let Some(options) = options {
+                let micros = |given: u32, usual| if given == 0 { usual } else { Duration::from_micros(given.into()) };
+                let Waits { event, second } = Waits::default();
+                builder = builder.waits(micros(options.wait_event_us, event), micros(options.wait_second_us, second));
+                builder = builder.keep(usize::try_from(options.keep).unwrap_or(usize::MAX));
+                builder = if options.lossless != 0 { builder.lossless() } else { builder };
+            }
+            builder.build_memory(format).map(Source)
         })
     })
 }

@@ -38,7 +38,7 @@ from .declare import (
     unit,
 )
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
-from .event import Event, Gap, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Event, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "Field",
     "Format",
     "Gap",
+    "Granted",
     "i128",
     "i16",
     "i32",

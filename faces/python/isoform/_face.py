@@ -9,7 +9,7 @@ from ._dtypes import column, dtype_of, rows
 from ._records import bytes_of, kind_of
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage
-from .event import Gap, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 many = Records._of
@@ -24,6 +24,7 @@ __all__ = [
     "dtype_of",
     "events",
     "Gap",
+    "Granted",
     "Internal",
     "Joined",
     "kind_of",

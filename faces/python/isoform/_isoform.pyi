@@ -302,8 +302,15 @@ class Channel:
     @property
     def members(self) -> list[str]:
         """The nodes that have it open, this one first."""
-    def source(self, record: _RecordType | None = None, *, name: str | None = None) -> Source:
-        """A source of records of this type, or of messages."""
+    def source(
+        self,
+        record: _RecordType | None = None,
+        *,
+        name: str | None = None,
+        lossless: bool = False,
+        keep: int = 0,
+    ) -> Source:
+        """A source of records of this type, or of messages. See :class:`Source`."""
     def sink(
         self,
         record: _RecordType | None = None,
@@ -326,12 +333,25 @@ class Channel:
 
 @final
 class Source:
-    """Submits records to all sinks of a channel. `channel` is a channel or an id."""
+    """Submits records to all sinks of a channel. `channel` is a channel or an id.
 
-    def __new__(cls, channel: Channel | str, record: _RecordType | None = None, *, name: str | None = None) -> Self: ...
+    A source waits a millisecond for an event, and ten in a second, for sinks with policy ``block`` that have no room. Then it
+    drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
+    `keep` records for sinks that come later.
+    """
+
+    def __new__(
+        cls,
+        channel: Channel | str,
+        record: _RecordType | None = None,
+        *,
+        name: str | None = None,
+        lossless: bool = False,
+        keep: int = 0,
+    ) -> Self: ...
     def submit(self, record: Any) -> int | None:
         """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if there are
-        no sinks. Waits while a sink with policy ``block`` has no room."""
+        no sinks. Waits while a sink has no room, as :class:`Source` says."""
     def wait_for_sinks(self, count: int = 1, timeout: float | None = None) -> None:
         """Waits until `count` sinks have subscribed."""
     @property
@@ -349,8 +369,9 @@ class Source:
 class Sink:
     """Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
 
-    `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait), ``drop oldest`` (they keep `events`
-    events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
+    `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait as long as they grant, and
+    then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
+    (they keep `events` events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
     `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
     `fields` the paths of the needed fields. `rules` are as for a :class:`Decoder`.
     """
@@ -379,6 +400,8 @@ class Sink:
         """The results of :meth:`recv_many`, until the channel is closed."""
     def records(self) -> Iterator[Any]:
         """The records without other events, until the channel is closed."""
+    def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
+        """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
     @property
     def counts(self) -> tuple[int, int, int]:
         """The numbers of events that have arrived, were taken, and are lost."""

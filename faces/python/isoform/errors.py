@@ -58,6 +58,7 @@ class Code(IntEnum):
     WrongNode = 406
     Duplicate = 407
     Taken = 408
+    NotGranted = 409
     NotAdmitted = 410
     Forbidden = 411
     NoSuchField = 500

@@ -1,7 +1,7 @@
 """The events of sinks, and the accounts of sources.
 
 ``for event in sink`` yields a :class:`Record` for each record. Other events report that records are lost (:class:`Gap`), or that
-a source has joined, has left, or is refused.
+a source has joined, has left, is refused, or grants another policy.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Records(Event):
 @dataclass(frozen=True)
 class Gap(Event):
     """Lost events of a source: the number of the first, their count, and the cause: `overrun` (the sink was too slow for its
-    policy), `cut` (the connection broke), `too large`, `ended`, or `unknown` (the link ended)."""
+    policy), `cut` (the connection broke), `too large`, `ended`, `unknown` (the link ended), or
+    `declined` (the sink declined the rest)."""
 
     source: int
     first: int
@@ -77,15 +78,28 @@ class Left(Event):
 
 @dataclass(frozen=True)
 class Refused(Event):
-    """The records of a source cannot become this sink's. The error names the field and the reason."""
+    """The records of a source cannot become this sink's, and the error names the field and the reason. Or the source does not
+    grant the policy ``lossless``: the code of the error is `NotGranted`."""
 
     source: int
     error: Error
 
 
 @dataclass(frozen=True)
+class Granted(Event):
+    """A source grants another policy than the sink asked for, or changes it. The reason is `slow` (the source has waited for
+    the sink as long as it may, and drops events now), `caught up` (it waits for the sink again), `less` (it keeps fewer events),
+    `not granted` (the policy stays), or `asked`."""
+
+    source: int
+    policy: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Ledger:
-    """The account of a source with one sink: each submitted event is acknowledged, lost, or in flight."""
+    """The account of a source with one sink: each submitted event is acknowledged, lost, skipped, or in flight.
+    `waited` is the time, in seconds, that the source has waited for the sink; `changes` counts changes of the policy."""
 
     node: str
     sink: int
@@ -95,6 +109,9 @@ class Ledger:
     acknowledged: int
     in_flight: int
     losses: dict[str, int]
+    skipped: int
+    waited: float
+    changes: int
 
     @property
     def lost(self) -> int:
@@ -104,14 +121,17 @@ class Ledger:
     @property
     def is_exact(self) -> bool:
         """Whether it adds up."""
-        return self.submitted == self.acknowledged + self.lost + self.in_flight
+        return self.submitted == self.acknowledged + self.lost + self.skipped + self.in_flight
 
     @staticmethod
     def _of(
-        who: tuple[str, int, str, bool], counts: tuple[int, int, int, Sequence[tuple[str, int]]]
+        who: tuple[str, int, str, bool],
+        counts: tuple[int, int, int, Sequence[tuple[str, int]]],
+        waits: tuple[int, float, int],
     ) -> Ledger:
         submitted, acknowledged, in_flight, losses = counts
-        return Ledger(*who, submitted, acknowledged, in_flight, {cause: count for cause, count in losses if count})
+        lost = {cause: count for cause, count in losses if count}
+        return Ledger(*who, submitted, acknowledged, in_flight, lost, *waits)
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,15 @@ impl PyChannel {
     }
 
     /// A source of records of this type, or of messages.
-    #[pyo3(signature = (record=None, *, name=None))]
-    fn source(slf: &Bound<'_, Self>, record: Option<&Bound<'_, PyAny>>, name: Option<&str>) -> PyResult<PySource> {
-        PySource::new(slf.py(), slf.as_any(), record, name)
+    #[pyo3(signature = (record=None, *, name=None, lossless=false, keep=0))]
+    fn source(
+        slf: &Bound<'_, Self>,
+        record: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+        lossless: bool,
+        keep: usize,
+    ) -> PyResult<PySource> {
+        PySource::new(slf.py(), slf.as_any(), record, name, lossless, keep)
     }
 
     /// A sink for records of this type, or for views of all types.

@@ -3,7 +3,7 @@
 use crate::error::exception;
 use crate::face::face;
 use isoform::Token;
-use isoform_channel::{Cause, Event, Gap, Info, SinkLedger, SinkReport, SourceReport, Stamp};
+use isoform_channel::{Cause, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
 use pyo3::prelude::*;
 
@@ -26,6 +26,10 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
         Event::Joined(source, node) => face.joined.bind(py).call1((source.0, node.to_string()))?,
         Event::Left(source) => face.left.bind(py).call1((source.0,))?,
         Event::Refused(source, error) => face.refused.bind(py).call1((source.0, exception(py, error)?))?,
+        Event::Granted(source, granted) => {
+            let policy = policy_of(granted.policy, granted.must);
+            face.granted.bind(py).call1((source.0, policy, words::reason(granted.reason)))?
+        }
     }))
 }
 
@@ -40,6 +44,14 @@ pub(crate) fn records<'py>(
     face(py)?.many.bind(py).call1((records, numbers))
 }
 
+/// A policy in words.
+fn policy_of(policy: Policy, must: bool) -> String {
+    match policy {
+        Policy::Block if must => "lossless".into(),
+        policy => policy.to_string(),
+    }
+}
+
 /// The account of a source with each of its sinks.
 pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py<PyAny>>> {
     let face = face(py)?;
@@ -47,8 +59,9 @@ pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py
         let account = &sink.ledger;
         let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (words::cause(cause), account.lost_for(cause))).into();
         let counts = (account.submitted, account.acknowledged, account.in_flight, lost);
-        let who = (sink.node.to_string(), sink.sink, sink.policy.to_string(), sink.present);
-        face.ledger.call1(py, (who, counts))
+        let who = (sink.node.to_string(), sink.sink, policy_of(sink.policy, sink.must), sink.present);
+        let waits = (account.skipped, sink.waited.as_secs_f64(), sink.changes);
+        face.ledger.call1(py, (who, counts, waits))
     };
     ledgers.iter().map(ledger).collect()
 }
@@ -60,7 +73,10 @@ pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
         let name = |format: &Option<(String, Token)>| format.as_ref().map(|(name, _)| name.clone());
         let source = |it: &SourceReport| Ok((it.source, it.submitted, name(&it.format), ledgers(py, &it.sinks)?));
         let sources = member.sources().iter().map(source).collect::<PyResult<Vec<_>>>()?;
-        let sink = |it: &SinkReport| (it.sink, name(&it.format), it.policy.to_string(), it.received, it.taken, it.lost);
+        let sink = |it: &SinkReport| {
+            let counts = it.counts;
+            (it.sink, name(&it.format), policy_of(it.policy, it.must), counts.received, counts.taken, counts.lost)
+        };
         let sinks: Vec<_> = member.sinks().iter().map(sink).collect();
         let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());
         members.push(face(py)?.member.call1(py, (who, sources, sinks))?);

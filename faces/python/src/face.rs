@@ -32,6 +32,8 @@ pub(crate) struct Face {
     pub(crate) left: Py<PyAny>,
     #[pyo3(attribute("Refused"))]
     pub(crate) refused: Py<PyAny>,
+    #[pyo3(attribute("Granted"))]
+    pub(crate) granted: Py<PyAny>,
     pub(crate) ledger: Py<PyAny>,
     pub(crate) member: Py<PyAny>,
     /// The exceptions, by the class of their code.

@@ -9,7 +9,7 @@ use crate::message::PyMessage;
 use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
-use isoform_channel::{Event, SinkBuilder, Stamp, Window};
+use isoform_channel::{Event, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
@@ -112,8 +112,8 @@ impl PySink {
     ) -> PyResult<PySink> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
-        let policy = keeping(words::policy(policy).map_err(raise)?, events, bytes);
-        let mut sink = channel.sink_builder().policy(policy).faults(choice(faults)?);
+        let sink = words::with_policy(channel.sink_builder(), policy, events, bytes).map_err(raise)?;
+        let mut sink = sink.faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
@@ -154,6 +154,22 @@ impl PySink {
             }
             Some(other) => event::about(py, &other),
         }
+    }
+
+    /// Asks all sources for another policy.
+    #[pyo3(signature = (policy, *, events=None, bytes=None))]
+    fn set_policy(&self, py: Python<'_>, policy: &str, events: Option<u64>, bytes: Option<u64>) -> PyResult<()> {
+        let (must, policy) = match policy {
+            "lossless" => (true, Policy::Block),
+            word => (false, keeping(words::policy(word).map_err(raise)?, events, bytes)),
+        };
+        py.detach(|| {
+            self.with(|sink| {
+                sink.set_policy(policy, must);
+                Ok(())
+            })
+        })
+        .map_err(raise)
     }
 
     /// The numbers of events that have arrived, were taken, and are lost.

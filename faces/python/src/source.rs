@@ -81,19 +81,22 @@ impl PySource {
 #[pymethods]
 impl PySource {
     #[new]
-    #[pyo3(signature = (channel, record=None, *, name=None))]
+    #[pyo3(signature = (channel, record=None, *, name=None, lossless=false, keep=0))]
     pub(crate) fn new(
         py: Python<'_>,
         channel: &Bound<'_, PyAny>,
         record: Option<&Bound<'_, PyAny>>,
         name: Option<&str>,
+        lossless: bool,
+        keep: usize,
     ) -> PyResult<PySource> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
         let encoder = record.map(|record| PyEncoder::new(record, name)).transpose()?;
         let format = encoder.as_ref().map(PyEncoder::wire);
         let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
-        let source = channel.source_builder().patience(TURN);
+        let source = channel.source_builder().patience(TURN).keep(keep);
+        let source = if lossless { source.lossless() } else { source };
         let end = py.detach(|| match format {
             Some(format) if is_memory => Source::of_records(source, format),
             other => Source::of_messages(source, channel, other),

@@ -51,8 +51,8 @@ fn offer(source: u32) -> Vec<u8> {
 
 fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {
     let head = [0, 0, 0, 0, 0, 0, 0, 0, policy, 0, 0, 0, 0, 0, 0, 0];
-    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
-    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 2]])
+    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 4]])
 }
 
 fn unsubscribe(number: u32, taken: u64) -> Vec<u8> {
@@ -60,7 +60,7 @@ fn unsubscribe(number: u32, taken: u64) -> Vec<u8> {
 }
 
 fn started(number: u32, next: u64) -> Vec<u8> {
-    frame(24, 0, number, &[&next.to_le_bytes()])
+    frame(24, 0, number, &[&next.to_le_bytes(), &[0; 32]])
 }
 
 /// A format, and events of it.
@@ -132,7 +132,7 @@ fn more_news_than_a_sink_takes_are_refused() {
     // Those of one source, without an event between them, become one.
     assert_eq!(refusal(LAZY, gaps(200_000)), None);
     // A source that comes and goes is subscribed to under two numbers in turn.
-    let end = |number, answer: u8| frame(29, 0, number, &[&0u64.to_le_bytes(), &[answer, 0]]);
+    let end = |number, answer: u8| frame(29, 0, number, &[&0u64.to_le_bytes(), &[answer, 0, 0, 0, 0, 0]]);
     let turn = |number: u32| [started(number, 0), end(number, 0), end(number, 1)];
     let turns = |count: u32| {
         let turns = (0..count).flat_map(move |i| turn(number + i % 2));

@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::Body;
-use crate::offer::{Offer, Origin};
+use crate::offer::{Offer, Place};
 use isoform_core::{Code, Error, Format, Result};
 
 /// A source of this node.
@@ -46,7 +46,7 @@ impl Channels {
         format: Option<&Format>,
     ) -> Offer {
         let (source_ref, node) = (self.new_source_ref(), links.key.id());
-        let offer = Offer { origin: Origin::Here(source), node, source: source_ref, format: format.cloned(), epoch: 0 };
+        let offer = Offer { origin: Place::Here(source), node, source: source_ref, format: format.cloned(), epoch: 0 };
         let channel = &mut self.all[key];
         let own = Own { source, offer: offer.clone() };
         for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
@@ -95,7 +95,7 @@ impl Channels {
                 .at("sources")
                 .expected(format_args!("at most {most} sources of one node")));
         }
-        let (origin, source) = (Origin::Link(link, number), self.new_source_ref());
+        let (origin, source) = (Place::Link(link, number), self.new_source_ref());
         let offer = Offer { origin, node: peer, source, format, epoch };
         if let Some(member) = self.all[key].members.get_mut(&link) {
             member.offers.insert(number, offer.clone());
@@ -118,12 +118,12 @@ impl Channels {
     }
 
     /// A new offer for a source that is still there although a subscription to it has ended.
-    pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Origin) -> Option<Offer> {
+    pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Place) -> Option<Offer> {
         let source = self.new_source_ref();
         let channel = self.all.get_mut(key)?;
         let offer = match origin {
-            Origin::Here(own) => &mut channel.sources.iter_mut().find(|other| other.source == own)?.offer,
-            Origin::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number)?,
+            Place::Here(own) => &mut channel.sources.iter_mut().find(|other| other.source == own)?.offer,
+            Place::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number)?,
         };
         offer.source = source;
         Some(offer.clone())
@@ -133,6 +133,11 @@ impl Channels {
     pub(crate) fn offered_since(&self, key: ChannelKey, first: SourceRef) -> Vec<Offer> {
         let is_late = |offer: &&Offer| offer.origin.link().is_some() && offer.source.is_since(first);
         self.all.get(key).map_or(Vec::new(), |channel| channel.offers().filter(is_late).cloned().collect())
+    }
+
+    /// The sources of a channel.
+    pub(crate) fn offered(&self, key: ChannelKey) -> Vec<Offer> {
+        self.all.get(key).map_or(Vec::new(), |channel| channel.offers().cloned().collect())
     }
 
     /// A new number for a source. A source that has left never comes back under the same number.

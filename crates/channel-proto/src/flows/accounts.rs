@@ -1,8 +1,11 @@
 //! Reports of events: accounts of sources, counts of sinks.
 
 use super::Flows;
+use super::receiving::Stage;
 use super::sending::Sending;
-use crate::keys::{SinkKey, SourceKey};
+use crate::account::Counts;
+use crate::grant::Granted;
+use crate::keys::{NodeId, SinkKey, SourceKey, SourceRef};
 use crate::memory::{Body, Storage};
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Format, Token};
@@ -15,19 +18,45 @@ impl<B: Body, S: Storage> Flows<B, S> {
         present.chain(source.past.iter().copied()).collect()
     }
 
-    /// The counts of a sink: events received, taken, lost.
-    pub(crate) fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
-        let Some(sink) = self.sinks.get(key) else { return (0, 0, 0) };
-        let (taken, lost) = sink.past;
-        let all = sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving));
-        all.fold((taken, taken, lost), |(received, taken, lost), receiving| {
-            (received + receiving.received.events, taken + receiving.taken.events, lost.saturating_add(receiving.lost))
-        })
+    /// The counts of a sink's events.
+    pub(crate) fn counts(&self, key: SinkKey) -> Counts {
+        let Some(sink) = self.sinks.get(key) else { return Counts::default() };
+        let (taken, lost, skipped) = sink.past;
+        let mut counts = Counts { received: taken, taken, lost, skipped };
+        for receiving in sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving)) {
+            counts.received += receiving.received.events;
+            counts.taken += receiving.taken.events;
+            counts.lost = counts.lost.saturating_add(receiving.lost);
+            counts.skipped = counts.skipped.saturating_add(receiving.skipped);
+        }
+        counts
+    }
+
+    /// The policies that the sources of a sink grant.
+    pub(crate) fn granted(&self, key: SinkKey) -> Vec<(SourceRef, Granted)> {
+        let all = self.sinks.get(key).map(|sink| &sink.receivings).into_iter().flatten();
+        let all = all.filter_map(|&at| self.receivings.get(at)).filter(|receiving| receiving.stage == Stage::Running);
+        all.filter_map(|receiving| Some((receiving.source, receiving.granted?))).collect()
     }
 
     /// The number of sinks that have subscribed to a source.
     pub(crate) fn listeners(&self, key: SourceKey) -> usize {
         self.sources.get(key).map_or(0, |source| source.sendings.len())
+    }
+
+    /// Whether events of a source reach anybody.
+    pub(crate) fn is_heard(&self, key: SourceKey) -> bool {
+        self.sources.get(key).is_some_and(|source| !source.sendings.is_empty() || source.grants.keep > 0)
+    }
+
+    /// The sink does not want the next events of a source.
+    pub(crate) fn skip(&mut self, key: SourceKey, node: NodeId, sink: u32, count: u64) {
+        for &at in self.sources.get(key).map_or(&[][..], |source| &source.sendings) {
+            let sending = &mut self.sendings[at];
+            if (sending.node, sending.sink) == (node, sink) {
+                sending.skip(count);
+            }
+        }
     }
 
     /// The report about some sources and sinks.
@@ -47,9 +76,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     fn report_of_sink(&self, key: SinkKey) -> SinkReport {
         let wanted = &self.sinks[key].wanted;
-        let (received, taken, lost) = self.counts(key);
         let format = wanted.format.as_ref().map(name);
-        SinkReport { sink: key.0, format, policy: wanted.policy, received, taken, lost }
+        SinkReport { sink: key.0, format, policy: wanted.policy, must: wanted.must, counts: self.counts(key) }
     }
 }
 
@@ -58,6 +86,7 @@ fn name(format: &Format) -> (String, Token) {
 }
 
 pub(super) fn account<B: Body>(sending: &Sending<B>, present: bool) -> SinkLedger {
-    let Sending { node, sink, policy, .. } = *sending;
-    SinkLedger { node, sink, policy, present, ledger: sending.ledger() }
+    let Sending { node, sink, granted, waited, changes, .. } = *sending;
+    let (policy, must, ledger) = (granted.policy, granted.must, sending.ledger());
+    SinkLedger { node, sink, policy, must, present, ledger, waited, changes }
 }

@@ -9,6 +9,7 @@ use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::{LinkKey, ReceivingKey, SinkKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
+use crate::origin::Origin;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
@@ -78,9 +79,36 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if receiving.stage == Stage::Leaving {
             return Ok(());
         }
+        if cause == Cause::Declined && first == receiving.expected && count == 1 {
+            // It ends the event whose parts are coming.
+            (receiving.long, receiving.origin) = (None, None);
+        }
         expect_running(receiving)?;
         receiving.lose(gap)?;
         self.tell_gap(links, link, at, gap);
+        Ok(())
+    }
+
+    /// A sink did not want these events.
+    pub(crate) fn skipped(&mut self, link: LinkKey, subscription: u32, fields: &mut Reader<'_>) -> Result<()> {
+        let (first, count) = (fields.u64()?, fields.u64()?);
+        let receiving = self.receiving(link, ReceivingKey(subscription))?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving)?;
+        receiving.skip(first, count)
+    }
+
+    /// The next event of a subscription was first submitted elsewhere.
+    pub(crate) fn comes_from(&mut self, link: LinkKey, subscription: u32, fields: &mut Reader<'_>) -> Result<()> {
+        let origin = Origin::parse(fields)?;
+        let receiving = self.receiving(link, ReceivingKey(subscription))?;
+        if receiving.stage == Stage::Leaving {
+            return Ok(());
+        }
+        expect_running(receiving)?;
+        receiving.origin = Some(origin);
         Ok(())
     }
 
@@ -225,14 +253,19 @@ fn make_room<S: Storage>(storage: &mut S, filled: usize, more: usize, length: us
     }
 }
 
+#[inline]
 fn expect_running<S>(receiving: &Receiving<S>) -> Result<()> {
-    let is_amid = receiving.long.is_some();
-    if receiving.stage == Stage::Running && !is_amid {
-        return Ok(());
+    match receiving.stage == Stage::Running && receiving.long.is_none() {
+        true => Ok(()),
+        false => Err(refuse_event(receiving)),
     }
+}
+
+#[cold]
+fn refuse_event<S>(receiving: &Receiving<S>) -> Error {
     let error = Error::new(Code::Frame).at("subscription");
-    Err(match is_amid {
+    match receiving.long.is_some() {
         true => error.expected("the rest of the event that has begun").found("another event"),
         false => error.expected("no event before Started or after End").found("an event"),
-    })
+    }
 }

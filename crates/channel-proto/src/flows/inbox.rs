@@ -2,10 +2,13 @@
 //! whole. So an application takes hundreds of small events with one access to the node.
 
 use crate::account::Gap;
+use crate::grant::Granted;
 use crate::keys::{NodeId, ReceivingKey, SourceRef};
 use crate::memory::{Body, Storage};
+use crate::origin::Origin;
 use isoform_core::{Error, Format};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// A batch with this many bytes accepts no further body.
@@ -31,6 +34,8 @@ pub struct Batch<B, S> {
     pub long: Vec<S>,
     /// Bodies that are shared with a source of this process.
     pub shared: Vec<B>,
+    /// Where events were first submitted that relays have submitted again.
+    pub origins: Vec<Origin>,
     /// The formats of its events, and perhaps one more.
     pub formats: Vec<Format>,
     /// How many items count for which subscription.
@@ -52,6 +57,8 @@ pub enum Item {
         format: u32,
         /// The place of its body.
         place: BodyRef,
+        /// The place in [`Batch::origins`], from 1, if a relay has submitted it.
+        origin: Option<NonZeroU32>,
     },
     /// Events of this source that are lost.
     Gap(SourceRef, Gap),
@@ -59,8 +66,11 @@ pub enum Item {
     Joined(SourceRef, NodeId),
     /// A source has left: it sends nothing more.
     Left(SourceRef),
-    /// The events of this source cannot become those of this sink.
+    /// The events of this source cannot become those of this sink, or this source does not grant the policy that this
+    /// sink must have.
     Refused(SourceRef, Error),
+    /// This source grants another policy than the sink asked for, or another one than before.
+    Granted(SourceRef, Granted),
 }
 
 /// The place of a body.
@@ -89,6 +99,7 @@ pub(crate) struct Stamp {
     pub(crate) subscription: ReceivingKey,
     pub(crate) sequence: u64,
     pub(crate) time: u64,
+    pub(crate) origin: Option<Origin>,
 }
 
 /// The gap of a source that the sink was told of last.
@@ -108,6 +119,7 @@ impl<B, S: Storage> Default for Batch<B, S> {
             storage: S::default(),
             long: Vec::new(),
             shared: Vec::new(),
+            origins: Vec::new(),
             formats: Vec::new(),
             runs: Vec::new(),
         }
@@ -122,6 +134,7 @@ impl<B: Body, S: Storage> Batch<B, S> {
         self.items.clear();
         self.storage.resize(0);
         self.shared.clear();
+        self.origins.clear();
         self.runs.clear();
         // Usually there is one format, and the next events have it as well.
         if self.formats.len() > 1 {
@@ -291,9 +304,22 @@ impl<B: Body, S: Storage> Inbox<B, S> {
 impl<B: Body, S: Storage> Batch<B, S> {
     #[inline]
     fn event(&mut self, stamp: Stamp, format: &Format, place: BodyRef, length: usize) {
-        let Stamp { source, subscription, sequence, time } = stamp;
+        let Stamp { source, subscription, sequence, time, origin } = stamp;
         let format = self.place_of(format);
-        self.add(Item::Event { source, sequence, time, format, place }, Some(subscription), cost(length));
+        let origin = origin.and_then(|origin| self.keep_origin(origin));
+        self.add(Item::Event { source, sequence, time, format, place, origin }, Some(subscription), cost(length));
+    }
+
+    #[cold]
+    fn keep_origin(&mut self, origin: Origin) -> Option<NonZeroU32> {
+        self.origins.push(origin);
+        NonZeroU32::new(self.origins.len() as u32)
+    }
+
+    /// The origin of an event.
+    #[inline]
+    pub fn origin(&self, place: Option<NonZeroU32>) -> Option<Origin> {
+        place.and_then(|place| self.origins.get(place.get() as usize - 1).copied())
     }
 
     /// The body at a place, if it is contiguous. Otherwise it is one of [`Batch::shared`].

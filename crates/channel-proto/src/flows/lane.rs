@@ -3,6 +3,7 @@
 use super::inbox::{Inbox, Item};
 use super::receiving::{Receiving, Stage};
 use crate::account::{Cause, Gap};
+use crate::control::Control;
 use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::ReceivingKey;
 use crate::links::Outbox;
@@ -26,6 +27,9 @@ pub(crate) trait Lane<B> {
     /// Declares events lost.
     fn gap(&mut self, gap: Gap);
 
+    /// Declares events skipped, as the sink does not want them.
+    fn skip(&mut self, first: u64, count: u64);
+
     /// Declares the end, after the event before number `next`.
     fn end(&mut self, next: u64);
 }
@@ -47,6 +51,10 @@ impl<B: Body> Lane<B> for Over<'_, B> {
     #[inline]
     fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
         let length = draft.length();
+        if let Some(origin) = draft.origin() {
+            let header = Header { subscription: self.number, ..Header::plain(FrameKind::Origin) };
+            frame::put(self.outbox.bytes(), header, |out| origin.put(out));
+        }
         let index = self.outbox.index(format);
         let time = self.outbox.time(time);
         let mut header = Header { length: 0, kind: Some(FrameKind::Event), index, subscription: self.number, time };
@@ -86,12 +94,16 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         });
     }
 
-    fn end(&mut self, next: u64) {
-        let header = Header { subscription: self.number, ..Header::plain(FrameKind::End) };
+    fn skip(&mut self, first: u64, count: u64) {
+        let header = Header { subscription: self.number, ..Header::plain(FrameKind::Skip) };
         frame::put(self.outbox.bytes(), header, |out| {
-            out.extend(next.to_le_bytes());
-            out.extend([0; 2]);
+            out.extend(first.to_le_bytes());
+            out.extend(count.to_le_bytes());
         });
+    }
+
+    fn end(&mut self, next: u64) {
+        Control::end(self.number, next, false).put(self.outbox.bytes());
     }
 }
 
@@ -110,6 +122,7 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
     #[inline]
     fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
         let length = draft.length();
+        self.receiving.origin = draft.origin();
         let stamp = self.receiving.receive(self.subscription, time, length);
         if draft.is_shared() || length > SHORT && many || length > PAYLOAD {
             self.inbox.share(stamp, format, draft.share());
@@ -128,6 +141,11 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         let counted = self.receiving.lose(gap);
         debug_assert!(counted.is_ok(), "{counted:?}");
         self.inbox.gap(&mut self.receiving.gap, self.receiving.source, gap);
+    }
+
+    fn skip(&mut self, first: u64, count: u64) {
+        let counted = self.receiving.skip(first, count);
+        debug_assert!(counted.is_ok(), "{counted:?}");
     }
 
     fn end(&mut self, next: u64) {

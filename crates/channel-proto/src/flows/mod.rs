@@ -2,7 +2,7 @@
 //! "Subscriptions", "Events", "The account"). Channels and their members are above this module.
 //!
 //! - `sources`, `sinks`: the sources and sinks of the application, with their subscriptions;
-//! - `submit`, `take`: submitting and taking events;
+//! - `submit`, `take`: submitting and taking events; `waits`: for how long sources wait, and the policies that they grant;
 //! - `arrive`, `depart`: receiving events over links, and sending them;
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `lane`: the way between both, over a link
 //!   or within the node; `inbox`: the events that have arrived for a sink;
@@ -20,15 +20,18 @@ mod sinks;
 mod sources;
 mod submit;
 mod take;
+mod waits;
 
 pub use arrive::Large;
 pub use submit::Submitted;
 
 use crate::Time;
+use crate::grant::{Budget, Grants};
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::numbered::{Beside, Numbered, Slots};
+use crate::origin::Origin;
 use crate::report::SinkLedger;
 use crate::settings::Wanted;
 use inbox::{Inbox, Run};
@@ -40,14 +43,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The sources and sinks of a node, and the subscriptions between them and others.
 pub(crate) struct Flows<B, S> {
-    sources: Numbered<SourceKey, Source>,
+    sources: Numbered<SourceKey, Source<B>>,
     sinks: Numbered<SinkKey, Sink<B, S>>,
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     traffic: Beside<LinkKey, Traffic>,
 }
 
-struct Source {
+struct Source<B> {
     channel: ChannelKey,
     /// The channel's type.
     agreed: Option<Format>,
@@ -58,6 +61,11 @@ struct Source {
     /// The sequence number of its next event.
     next: u64,
     sendings: Vec<SendingKey>,
+    grants: Grants,
+    /// What is left of the time for which it waits.
+    budget: Budget,
+    /// Its latest events, for sinks that subscribe later.
+    kept: VecDeque<Kept<B>>,
     /// Whether it has to wait.
     waits: bool,
     /// Whether it has left, and only its account remains.
@@ -86,8 +94,16 @@ struct Sink<B, S> {
     /// The first source of another node to which the sink did not subscribe because of that. Later sources wait as
     /// well.
     put_off: Option<SourceRef>,
-    /// The received and the lost events of subscriptions that have ended.
-    past: (u64, u64),
+    /// The received, the lost and the skipped events of subscriptions that have ended.
+    past: (u64, u64, u64),
+}
+
+/// An event that is kept for sinks that subscribe later.
+struct Kept<B> {
+    time: u64,
+    format: Format,
+    body: B,
+    origin: Option<Box<Origin>>,
 }
 
 /// The state of a link as far as events are concerned.
@@ -169,7 +185,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.sendings[sending].cut();
         }
         for (_, receiving) in self.receivings.iter_mut().filter(|(_, receiving)| receiving.is_from(link)) {
-            receiving.long = None;
+            (receiving.long, receiving.origin) = (None, None);
         }
     }
 

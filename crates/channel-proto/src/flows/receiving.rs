@@ -2,7 +2,9 @@
 
 use super::inbox::{LastGap, Stamp, cost};
 use crate::account::{Cause, Count, Gap, Window};
+use crate::grant::Granted;
 use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
+use crate::origin::Origin;
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Format, Result};
 
@@ -45,6 +47,14 @@ pub(crate) struct Receiving<S> {
     /// The part of the taken events that is acknowledged.
     pub(crate) told: Count,
     pub(crate) lost: u64,
+    /// The number of events that the sink did not want.
+    pub(crate) skipped: u64,
+    /// The policy that its Subscribe asked for.
+    pub(crate) asked: Option<Granted>,
+    /// The policy that the source grants; `None` before it has answered.
+    pub(crate) granted: Option<Granted>,
+    /// Where the next event was first submitted, if that was at another source.
+    pub(crate) origin: Option<Origin>,
     /// The last gap, if no event has arrived since.
     pub(crate) gap: Option<LastGap>,
     /// Whether it is in its link's list of subscriptions with something to acknowledge.
@@ -87,6 +97,10 @@ impl<S> Receiving<S> {
             taken: Count::default(),
             told: Count::default(),
             lost: 0,
+            skipped: 0,
+            asked: None,
+            granted: None,
+            origin: None,
             gap: None,
             owes: false,
             long: None,
@@ -102,7 +116,8 @@ impl<S> Receiving<S> {
     /// Counts an event that arrives, and returns its stamp.
     #[inline]
     pub(crate) fn receive(&mut self, subscription: ReceivingKey, time: u64, length: usize) -> Stamp {
-        let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time };
+        let origin = self.origin.take();
+        let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time, origin };
         self.expected += 1;
         self.gap = None;
         self.received.events += 1;
@@ -133,15 +148,30 @@ impl<S> Receiving<S> {
 
     /// Counts lost events.
     pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
-        let end = gap.first.checked_add(gap.count).filter(|&end| end <= LAST_SEQUENCE);
-        let (Some(end), true) = (end, gap.first == self.expected && gap.count > 0) else {
+        self.pass(gap.first, gap.count)?;
+        self.lost += gap.count;
+        Ok(())
+    }
+
+    /// Counts events that the sink did not want.
+    pub(crate) fn skip(&mut self, first: u64, count: u64) -> Result<()> {
+        self.pass(first, count)?;
+        self.skipped += count;
+        // A later gap is another one, since these events lie in between.
+        self.gap = None;
+        Ok(())
+    }
+
+    /// The next events do not arrive.
+    fn pass(&mut self, first: u64, count: u64) -> Result<()> {
+        let end = first.checked_add(count).filter(|&end| end <= LAST_SEQUENCE);
+        let (Some(end), true) = (end, first == self.expected && count > 0) else {
             let error = Error::new(Code::Frame)
                 .at("gap")
                 .expected(format_args!("a gap that begins at event {}", self.expected));
-            return Err(error.found(format_args!("{} events from {} on", gap.count, gap.first)));
+            return Err(error.found(format_args!("{count} events from {first} on")));
         };
-        self.expected = end;
-        self.lost += gap.count;
+        (self.expected, self.origin) = (end, None);
         Ok(())
     }
 

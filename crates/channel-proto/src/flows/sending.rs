@@ -2,15 +2,23 @@
 
 use super::inbox::cost;
 use super::lane::Lane;
+use crate::Time;
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
+use crate::control::Resumed;
 use crate::frame::PAYLOAD;
+use crate::grant::{Granted, Reason};
 use crate::keys::{LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::memory::{Body, Draft};
+use crate::origin::Origin;
 use isoform_core::{Code, Error, Format, Result};
 use std::collections::VecDeque;
 
 /// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
 const GAPS: usize = 64;
+/// A source does not wait again for a sink that was too slow before this time has passed.
+const PAUSE: Time = Time::from_secs(1);
+/// It doubles with each time that the sink was too slow, up to this many times.
+const DOUBLINGS: u32 = 6;
 
 /// The destination of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +35,20 @@ pub(crate) struct Sending<B> {
     pub(crate) node: NodeId,
     /// The sink's number at its node.
     pub(crate) sink: u32,
-    pub(crate) policy: Policy,
+    /// What the sink asks for.
+    pub(crate) asked: Granted,
+    /// What the source grants now.
+    pub(crate) granted: Granted,
+    /// The most that waits here under the policy *block* while the source does not wait.
+    spare: Count,
+    /// Since when the source waits for the sink.
+    pub(crate) since: Option<Time>,
+    /// How long the source has waited for the sink.
+    pub(crate) waited: Time,
+    /// How often the granted policy has changed.
+    pub(crate) changes: u64,
+    /// How often the sink was too slow, and when the source may wait for it again.
+    slow: (u32, Time),
     pub(crate) window: Window,
     pub(crate) longest: u64,
     /// Whether events may be sent, that is, it is subscribed to in the link's current epoch.
@@ -43,8 +64,14 @@ pub(crate) struct Sending<B> {
     taken: Count,
     queue: VecDeque<Queued<B>>,
     queued: u64,
-    /// Lost events that the sink does not know of yet, by ascending sequence number.
-    gaps: VecDeque<Gap>,
+    /// Events before this one were kept for the sink. They were submitted before it subscribed.
+    began: u64,
+    /// The number of following events that the sink does not want.
+    unwanted: u64,
+    /// The number of events of which the sink was told that they are skipped.
+    told_skipped: u64,
+    /// Lost and skipped events that the sink does not know of yet, by ascending sequence number.
+    gaps: VecDeque<Missing>,
     /// A long body of which parts were sent.
     long: Option<(B, usize)>,
     ending: Ending,
@@ -65,26 +92,52 @@ struct Queued<B> {
     time: u64,
     format: Format,
     body: B,
+    origin: Option<Box<Origin>>,
+}
+
+/// Events that the sink does not receive.
+#[derive(Clone, Copy)]
+struct Missing {
+    first: u64,
+    count: u64,
+    /// Why they are lost; `None` if the sink does not want them.
+    cause: Option<Cause>,
+}
+
+impl Missing {
+    fn end(&self) -> u64 {
+        self.first + self.count
+    }
 }
 
 /// What a sink demands of a subscription.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     pub(crate) sink: u32,
-    pub(crate) policy: Policy,
+    pub(crate) asked: Granted,
+    pub(crate) granted: Granted,
     pub(crate) window: Window,
     pub(crate) longest: u64,
+    /// The most that waits at the source under the policy *block* while the source does not wait.
+    pub(crate) spare: Count,
 }
 
 impl<B: Body> Sending<B> {
-    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, demand: Demand, next: u64) -> Sending<B> {
-        let Demand { sink, policy, window, longest } = demand;
+    /// A subscription whose first event is `next`. Events before `began` are kept ones.
+    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, demand: Demand, next: u64, began: u64) -> Sending<B> {
+        let Demand { sink, asked, granted, window, longest, spare } = demand;
         Sending {
             source,
             to,
             node,
             sink,
-            policy,
+            asked,
+            granted,
+            spare,
+            since: None,
+            waited: Time::ZERO,
+            changes: 0,
+            slow: (0, Time::ZERO),
             window,
             longest,
             live: true,
@@ -96,6 +149,9 @@ impl<B: Body> Sending<B> {
             taken: Count::default(),
             queue: VecDeque::new(),
             queued: 0,
+            began,
+            unwanted: 0,
+            told_skipped: 0,
             gaps: VecDeque::new(),
             long: None,
             ending: Ending::No,
@@ -116,7 +172,21 @@ impl<B: Body> Sending<B> {
     /// Whether the source must wait before it submits the next event.
     #[inline]
     pub(crate) fn is_full(&self, lane: &impl Lane<B>) -> bool {
-        self.policy == Policy::Block && !self.may_send(lane)
+        self.granted.policy == Policy::Block && !self.may_send(lane) && self.is_waited_for()
+    }
+
+    /// Whether the source waits without limit for the sink.
+    pub(crate) fn is_lossless(&self) -> bool {
+        self.granted.must && self.granted.policy == Policy::Block
+    }
+
+    /// Whether a source with the policy *block* waits for the sink.
+    #[cold]
+    fn is_waited_for(&self) -> bool {
+        // Nothing is known of a sink that has never taken anything, and whose connection broke.
+        let is_gone = !self.live && self.taken.events == 0;
+        let has_kept = self.queue.front().is_some_and(|front| front.sequence < self.began);
+        self.unwanted == 0 && !is_gone && (self.granted.must || !has_kept)
     }
 
     /// Whether everything was sent and taken.
@@ -150,14 +220,19 @@ impl<B: Body> Sending<B> {
         let sequence = self.next;
         self.next += 1;
         self.ledger.submitted += 1;
-        if draft.length() as u64 > self.longest {
+        if self.unwanted > 0 {
+            self.unwanted -= 1;
+            self.ledger.skipped += 1;
+            self.note(Missing { first: sequence, count: 1, cause: None });
+        } else if draft.length() as u64 > self.longest {
             self.lose(sequence, Cause::TooLarge);
         } else if self.may_send(lane) {
             self.tell_gaps(sequence, lane);
             self.send(sequence, time, format, draft, many, lane);
         } else {
             self.queued += cost(draft.length());
-            self.queue.push_back(Queued { sequence, time, format: format.clone(), body: draft.share() });
+            let (format, origin) = (format.clone(), draft.origin().map(Box::new));
+            self.queue.push_back(Queued { sequence, time, format, body: draft.share(), origin });
             self.trim();
         }
     }
@@ -199,11 +274,11 @@ impl<B: Body> Sending<B> {
             }
             let sequence = front.sequence;
             self.tell_gaps(sequence, lane);
-            let Some(Queued { sequence, time, format, body }) = self.queue.pop_front() else { break };
+            let Some(Queued { sequence, time, format, body, origin }) = self.queue.pop_front() else { break };
             let cost = cost(body.length());
             self.queued -= cost;
             budget = budget.saturating_sub(cost);
-            self.send(sequence, time, &format, &mut Dequeued(body), false, lane);
+            self.send(sequence, time, &format, &mut Dequeued(body, origin), false, lane);
         }
         if !lane.is_open() {
             return self.has_more();
@@ -227,19 +302,27 @@ impl<B: Body> Sending<B> {
             && gap.first < before
         {
             debug_assert_eq!(self.position, gap.first);
-            lane.gap(gap);
-            self.position = gap.first + gap.count;
+            let Missing { first, count, cause } = gap;
+            match cause {
+                Some(cause) => lane.gap(Gap { first, count, cause }),
+                None => {
+                    self.told_skipped += count;
+                    lane.skip(first, count);
+                }
+            }
+            self.position = gap.end();
             self.gaps.pop_front();
         }
     }
 
     /// Drops the oldest events until the limits of the policy hold.
     fn trim(&mut self) {
-        let (events, bytes) = self.policy.queue();
-        while self.policy != Policy::Block
-            && (self.queue.len() as u64 > events.max(1) || self.queue.len() > 1 && self.queued > bytes)
-        {
-            self.drop_oldest(Cause::Overrun);
+        let (policy, spare) = (self.granted.policy, self.spare);
+        let is_block = policy == Policy::Block;
+        let (events, bytes) = if is_block { (spare.events, spare.bytes) } else { policy.queue() };
+        let cause = if is_block && !self.live { Cause::Cut } else { Cause::Overrun };
+        while self.queue.len() as u64 > events.max(1) || self.queue.len() > 1 && self.queued > bytes {
+            self.drop_oldest(cause);
         }
     }
 
@@ -253,33 +336,98 @@ impl<B: Body> Sending<B> {
     /// Declares an event lost that was not sent.
     fn lose(&mut self, sequence: u64, cause: Cause) {
         self.ledger.lose(cause, 1);
-        self.note(Gap { first: sequence, count: 1, cause });
+        self.note(Missing { first: sequence, count: 1, cause: Some(cause) });
     }
 
     /// Adds a gap that the sink has to be told of. It may be before other pending gaps.
-    fn note(&mut self, gap: Gap) {
+    fn note(&mut self, gap: Missing) {
         let at = self.gaps.partition_point(|other| other.first < gap.first);
         let many = self.gaps.len() >= GAPS;
         if let Some(before) = at.checked_sub(1).and_then(|at| self.gaps.get_mut(at))
-            && before.first + before.count == gap.first
+            && before.end() == gap.first
             && (before.cause == gap.cause || many)
         {
-            before.count += gap.count;
-            let (before, at) = (*before, at - 1);
-            return self.join_next(before, at, many);
+            let at = at - 1;
+            self.join(at, gap);
+            return self.join_next(at, many);
         }
         self.gaps.insert(at, gap);
-        self.join_next(gap, at, many);
+        self.join_next(at, many);
+    }
+
+    /// Extends a gap by the one after it. If only one of both is lost, all of it is: the sink is told less often.
+    fn join(&mut self, at: usize, gap: Missing) {
+        let before = &mut self.gaps[at];
+        if let (None, Some(cause)) | (Some(cause), None) = (before.cause, gap.cause) {
+            let skipped = if before.cause.is_none() { before.count } else { gap.count };
+            self.ledger.lose_skipped(cause, skipped);
+            before.cause = Some(cause);
+        }
+        before.count += gap.count;
     }
 
     /// Merges a gap with the next one if no event is between them.
-    fn join_next(&mut self, gap: Gap, at: usize, many: bool) {
-        if let Some(next) = self.gaps.get(at + 1).copied()
-            && gap.first + gap.count == next.first
+    fn join_next(&mut self, at: usize, many: bool) {
+        if let (Some(&gap), Some(&next)) = (self.gaps.get(at), self.gaps.get(at + 1))
+            && gap.end() == next.first
             && (gap.cause == next.cause || many)
         {
             self.gaps.remove(at + 1);
-            self.gaps[at].count += next.count;
+            self.join(at, next);
+        }
+    }
+
+    /// The sink does not want this many of the following events.
+    pub(crate) fn skip(&mut self, count: u64) {
+        self.unwanted = self.unwanted.saturating_add(count);
+    }
+
+    /// The sink declines the rest of an event. Has an effect while its parts are sent.
+    pub(crate) fn enough(&mut self, sequence: u64, lane: &mut impl Lane<B>) {
+        if self.position != sequence + 1 {
+            return;
+        }
+        if let Some((body, _)) = self.long.take() {
+            self.sent.events -= 1;
+            self.sent.bytes -= cost(body.length());
+            self.ledger.lose(Cause::Declined, 1);
+            lane.gap(Gap { first: sequence, count: 1, cause: Cause::Declined });
+        }
+    }
+
+    /// The source has waited for the sink as long as it may.
+    pub(crate) fn give_up(&mut self, now: Time) {
+        let Count { events, bytes } = self.spare;
+        let policy = Policy::DropOldest { events, bytes };
+        self.slow = (self.slow.0 + 1, now + PAUSE * (1 << self.slow.0.min(DOUBLINGS)));
+        self.set_grant(Granted { policy, must: false, reason: Reason::Slow });
+    }
+
+    /// Whether the source has given up waiting for the sink.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.asked.policy == Policy::Block && self.granted.policy != Policy::Block
+    }
+
+    /// Whether the sink was too slow, and has caught up since. The source then waits for it again.
+    pub(crate) fn has_caught_up(&mut self, now: Time) -> bool {
+        let (events, bytes) = (self.sent.events - self.taken.events, self.sent.bytes - self.taken.bytes);
+        let half = Window { events: self.window.events / 2, bytes: self.window.bytes / 2 };
+        let has_room = self.queue.is_empty() && events <= half.events && bytes <= half.bytes;
+        let caught_up = self.is_slow() && has_room && self.live && now >= self.slow.1;
+        if caught_up {
+            self.set_grant(Granted { reason: Reason::CaughtUp, ..self.asked });
+        }
+        caught_up
+    }
+
+    /// The source grants another policy.
+    pub(crate) fn set_grant(&mut self, granted: Granted) {
+        if self.granted.policy != granted.policy {
+            self.changes += 1;
+        }
+        self.granted = granted;
+        if granted.policy != Policy::Block {
+            self.trim();
         }
     }
 
@@ -304,8 +452,10 @@ impl<B: Body> Sending<B> {
     }
 
     /// A sink resumes its subscription. It states what it has received, and the sequence number that it expects.
-    pub(crate) fn resume(&mut self, expected: u64, received: Count, taken: Count) -> Result<()> {
+    pub(crate) fn resume(&mut self, from: Resumed) -> Result<()> {
+        let Resumed { expected, received, taken, skipped } = from;
         let possible = expected <= self.position
+            && skipped <= self.told_skipped
             && received.events <= self.sent.events
             && received.bytes <= self.sent.bytes
             && taken.events <= received.events
@@ -318,8 +468,9 @@ impl<B: Body> Sending<B> {
         self.acknowledge(taken)?;
         self.ledger.lose(Cause::Cut, self.sent.events - received.events);
         self.sent = received;
+        self.forget_told(skipped);
         if self.position > expected {
-            let gap = Gap { first: expected, count: self.position - expected, cause: Cause::Cut };
+            let gap = Missing { first: expected, count: self.position - expected, cause: Some(Cause::Cut) };
             self.gaps.push_front(gap);
             self.position = expected;
         }
@@ -328,6 +479,17 @@ impl<B: Body> Sending<B> {
         }
         self.live = true;
         Ok(())
+    }
+
+    /// The sink knows of this many skipped events. It counts the others that it was told of as lost.
+    fn forget_told(&mut self, skipped: u64) {
+        self.ledger.lose_skipped(Cause::Cut, self.told_skipped - skipped);
+        self.told_skipped = skipped;
+    }
+
+    /// The number of kept events from the one on that the sink expects next.
+    pub(crate) fn kept(&self) -> u64 {
+        self.began.saturating_sub(self.position)
     }
 
     /// The sequence that the sink expects next.
@@ -366,7 +528,7 @@ impl<B: Body> Sending<B> {
 }
 
 /// A queued body, as a draft.
-struct Dequeued<B>(B);
+pub(crate) struct Dequeued<B>(pub(crate) B, pub(crate) Option<Box<Origin>>);
 
 impl<B: Body> Draft<B> for Dequeued<B> {
     fn length(&self) -> usize {
@@ -383,6 +545,10 @@ impl<B: Body> Draft<B> for Dequeued<B> {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.1.as_deref().copied()
     }
 }
 
@@ -402,8 +568,10 @@ mod tests {
     }
 
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
-        let demand = Demand { sink: 0, policy, window: Window { events: window, bytes: 1 << 20 }, longest: 100 };
-        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, demand, 0);
+        let (asked, spare) = (Granted::asked(policy, false), Count { events: 4, bytes: 1_000 });
+        let window = Window { events: window, bytes: 1 << 20 };
+        let demand = Demand { sink: 0, asked, granted: asked, window, longest: 100, spare };
+        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, demand, 0, 0);
         (sending, Outbox::new(8, AHEAD))
     }
 
@@ -448,9 +616,16 @@ mod tests {
         sending.cut();
         submit(&mut sending, &mut outbox, 8);
         let count = |events| Count { events, bytes: 24 * events };
-        assert!(sending.resume(5, count(5), count(1)).is_err(), "more than was sent");
-        assert!(sending.resume(3, count(3), count(0)).is_err(), "less than was taken");
-        sending.resume(3, count(3), count(2)).unwrap();
+        let from = |expected, received, taken| Resumed {
+            expected,
+            received: count(received),
+            taken: count(taken),
+            skipped: 0,
+        };
+        assert!(sending.resume(from(5, 5, 1)).is_err(), "more than was sent");
+        assert!(sending.resume(from(3, 3, 0)).is_err(), "less than was taken");
+        assert!(sending.resume(Resumed { skipped: 1, ..from(3, 3, 2) }).is_err(), "nothing was skipped");
+        sending.resume(from(3, 3, 2)).unwrap();
         assert_eq!(numbers(sending.ledger()), [8, 2, 1, 5]);
         assert_eq!(sending.ledger().lost_for(Cause::Cut), 1);
         assert_eq!(sending.position(), 3);

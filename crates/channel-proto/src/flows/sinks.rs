@@ -2,15 +2,16 @@
 
 use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};
-use super::sending::{Demand, Sending, To};
+use super::sending::{Demand, To};
 use super::{Flows, Sink};
 use crate::account::Cause;
 use crate::action::Action;
 use crate::control::{Control, Resumed, Subscribe};
+use crate::grant::Granted;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
-use crate::offer::{Offer, Origin};
+use crate::offer::{Offer, Place};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format};
@@ -55,7 +56,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             news: HashMap::new(),
             old_news: 0,
             put_off: None,
-            past: (0, 0),
+            past: (0, 0, 0),
         }))
     }
 
@@ -104,7 +105,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return self.decline(links, key, offer, error);
         }
         match offer.origin {
-            Origin::Link(link, number) => {
+            Place::Link(link, number) => {
                 let receiving = self.receivings.insert(self.receiving_of(key, offer, From::Link(link, number)));
                 let traffic = &mut self.traffic[link];
                 traffic.subscribed += 1;
@@ -112,22 +113,44 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.sinks[key].receivings.insert(receiving);
                 self.say_subscription(links, link, receiving);
             }
-            Origin::Here(source) => self.subscribe_here(links, key, offer, source),
+            Place::Here(source) => match self.grant(links, source, self.asked(key)) {
+                Ok(granted) => self.subscribe_here(links, key, offer, source, granted),
+                Err(error) => return self.decline(links, key, offer, error),
+            },
         }
         None
     }
 
-    fn subscribe_here(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, source: SourceKey) {
-        let Wanted { policy, window, longest, .. } = self.sinks[key].wanted;
-        let (next, to) = (self.sources[source].next, To::Here(self.receivings.vacant_key()));
-        let demand = Demand { sink: key.0, policy, window, longest };
-        let sending = self.sendings.insert(Sending::new(source, to, offer.node, demand, next));
-        self.sources[source].sendings.push(sending);
+    fn subscribe_here(
+        &mut self,
+        links: &mut Links<B>,
+        key: SinkKey,
+        offer: &Offer,
+        source: SourceKey,
+        granted: Granted,
+    ) {
+        let Wanted { window, longest, kept, .. } = self.sinks[key].wanted;
+        let to = To::Here(self.receivings.vacant_key());
+        let (asked, spare) = (self.asked(key), links.settings.slow);
+        let demand = Demand { sink: key.0, asked, granted, window, longest, spare };
+        let sending = self.add_sending(source, to, offer.node, demand, kept);
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
-        (receiving.stage, receiving.expected) = (Stage::Running, next);
-        let receiving = self.receivings.insert(receiving);
-        self.sinks[key].receivings.insert(receiving);
+        (receiving.stage, receiving.expected) = (Stage::Running, self.sendings[sending].position());
+        receiving.granted = Some(granted);
+        let at = self.receivings.insert(receiving);
+        self.sinks[key].receivings.insert(at);
         self.tell(links, None, key, Item::Joined(offer.source, offer.node));
+        if granted.policy != asked.policy {
+            self.tell(links, None, key, Item::Granted(offer.source, granted));
+        }
+        self.send_kept(links, sending);
+        links.actions.act(Action::Changed(self.sources[source].channel));
+    }
+
+    /// The policy that a sink asks for.
+    pub(super) fn asked(&self, key: SinkKey) -> Granted {
+        let Wanted { policy, must, .. } = self.sinks[key].wanted;
+        Granted::asked(policy, must)
     }
 
     fn receiving_of(&self, key: SinkKey, offer: &Offer, from: From) -> Receiving<S> {
@@ -142,7 +165,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         plans.as_ref()?.plan(wire).err().map(|error| explained(&error, wire, native))
     }
 
-    fn too_many_subscriptions(&self, links: &Links<B>, origin: Origin) -> Option<Error> {
+    fn too_many_subscriptions(&self, links: &Links<B>, origin: Place) -> Option<Error> {
         let link = origin.link()?;
         let allowed = links[link].allowed.min(links.settings.subscriptions);
         let full = self.traffic[link].subscribed >= allowed;
@@ -154,7 +177,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// Refuses a source, on behalf of a sink.
     fn decline(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, error: Error) -> Option<Error> {
         self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
-        let Origin::Link(link, source) = offer.origin else { return Some(error) };
+        let Place::Link(link, source) = offer.origin else { return Some(error) };
         let (code, text) = (error.code() as u16, error.to_string());
         links.say(link, &Control::Decline { source, sink: key.0, code, text });
         None
@@ -178,12 +201,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
             expected: receiving.expected,
             received: receiving.received,
             taken,
+            skipped: receiving.skipped,
         });
         receiving.told = taken;
         let Some(sink) = self.sinks.get(receiving.sink) else { return };
-        let Wanted { policy, window, longest, fields, .. } = sink.wanted.clone();
-        let sink = receiving.sink.0;
-        let subscribe = Subscribe { subscription, source, sink, policy, window, longest, resumed, fields };
+        receiving.asked = Some(Granted::asked(sink.wanted.policy, sink.wanted.must));
+        let Wanted { policy, must, kept, fields, .. } = sink.wanted.clone();
+        // The window and the longest event are those that this subscription began with.
+        let Receiving { window, longest, .. } = *receiving;
+        let (sink, option) = (receiving.sink.0, None);
+        let subscribe =
+            Subscribe { subscription, source, sink, policy, must, kept, window, longest, resumed, fields, option };
         links.say(link, &Control::Subscribe(subscribe.into()));
     }
 
@@ -194,13 +222,16 @@ impl<B: Body, S: Storage> Flows<B, S> {
         link: LinkKey,
         subscription: u32,
         next: u64,
+        granted: Granted,
     ) -> Result<()> {
-        let receiving = self.receiving(link, ReceivingKey(subscription))?;
+        let at = ReceivingKey(subscription);
+        let receiving = self.receiving(link, at)?;
         if receiving.stage == Stage::Asked {
             (receiving.stage, receiving.expected) = (Stage::Running, next);
             let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer));
             self.tell(links, Some(link), sink, joined);
         }
+        self.note_grant(links, Some(link), at, granted);
         Ok(())
     }
 
@@ -213,10 +244,21 @@ impl<B: Body, S: Storage> Flows<B, S> {
         subscription: u32,
         next: u64,
         is_answer: bool,
-    ) -> Result<Option<(SinkKey, Origin)>> {
+        refused: Option<Error>,
+    ) -> Result<Option<(SinkKey, Place)>> {
         let at = ReceivingKey(subscription);
+        let Receiving { sink, asked, stage, .. } = *self.receiving(link, at)?;
+        // If the sink asks for another policy now, it subscribes anew.
+        let refused = refused.filter(|_| !self.has_sink(sink) || asked == Some(self.asked(sink)));
         let receiving = self.receiving(link, at)?;
-        match receiving.stage {
+        match stage {
+            Stage::Asked | Stage::Running if refused.is_some() => {
+                let (sink, source) = (receiving.sink, receiving.source);
+                self.source_left(links, at, next, Cause::Ended);
+                if let Some(error) = refused {
+                    self.tell(links, Some(link), sink, Item::Refused(source, error));
+                }
+            }
             Stage::Leaving if is_answer => self.forget_receiving(at),
             // The source left while the Unsubscribe was on its way.
             Stage::Leaving | Stage::Ended => {}
@@ -224,16 +266,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 let (sink, from) = (receiving.sink, receiving.from);
                 self.source_left(links, at, next, Cause::Ended);
                 if let From::Link(link, source) = from {
-                    return Ok(Some((sink, Origin::Link(link, source))));
+                    return Ok(Some((sink, Place::Link(link, source))));
                 }
             }
         }
         Ok(None)
     }
 
+    /// Whether a sink has no subscription to a source, and could use its events.
+    pub(crate) fn may_subscribe(&self, key: SinkKey, offer: &Offer) -> bool {
+        let has = match offer.origin {
+            Place::Link(..) => self.has_subscribed(key, offer.origin),
+            Place::Here(source) => {
+                let all = &self.sources[source].sendings;
+                all.iter().any(|&at| matches!(self.sendings[at].to, To::Here(at) if self.receivings[at].sink == key))
+            }
+        };
+        !has && self.fault(key, offer).is_none()
+    }
+
     /// Whether a sink has subscribed, or asked to subscribe, to a source of another node.
-    pub(crate) fn has_subscribed(&self, key: SinkKey, origin: Origin) -> bool {
-        let Origin::Link(link, source) = origin else { return false };
+    pub(crate) fn has_subscribed(&self, key: SinkKey, origin: Place) -> bool {
+        let Place::Link(link, source) = origin else { return false };
         let of_source = self.traffic.get(link).and_then(|traffic| traffic.by_source.get(&source));
         let is_it = |receiving: &Receiving<S>| {
             receiving.sink == key && matches!(receiving.stage, Stage::Asked | Stage::Running)
@@ -303,6 +357,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         {
             sink.past.0 += receiving.taken.events;
             sink.past.1 = sink.past.1.saturating_add(receiving.lost);
+            sink.past.2 = sink.past.2.saturating_add(receiving.skipped);
         }
         if let From::Link(link, number) = receiving.from
             && let Some(traffic) = self.traffic.get_mut(link)

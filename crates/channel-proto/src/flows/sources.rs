@@ -1,12 +1,14 @@
 //! Sources and the subscriptions of sinks (`spec/channel.md`, "Subscriptions").
 
 use super::accounts::account;
-use super::sending::{Demand, Sending, To};
-use super::{Flows, Source};
-use crate::account::{Cause, Count};
+use super::sending::{Demand, Dequeued, Sending, To};
+use super::{Flows, Kept, Source, with_lane};
+use crate::Time;
+use crate::account::{Cause, Count, Policy};
 use crate::action::Action;
-use crate::control::{Control, Resumed, Subscribe};
-use crate::keys::{ChannelKey, LinkKey, SendingKey, SourceKey};
+use crate::control::{Control, Subscribe};
+use crate::grant::{Budget, Granted, Grants};
+use crate::keys::{ChannelKey, LinkKey, NodeId, SendingKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
@@ -24,6 +26,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         channel: ChannelKey,
         agreed: Option<&Format>,
         format: Option<&Format>,
+        grants: Grants,
     ) -> Result<SourceKey> {
         if let (Some(agreed), Some(format)) = (agreed, format) {
             Plan::new(format, agreed, &Rules::new(), Faults::default())?;
@@ -35,6 +38,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             is_typed: format.is_some(),
             next: 0,
             sendings: Vec::new(),
+            grants,
+            budget: Budget::new(grants.waits),
+            kept: VecDeque::new(),
             waits: false,
             left: false,
             past: VecDeque::new(),
@@ -61,7 +67,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let (to, next, has_told_end) = (sending.to, sending.next(), sending.has_told_end());
             if let To::Link(link, subscription) = to {
                 if !has_told_end {
-                    links.say(link, &Control::End { subscription, next, is_answer: false });
+                    links.say(link, &Control::end(subscription, next, false));
                 }
                 if let Some(traffic) = self.traffic.get_mut(link) {
                     traffic.sendings.remove(&subscription);
@@ -105,8 +111,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         link: LinkKey,
         is_member: bool,
         subscribe: &Subscribe,
-    ) -> Result<()> {
-        let Subscribe { subscription, source, sink, resumed, .. } = *subscribe;
+    ) -> Result<Option<Error>> {
+        let Subscribe { subscription, source, sink, policy, must, resumed, .. } = *subscribe;
+        let asked = Granted::asked(policy, must);
         if resumed.is_none() {
             // The other node never received the Started; or it had given up this link, and has met this node again. Then it
             // no longer knows the subscriptions of its sinks, nor their numbers, and may have taken events that it has not
@@ -118,44 +125,105 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let known = self.traffic[link].sendings.get(&subscription).copied();
         let sending = match (known, resumed) {
-            (Some(sending), Some(Resumed { expected, received, taken })) if !self.sendings[sending].live => {
-                self.sendings[sending].resume(expected, received, taken)?;
+            (Some(sending), Some(from)) if !self.sendings[sending].live => {
+                self.sendings[sending].resume(from)?;
+                self.regrant(links, sending, asked);
                 sending
             }
             (Some(_), _) => {
                 let error = Error::new(Code::Frame).at("subscription");
                 return Err(error.expected("a number that is not in use").found(subscription));
             }
-            (None, None) if is_member && self.has_source(SourceKey(source)) => self.serve(links, link, subscribe)?,
+            (None, None) if is_member && self.has_source(SourceKey(source)) => {
+                match self.granted_to(links, subscribe, asked) {
+                    Ok(granted) => self.serve(links, link, subscribe, asked, granted)?,
+                    Err(error) => {
+                        let (code, text) = (error.code() as u16, error.to_string());
+                        links.say(link, &Control::End { subscription, next: 0, is_answer: false, code, text });
+                        return Ok(Some(error));
+                    }
+                }
+            }
             (None, _) => {
                 let next = resumed.map_or(0, |from| from.expected);
-                links.say(link, &Control::End { subscription, next, is_answer: false });
-                return Ok(());
+                links.say(link, &Control::end(subscription, next, false));
+                return Ok(None);
             }
         };
-        let next = self.sendings[sending].position();
-        links.say(link, &Control::Started { subscription, next });
-        self.pump(links, sending);
+        let (next, kept) = (self.sendings[sending].position(), self.sendings[sending].kept());
+        let granted = self.sendings[sending].granted;
+        links.say(link, &Control::Started { subscription, next, granted, kept });
+        match known {
+            None => self.send_kept(links, sending),
+            Some(_) => self.pump(links, sending),
+        }
         self.make_room(links, self.sendings[sending].source);
-        Ok(())
+        Ok(None)
+    }
+
+    /// The policy that a source grants to a sink of another node.
+    fn granted_to(&self, links: &Links<B>, subscribe: &Subscribe, asked: Granted) -> Result<Granted> {
+        if let Some(option) = subscribe.option {
+            let expected = "a subscription without critical options";
+            return Err(Error::new(Code::Flags).at("subscription").expected(expected).found(option));
+        }
+        self.grant(links, SourceKey(subscribe.source), asked)
     }
 
     /// Starts a new subscription.
-    fn serve(&mut self, links: &mut Links<B>, link: LinkKey, subscribe: &Subscribe) -> Result<SendingKey> {
-        let Subscribe { subscription, sink, policy, window, longest, .. } = *subscribe;
-        let (traffic, most) = (&mut self.traffic[link], links.settings.subscriptions);
-        if traffic.sendings.len() >= most {
+    fn serve(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscribe: &Subscribe,
+        asked: Granted,
+        granted: Granted,
+    ) -> Result<SendingKey> {
+        let Subscribe { subscription, sink, window, longest, kept, .. } = *subscribe;
+        let most = links.settings.subscriptions;
+        if self.traffic[link].sendings.len() >= most {
             return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
         }
-        let key = SourceKey(subscribe.source);
-        let source = &mut self.sources[key];
-        let demand = Demand { sink, policy: policy.within(links.settings.queue), window, longest };
-        let sending = Sending::new(key, To::Link(link, subscription), links[link].peer, demand, source.next);
-        let sending = self.sendings.insert(sending);
-        traffic.sendings.insert(subscription, sending);
-        source.sendings.push(sending);
-        links.actions.act(Action::Changed(source.channel));
+        let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
+        let demand = Demand { sink, asked, granted, window, longest, spare };
+        let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
+        self.traffic[link].sendings.insert(subscription, sending);
+        links.actions.act(Action::Changed(self.sources[key].channel));
         Ok(sending)
+    }
+
+    /// Adds a subscription. Its first events are the kept ones, if the sink wants them.
+    pub(super) fn add_sending(
+        &mut self,
+        key: SourceKey,
+        to: To,
+        node: NodeId,
+        demand: Demand,
+        wants_kept: bool,
+    ) -> SendingKey {
+        let source = &mut self.sources[key];
+        // More than these would be dropped at once.
+        let most = match demand.granted.policy {
+            Policy::Block => demand.spare.events,
+            policy => policy.queue().0.max(1),
+        };
+        let kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
+        let sending = Sending::new(key, to, node, demand, source.next - kept, source.next);
+        let at = self.sendings.insert(sending);
+        source.sendings.push(at);
+        at
+    }
+
+    /// Submits the kept events to a new subscription.
+    pub(super) fn send_kept(&mut self, links: &mut Links<B>, at: SendingKey) {
+        let (key, count) = (self.sendings[at].source, self.sendings[at].kept() as usize);
+        let kept = std::mem::take(&mut self.sources[key].kept);
+        for Kept { time, format, body, origin } in kept.iter().skip(kept.len() - count) {
+            let mut draft = Dequeued(body.clone(), origin.clone());
+            with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
+        }
+        self.sources[key].kept = kept;
+        self.pump(links, at);
     }
 
     /// A sink of another node ends its subscription.
@@ -173,12 +241,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.traffic[link].sendings.remove(&subscription);
             self.finish_sending(links, sending);
         }
-        links.say(link, &Control::End { subscription, next, is_answer: true });
+        links.say(link, &Control::end(subscription, next, true));
         Ok(())
     }
 
     /// Sinks of another node have taken events.
-    pub(crate) fn acknowledged(&mut self, links: &mut Links<B>, link: LinkKey, fields: &mut Reader<'_>) -> Result<()> {
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        links: &mut Links<B>,
+        link: LinkKey,
+        fields: &mut Reader<'_>,
+    ) -> Result<()> {
         while !fields.is_empty() {
             let (number, _) = (fields.u32()?, fields.u32()?);
             let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
@@ -186,6 +260,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             if let Some(&sending) = self.traffic[link].sendings.get(&number) {
                 self.sendings[sending].acknowledge(taken)?;
                 self.pump(links, sending);
+                self.follow_sink(now, links, sending);
                 self.make_room(links, self.sendings[sending].source);
             }
         }

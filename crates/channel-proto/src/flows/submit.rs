@@ -2,7 +2,7 @@
 
 use super::receiving::Stage;
 use super::sending::To;
-use super::{Flows, with_lane};
+use super::{Flows, Kept, Source, with_lane};
 use crate::action::Action;
 use crate::keys::{ConnId, SendingKey, SourceKey, closed};
 use crate::links::Links;
@@ -16,9 +16,21 @@ pub enum Submitted {
     Done(u64),
     /// The source has no sinks.
     Unheard,
-    /// A sink that makes its source wait has no room. Nothing was submitted to any sink. Try again after
-    /// [`Action::Room`].
+    /// A sink that makes its source wait has no room. Nothing was submitted to any sink. Call
+    /// [`Node::wait`](crate::Node::wait), wait for [`Action::Room`], but not for longer than that call allows, call
+    /// [`Node::waited`](crate::Node::waited), and submit again.
     Full,
+}
+
+impl<B: Body> Source<B> {
+    /// Keeps an event for sinks that subscribe later.
+    fn keep(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>) {
+        if self.kept.len() >= self.grants.keep {
+            self.kept.pop_front();
+        }
+        let (format, origin) = (format.clone(), draft.origin().map(Box::new));
+        self.kept.push_back(Kept { time, format, body: draft.share(), origin });
+    }
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
@@ -33,7 +45,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
         let Some(source) = self.sources.get(key).filter(|source| !source.left) else { return Err(closed("source")) };
-        if source.sendings.is_empty() {
+        if source.sendings.is_empty() && source.grants.keep == 0 {
             return Ok(Submitted::Unheard);
         }
         for i in 0..source.sendings.len() {
@@ -57,6 +69,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.follow(links, sending);
         }
         let source = &mut self.sources[key];
+        if source.grants.keep > 0 {
+            source.keep(time, &format, draft);
+        }
         (source.format, source.sendings) = (Some(format), sendings);
         Ok(Submitted::Done(sequence))
     }

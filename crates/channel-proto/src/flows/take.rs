@@ -81,6 +81,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 debug_assert!(counted.is_ok(), "{counted:?}");
                 let source = self.sendings[sending].source;
                 self.pump(links, sending);
+                self.follow_sink(now, links, sending);
                 self.make_room(links, source);
             }
             From::Gone => {}

@@ -81,7 +81,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.expect_moderation(link)?;
                 self.flows.lost(&mut self.links, link, header.subscription, &mut fields)
             }
-            Some(FrameKind::Ack) => self.flows.acknowledged(&mut self.links, link, &mut fields),
+            Some(FrameKind::Skip) => self.flows.skipped(link, header.subscription, &mut fields),
+            Some(FrameKind::Origin) => self.flows.comes_from(link, header.subscription, &mut fields),
+            Some(FrameKind::Ack) => self.flows.acknowledged(now, &mut self.links, link, &mut fields),
             Some(_) => match Control::parse(header, payload)? {
                 Some(control) => {
                     self.expect_moderation(link)?;
@@ -156,9 +158,15 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.was_declined(link, SourceKey(source), Error::new(code_of(code)).found(text));
             }
             Control::Unsubscribe { subscription, taken } => flows.was_unsubscribed(links, link, subscription, taken)?,
-            Control::Started { subscription, next } => flows.was_started(links, link, subscription, next)?,
-            Control::End { subscription, next, is_answer } => {
-                self.was_ended(link, subscription, next, is_answer)?;
+            Control::Change { subscription, asked } => flows.was_changed(links, link, subscription, asked),
+            Control::Enough { subscription, sequence } => flows.was_enough(links, link, subscription, sequence),
+            Control::Started { subscription, next, granted, .. } => {
+                flows.was_started(links, link, subscription, next, granted)?;
+            }
+            Control::Granted { subscription, granted } => flows.was_granted(links, link, subscription, granted)?,
+            Control::End { subscription, next, is_answer, code, text } => {
+                let refused = (code != 0).then(|| Error::new(code_of(code)).found(text));
+                self.was_ended(link, subscription, next, is_answer, refused)?;
             }
             Control::Ask { request, identity } => self.asked(link, request, identity),
             Control::Told { request, report } => channels.told(links, link, request, *report),
@@ -169,7 +177,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     fn was_subscribed(&mut self, link: LinkKey, subscribe: &Subscribe) -> Result<()> {
         let channel = self.flows.channel_of_source(SourceKey(subscribe.source));
         let is_member = channel.is_some_and(|channel| self.channels.has_member(channel, link));
-        self.flows.was_subscribed(&mut self.links, link, is_member, subscribe)
+        let refused = self.flows.was_subscribed(&mut self.links, link, is_member, subscribe)?;
+        if let (Some(channel), Some(error)) = (channel, refused) {
+            let node = self.links[link].peer;
+            self.channels.declined(&mut self.links, channel, node, error);
+        }
+        Ok(())
     }
 
     fn was_declined(&mut self, link: LinkKey, source: SourceKey, error: Error) {
@@ -180,8 +193,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    fn was_ended(&mut self, link: LinkKey, subscription: u32, next: u64, is_answer: bool) -> Result<()> {
-        let ended = self.flows.was_ended(&mut self.links, link, subscription, next, is_answer)?;
+    fn was_ended(
+        &mut self,
+        link: LinkKey,
+        subscription: u32,
+        next: u64,
+        is_answer: bool,
+        refused: Option<Error>,
+    ) -> Result<()> {
+        let ended = self.flows.was_ended(&mut self.links, link, subscription, next, is_answer, refused)?;
         if let Some((sink, origin)) = ended
             && let Some(channel) = self.flows.channel_of_sink(sink)
             && !self.flows.has_subscribed(sink, origin)

@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::Time;
+use crate::account::Counts;
 use crate::channels::Channel;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
@@ -86,8 +87,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.ledger(key)
     }
 
-    /// The counts of a sink: events received, taken, lost.
-    pub fn counts(&self, key: SinkKey) -> (u64, u64, u64) {
+    /// The counts of a sink's events.
+    pub fn counts(&self, key: SinkKey) -> Counts {
         self.flows.counts(key)
     }
 

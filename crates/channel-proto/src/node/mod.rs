@@ -17,14 +17,16 @@ mod info;
 pub use info::{ChannelInfo, MemberInfo, Reach};
 
 use crate::Time;
+use crate::account::Policy;
 use crate::action::Action;
 use crate::channels::{Channels, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
 use crate::flows::{Flows, Large, Submitted};
+use crate::grant::{Granted, Grants};
 use crate::greeting::Greeting;
 use crate::identity::Key;
-use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey};
+use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Storage};
 use crate::offer::Offer;
@@ -366,8 +368,16 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// # Errors
     /// [`Code::Closed`](isoform_core::Code::Closed); the error of a plan from the format to the channel's type.
     pub fn add_source(&mut self, key: ChannelKey, format: Option<&Format>) -> Result<SourceKey> {
+        self.add_source_that(key, format, Grants::default())
+    }
+
+    /// The same, with other grants than usual.
+    ///
+    /// # Errors
+    /// As [`add_source`](Node::add_source).
+    pub fn add_source_that(&mut self, key: ChannelKey, format: Option<&Format>, grants: Grants) -> Result<SourceKey> {
         let agreed = self.channels.expect(key)?.format.as_ref();
-        let source = self.flows.add_source(key, agreed, format)?;
+        let source = self.flows.add_source(key, agreed, format, grants)?;
         let offer = self.channels.add_source(&mut self.links, key, source, format);
         self.offered(key, &offer);
         Ok(source)
@@ -403,6 +413,29 @@ impl<B: Body, S: Storage> Node<B, S> {
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
         self.flows.submit(&mut self.links, time, key, format, draft)
+    }
+
+    /// A source found no room, and begins to wait at this time. Returns the time until which it waits at most; `None`
+    /// if it waits until there is room.
+    pub fn wait(&mut self, now: Time, key: SourceKey) -> Option<Time> {
+        self.flows.wait(now, &mut self.links, key)
+    }
+
+    /// A source does not wait any more. If it has waited as long as it may, or `gives_up`, it drops events for the sinks
+    /// that have no room, but not for those that must have [`Policy::Block`](crate::Policy::Block).
+    pub fn waited(&mut self, now: Time, key: SourceKey, gives_up: bool) {
+        self.flows.waited(now, &mut self.links, key, gives_up);
+    }
+
+    /// Whether events of a source reach anybody: it has sinks, or keeps events for later ones.
+    pub fn is_heard(&self, key: SourceKey) -> bool {
+        self.flows.is_heard(key)
+    }
+
+    /// A sink does not want the next events of a source. They are skipped. For tests, until sinks can say so.
+    #[doc(hidden)]
+    pub fn skip(&mut self, key: SourceKey, node: NodeId, sink: u32, count: u64) {
+        self.flows.skip(key, node, sink, count);
     }
 
     /// Whether a source has to wait, and has not been told since that it may try again.
@@ -468,6 +501,30 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Whether a sink has sources, all of them at other nodes.
     pub fn is_remote(&self, key: SinkKey) -> bool {
         self.flows.is_remote(key)
+    }
+
+    /// Asks all sources of a sink for another policy. It holds for later sources as well.
+    pub fn set_policy(&mut self, key: SinkKey, policy: Policy, must: bool) {
+        self.flows.set_policy(&mut self.links, key, policy, must);
+        // Sources that refused the policy before may grant this one.
+        let channel = self.flows.channel_of_sink(key);
+        let offers = channel.map_or(Vec::new(), |channel| self.channels.offered(channel));
+        for offer in offers {
+            if self.flows.may_subscribe(key, &offer) {
+                self.subscribe(key, &offer);
+            }
+        }
+    }
+
+    /// The policies that the sources of a sink grant.
+    pub fn granted(&self, key: SinkKey) -> Vec<(SourceRef, Granted)> {
+        self.flows.granted(key)
+    }
+
+    /// A sink declines the rest of the long event that is arriving from a source. Returns whether there is one. The event
+    /// may arrive nevertheless, if its source has sent all of it.
+    pub fn enough(&mut self, key: SinkKey, source: SourceRef) -> bool {
+        self.flows.enough(&mut self.links, key, source)
     }
 
     /// Whether something has arrived for a sink.

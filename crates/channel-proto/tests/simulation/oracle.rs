@@ -3,7 +3,12 @@
 //! An event is told from all others by its time, which nobody else's has; its body follows from that.
 
 use crate::Node;
-use isoform_channel_proto::{Batch, BodyRef, Cause, Gap, Item, NodeId, Policy, SinkKey, SinkLedger, SourceRef, Wanted};
+use crate::scenario::MOST;
+use crate::world::SLOW;
+use isoform_channel_proto::{
+    Batch, BodyRef, Cause, Counts, Gap, Granted, Grants, Item, NodeId, Policy, Reason, SinkKey, SinkLedger, SourceRef,
+    Wanted,
+};
 use isoform_core::Format;
 use isoform_testing::mutate::Random;
 use std::collections::HashMap;
@@ -15,6 +20,7 @@ pub(crate) struct Source {
     pub(crate) channel: [u8; 16],
     /// The number of its format; `None` if it has several.
     pub(crate) format: Option<usize>,
+    pub(crate) grants: Grants,
     /// The number of its next event.
     pub(crate) next: u64,
     /// For each of its sinks that is there: the number of the first event that counts, and how many accounts with the
@@ -29,8 +35,6 @@ pub(crate) struct Sink {
     pub(crate) wanted: Wanted,
     pub(crate) format: Option<usize>,
     streams: HashMap<SourceRef, Stream>,
-    /// For each source: the numbers of what came, ascending.
-    came: HashMap<usize, Vec<u64>>,
     pub(crate) refused: u64,
 }
 
@@ -42,7 +46,11 @@ struct Stream {
     expected: Option<u64>,
     first: Option<u64>,
     lost: u64,
+    /// Events that did not come, without a gap: the sink did not want them.
+    skipped: u64,
     has_left: bool,
+    /// The numbers of what came, ascending.
+    came: Vec<u64>,
 }
 
 struct Submitted {
@@ -59,8 +67,26 @@ pub(crate) struct Oracle {
     /// Where a sink is in that list.
     places: HashMap<(NodeId, u32), usize>,
     events: HashMap<u64, Submitted>,
+    /// How many events of a source a sink did not want.
+    unwanted: HashMap<(usize, (NodeId, u32)), u64>,
+    /// How often sinks were told of another policy.
+    pub(crate) grants: u64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
+}
+
+impl Stream {
+    /// How many events came from a number on.
+    fn since(&self, from: u64) -> u64 {
+        (self.came.len() - self.came.partition_point(|number| *number < from)) as u64
+    }
+
+    /// The next event or gap has this number. Events between are not wanted.
+    fn reach(&mut self, sequence: u64) {
+        let expected = *self.expected.get_or_insert(sequence);
+        assert!(sequence >= expected, "{sequence} comes in order, not before {expected}");
+        self.skipped += sequence - expected;
+    }
 }
 
 /// The body of the event of this time.
@@ -72,8 +98,14 @@ pub(crate) fn body(time: u64, length: usize) -> Arc<[u8]> {
 }
 
 impl Oracle {
-    pub(crate) fn new_source(&mut self, node: NodeId, channel: [u8; 16], format: Option<usize>) -> usize {
-        self.sources.push(Source { node, channel, format, next: 0, begun: HashMap::new() });
+    pub(crate) fn new_source(
+        &mut self,
+        node: NodeId,
+        channel: [u8; 16],
+        format: Option<usize>,
+        grants: Grants,
+    ) -> usize {
+        self.sources.push(Source { node, channel, format, grants, next: 0, begun: HashMap::new() });
         self.sources.len() - 1
     }
 
@@ -85,10 +117,14 @@ impl Oracle {
         wanted: Wanted,
         format: Option<usize>,
     ) -> usize {
-        let (streams, came) = (HashMap::new(), HashMap::new());
         self.places.insert((node, key.0), self.sinks.len());
-        self.sinks.push(Sink { key, channel, wanted, format, streams, came, refused: 0 });
+        self.sinks.push(Sink { key, channel, wanted, format, streams: HashMap::new(), refused: 0 });
         self.sinks.len() - 1
+    }
+
+    /// A sink does not want some of the next events of a source.
+    pub(crate) fn unwanted(&mut self, source: usize, sink: (NodeId, u32), count: u64) {
+        *self.unwanted.entry((source, sink)).or_default() += count;
     }
 
     /// An event was submitted.
@@ -109,8 +145,9 @@ impl Oracle {
             }
             Item::Left(source) => self.stream(sink, *source).has_left = true,
             Item::Refused(..) => self.sinks[sink].refused += 1,
+            Item::Granted(source, granted) => self.granted(sink, *source, *granted),
             Item::Gap(source, gap) => self.gap(sink, *source, *gap),
-            Item::Event { source, sequence, time, format, place } => {
+            Item::Event { source, sequence, time, format, place, .. } => {
                 let body = match (batch.body(*place), place) {
                     (Some(body), _) => body,
                     (None, BodyRef::Shared(at)) => &batch.shared[*at as usize],
@@ -131,11 +168,7 @@ impl Oracle {
     fn gap(&mut self, sink: usize, source: SourceRef, gap: Gap) {
         let stream = self.stream(sink, source);
         assert!(gap.count > 0 && gap.cause != Cause::Unknown, "{gap:?}");
-        assert_eq!(
-            gap.first,
-            *stream.expected.get_or_insert(gap.first),
-            "gaps lie where something is missing: {gap:?}"
-        );
+        stream.reach(gap.first);
         stream.first.get_or_insert(gap.first);
         stream.expected = Some(gap.first + gap.count);
         stream.lost += gap.count;
@@ -154,27 +187,37 @@ impl Oracle {
         assert!(length as u64 <= longest, "{length} bytes for a sink that takes {longest}");
         let stream = self.stream(sink, from);
         assert_eq!((stream.node, *stream.source.get_or_insert(source)), (node, source), "events of one source each");
-        assert_eq!(sequence, *stream.expected.get_or_insert(sequence), "events come in order, and gaps are told");
+        stream.reach(sequence);
         stream.first.get_or_insert(sequence);
         stream.expected = Some(sequence + 1);
-        let before = self.sinks[sink].came.entry(source).or_default();
-        assert!(before.last().is_none_or(|last| *last < sequence), "no event comes twice");
-        before.push(sequence);
+        stream.came.push(sequence);
+        // Who subscribes anew is sent the kept ones again.
+        let keeps = self.sources[source].grants.keep > 0;
+        let others = self.sinks[sink].streams.iter().filter(|(at, other)| **at != from && other.source == Some(source));
+        let last = others.filter_map(|(_, other)| other.came.last()).max();
+        assert!(keeps || last.is_none_or(|last| *last < sequence), "no event comes twice");
         self.delivered += 1;
+    }
+
+    /// A source grants another policy than a sink asked for.
+    fn granted(&mut self, sink: usize, source: SourceRef, granted: Granted) {
+        self.stream(sink, source);
+        assert!(!granted.must || granted.reason != Reason::Slow, "a sink keeps a policy that it must have: {granted}");
+        self.grants += 1;
     }
 
     /// How many events from a number on a sink was handed.
     fn delivered(&self, source: usize, node: NodeId, sink: u32, from: u64) -> Option<u64> {
         let sink = &self.sinks[*self.places.get(&(node, sink))?];
-        let came = sink.came.get(&source).map_or(&[][..], |came| came);
-        Some((came.len() - came.partition_point(|number| *number < from)) as u64)
+        let streams = sink.streams.values().filter(|stream| stream.source == Some(source));
+        Some(streams.map(|stream| stream.since(from)).sum())
     }
 
     /// Compares a source's accounts with what is known here.
     pub(crate) fn check_source(&mut self, source: usize, ledgers: &[SinkLedger]) {
         let next = self.sources[source].next;
         let mut begun = HashMap::new();
-        for SinkLedger { node, sink, policy, present, ledger } in ledgers {
+        for SinkLedger { node, sink, policy, present, ledger, changes, .. } in ledgers {
             assert!(ledger.is_exact(), "{ledger}");
             let unknown = ledger.lost_for(Cause::Unknown);
             if !present {
@@ -190,17 +233,22 @@ impl Oracle {
             assert_eq!((ledger.submitted, unknown), (next - first, 0), "what was submitted since {first}");
             let delivered = self.delivered(source, *node, *sink, first).expect("a sink of some node");
             assert!(ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
-            assert!(delivered + ledger.lost() <= ledger.submitted, "{ledger}, {delivered} delivered");
-            self.check_bounds(*node, *sink, *policy, ledger.in_flight);
+            let keeps = self.sources[source].grants.keep > 0;
+            let possible = delivered + ledger.lost() + ledger.skipped <= ledger.submitted;
+            assert!(keeps || possible, "{ledger}, {delivered} delivered");
+            self.check_bounds(*node, *sink, (*policy, *changes), ledger.in_flight);
         }
         self.sources[source].begun = begun;
     }
 
     /// What is in flight is bounded by window and queue.
-    fn check_bounds(&self, node: NodeId, sink: u32, policy: Policy, in_flight: u64) {
+    fn check_bounds(&self, node: NodeId, sink: u32, (policy, changes): (Policy, u64), in_flight: u64) {
         let sink = &self.sinks[self.places[&(node, sink)]];
         let queue = match policy {
-            Policy::Block | Policy::Latest => 1,
+            // What was queued before the source waited stays.
+            Policy::Block if changes > 0 => MOST,
+            Policy::Block => SLOW,
+            Policy::Latest => 1,
             Policy::DropOldest { events, .. } => events.max(1),
         };
         let most = sink.wanted.window.events + queue;
@@ -213,18 +261,23 @@ impl Oracle {
         for SinkLedger { node, sink, ledger, .. } in ledgers.iter().filter(|account| account.present) {
             let (first, _) = entry.begun[&(*node, *sink)];
             let at = &self.sinks[self.places[&(*node, *sink)]];
-            let delivered = self.delivered(source, *node, *sink, first).expect("a sink");
+            let is_it = |stream: &&Stream| stream.source == Some(source) && !stream.has_left;
+            let delivered: u64 = at.streams.values().filter(is_it).map(|stream| stream.since(first)).sum();
             if ledger.in_flight != 0 || ledger.acknowledged != delivered {
                 return Err(format!("{delivered} were delivered, and the account is: {ledger}"));
             }
-            let streams = at.streams.values().filter(|stream| stream.source == Some(source) && !stream.has_left);
-            for Stream { expected, first: began, lost, .. } in streams {
+            let streams = at.streams.values().filter(is_it);
+            let unwanted = self.unwanted.get(&(source, (*node, *sink))).copied().unwrap_or(0);
+            for Stream { expected, first: began, lost, skipped, .. } in streams {
+                // Before the first event and behind the last one there may be skipped ones.
                 let told = lost + began.map_or(0, |began| began - first);
-                let is_over = expected.is_none_or(|expected| expected == entry.next);
-                if ledger.lost() != told || !is_over {
+                let rest = expected.map_or(0, |expected| entry.next - expected);
+                let is_exact = told + skipped + rest == ledger.lost() + ledger.skipped;
+                let is_known = *lost <= ledger.lost() && ledger.skipped <= unwanted;
+                if !is_exact && expected.is_some() || !is_known {
                     let next = entry.next;
                     return Err(format!(
-                        "a sink was told of {told} lost, and expects {expected:?} of {next}: {ledger}"
+                        "a sink was told of {told} lost, {skipped} are skipped, and it expects {expected:?} of {next}: {ledger}"
                     ));
                 }
             }
@@ -234,8 +287,8 @@ impl Oracle {
 
     /// What a sink was told must be what its node counts.
     pub(crate) fn check_sink(&self, sink: usize, node: &Node) {
-        let (received, taken, _) = node.counts(self.sinks[sink].key);
-        let came: u64 = self.sinks[sink].came.values().map(|came| came.len() as u64).sum();
+        let Counts { received, taken, .. } = node.counts(self.sinks[sink].key);
+        let came: u64 = self.sinks[sink].streams.values().map(|stream| stream.came.len() as u64).sum();
         assert!(taken <= came && came <= received, "{taken} taken, {came} came, {received} received");
         let live = self.sources.len() as u64;
         assert!(received - came <= live * self.sinks[sink].wanted.window.events, "{received} received, {came} came");

@@ -169,8 +169,8 @@ impl<'a> Peace<'a> {
         for (&key, &place) in process.sources.iter().filter(|(_, place)| of_it(place)) {
             let accounts = process.node.ledger(key).into_iter().filter(|account| account.present);
             let subscribed: BTreeSet<_> = accounts.map(|account| (account.node, account.sink)).collect();
-            let format = world.oracle.sources[place].format;
-            let mut meant = BTreeSet::new();
+            let (format, grants) = (world.oracle.sources[place].format, world.oracle.sources[place].grants);
+            let (mut meant, mut refused) = (BTreeSet::new(), BTreeSet::new());
             for other in group {
                 let other = world.slots[*other].process.as_ref().expect("a member");
                 for taking in other.sinks.values() {
@@ -181,13 +181,23 @@ impl<'a> Peace<'a> {
                     };
                     if sink.channel == channel.identity && fits {
                         meant.insert((other.id(), sink.key.0));
+                        // It may have subscribed before it asked for what is not granted.
+                        if !world.grants(grants, &sink.wanted) {
+                            refused.insert((other.id(), sink.key.0));
+                        }
                     }
                 }
             }
             let name = &channel.name;
-            hold(subscribed == meant, || {
-                format!("to a source of {slot} on {name}, {subscribed:?} have subscribed, and should {meant:?}")
-            })?;
+            hold(
+                subscribed.is_subset(&meant) && meant.difference(&refused).all(|sink| subscribed.contains(sink)),
+                || {
+                    format!(
+                        "to a source of {slot} on {name}, {subscribed:?} have subscribed, and should {meant:?}, but for \
+                     {refused:?}"
+                    )
+                },
+            )?;
         }
         Ok(())
     }

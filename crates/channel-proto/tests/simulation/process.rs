@@ -105,7 +105,7 @@ impl World {
                 }
             }
             Action::Room(key) => {
-                if process.waiting.remove(&key) {
+                if process.waiting.contains(&key) {
                     self.later(now, Happening::Submit { slot, incarnation, key });
                 }
             }
@@ -267,6 +267,10 @@ impl World {
             Submitted::Unheard => assert_eq!(process.node.listeners(key), 0),
             Submitted::Full => {
                 process.waiting.insert(key);
+                if let Some(until) = process.node.wait(self.now, key) {
+                    let incarnation = process.incarnation;
+                    self.later(until, Happening::Submit { slot, incarnation, key });
+                }
             }
         }
         self.tally.submitted += 1;

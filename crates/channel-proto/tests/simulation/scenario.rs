@@ -4,8 +4,11 @@ use crate::Time;
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::world::{Happening, Tally, World};
-use isoform_channel_proto::{ChannelKey, Identity, Policy, SinkKey, SourceKey, Wanted, Window};
+use isoform_channel_proto::{
+    ChannelKey, Grants, Identity, Policy, SinkKey, SourceKey, SourceRef, Waits, Wanted, Window,
+};
 use isoform_core::{Limits, Registry};
+use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
 
 /// Lives through the world of a seed.
@@ -18,6 +21,11 @@ pub(crate) fn run(seed: u64) -> Tally {
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
     Tally { delivered: world.oracle.delivered, lost: world.oracle.lost, ..world.tally }
 }
+
+/// The longest queue that a sink asks for.
+pub(crate) const MOST: u64 = 100;
+/// The most events that a source keeps.
+const KEPT: usize = 7;
 
 struct Scenario {
     channels: Vec<Channel>,
@@ -91,7 +99,7 @@ impl Scenario {
 
     fn step(&self, world: &mut World) {
         let slot = world.random.below(world.slots.len());
-        match world.random.below(50) {
+        match world.random.below(53) {
             0..6 => self.open(world, slot),
             6..10 => self.add_source(world, slot),
             10..14 => self.add_sink(world, slot),
@@ -109,6 +117,9 @@ impl Scenario {
             }
             47 if world.random.one_in(2) => self.leave(world, slot),
             48 => self.shut(world, slot),
+            49 => self.change(world, slot),
+            50 => self.skip(world, slot),
+            51 => self.decline(world, slot),
             _ => {}
         }
     }
@@ -157,10 +168,11 @@ impl Scenario {
         let Some((identity, key)) = self.any_channel(world, slot) else { return };
         let number = (!world.random.one_in(3)).then(|| world.random.below(world.formats.len()));
         let format = number.map(|number| world.formats[number].clone());
+        let grants = any_grants(&mut world.random);
         let Some(process) = self.process(world, slot) else { return };
-        let Ok(source) = process.node.add_source(key, format.as_ref()) else { return };
+        let Ok(source) = process.node.add_source_that(key, format.as_ref(), grants) else { return };
         let node = process.id();
-        let entry = world.oracle.new_source(node, identity, number);
+        let entry = world.oracle.new_source(node, identity, number, grants);
         world.slots[slot].process.as_mut().map(|process| process.sources.insert(source, entry));
         world.follow(slot);
     }
@@ -168,10 +180,8 @@ impl Scenario {
     fn add_sink(&self, world: &mut World, slot: usize) {
         let Some((identity, key)) = self.any_channel(world, slot) else { return };
         let random = &mut world.random;
-        let events = random.of_these(&[1, 2, 5, 100]).unwrap_or(1);
-        let bytes = random.of_these(&[1, 200, 10_000, u64::MAX]).unwrap_or(1);
-        let policies = [Policy::Block, Policy::Latest, Policy::DropOldest { events, bytes }];
-        let policy = random.of_these(&policies).unwrap_or(Policy::Block);
+        let policy = any_policy(random);
+        let (must, kept) = (random.one_in(3), !random.one_in(4));
         let window = Window {
             events: random.of_these(&[1, 2, 10, 1 << 16]).unwrap_or(1),
             bytes: random.of_these(&[1, 100, 5_000, 4 << 20]).unwrap_or(1),
@@ -180,7 +190,7 @@ impl Scenario {
         let longest = random.of_these(&[50, 70_000, 1 << 30, 1 << 30]).unwrap_or(1);
         let format = number.map(|number| world.formats[number].clone());
         let fields = if random.one_in(4) { vec!["count".into()] } else { Vec::new() };
-        let wanted = Wanted { format, window, longest, fields, ..Wanted::any(policy) };
+        let wanted = Wanted { format, must, kept, window, longest, fields, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
         let Some(process) = self.process(world, slot) else { return };
         let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };
@@ -188,6 +198,48 @@ impl Scenario {
         let entry = world.oracle.new_sink(node, sink, identity, wanted, number);
         world.slots[slot].process.as_mut().map(|process| process.sinks.insert(sink, Taking::new(entry, pause)));
         world.follow(slot);
+    }
+
+    /// A sink asks for another policy.
+    fn change(&self, world: &mut World, slot: usize) {
+        let Some(sink) = self.any_sink(world, slot) else { return };
+        let (policy, must) = (any_policy(&mut world.random), world.random.one_in(3));
+        let Some(process) = self.process(world, slot) else { return };
+        process.node.set_policy(sink, policy, must);
+        let at = process.sinks[&sink].sink;
+        let wanted = &mut world.oracle.sinks[at].wanted;
+        (wanted.policy, wanted.must) = (policy, must);
+        world.follow(slot);
+    }
+
+    /// A sink does not want some events of a source.
+    fn skip(&self, world: &mut World, slot: usize) {
+        let Some(key) = self.any_source(world, slot) else { return };
+        let Some(process) = self.process(world, slot) else { return };
+        let (source, ledgers) = (process.sources[&key], process.node.ledger(key));
+        let present: Vec<_> = ledgers.iter().filter(|account| account.present).collect();
+        let Some(account) = world.random.of_these(&present) else { return };
+        let count = 1 + world.random.below(5) as u64;
+        let Some(process) = self.process(world, slot) else { return };
+        process.node.skip(key, account.node, account.sink, count);
+        world.oracle.unwanted(source, (account.node, account.sink), count);
+    }
+
+    /// A sink declines the rest of the event that is coming, if there is one.
+    fn decline(&self, world: &mut World, slot: usize) {
+        let Some(process) = self.process(world, slot) else { return };
+        let all =
+            process.sinks.keys().flat_map(|&sink| process.node.granted(sink).into_iter().map(move |of| (sink, of.0)));
+        let all: Vec<(SinkKey, SourceRef)> = all.collect();
+        for (sink, source) in all {
+            process.node.enough(sink, source);
+        }
+        world.follow(slot);
+    }
+
+    fn any_sink(&self, world: &mut World, slot: usize) -> Option<SinkKey> {
+        let all: Vec<SinkKey> = self.process(world, slot)?.sinks.keys().copied().collect();
+        world.random.of_these(&all)
     }
 
     fn any_source(&self, world: &mut World, slot: usize) -> Option<SourceKey> {
@@ -223,9 +275,7 @@ impl Scenario {
     }
 
     fn end_sink(&self, world: &mut World, slot: usize) {
-        let Some(process) = self.process(world, slot) else { return };
-        let all: Vec<SinkKey> = process.sinks.keys().copied().collect();
-        let Some(sink) = world.random.of_these(&all) else { return };
+        let Some(sink) = self.any_sink(world, slot) else { return };
         let Some(process) = self.process(world, slot) else { return };
         process.node.end_sink(sink);
         process.sinks.remove(&sink);
@@ -307,7 +357,28 @@ impl Scenario {
     }
 }
 
+fn any_policy(random: &mut Random) -> Policy {
+    let events = random.of_these(&[1, 2, 5, MOST]).unwrap_or(1);
+    let bytes = random.of_these(&[1, 200, 10_000, u64::MAX]).unwrap_or(1);
+    random.of_these(&[Policy::Block, Policy::Latest, Policy::DropOldest { events, bytes }]).unwrap_or(Policy::Block)
+}
+
+fn any_grants(random: &mut Random) -> Grants {
+    let event = Time::from_micros(random.of_these(&[0, 100, 1_000, 50_000]).unwrap_or(0));
+    let waits = Waits { event, second: event * random.of_these(&[1, 10]).unwrap_or(1) };
+    Grants { lossless: random.one_in(2), waits, keep: random.of_these(&[0, 0, 1, KEPT]).unwrap_or(0) }
+}
+
 impl World {
+    /// Whether a source with these grants grants what a sink wants.
+    pub(crate) fn grants(&self, grants: Grants, wanted: &Wanted) -> bool {
+        match wanted.policy {
+            Policy::Block => grants.lossless || !wanted.must,
+            Policy::DropOldest { bytes, .. } => bytes <= self.settings.queue.bytes || !wanted.must,
+            Policy::Latest => true,
+        }
+    }
+
     /// The length of an event.
     pub(crate) fn length(&mut self) -> usize {
         let most = self.random.of_these(&[0, 8, 8, 100, 100, 100, 3_000, 3_000, 66_000, 200_000]).unwrap_or(0);
@@ -319,6 +390,12 @@ impl World {
 
     /// A source that was told to wait may go on.
     pub(crate) fn go_on_submitting(&mut self, slot: usize, key: SourceKey) {
+        let (now, gives_up) = (self.now, self.random.one_in(10));
+        let Some(process) = &mut self.slots[slot].process else { return };
+        if !process.waiting.remove(&key) {
+            return;
+        }
+        process.node.waited(now, key, gives_up);
         let length = self.length();
         self.submit(slot, key, length);
     }

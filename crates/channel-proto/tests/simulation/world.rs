@@ -5,12 +5,15 @@ use crate::process::Process;
 use crate::wire::Wire;
 use crate::{Time, formats};
 use isoform_channel_proto::{
-    Access, Admission, ConnId, Credentials, DialKey, Key, Settings, SharedKey, SinkKey, SourceKey,
+    Access, Admission, ConnId, Count, Credentials, DialKey, Key, Settings, SharedKey, SinkKey, SourceKey,
 };
 use isoform_core::{Code, Error, Format};
 use isoform_testing::mutate::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+
+/// How many events a source keeps for a sink that it does not wait for.
+pub(crate) const SLOW: u64 = 4;
 
 pub(crate) struct World {
     pub(crate) random: Random,
@@ -104,7 +107,7 @@ impl Tally {
 
 impl World {
     pub(crate) fn new(seed: u64, slots: usize) -> World {
-        let settings = Settings::default();
+        let settings = Settings { slow: Count { events: SLOW, bytes: 10_000 }, ..Settings::default() };
         let slots = (0..slots).map(|_| Slot { process: None, incarnations: 0, is_shut: false }).collect();
         World {
             random: Random::new(seed),

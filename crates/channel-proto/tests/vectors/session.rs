@@ -3,7 +3,7 @@
 
 use isoform_channel_proto::{
     Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node,
-    Outgoing, Policy, Settings, SharedKey, SinkKey, Time, Wanted, Window,
+    Origin, Outgoing, Policy, Relayed, Settings, SharedKey, SinkKey, SourceRef, Time, Wanted, Window,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ struct Session {
     /// What is on its way: to whom, over which connection.
     wires: Vec<(usize, ConnId, Vec<u8>)>,
     now: Time,
+    /// The second declines the rest of the next long event.
+    declines: Option<(SinkKey, SourceRef)>,
 }
 
 /// A record of a machine that has little-endian numbers and pointers of 8 bytes.
@@ -36,7 +38,12 @@ impl Session {
                     self.act(i, action);
                 }
             }
-            for (to, id, bytes) in std::mem::take(&mut self.wires) {
+            for (to, id, mut bytes) in std::mem::take(&mut self.wires) {
+                if let Some((sink, source)) = self.declines.take_if(|_| to == 1 && bytes.len() > 40_000) {
+                    let used = self.nodes[to].receive(self.now, id, &bytes[..40_000]).expect("the first part");
+                    bytes.drain(..used);
+                    assert!(self.nodes[to].enough(sink, source), "its parts are coming");
+                }
                 let used = self.nodes[to].receive(self.now, id, &bytes).expect("what nodes say is right");
                 assert_eq!(used, bytes.len(), "frames are given out whole");
             }
@@ -106,7 +113,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
         )
     };
     let (said, wires) = (Vec::new(), Vec::new());
-    let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO };
+    let mut session = Session { nodes: [0, 1, 2].map(node), said, wires, now: Time::ZERO, declines: None };
     let ticks = session.nodes[0].create(Identity([9; 16]), "ticks", Some(format("Tick", "count"))).expect("a channel");
     let source = session.nodes[0].add_source(ticks, Some(&format("Tick", "count"))).expect("a source");
 
@@ -126,6 +133,24 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
         session.nodes[0].submit(time + i as u64, source, None, &mut body).expect("a source");
         session.run();
     }
+    session.take(sink);
+
+    // Another policy, an event that is not wanted, one that a relay submits, and one that is declined too late.
+    session.nodes[1].set_policy(sink, Policy::Block, false);
+    session.run();
+    let second = session.nodes[1].id();
+    session.nodes[0].skip(source, second, sink.0, 1);
+    let mut body: Body = Arc::from([7; 8]);
+    session.nodes[0].submit(time + 3, source, None, &mut body).expect("a source");
+    session.run();
+    let origin = Origin { node: session.nodes[2].id(), source: 5, sequence: 600 };
+    session.nodes[0].submit(time + 4, source, None, &mut Relayed { draft: body, origin }).expect("a source");
+    session.run();
+    session.take(sink);
+    session.declines = session.nodes[1].granted(sink).first().map(|(source, _)| (sink, *source));
+    let mut body: Body = Arc::from(vec![8; 70_000]);
+    session.nodes[0].submit(time + 5, source, None, &mut body).expect("a source");
+    session.run();
     session.take(sink);
 
     // Another member with a source, which cannot be dialed; a report, a sink that cannot use the source, a silence, and the end of everything.

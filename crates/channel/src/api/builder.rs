@@ -9,18 +9,18 @@ use super::handler::Handler;
 use super::life::Member;
 use super::options::Options;
 use super::sink::{MemorySink, MessageSink, Sink};
-use super::source::{MemorySource, MessageSource, Source};
+use super::source::{MemorySource, MessageSource, Source, Wishes};
 use crate::drive::bell::Bell;
 #[cfg(doc)]
 use isoform::Code;
 use isoform::{Faults, Format, Record, Result, Rules};
-use isoform_channel_proto::{Policy, Window};
+use isoform_channel_proto::{Policy, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
 /// Builds a sink. [`Channel::sink_builder`](crate::Channel::sink_builder) creates it.
 ///
-/// By default, sources wait for the sink; numbers that do not fit their field are errors; 4 MiB of events may be on
+/// By default, sources wait for the sink, but only as long as they grant; numbers that do not fit their field are errors; 4 MiB of events may be on
 /// their way from each source; and an event has at most a gibibyte.
 ///
 /// ```
@@ -56,7 +56,7 @@ pub struct SinkBuilder {
 #[derive(Clone)]
 pub struct SourceBuilder {
     member: Member,
-    patience: Option<Duration>,
+    wishes: Wishes,
 }
 
 impl SinkBuilder {
@@ -64,9 +64,46 @@ impl SinkBuilder {
         SinkBuilder { member, options: Options::default() }
     }
 
-    /// Sets the behaviour of sources when this sink is too slow.
+    /// Sets the behaviour of sources when this sink is too slow. A source may drop events nevertheless: it waits for sinks
+    /// with [`Policy::Block`] only for a while, unless they are [lossless](SinkBuilder::lossless). The program is told by
+    /// [`Event::Granted`].
     pub fn policy(mut self, policy: Policy) -> SinkBuilder {
-        self.options.policy = policy;
+        (self.options.policy, self.options.must) = (policy, false);
+        self
+    }
+
+    /// Demands that no event is lost because this sink is slow: sources must wait for it. A source that does not grant
+    /// this is refused, with [`Code::NotGranted`] in [`Event::Refused`]. The source's program says the
+    /// [same word](SourceBuilder::lossless).
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Tick>("ticks")?;
+    /// let mut source = channel.source_builder().lossless().build::<Tick>()?;
+    /// let sink = channel.sink_builder().lossless().build::<Tick>()?;
+    /// assert_eq!(sink.granted().len(), 1);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn lossless(mut self) -> SinkBuilder {
+        (self.options.policy, self.options.must) = (Policy::Block, true);
+        self
+    }
+
+    /// Demands that sources have exactly this policy. Others are refused, with [`Code::NotGranted`].
+    pub fn must_have(mut self, policy: Policy) -> SinkBuilder {
+        (self.options.policy, self.options.must) = (policy, true);
+        self
+    }
+
+    /// Does without the events that sources have [kept](SourceBuilder::keep).
+    pub fn without_kept(mut self) -> SinkBuilder {
+        self.options.kept = false;
         self
     }
 
@@ -189,13 +226,57 @@ impl SinkBuilder {
 
 impl SourceBuilder {
     pub(crate) fn new(member: Member) -> SourceBuilder {
-        SourceBuilder { member, patience: None }
+        SourceBuilder { member, wishes: Wishes::default() }
     }
 
     /// Sets how long submitting waits for room. [`Source::set_patience`] changes it later. By default, it waits without
     /// limit.
     pub fn patience(mut self, patience: Duration) -> SourceBuilder {
-        self.patience = Some(patience);
+        self.wishes.patience = Some(patience);
+        self
+    }
+
+    /// Waits as long as necessary for the sinks that demand it by the [same word](SinkBuilder::lossless). Such a sink can
+    /// stop this source. Otherwise, this source refuses them.
+    pub fn lossless(mut self) -> SourceBuilder {
+        self.wishes.grants.lossless = true;
+        self
+    }
+
+    /// Sets how long submitting waits for other sinks with [`Policy::Block`], for all of them together: at most this long
+    /// for one event, and at most this long in a second. When that is over, the source drops events for the sinks that
+    /// have no room, until they have caught up. The default is one millisecond for an event and ten in a second, that is,
+    /// one percent of the program's time.
+    pub fn waits(mut self, event: Duration, second: Duration) -> SourceBuilder {
+        self.wishes.grants.waits = Waits { event, second };
+        self
+    }
+
+    /// Keeps the latest `events` events for sinks that subscribe later. They receive these first. A sink that subscribes
+    /// again, after its link has ended, receives them again.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Grid {
+    ///     cells: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Grid>("grid")?;
+    /// let mut source = channel.source_builder().keep(1).build::<Grid>()?;
+    /// source.submit(&Grid { cells: 100 })?;
+    /// let mut late = channel.sink::<Grid>()?;
+    /// let cells = loop {
+    ///     if let Some(grid) = late.recv()?.record() {
+    ///         break grid.cells;
+    ///     }
+    /// };
+    /// assert_eq!(cells, 100);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn keep(mut self, events: usize) -> SourceBuilder {
+        self.wishes.grants.keep = events;
         self
     }
 
@@ -206,7 +287,7 @@ impl SourceBuilder {
     /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
     /// [`Code::Io`].
     pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
-        Source::new(&self.member, self.patience)
+        Source::new(&self.member, self.wishes)
     }
 
     /// Builds a source of records of a format, in memory of this machine.
@@ -215,7 +296,7 @@ impl SourceBuilder {
     /// As [`build`](SourceBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
     /// memory.
     pub fn build_memory(self, format: &Format) -> Result<MemorySource> {
-        MemorySource::new(&self.member, format, self.patience)
+        MemorySource::new(&self.member, format, self.wishes)
     }
 
     /// Builds a source of records of any format, in messages.
@@ -223,7 +304,7 @@ impl SourceBuilder {
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
     pub fn build_messages(self) -> Result<MessageSource> {
-        MessageSource::new(&self.member, self.patience)
+        MessageSource::new(&self.member, self.wishes)
     }
 }
 
@@ -235,6 +316,6 @@ impl fmt::Debug for SinkBuilder {
 
 impl fmt::Debug for SourceBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SourceBuilder({:?}, {:?})", self.member.key, self.patience)
+        write!(f, "SourceBuilder({:?}, {:?})", self.member.key, self.wishes)
     }
 }

@@ -1,7 +1,7 @@
 //! The events of a sink.
 
 use isoform::Error;
-use isoform_channel_proto::{Gap, NodeId, SourceRef};
+use isoform_channel_proto::{Gap, Granted, NodeId, Origin, SourceRef};
 use std::time::{Duration, SystemTime};
 
 /// An event of a sink: a record, or news about the events of a source.
@@ -22,8 +22,11 @@ pub enum Event<R> {
     Joined(SourceRef, NodeId),
     /// A source has left; it sends nothing more.
     Left(SourceRef),
-    /// The records of this source cannot become this sink's. The error names the field and the reason.
+    /// The records of this source cannot become this sink's, and the error names the field and the reason. Or the source
+    /// does not grant the policy that this sink must have ([`Code::NotGranted`](isoform::Code::NotGranted)).
     Refused(SourceRef, Error),
+    /// This source grants another policy than the sink asked for, or another one than before.
+    Granted(SourceRef, Granted),
 }
 
 /// The source of an event, and the time of its submission.
@@ -35,6 +38,8 @@ pub struct Stamp {
     pub sequence: u64,
     /// The time of submission, by the clock of the source: nanoseconds since 1970.
     pub nanoseconds: u64,
+    /// Where the event was first submitted, if a relay has submitted it again.
+    pub origin: Option<Origin>,
 }
 
 impl Stamp {
@@ -61,6 +66,7 @@ impl<R> Event<R> {
             Event::Joined(source, node) => Event::Joined(source, node),
             Event::Left(source) => Event::Left(source),
             Event::Refused(source, error) => Event::Refused(source, error),
+            Event::Granted(source, granted) => Event::Granted(source, granted),
         }
     }
 }

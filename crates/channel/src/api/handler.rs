@@ -4,9 +4,9 @@
 
 use super::handlers::{Handling, Shared};
 use super::life::{Life, Member};
-use super::sink::{Counts, Receive};
+use super::sink::{Receive, counts_of};
 use isoform::Result;
-use isoform_channel_proto::SinkKey;
+use isoform_channel_proto::{Counts, SinkKey};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ impl Handler {
     /// The events received, taken and lost so far. Does not wait for a call of the function, and may be called within
     /// it.
     pub fn counts(&self) -> Counts {
-        Counts::of(&self.life.hub, self.sink)
+        counts_of(&self.life.hub, self.sink)
     }
 }
 

@@ -7,6 +7,8 @@ use isoform_channel_proto::{Policy, Wanted, Window};
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) policy: Policy,
+    pub(crate) must: bool,
+    pub(crate) kept: bool,
     pub(crate) window: Option<Window>,
     pub(crate) faults: Faults,
     pub(crate) fields: Vec<String>,
@@ -17,6 +19,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             policy: Policy::Block,
+            must: false,
+            kept: true,
             window: None,
             faults: Faults::default(),
             fields: Vec::new(),
@@ -28,13 +32,13 @@ impl Default for Options {
 impl Options {
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
-        let Options { policy, window, faults, fields, longest } = self;
+        let Options { policy, must, kept, window, faults, fields, longest } = self;
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, longest, window, ..usual }
+        Wanted { format, rules, faults, fields, longest, window, must, kept, ..usual }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::drive::state::{Seat, State};
 use crate::drive::wait::after;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch, Shared};
-use isoform_channel_proto::{BodyRef, Item, Plans, SinkKey, Wanted};
+use isoform_channel_proto::{BodyRef, Counts, Granted, Item, Plans, Policy, SinkKey, SourceRef, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -133,6 +133,23 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         }
     }
 
+    /// Asks all sources for another policy; see [`SinkBuilder::policy`](crate::SinkBuilder::policy). A source may refuse
+    /// it. [`Event::Granted`] tells of that.
+    pub fn set_policy(&self, policy: Policy) {
+        self.end.set_policy(policy, false);
+    }
+
+    /// As [`SinkBuilder::lossless`](crate::SinkBuilder::lossless), from now on. Sources that do not grant this keep the
+    /// policy that they have granted before.
+    pub fn set_lossless(&self) {
+        self.end.set_policy(Policy::Block, true);
+    }
+
+    /// The policies that the sources grant.
+    pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
+        self.end.granted()
+    }
+
     /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
@@ -172,12 +189,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Sink { end, decoder, scratch, copy } = self;
-        let (stamp, format, place) = match end.item() {
-            Item::Event { source, sequence, time, format, place } => {
-                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
-            }
-            other => return Ok(about(other)),
-        };
+        let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let itself = match place {
             BodyRef::Shared(at) => bodies.shared[at as usize].shared().and_then(Shared::record::<T>),
@@ -255,28 +267,14 @@ fn which(error: Error, stamp: Stamp) -> Error {
     error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
 }
 
-/// The counts of a sink's events, from all sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Events that have arrived.
-    pub received: u64,
-    /// Events that the program has taken.
-    pub taken: u64,
-    /// Events that were declared lost.
-    pub lost: u64,
-}
-
-impl Counts {
-    /// Sinks that have not left.
-    pub(crate) fn of(hub: &Hub, sink: SinkKey) -> Counts {
-        let mut state = hub.lock();
-        let State { machine, sinks, .. } = &mut *state;
-        if let Some(seat) = sinks.get(&sink) {
-            machine.consumed(hub.now(), sink, seat.progress.load(Ordering::Relaxed));
-        }
-        let (received, taken, lost) = machine.counts(sink);
-        Counts { received, taken, lost }
+/// The counts of a sink that has not left.
+pub(crate) fn counts_of(hub: &Hub, sink: SinkKey) -> Counts {
+    let mut state = hub.lock();
+    let State { machine, sinks, .. } = &mut *state;
+    if let Some(seat) = sinks.get(&sink) {
+        machine.consumed(hub.now(), sink, seat.progress.load(Ordering::Relaxed));
     }
+    machine.counts(sink)
 }
 
 impl SinkEnd {
@@ -372,8 +370,35 @@ impl SinkEnd {
         &self.batch.items[at]
     }
 
+    /// Takes the next item. Returns its stamp, the place of its format and that of its body, if it is a record.
+    #[inline]
+    fn event(&mut self) -> Option<(Stamp, u32, BodyRef)> {
+        self.item();
+        self.event_at(self.next - 1)
+    }
+
+    #[inline]
+    fn event_at(&self, at: usize) -> Option<(Stamp, u32, BodyRef)> {
+        let Item::Event { source, sequence, time, format, place, origin } = self.batch.items[at] else { return None };
+        let origin = self.batch.origin(origin);
+        Some((Stamp { source, sequence, nanoseconds: time, origin }, format, place))
+    }
+
+    /// The item that was taken last.
+    fn last(&self) -> &Item {
+        &self.batch.items[self.next - 1]
+    }
+
     fn counts(&self) -> Counts {
-        Counts::of(&self.life.hub, self.key)
+        counts_of(&self.life.hub, self.key)
+    }
+
+    fn set_policy(&self, policy: Policy, must: bool) {
+        self.life.hub.with(|state| state.machine.set_policy(self.key, policy, must));
+    }
+
+    fn granted(&self) -> Vec<(SourceRef, Granted)> {
+        self.life.hub.lock().machine.granted(self.key)
     }
 }
 
@@ -416,6 +441,7 @@ fn about<R>(item: &Item) -> Event<R> {
         Item::Joined(source, node) => Event::Joined(*source, *node),
         Item::Left(source) => Event::Left(*source),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
+        Item::Granted(source, granted) => Event::Granted(*source, *granted),
     }
 }
 

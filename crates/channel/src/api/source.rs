@@ -14,7 +14,9 @@ use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
-use isoform_channel_proto::{Draft, MemberInfo, PAYLOAD, Reach, SinkLedger, SourceKey, Submitted, Time};
+use isoform_channel_proto::{
+    Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
+};
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
@@ -37,6 +39,14 @@ pub struct MessageSource {
     end: SourceEnd,
 }
 
+/// The settings of a [`SourceBuilder`](crate::SourceBuilder).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wishes {
+    /// How long it waits for room.
+    pub(crate) patience: Option<Duration>,
+    pub(crate) grants: Grants,
+}
+
 /// The common part of both.
 struct SourceEnd {
     life: Arc<Life>,
@@ -46,18 +56,21 @@ struct SourceEnd {
     is_typed: bool,
     /// How long it waits for room.
     patience: Option<Duration>,
+    /// Whether it keeps events for later sinks.
+    keeps: bool,
 }
 
 impl<T: Record<Static = T>> Source<T> {
-    pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<Source<T>> {
+    pub(crate) fn new(member: &Member, wishes: Wishes) -> Result<Source<T>> {
         let encoder = Encoder::new();
-        Ok(Source { end: SourceEnd::new(member, Some(encoder.format()), patience)?, encoder })
+        Ok(Source { end: SourceEnd::new(member, Some(encoder.format()), wishes)?, encoder })
     }
 
     /// Submits a record to all sinks. Returns its sequence number, or `None` if there are no sinks.
     ///
     /// The record is copied at most once for all sinks. If a sink with [`Policy::Block`](crate::Policy::Block) has no
-    /// room, this waits as long as that sink's process lives.
+    /// room, this waits, but not for long: see [`SourceBuilder::waits`](crate::SourceBuilder::waits). If both this source
+    /// and the sink are [lossless](crate::SourceBuilder::lossless), it waits as long as that sink's process lives.
     ///
     /// # Errors
     /// [`Code::Closed`] if the channel was closed; the errors of [`Encoder::encode`].
@@ -129,7 +142,8 @@ impl<T: Record<Static = T>> Source<T> {
 
     /// Limits how long submitting waits for room. After that time, and some milliseconds, it returns
     /// [`Code::Deadline`]; the record was not submitted, and may be submitted again. This is for programs that must do
-    /// other things now and then. With `None`, the default, submitting waits without limit.
+    /// other things now and then. With `None`, the default, submitting waits without limit. Only lossless sinks make a
+    /// lossless source wait for so long.
     ///
     /// ```
     /// use isoform::{Code, Record};
@@ -144,8 +158,8 @@ impl<T: Record<Static = T>> Source<T> {
     ///
     /// # fn main() -> isoform::Result<()> {
     /// let channel = Node::new()?.create::<Tick>("ticks")?;
-    /// let mut source = channel.source::<Tick>()?;
-    /// let slow = channel.sink_builder().window(Window { events: 2, bytes: 0 }).build::<Tick>()?;
+    /// let mut source = channel.source_builder().lossless().build::<Tick>()?;
+    /// let slow = channel.sink_builder().lossless().window(Window { events: 2, bytes: 0 }).build::<Tick>()?;
     /// source.set_patience(Some(Duration::ZERO));
     /// let error = (0..).find_map(|step| source.submit(&Tick { step }).err());
     /// assert_eq!(error.map(|error| error.code()), Some(Code::Deadline));
@@ -186,8 +200,8 @@ impl<T: Record<Static = T>> Source<T> {
 }
 
 impl MessageSource {
-    pub(crate) fn new(member: &Member, patience: Option<Duration>) -> Result<MessageSource> {
-        Ok(MessageSource { end: SourceEnd::new(member, None, patience)? })
+    pub(crate) fn new(member: &Member, wishes: Wishes) -> Result<MessageSource> {
+        Ok(MessageSource { end: SourceEnd::new(member, None, wishes)? })
     }
 
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
@@ -209,6 +223,20 @@ impl MessageSource {
     /// As [`submit_body`](MessageSource::submit_body).
     pub fn submit(&mut self, message: &Incoming<'_>) -> Result<Option<u64>> {
         self.submit_body(message.format(), message.body())
+    }
+
+    /// Submits a received message for another source: sinks see its origin in their [`Stamp`](crate::Stamp). That is
+    /// for relays.
+    ///
+    /// # Errors
+    /// As [`submit_body`](MessageSource::submit_body).
+    pub fn relay(&mut self, message: &Incoming<'_>, origin: Origin) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let format = message.format();
+        let draft = Sent::Shared(Shared::of_body(format, Aligned::from(message.body()))?);
+        self.end.submit(Some(format), &mut Relayed { draft, origin })
     }
 
     /// As [`Source::set_patience`].
@@ -244,15 +272,16 @@ impl MessageSource {
 }
 
 impl SourceEnd {
-    fn new(member: &Member, format: Option<&Format>, patience: Option<Duration>) -> Result<SourceEnd> {
+    fn new(member: &Member, format: Option<&Format>, wishes: Wishes) -> Result<SourceEnd> {
+        let Wishes { patience, grants } = wishes;
         let (life, bell) = (member.life.clone(), Bell::new());
         let key = life.hub.with(|state| {
-            let key = state.machine.add_source(member.key, format)?;
+            let key = state.machine.add_source_that(member.key, format, grants)?;
             state.sources.insert(key, bell.clone());
             state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
         })?;
-        let end = SourceEnd { life, key, bell, is_typed: format.is_some(), patience };
+        let end = SourceEnd { life, key, bell, is_typed: format.is_some(), patience, keeps: grants.keep > 0 };
         end.listen();
         end.wait_for_members(member)?;
         Ok(end)
@@ -283,7 +312,7 @@ impl SourceEnd {
     /// Notes whether there are sinks.
     fn listen(&self) {
         let state = self.life.hub.lock();
-        self.bell.hear(state.machine.listeners(self.key) > 0 || !state.machine.has_source(self.key));
+        self.bell.hear(state.machine.is_heard(self.key) || !state.machine.has_source(self.key));
     }
 
     /// Submits an encoded record.
@@ -292,7 +321,8 @@ impl SourceEnd {
         if message.body_len() <= PAYLOAD {
             return self.submit(None, &mut Copied { message, shared: None });
         }
-        match Loan::of(message) {
+        // What is kept is needed after this call.
+        match Loan::of(message).filter(|_| !self.keeps) {
             Some(loan) => self.submit_with(|state, now| {
                 let submitted = state.machine.submit(self.life.hub.wall(now), self.key, None, &mut &loan);
                 (submitted, Some(&loan))
@@ -314,8 +344,12 @@ impl SourceEnd {
         mut submit: impl FnMut(&mut State, Time) -> (Result<Submitted>, Option<&'l Loan<'l>>),
     ) -> Result<Option<u64>> {
         let hub = &self.life.hub;
+        let mut waited = None;
         loop {
             let mut state = hub.lock();
+            if let Some(gives_up) = waited {
+                state.machine.waited(hub.now(), self.key, gives_up);
+            }
             let now = state.time_of_event(|| hub.now());
             let (submitted, loan) = submit(&mut state, now);
             match loan {
@@ -325,25 +359,32 @@ impl SourceEnd {
             match submitted? {
                 Submitted::Done(sequence) => return Ok(Some(sequence)),
                 Submitted::Unheard => return Ok(None),
-                Submitted::Full => self.wait_for_room()?,
+                // Sinks that this source need not wait for were given up.
+                Submitted::Full if waited == Some(true) => return Err(self.late()),
+                Submitted::Full => waited = Some(self.wait_for_room()?),
             }
         }
     }
 
-    /// Waits for the sinks that this source must wait for.
+    /// Waits for the sinks that have no room, as long as the source grants it. Returns whether its patience is over.
     #[cold]
-    fn wait_for_room(&self) -> Result<()> {
+    fn wait_for_room(&self) -> Result<bool> {
+        let hub = &self.life.hub;
+        let now = hub.now();
+        let granted = hub.with(|state| state.machine.wait(now, self.key)).map(|until| until.saturating_sub(now));
+        let has_patience = |granted| self.patience.is_none_or(|patience| granted < patience);
+        let gives_up = !granted.is_some_and(has_patience);
         let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
-        self.life.hub.press_for(self.key);
-        match self.life.hub.drive(&self.bell, self.patience.and_then(after), room)? {
-            Some(()) => Ok(()),
-            None => {
-                let waited = self.patience.unwrap_or_default();
-                Err(Error::new(Code::Deadline)
-                    .at("source")
-                    .expected(format_args!("room at all sinks within {waited:?}")))
-            }
-        }
+        hub.press_for(self.key);
+        let deadline = if gives_up { self.patience } else { granted };
+        let found = hub.drive(&self.bell, deadline.and_then(after), room)?;
+        Ok(gives_up && found.is_none())
+    }
+
+    #[cold]
+    fn late(&self) -> Error {
+        let waited = self.patience.unwrap_or_default();
+        Error::new(Code::Deadline).at("source").expected(format_args!("room at all sinks within {waited:?}"))
     }
 
     fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {

@@ -174,7 +174,7 @@ impl Hub {
                 Action::Opened(open) => self.ring(state.opens.get(&open), effects),
                 Action::Changed(channel) => {
                     for (&source, bell) in &state.sources {
-                        bell.hear(state.machine.listeners(source) > 0 || !state.machine.has_source(source));
+                        bell.hear(state.machine.is_heard(source) || !state.machine.has_source(source));
                     }
                     let watching = state.watchers.iter().filter(|(watched, _)| *watched == channel);
                     self.ring(watching.map(|(_, bell)| bell), effects);

@@ -30,7 +30,7 @@ pub(crate) enum Channel {
 Policies:
   oldest:N  the source sends N events ahead and keeps N more; it drops the oldest, and never waits
   latest    the source keeps only the newest event
-  block     the source waits for this viewer, and so do its other sinks
+  block     the source waits for this viewer, as long as it grants (1 ms an event unless its program says otherwise)
 
 Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
@@ -59,6 +59,9 @@ pub(crate) struct Echo {
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,
+    /// Demand that sources wait for this viewer as long as necessary; sources that do not grant this are refused
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) lossless: bool,
     /// Drop events of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
     pub(crate) max_message: u64,
@@ -103,6 +106,12 @@ pub(crate) struct Publish {
     /// Start when there are N sinks; by default 1 for a new channel, and the sinks of an existing one
     #[arg(long, value_name = "N")]
     pub(crate) wait: Option<usize>,
+    /// Wait as long as necessary for sinks that demand it (`isoform echo --lossless`)
+    #[arg(long)]
+    pub(crate) lossless: bool,
+    /// Keep the latest N records for sinks that come later
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) keep: usize,
     /// Publish at most N records a second
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) rate: Option<f64>,

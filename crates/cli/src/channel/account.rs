@@ -3,9 +3,10 @@
 use super::short;
 use crate::failure::Failure;
 use crate::output::{Cell, Output, Side, Tone, plural, toned, widen};
-use isoform_channel::{Cause, Ledger, NodeId, SinkLedger};
+use isoform_channel::{Cause, Ledger, NodeId, Policy, SinkLedger};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::time::Duration;
 
 /// The account of one source's events with one sink.
 pub(crate) struct Account {
@@ -16,6 +17,10 @@ pub(crate) struct Account {
     /// Whether the sink is still subscribed.
     pub(crate) present: bool,
     pub(crate) ledger: Ledger,
+    /// How long the source has waited for the sink.
+    pub(crate) waited: Duration,
+    /// How often the source has changed the policy.
+    pub(crate) changes: u64,
 }
 
 impl Account {
@@ -24,9 +29,11 @@ impl Account {
         ledgers.iter().map(move |sink| Account {
             source: source.into(),
             sink: numbered(sink.node, sink.sink),
-            policy: sink.policy.to_string(),
+            policy: asked(sink.policy, sink.must),
             present: sink.present,
             ledger: sink.ledger,
+            waited: sink.waited,
+            changes: sink.changes,
         })
     }
 
@@ -41,9 +48,20 @@ impl Account {
             "submitted": submitted,
             "acknowledged": acknowledged,
             "lost": self.ledger.lost(),
+            "skipped": self.ledger.skipped,
             "in_flight": in_flight,
+            "waited": self.waited.as_secs_f64(),
+            "changes": self.changes,
             "causes": Value::Object(causes.collect()),
         })
+    }
+}
+
+/// A policy, and whether the sink must have it.
+pub(crate) fn asked(policy: Policy, must: bool) -> String {
+    match (policy, must) {
+        (Policy::Block, true) => "lossless".into(),
+        (policy, _) => policy.to_string(),
     }
 }
 
@@ -77,8 +95,15 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
         }
         output.columns_from(&sides, &[row], &mut widths)?;
     }
-    for Account { source, sink, ledger, .. } in accounts {
+    for Account { source, sink, ledger, waited, changes, .. } in accounts {
         let from = if source.is_empty() { "" } else { " from " };
+        if !waited.is_zero() || *changes > 0 {
+            let changed = plural(*changes as usize, "change");
+            writeln!(output, "{sink}{from}{source}: the source waited {waited:.1?}; {changed} of the policy")?;
+        }
+        if ledger.skipped > 0 {
+            writeln!(output, "{sink}{from}{source}: {} skipped", plural(ledger.skipped as usize, "event"))?;
+        }
         for (cause, count) in lost(ledger) {
             writeln!(output, "{sink}{from}{source}: {} lost, as {cause}", plural(count as usize, "event"))?;
         }

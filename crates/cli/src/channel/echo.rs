@@ -7,9 +7,9 @@ use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
-use isoform::{Class, Error, Incoming};
+use isoform::{Class, Code, Error, Incoming};
 use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
-use isoform_dynamic::words::keeping;
+use isoform_dynamic::words::{self, keeping};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io;
@@ -95,6 +95,7 @@ fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
     let sink = sink.policy(policy).longest(arguments.max_message).fields(&arguments.fields);
     match policy {
+        _ if arguments.lossless => sink.lossless(),
         // Events on their way are as old as those that wait, so both have the same limit.
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
@@ -138,7 +139,13 @@ impl Echo {
             }
             Event::Refused(SourceRef(source), error) => {
                 let line = json!({"refused": {"source": source, "error": error.to_string()}});
-                self.tell(line, &format!("the records of source {source} cannot be read: {error}"))
+                let what = if error.code() == Code::NotGranted { "" } else { "the records of " };
+                self.tell(line, &format!("{what}source {source} cannot be read: {error}"))
+            }
+            Event::Granted(SourceRef(source), granted) => {
+                let (policy, reason) = (granted.policy.to_string(), words::reason(granted.reason));
+                let line = json!({"granted": {"source": source, "policy": policy, "reason": reason}});
+                self.tell(line, &format!("source {source} grants {granted}"))
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Format, Token};
-use isoform_channel::{Info, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
+use isoform_channel::{Counts, Info, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -97,9 +97,10 @@ fn print(
             let rate = rate(*node, source);
             writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
         }
-        for SinkReport { sink, format, policy, received, taken, lost } in &report.sinks {
+        for SinkReport { sink, format, policy, must, counts } in &report.sinks {
+            let Counts { received, taken, lost, .. } = counts;
             let counts = format!("{received} received, {taken} taken, {lost} lost");
-            writeln!(output, "  sink {sink}  {}  {policy}  {counts}", any(format))?;
+            writeln!(output, "  sink {sink}  {}  {}  {counts}", any(format), account::asked(*policy, *must))?;
         }
     }
     writeln!(output)?;
@@ -141,14 +142,15 @@ fn as_json(
         })
     };
     let sink = |node, sink: &SinkReport| {
-        let SinkReport { sink: number, format: kind, policy, received, taken, lost } = sink;
+        let SinkReport { sink: number, format: kind, policy, must, counts } = sink;
         json!({
             "sink": numbered(node, *number),
             "format": format(kind),
-            "policy": policy.to_string(),
-            "received": received,
-            "taken": taken,
-            "lost": lost,
+            "policy": account::asked(*policy, *must),
+            "received": counts.received,
+            "taken": counts.taken,
+            "lost": counts.lost,
+            "skipped": counts.skipped,
         })
     };
     let member = |member: &MemberInfo| {

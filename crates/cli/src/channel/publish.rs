@@ -49,7 +49,9 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
         };
         channel.ids().for_each(|id| notice(&with_key(id).to_string()));
     }
-    let source = channel.source_builder().build_messages()?;
+    let source = channel.source_builder().keep(arguments.keep);
+    let source = if arguments.lossless { source.lossless() } else { source };
+    let source = source.build_messages()?;
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
     // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.

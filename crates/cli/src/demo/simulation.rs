@@ -124,8 +124,11 @@ enum Publisher {
 impl Publisher {
     fn new(channel: &Channel, guise: Option<Guise>) -> Result<Publisher, Error> {
         Ok(match guise {
-            None => Publisher::Own(channel.source()?),
-            Some(guise) => Publisher::Guise(channel.source_builder().build_messages()?, Encoder::new(), guise.into()),
+            None => Publisher::Own(channel.source_builder().lossless().build()?),
+            Some(guise) => {
+                let source = channel.source_builder().lossless().build_messages()?;
+                Publisher::Guise(source, Encoder::new(), guise.into())
+            }
         })
     }
 

@@ -117,7 +117,7 @@ struct Watch {
 impl Watch {
     /// Takes all that the simulation submits. The sleeper sleeps while that is as fast as it can be.
     fn watch(&mut self, whole: Duration, output: &mut Output) -> Result<(), Failure> {
-        let mut sink = self.channel.sink::<Reach>()?;
+        let mut sink = self.channel.sink_builder().lossless().build::<Reach>()?;
         let paced = whole.mul_f64(PACED);
         let (mut start, mut slow, mut fast_since, mut woken) = (None, 0, None, false);
         let mut lines = 0;

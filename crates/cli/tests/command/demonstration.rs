@@ -9,7 +9,8 @@ fn four_processes_on_one_channel() {
     for line in ["temperature", "verdict: full", "of river", "are right, 0 wrong", "3 accounts in all: each adds up"] {
         assert!(output.contains(line), "{line} in {output}");
     }
-    let monitor = output.lines().find(|line| line.starts_with("monitor  block")).expect("the monitor has an account");
+    let monitor =
+        output.lines().find(|line| line.starts_with("monitor  lossless")).expect("the monitor has an account");
     let counts: Vec<u64> = monitor.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(counts[0] > 10 && counts[1..] == [counts[0], 0, 0], "{monitor}");
     assert!(output.contains("each sink has counted the same"), "{output}");

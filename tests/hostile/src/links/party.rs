@@ -138,6 +138,7 @@ impl Sink {
     fn look(&mut self) {
         for item in &self.batch.items {
             match item {
+                Item::Granted(..) => {}
                 Item::Joined(source, node) => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };
                     assert!(self.sources.insert(*source, seen).is_none(), "a source comes twice");

@@ -4,13 +4,13 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, Counts, EventBody, Receive, SinkEnd, about, which};
+use super::{Bodies, EventBody, Receive, SinkEnd, about, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
-use isoform_channel_proto::Item;
+use isoform_channel_proto::{Counts, Granted, Policy, SourceRef};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -150,12 +150,7 @@ impl MemorySink {
     /// There is room for it.
     unsafe fn peek_into(&mut self, record: *mut u8) -> Result<Event<()>> {
         let MemorySink { end, decoder, copy } = self;
-        let (stamp, format, place) = match end.peek() {
-            Item::Event { source, sequence, time, format, place } => {
-                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
-            }
-            other => return Ok(about(other)),
-        };
+        let Some((stamp, format, place)) = end.event_at(end.next) else { return Ok(about(end.peek())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let message = match bodies.at(place, copy) {
             EventBody::Own(body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
@@ -169,6 +164,21 @@ impl MemorySink {
     /// The format of its records.
     pub fn format(&self) -> &Format {
         self.decoder.format()
+    }
+
+    /// As [`Sink::set_policy`](super::Sink::set_policy).
+    pub fn set_policy(&self, policy: Policy) {
+        self.end.set_policy(policy, false);
+    }
+
+    /// As [`Sink::set_lossless`](super::Sink::set_lossless).
+    pub fn set_lossless(&self) {
+        self.end.set_policy(Policy::Block, true);
+    }
+
+    /// As [`Sink::granted`](super::Sink::granted).
+    pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
+        self.end.granted()
     }
 
     /// The events received, taken and lost so far.
@@ -191,12 +201,7 @@ impl MemorySink {
 
     pub(crate) fn next(&mut self) -> Result<Event<&[u8]>> {
         let MemorySink { end, decoder, copy } = self;
-        let (stamp, format, place) = match end.item() {
-            Item::Event { source, sequence, time, format, place } => {
-                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
-            }
-            other => return Ok(about(other)),
-        };
+        let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let decoded = match bodies.at(place, copy) {
             EventBody::Own(body) => decoder.decode_in_place(format, body),

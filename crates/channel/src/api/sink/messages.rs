@@ -1,12 +1,12 @@
 //! Sinks for messages of any format.
 
-use super::{Bodies, Counts, EventBody, SinkEnd, about};
+use super::{Bodies, EventBody, SinkEnd, about};
+use crate::Event;
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
-use crate::{Event, Stamp};
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
-use isoform_channel_proto::Item;
+use isoform_channel_proto::{Counts, Granted, Policy, SourceRef};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -51,6 +51,21 @@ impl MessageSink {
         self.recv_timeout(Duration::ZERO)
     }
 
+    /// As [`Sink::set_policy`](super::Sink::set_policy).
+    pub fn set_policy(&self, policy: Policy) {
+        self.end.set_policy(policy, false);
+    }
+
+    /// As [`Sink::set_lossless`](super::Sink::set_lossless).
+    pub fn set_lossless(&self) {
+        self.end.set_policy(Policy::Block, true);
+    }
+
+    /// As [`Sink::granted`](super::Sink::granted).
+    pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
+        self.end.granted()
+    }
+
     /// The events received, taken and lost so far.
     pub fn counts(&self) -> Counts {
         self.end.counts()
@@ -66,12 +81,7 @@ impl MessageSink {
 
     fn next(&mut self) -> Event<Incoming<'_>> {
         let MessageSink { end, copy } = self;
-        let (stamp, format, place) = match end.item() {
-            Item::Event { source, sequence, time, format, place } => {
-                (Stamp { source: *source, sequence: *sequence, nanoseconds: *time }, *format, *place)
-            }
-            other => return about(other),
-        };
+        let Some((stamp, format, place)) = end.event() else { return about(end.last()) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let body = match bodies.at(place, copy) {
             EventBody::Own(body) => body,

@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Run, SourceEnd};
+use super::{Run, SourceEnd, Wishes};
 use crate::api::life::Member;
 #[cfg(doc)]
 use isoform::Code;
@@ -20,9 +20,9 @@ pub struct MemorySource {
 }
 
 impl MemorySource {
-    pub(crate) fn new(member: &Member, format: &Format, patience: Option<Duration>) -> Result<MemorySource> {
+    pub(crate) fn new(member: &Member, format: &Format, wishes: Wishes) -> Result<MemorySource> {
         let encoder = memory::Encoder::new(format)?;
-        Ok(MemorySource { end: SourceEnd::new(member, Some(format), patience)?, encoder })
+        Ok(MemorySource { end: SourceEnd::new(member, Some(format), wishes)?, encoder })
     }
 
     /// As [`Source::submit`](super::Source::submit).

@@ -22,7 +22,7 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
         (Node::builder().listen(address).build().unwrap(), Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Large>("levels").unwrap();
     let id = channel.id().to_string();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().lossless().build_messages().unwrap();
     let hub = &node.life.hub;
     let (at_stopped, at_slow) = (stopped.open(&id).unwrap(), slow.open(&id).unwrap());
 
@@ -40,7 +40,7 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     });
     let far = far.expect("nobody reads it");
 
-    let blocks = at_slow.sink_builder().window(Window { events: 1, bytes: u64::MAX });
+    let blocks = at_slow.sink_builder().lossless().window(Window { events: 1, bytes: u64::MAX });
     let _blocking = blocks.build::<Large>().unwrap();
     source.wait_for_sinks(2, SOON).unwrap();
     source.set_patience(Some(Duration::ZERO));
