@@ -26,12 +26,14 @@ impl Refusals {
         if error.code() == Code::Duplicate {
             return;
         }
-        let code = error.code() as u16;
-        let at = self.0.iter().position(|refusal| refusal.code == code).unwrap_or_else(|| {
+        let (code, text) = (error.code() as u16, error.to_string());
+        // Each budget has an entry of its own. There are only so many.
+        let budget = |text: &str| (error.code() == Code::Budget).then(|| text.split(':').next().map(str::to_owned));
+        let is_same = |refusal: &Refusal| refusal.code == code && budget(&refusal.last) == budget(&text);
+        let at = self.0.iter().position(is_same).unwrap_or_else(|| {
             self.0.push(Refusal { code, count: 0, last: String::new() });
             self.0.len() - 1
         });
-        let text = error.to_string();
         self.0[at].count += 1;
         self.0[at].last = text[..text.floor_char_boundary(TEXT)].into();
     }

@@ -3,6 +3,7 @@
 use crate::Time;
 use crate::access::Access;
 use crate::account::{Count, Policy, Window};
+use crate::budget::Budgets;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub peers: usize,
     /// The most subscriptions on one link, in each direction, and the most sources of another node.
     pub subscriptions: usize,
+    /// How much memory and how many things others may take.
+    pub budgets: Budgets,
     /// The most that a source keeps for one sink, whatever the sink asks for.
     pub queue: Count,
     /// The most that a source keeps for a sink with [`Policy::Block`] while it does not wait for it.
@@ -52,6 +55,7 @@ impl Default for Settings {
             introductions: 16,
             peers: 4096,
             subscriptions: 1 << 12,
+            budgets: Budgets::default(),
             queue: Count { events: 1 << 16, bytes: 64 << 20 },
             slow: Count { events: 1 << 16, bytes: 4 << 20 },
         }

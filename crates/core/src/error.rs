@@ -105,6 +105,8 @@ codes! {
     Size = 204 Limit "too large to address";
     /// There would be more links, members or subscriptions than this node allows.
     Peers = 205 Limit "too many peers";
+    /// Another node asked for more than the budget for it has.
+    Budget = 206 Limit "budget used up";
 
     /// The receiver marked a field as required, and the sender's format lacks it.
     Required = 300 Mismatch "required field is missing";

@@ -38,6 +38,7 @@ class Code(IntEnum):
     Fields = 203
     Size = 204
     Peers = 205
+    Budget = 206
     Required = 300
     NoConversion = 301
     Unit = 302

@@ -5,6 +5,7 @@ use super::opens::{OPENS, code_of, no_such_channel};
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::OpenKey;
 use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
@@ -109,6 +110,7 @@ impl Channels {
             return false;
         }
         channel.members.insert(link, Membership::default());
+        links.tie(link);
         if let Some(other) = channel.others.get_mut(links[link].peer) {
             other.was_reached();
         }
@@ -207,14 +209,16 @@ impl Channels {
 
     /// A node is no longer a member. Its subscriptions and sources end by frames of their own.
     pub(crate) fn lose_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        if self.all[key].members.remove(&link).is_some() {
+        if let Some(member) = self.all[key].members.remove(&link) {
+            links.give(link, Resource::Offers, member.offers.len() as u64);
+            links.untie(link);
             links.actions.act(Action::Changed(key));
         }
     }
 
     /// A link has ended, and with it the neighbours and sources behind it.
     pub(crate) fn lose_link<B: Body>(&mut self, links: &mut Links<B>, ended: Ended) {
-        let Ended { link, peer, why } = ended;
+        let Ended { link, peer, why, .. } = ended;
         self.unproven.forget(link);
         let mut common = Vec::new();
         for key in self.all.keys() {

@@ -22,6 +22,7 @@ pub(crate) use opens::{code_of, no_such_channel};
 use crate::Time;
 use crate::action::Action;
 use crate::announcement::{Announcement, Has};
+use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, SinkKey, SourceKey, check_name, closed};
 use crate::links::Links;
@@ -232,7 +233,11 @@ impl Channels {
         let meetings = channel.others.iter().map(|(node, _)| Errand::Meet(node));
         [Errand::Look, Errand::Renew].into_iter().chain(meetings).for_each(|errand| self.agenda.cancel(key, errand));
         links.actions.act(Action::Changed(key));
-        channel.members.keys().for_each(|&member| self.say_leave(links, member, channel.identity));
+        for (&link, member) in &channel.members {
+            self.say_leave(links, link, channel.identity);
+            links.give(link, Resource::Offers, member.offers.len() as u64);
+            links.untie(link);
+        }
     }
 
     /// The sinks of this node on a channel.

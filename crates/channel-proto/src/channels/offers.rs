@@ -2,12 +2,13 @@
 
 use super::{Channel, Channels};
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::offer::{Offer, Place};
-use isoform_core::{Code, Error, Format, Result};
+use isoform_core::{Format, Result};
 
 /// A source of this node.
 pub(super) struct Own {
@@ -75,7 +76,7 @@ impl Channels {
     /// Another member offers a source. If it is new, returns the channel and the offer for its sinks.
     pub(crate) fn was_offered<B: Body>(
         &mut self,
-        links: &Links<B>,
+        links: &mut Links<B>,
         link: LinkKey,
         identity: Identity,
         number: u32,
@@ -89,11 +90,11 @@ impl Channels {
             offer.epoch = epoch;
             return Ok(None);
         }
-        let most = links.settings.subscriptions;
-        if member.offers.len() >= most {
-            return Err(Error::new(Code::Peers)
-                .at("sources")
-                .expected(format_args!("at most {most} sources of one node")));
+        if let Err(error) = links.take(link, Resource::Offers, 1) {
+            let (code, text) = (error.code() as u16, error.to_string());
+            links.refusals.note(&error);
+            links.say(link, &Control::Decline { source: number, sink: 0, code, text });
+            return Ok(None);
         }
         let (origin, source) = (Place::Link(link, number), self.new_source_ref());
         let offer = Offer { origin, node: peer, source, format, epoch };
@@ -104,17 +105,21 @@ impl Channels {
     }
 
     /// Another member's source has left.
-    pub(crate) fn was_withdrawn(&mut self, link: LinkKey, source: u32) {
+    pub(crate) fn was_withdrawn<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, source: u32) {
         let members = self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link));
-        members.for_each(|member| _ = member.offers.remove(&source));
+        let gone = members.filter_map(|member| member.offers.remove(&source)).count();
+        links.give(link, Resource::Offers, gone as u64);
     }
 
     /// The other side of a link has resent everything. Sources that it did not mention are gone. Subscriptions to them
     /// are answered with an End.
-    pub(crate) fn synced<B: Body>(&mut self, links: &Links<B>, link: LinkKey) {
+    pub(crate) fn synced<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) {
         let epoch = links[link].epoch;
-        let members = self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link));
-        members.for_each(|member| member.offers.retain(|_, offer| offer.epoch == epoch));
+        for member in self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link)) {
+            let before = member.offers.len();
+            member.offers.retain(|_, offer| offer.epoch == epoch);
+            links.give(link, Resource::Offers, (before - member.offers.len()) as u64);
+        }
     }
 
     /// A new offer for a source that is still there although a subscription to it has ended.

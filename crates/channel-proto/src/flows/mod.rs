@@ -190,13 +190,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// A link has ended, with all flows over it.
-    pub(crate) fn end_link(&mut self, links: &mut Links<B>, link: LinkKey) {
+    /// What its sinks have not taken stays, with formats of these bytes.
+    pub(crate) fn end_link(&mut self, links: &mut Links<B>, link: LinkKey, formats: u64) {
         let Some(traffic) = self.traffic.remove(link) else { return };
         for &sending in traffic.sendings.values() {
             self.sendings[sending].forget(crate::account::Cause::Unknown);
             self.finish_sending(links, sending);
         }
         for receiving in self.receivings_from(link) {
+            let Receiving { sink, received, taken, .. } = &self.receivings[receiving];
+            if let Some(sink) = self.sinks.get_mut(*sink).filter(|_| received.events > taken.events) {
+                sink.old_news += (received.bytes - taken.bytes + formats) as usize;
+            }
             self.lose_source(links, receiving);
         }
         for (_, sink) in self.sinks.iter_mut() {

@@ -64,6 +64,8 @@ pub(crate) struct Sending<B> {
     taken: Count,
     queue: VecDeque<Queued<B>>,
     queued: u64,
+    /// The part of the queue's memory that the sink's node is charged for.
+    pub(crate) charged: u64,
     /// Events before this one were kept for the sink. They were submitted before it subscribed.
     began: u64,
     /// The number of following events that the sink does not want.
@@ -152,6 +154,7 @@ impl<B: Body> Sending<B> {
             began,
             unwanted: 0,
             told_skipped: 0,
+            charged: 0,
             gaps: VecDeque::new(),
             long: None,
             ending: Ending::No,
@@ -323,6 +326,18 @@ impl<B: Body> Sending<B> {
         let cause = if is_block && !self.live { Cause::Cut } else { Cause::Overrun };
         while self.queue.len() as u64 > events.max(1) || self.queue.len() > 1 && self.queued > bytes {
             self.drop_oldest(cause);
+        }
+    }
+
+    /// The memory of the queue.
+    pub(crate) fn memory(&self) -> u64 {
+        self.queued + (self.queue.len() * size_of::<Queued<B>>()) as u64
+    }
+
+    /// Drops the oldest events until the queue takes no more memory than this, or one event is left.
+    pub(crate) fn shorten(&mut self, most: u64) {
+        while self.queue.len() > 1 && self.memory() > most {
+            self.drop_oldest(Cause::Overrun);
         }
     }
 

@@ -6,6 +6,7 @@ use super::sending::{Demand, To};
 use super::{Flows, Sink};
 use crate::account::Cause;
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::{Control, Resumed, Subscribe};
 use crate::grant::Granted;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey};
@@ -20,6 +21,10 @@ use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
+/// A new window has at most this part of what the other node may still have under way,
+const SHARES: u64 = 64;
+/// and at least these bytes.
+const LEAST_WINDOW: u64 = 64 << 10;
 /// The most bytes of all paths of wanted fields in a Subscribe.
 const PATHS: usize = 60_000;
 /// The most bytes of one path.
@@ -106,7 +111,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         match offer.origin {
             Place::Link(link, number) => {
-                let receiving = self.receivings.insert(self.receiving_of(key, offer, From::Link(link, number)));
+                let mut receiving = self.receiving_of(key, offer, From::Link(link, number));
+                // Many subscriptions share what their node may have under way. Each gets a little.
+                let share = (links.left(link, Resource::Windows) / SHARES).max(LEAST_WINDOW);
+                receiving.window.bytes = receiving.window.bytes.min(share);
+                links.force(link, Resource::Windows, receiving.window.bytes);
+                let receiving = self.receivings.insert(receiving);
                 let traffic = &mut self.traffic[link];
                 traffic.subscribed += 1;
                 traffic.by_source.entry(number).or_default().push(receiving);
@@ -259,7 +269,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     self.tell(links, Some(link), sink, Item::Refused(source, error));
                 }
             }
-            Stage::Leaving if is_answer => self.forget_receiving(at),
+            Stage::Leaving if is_answer => self.forget_receiving(links, at),
             // The source left while the Unsubscribe was on its way.
             Stage::Leaving | Stage::Ended => {}
             Stage::Asked | Stage::Running => {
@@ -299,10 +309,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn unsubscribe(&mut self, links: &mut Links<B>, at: ReceivingKey) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         match receiving.from {
-            From::Gone => self.forget_receiving(at),
+            From::Gone => self.forget_receiving(links, at),
             From::Here(sending) => {
                 let taken = receiving.taken.events;
-                self.forget_receiving(at);
+                self.forget_receiving(links, at);
                 // Both ends are at this node, so both know what was taken.
                 let settled = self.sendings[sending].left(taken);
                 debug_assert!(settled.is_ok(), "{settled:?}");
@@ -343,15 +353,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
         receiving.from = From::Gone;
         let expected = receiving.expected;
         match receiving.stage {
-            Stage::Leaving => self.forget_receiving(at),
-            Stage::Ended if receiving.is_drained() => self.forget_receiving(at),
+            Stage::Leaving => self.forget_receiving(links, at),
+            Stage::Ended if receiving.is_drained() => self.forget_receiving(links, at),
             Stage::Ended => {}
             Stage::Asked | Stage::Running => self.source_left(links, at, expected, Cause::Unknown),
         }
     }
 
-    fn forget_receiving(&mut self, at: ReceivingKey) {
+    fn forget_receiving(&mut self, links: &mut Links<B>, at: ReceivingKey) {
         let Some(receiving) = self.receivings.remove(at) else { return };
+        if let From::Link(link, _) = receiving.from {
+            links.give(link, Resource::Windows, receiving.window.bytes);
+        }
         if let Some(sink) = self.sinks.get_mut(receiving.sink)
             && sink.receivings.remove(&at)
         {

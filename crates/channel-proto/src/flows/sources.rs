@@ -6,6 +6,7 @@ use super::{Flows, Kept, Source, with_lane};
 use crate::Time;
 use crate::account::{Cause, Count, Policy};
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::{Control, Subscribe};
 use crate::grant::{Budget, Granted, Grants};
 use crate::keys::{ChannelKey, LinkKey, NodeId, SendingKey, SourceKey};
@@ -184,6 +185,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if self.traffic[link].sendings.len() >= most {
             return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
         }
+        links.take(link, Resource::Subscriptions, 1)?;
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
         let demand = Demand { sink, asked, granted, window, longest, spare };
         let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
@@ -290,6 +292,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
             && let Some(traffic) = self.traffic.get_mut(link)
         {
             traffic.ready.retain(|&other| other != at);
+        }
+        if let To::Link(link, _) = sending.to {
+            links.give(link, Resource::Subscriptions, 1);
+            links.give(link, Resource::Queues, sending.charged);
         }
         let key = sending.source;
         if let Some(source) = self.sources.get_mut(key) {

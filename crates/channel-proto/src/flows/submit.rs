@@ -1,10 +1,11 @@
 //! Submits events, and wakes the threads that wait for them.
 
 use super::receiving::Stage;
-use super::sending::To;
+use super::sending::{Sending, To};
 use super::{Flows, Kept, Source, with_lane};
 use crate::action::Action;
-use crate::keys::{ConnId, SendingKey, SourceKey, closed};
+use crate::budget::Resource;
+use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
 use crate::links::Links;
 use crate::memory::{Body, Draft, Storage};
 use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
@@ -20,6 +21,21 @@ pub enum Submitted {
     /// [`Node::wait`](crate::Node::wait), wait for [`Action::Room`], but not for longer than that call allows, call
     /// [`Node::waited`](crate::Node::waited), and submit again.
     Full,
+}
+
+/// Charges the node of a sink for what waits for it. If that is too much, the oldest events are lost.
+fn charge<B: Body>(links: &mut Links<B>, link: LinkKey, sending: &mut Sending<B>, memory: u64) {
+    let more = memory.saturating_sub(sending.charged);
+    let left = links.left(link, Resource::Queues);
+    if more > left {
+        sending.shorten(sending.charged + left);
+    }
+    let memory = sending.memory();
+    match memory > sending.charged {
+        true => links.force(link, Resource::Queues, memory - sending.charged),
+        false => links.give(link, Resource::Queues, sending.charged - memory),
+    }
+    sending.charged = memory;
 }
 
 impl<B: Body> Source<B> {
@@ -100,6 +116,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
+                let memory = sending.memory();
+                if memory != sending.charged {
+                    charge(links, link, sending, memory);
+                }
                 let traffic = &mut self.traffic[link];
                 if sending.live && !sending.ready && sending.has_more() {
                     sending.ready = true;

@@ -1,12 +1,13 @@
 //! Turns a connection into a link: both nodes prove who they are and tell their terms, the lower one chooses between two
 //! connections, and an epoch begins (`spec/channel.md`, "Handshake").
 
-use super::link::{Link, indices};
+use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
 use super::{Connection, Links, Turn};
 use crate::Time;
 use crate::access;
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::Control;
 use crate::credentials::Credentials;
 use crate::frame;
@@ -43,18 +44,18 @@ impl<B: Body> Links<B> {
         };
         let out = std::mem::take(&mut greeting.out);
         let (greeting, peer, credentials) = (Some(greeting), None, Credentials::default());
-        let connection =
-            Connection { dial, since: now, greeting, peer, credentials, terms: None, out, link: None, ahead: AHEAD };
+        let connection = Connection { dial, greeting, peer, credentials, terms: None, out, link: None, ahead: AHEAD };
         self.connections.insert(id, connection);
+        self.timers.add_handshake(now + self.settings.handshake, id);
     }
 
     /// Closes the oldest connection whose other side has not proven who it is. Whether there was one.
     fn turn_out_a_stranger(&mut self) -> bool {
+        let Links { connections, timers, .. } = self;
+        let is_over = |id| connections.get(&id).is_none_or(|connection| connection.link.is_some());
         let is_stranger = |connection: &Connection| connection.peer.is_none() && connection.dial.is_none();
-        let Some(id) = self.connections.iter().find(|(_, connection)| is_stranger(connection)).map(|(&id, _)| id)
-        else {
-            return false;
-        };
+        let is_stranger = |id| connections.get(&id).is_some_and(is_stranger);
+        let Some(id) = timers.oldest_handshake(is_over, is_stranger) else { return false };
         self.connections.remove(&id);
         self.actions.act(Action::Close(id));
         true
@@ -146,7 +147,7 @@ impl<B: Body> Links<B> {
         if link.is_some_and(|link| link.connection.is_some()) && last > ended {
             return Err(Error::new(Code::Duplicate).at(format!("node {peer}")));
         }
-        self.expect_room(peer)?;
+        self.expect_room_for(id, peer)?;
         let epoch = self.begun.max(last).max(ended).saturating_add(1);
         self.begun += 1;
         self.begin(now, id, peer, epoch, true);
@@ -160,17 +161,15 @@ impl<B: Body> Links<B> {
             let error = Error::new(Code::Handshake).at("epoch");
             return Err(error.expected(format_args!("more than {last}, from the lower node")).found(epoch));
         }
-        self.expect_room(peer)?;
+        self.expect_room_for(id, peer)?;
         self.begin(now, id, peer, epoch, false);
         Ok(())
     }
 
-    fn expect_room(&self, peer: NodeId) -> Result<()> {
-        if self.with(peer).is_some() || self.all.len() < self.settings.peers {
-            return Ok(());
-        }
-        let error = Error::new(Code::Peers).at("links");
-        Err(error.expected(format_args!("at most {}", self.settings.peers)))
+    fn expect_room_for(&mut self, id: ConnId, peer: NodeId) -> Result<()> {
+        let Some(connection) = self.connections.get(&id) else { return Ok(()) };
+        let pings = connection.terms.as_ref().map_or(0, |terms| pings(terms.silence));
+        self.expect_room(peer, connection.dial.is_some(), pings)
     }
 
     /// The connection is the link's from here on.
@@ -183,20 +182,30 @@ impl<B: Body> Links<B> {
             None => {
                 let key = self.all.insert(Link::new(peer));
                 self.peers.insert(peer, key);
+                self.force(key, Resource::Links, 1);
                 key
             }
         };
         if let Some(old) = self.all[key].connection {
             self.connections.remove(&old);
             self.actions.act(Action::Close(old));
-            self.cut(now, key);
+            self.broke(now, key);
         }
         if let Some(connection) = self.connections.get_mut(&id) {
             let (is_dialed, ahead) = (connection.dial.is_some(), connection.ahead);
             self.all[key].credentials = std::mem::take(&mut connection.credentials);
-            self.all[key].begin(now, id, epoch, is_dialed, ahead, terms);
             connection.link = Some(key);
             connection.dial = None;
+            let link = &mut self.all[key];
+            link.pings = pings(terms.silence);
+            link.begin(now, id, epoch, is_dialed, ahead, terms);
+            let (pings, is_chosen) = (link.pings, is_dialed && !link.is_chosen);
+            if is_chosen {
+                link.is_chosen = true;
+                self.tie(key);
+            }
+            self.force(key, Resource::Pings, pings);
+            self.set_timer(key);
         }
         if is_lower {
             self.say(key, &Control::Start { epoch });

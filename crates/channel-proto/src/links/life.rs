@@ -1,9 +1,10 @@
 //! Cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts").
 
 use super::outbox::Outgoing;
-use super::{Connection, Ended, Links, Turn};
+use super::{Ended, Links, Turn};
 use crate::Time;
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::control::Control;
 use crate::hello::ENCRYPTED;
 use crate::keys::{ConnId, LinkKey};
@@ -28,12 +29,35 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// The connection of a link broke.
+    /// The connection of a link broke. A link with a stranger ends then: there is nothing to resume.
     pub(super) fn cut(&mut self, now: Time, key: LinkKey) {
+        self.broke(now, key);
+        match self.all.get(key).filter(|link| link.taken.is_stranger()).map(|link| link.peer) {
+            Some(peer) => {
+                let error = Error::new(Code::Unreachable).at(format!("node {peer}"));
+                self.end(key, Some(error.found("the connection broke")));
+            }
+            None => self.dial_to_resume(now, key),
+        }
+        self.set_timer(key);
+    }
+
+    pub(super) fn broke(&mut self, now: Time, key: LinkKey) {
         let Some(link) = self.all.get_mut(key) else { return };
         link.cut(now);
+        let pings = std::mem::take(&mut link.pings);
+        self.give(key, Resource::Pings, pings);
         self.turns.push_back(Turn::Cut(key));
-        self.dial_to_resume(now, key);
+    }
+
+    /// Sets the time at which a link has something due.
+    pub(super) fn set_timer(&mut self, key: LinkKey) {
+        let Some(link) = self.all.get_mut(key) else { return };
+        let due = match link.connection {
+            Some(_) => (link.wrote + link.beat).min(link.heard + self.settings.silence),
+            None => link.since + self.settings.linger,
+        };
+        self.timers.set(key, &mut link.due, due);
     }
 
     /// Closes a connection because of its input, or because it is not wanted, and sends the reason.
@@ -73,14 +97,16 @@ impl<B: Body> Links<B> {
 
     /// Ends a link.
     pub(crate) fn end(&mut self, key: LinkKey, why: Option<Error>) {
-        let Some(link) = self.all.remove(key) else { return };
+        let Some(mut link) = self.all.remove(key) else { return };
         self.peers.remove(&link.peer);
+        self.timers.forget(key, &mut link.due);
+        self.purses.give_all(&mut link.taken);
         if let Some(id) = link.connection
             && self.connections.remove(&id).is_some()
         {
             self.actions.act(Action::Close(id));
         }
-        self.turns.push_back(Turn::Ended(Ended { link: key, peer: link.peer, why }));
+        self.turns.push_back(Turn::Ended(Ended { link: key, peer: link.peer, held: link.held.bytes(), why }));
         self.forget_resuming(key);
     }
 
@@ -89,6 +115,7 @@ impl<B: Body> Links<B> {
         self.all.keys().into_iter().for_each(|link| self.part_from(link));
         // Nodes that were still to be dialed are no longer needed.
         self.dials.keys().into_iter().for_each(|dial| self.forget_dial(dial));
+        self.timers.forget_handshakes();
         let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
         for id in strangers {
             self.connections.remove(&id);
@@ -98,8 +125,13 @@ impl<B: Body> Links<B> {
 
     /// Ends a link in order, with a Bye.
     pub(crate) fn part_from(&mut self, key: LinkKey) {
+        self.part_with(key, &Control::Bye { code: 0, text: String::new() });
+    }
+
+    /// Ends a link with these last words.
+    pub(super) fn part_with(&mut self, key: LinkKey, bye: &Control) {
         if let Some(id) = self.all.get(key).and_then(|link| link.connection) {
-            self.say(key, &Control::Bye { code: 0, text: String::new() });
+            self.say(key, bye);
             self.bid_farewell(key, id);
         }
         self.end(key, None);
@@ -115,14 +147,8 @@ impl<B: Body> Links<B> {
 
     /// The time at which [`tick`](Links::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let handshakes = self.connections.values().filter(|connection| connection.link.is_none());
-        let handshakes = handshakes.map(|connection| connection.since + self.settings.handshake);
         let dials = self.dials.iter().map(|(_, dial)| dial.due());
-        let links = self.all.iter().map(|(_, link)| match link.connection {
-            Some(_) => (link.wrote + link.beat).min(link.heard + self.settings.silence),
-            None => link.since + self.settings.linger,
-        });
-        handshakes.chain(dials).chain(links).min()
+        dials.chain(self.timers.next()).min()
     }
 
     /// This node was stopped for a while, so silence until now does not count.
@@ -131,21 +157,17 @@ impl<B: Body> Links<B> {
     }
 
     fn tick_handshakes(&mut self, now: Time) {
-        let late = |connection: &Connection| connection.since + self.settings.handshake <= now;
-        let late: Vec<ConnId> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.link.is_none() && late(connection))
-            .map(|(&id, _)| id)
-            .collect();
-        for id in late {
+        while let Some(id) = self.timers.late_handshake(now) {
+            if self.connections.get(&id).is_none_or(|connection| connection.link.is_some()) {
+                continue;
+            }
             let expected = format!("a handshake within {:?}", self.settings.handshake);
             self.refuse(now, id, &Error::new(Code::Handshake).expected(expected));
         }
     }
 
     fn tick_links(&mut self, now: Time) {
-        for key in self.all.keys() {
+        while let Some(key) = self.timers.due_link(now) {
             let Some(link) = self.all.get_mut(key) else { continue };
             match link.connection {
                 None if link.since + self.settings.linger <= now => {
@@ -165,6 +187,7 @@ impl<B: Body> Links<B> {
                 }
                 Some(_) => {}
             }
+            self.set_timer(key);
         }
     }
 }

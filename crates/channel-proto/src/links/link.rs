@@ -1,7 +1,10 @@
 //! The state of another node: the connection with it, if there is one, and the agreements made on it.
 
+use super::held::Held;
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
+use super::timers::Due;
 use crate::Time;
+use crate::budget::Taken;
 use crate::credentials::Credentials;
 use crate::keys::{ConnId, NodeId};
 use crate::memory::Body;
@@ -34,6 +37,16 @@ pub(crate) struct Link<B> {
     pub(super) announced: Announced,
     /// The formats that the other node has described.
     pub(crate) formats: Formats,
+    /// The memory of the formats that it has described, over all epochs.
+    pub(super) held: Held,
+    /// When it has something due.
+    pub(super) due: Due,
+    /// How many Pings it demands in a minute of this epoch.
+    pub(super) pings: u64,
+    /// Whether this node has dialed it in any epoch. It is no stranger then.
+    pub(super) is_chosen: bool,
+    /// What it has taken of the budgets.
+    pub(crate) taken: Taken,
     /// The base time of arriving events.
     pub(crate) time: u64,
 }
@@ -66,6 +79,11 @@ impl<B: Body> Link<B> {
             outbox: Outbox::new(1, AHEAD),
             announced: Announced::Nothing,
             formats: Formats::default(),
+            held: Held::default(),
+            due: Due::default(),
+            pings: 0,
+            is_chosen: false,
+            taken: Taken::default(),
             time: 0,
         }
     }
@@ -150,6 +168,11 @@ impl Formats {
         }
         Ok(())
     }
+}
+
+/// How many Pings a minute a node wants that takes another for dead after this silence.
+pub(super) fn pings(silence: Time) -> u64 {
+    (3 * 60_000u64).div_ceil((silence.as_millis() as u64).max(1))
 }
 
 /// The number of formats that a node keeps for each link.

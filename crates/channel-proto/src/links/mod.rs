@@ -6,15 +6,19 @@
 //! - `guests`: shared keys that came with the ids of channels;
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
 //! - `output`, `outbox`: sending;
-//! - `link`: the state of each other node.
+//! - `timers`: the times at which connections and links have something due;
+//! - `link`: the state of each other node; `held`, `purses`: what it has taken of the budgets.
 
 mod dial;
 mod guests;
 mod handshake;
+mod held;
 mod life;
 mod link;
 mod outbox;
 mod output;
+mod purses;
+mod timers;
 
 pub(crate) use link::Link;
 #[cfg(test)]
@@ -25,6 +29,7 @@ pub use outbox::{Outgoing, Splice};
 use crate::Time;
 use crate::access::Access;
 use crate::action::Actions;
+use crate::budget::Purses;
 use crate::control::Control;
 use crate::credentials::Credentials;
 use crate::greeting::Greeting;
@@ -41,6 +46,7 @@ use isoform_core::{Error, Format, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
+use timers::Timers;
 
 /// The links of a node, and the attempts to make links. The other parts of a node use it. So it also holds the node's
 /// settings, and the actions for its caller.
@@ -63,13 +69,14 @@ pub(crate) struct Links<B> {
     turns: VecDeque<Turn>,
     pub(crate) refusals: Refusals,
     guests: Guests,
+    timers: Timers,
+    pub(crate) purses: Purses,
 }
 
 /// A connection: in its handshake, or of a link.
 struct Connection {
     /// The attempt that made it; `None` if it was accepted.
     dial: Option<DialKey>,
-    since: Time,
     /// What has been said so far. `None` once the other side has proven who it is, and while the caller has it.
     greeting: Option<Greeting>,
     /// The node at the other end, once it has proven that.
@@ -123,6 +130,8 @@ pub(crate) enum Turn {
 pub(crate) struct Ended {
     pub(crate) link: LinkKey,
     pub(crate) peer: NodeId,
+    /// The memory of the formats that the other node has described.
+    pub(crate) held: u64,
     /// Why it has ended; `None` if one of both nodes has let it go in order.
     pub(crate) why: Option<Error>,
 }
@@ -134,6 +143,8 @@ impl<B: Body> Links<B> {
             access: Arc::new(settings.access.clone()),
             connected: 0,
             begun: 0,
+            timers: Timers::default(),
+            purses: Purses::new(settings.budgets),
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),
@@ -197,9 +208,11 @@ impl<B: Body> Links<B> {
 
     /// The other side describes a format.
     pub(crate) fn name(&mut self, key: LinkKey, index: u16, description: &[u8]) -> Result<()> {
-        let (registry, link) = (&self.settings.registry, &mut self.all[key]);
-        link.formats.admit(index, registry.limits())?;
-        link.formats.name(index, registry.learn(description)?)
+        let registry = &self.settings.registry;
+        self.all[key].formats.admit(index, registry.limits())?;
+        let format = registry.learn(description)?;
+        self.hold(key, &format)?;
+        self.all[key].formats.name(index, format)
     }
 }
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(crate) const AHEAD: usize = 128 << 10;
 
 /// The most bytes of the descriptions of all formats that have an index.
-pub(crate) const DESCRIBED: usize = 4 << 20;
+pub(crate) const DESCRIBED: usize = 1 << 20;
 
 /// Bytes to write, interleaved with bodies that need not be copied.
 pub struct Outgoing<B> {

@@ -152,7 +152,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     self.offered(channel, &offer);
                 }
             }
-            Control::Withdraw { source } => channels.was_withdrawn(link, source),
+            Control::Withdraw { source } => channels.was_withdrawn(links, link, source),
             Control::Subscribe(subscribe) => self.was_subscribed(link, &subscribe)?,
             Control::Decline { source, code, text, .. } => {
                 self.was_declined(link, SourceKey(source), Error::new(code_of(code)).found(text));

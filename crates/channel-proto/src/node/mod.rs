@@ -172,7 +172,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
                 Turn::Cut(link) => flows.cut_link(link),
                 Turn::Ended(ended) => {
-                    flows.end_link(links, ended.link);
+                    flows.end_link(links, ended.link, ended.held);
                     channels.lose_link(links, ended);
                 }
                 Turn::Reached(Purpose::Open(open), link) => channels.ask_to_open(links, open, link),

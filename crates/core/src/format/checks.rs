@@ -18,7 +18,7 @@ pub(crate) struct Checks {
 }
 
 /// Nested structures with at most this many checks are merged.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 /// The checks of a structure.
 #[derive(Debug)]

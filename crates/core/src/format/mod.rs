@@ -13,6 +13,7 @@ mod description;
 mod element;
 mod handle;
 mod machine;
+mod memory;
 mod structure;
 
 pub use crate::limits::{MAX_ALIGN, MAX_DEPTH, MAX_DESCRIPTION, MAX_FIELDS, MAX_RANK, MAX_RECORD};

@@ -54,6 +54,8 @@ fn formats_that_are_kept() {
             format
         });
         assert!(kept <= KEPT * length(&format), "{name}: {kept} bytes for {}", length(&format));
+        let stated = format.memory();
+        assert!((kept..=4 * kept).contains(&stated), "{name}: {stated} bytes are stated, and {kept} are taken");
     }
 }
 

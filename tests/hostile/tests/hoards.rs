@@ -1,0 +1,423 @@
+//! Members and strangers who make a node keep as much as they can. What they take together is bounded, however many they
+//! are, and members notice nothing (`spec/channel.md`, "Limits").
+
+use isoform::core::{ByteOrder, Element, Field, Structure};
+use isoform::{Code, Error, Format, Limits, Machine, Registry};
+use isoform_channel_proto::{
+    Action, Batch, Budgets, ChannelKey, ConnId, Credentials, FrameKind, HEADER, Header, Identity, Item, Key, Node,
+    Outgoing, Policy, Resource, Settings, SinkKey, SourceKey, Submitted, Time, Wanted,
+};
+use isoform_hostile::memory::{Counting, measure};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+type Body = Arc<[u8]>;
+
+const NAME: &str = "river";
+const CHANNEL: Identity = Identity([9; 16]);
+
+/// Nodes that hear each other. The first one is the victim; the others dial it. What strangers say themselves is said in
+/// the names of these.
+struct World {
+    now: Time,
+    nodes: Vec<Node<Body, Vec<u8>>>,
+    /// The node that dialed each connection.
+    wires: BTreeMap<u64, usize>,
+    connections: u64,
+    unused: BTreeMap<(u64, bool), Vec<u8>>,
+    /// A node that is told nothing, since it does not know what is said in its name.
+    deaf: Option<usize>,
+    /// What it was told.
+    told: Vec<u8>,
+    errors: Vec<Error>,
+}
+
+fn key(number: usize) -> Key {
+    let mut seed = [7; 32];
+    seed[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    Key::from_seed(seed)
+}
+
+impl World {
+    fn new(settings: Settings) -> World {
+        let victim = Node::new(key(0), Settings { addresses: vec!["test:victim".into()], ..settings });
+        World {
+            now: Time::from_secs(1),
+            nodes: vec![victim],
+            wires: BTreeMap::new(),
+            connections: 0,
+            unused: BTreeMap::new(),
+            deaf: None,
+            told: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// One more node, which demands to hear something in this time. Its key follows from the number.
+    fn node(&mut self, number: usize, silence: Time) -> usize {
+        self.nodes.push(Node::new(key(number), Settings { silence, ..Settings::default() }));
+        self.nodes.len() - 1
+    }
+
+    fn stranger(&mut self, number: usize) -> usize {
+        let node = self.node(number, Time::from_secs(10));
+        self.dial(node);
+        node
+    }
+
+    /// A node makes a link with the victim: it asks for a channel that is not there.
+    fn dial(&mut self, node: usize) {
+        let open = self.nodes[node].open(self.now, "test:victim", "nowhere", None, self.now + Time::from_secs(3));
+        self.run();
+        self.nodes[node].forget_open(open);
+    }
+
+    /// A node becomes a member of the victim's channel.
+    fn member(&mut self, number: usize) -> (usize, ChannelKey) {
+        let node = self.node(number, Time::from_secs(10));
+        let open = self.nodes[node].open(self.now, "test:victim", NAME, None, self.now + Time::from_secs(3));
+        self.run();
+        let channel = self.nodes[node].opened(open).expect("an answer").expect("the channel");
+        (node, channel)
+    }
+
+    fn wire_of(&self, node: usize) -> Option<ConnId> {
+        self.wires.iter().rev().find(|(_, dialer)| **dialer == node).map(|(&wire, _)| ConnId(wire))
+    }
+
+    /// Says frames to the victim, in the name of a node. Whether its link is still there.
+    fn say(&mut self, node: usize, frames: &[u8]) -> bool {
+        let Some(wire) = self.wire_of(node) else { return false };
+        self.receive(wire, true, frames);
+        self.run();
+        self.wire_of(node).is_some()
+    }
+
+    fn receive(&mut self, wire: ConnId, to_victim: bool, bytes: &[u8]) {
+        let Some(&dialer) = self.wires.get(&wire.0) else { return };
+        if !to_victim && self.deaf == Some(dialer) {
+            return self.told.extend_from_slice(bytes);
+        }
+        let mut all = self.unused.remove(&(wire.0, to_victim)).unwrap_or_default();
+        all.extend_from_slice(bytes);
+        let node = &mut self.nodes[if to_victim { 0 } else { dialer }];
+        match node.receive(self.now, wire, &all) {
+            Ok(used) => {
+                all.drain(..used);
+                self.unused.insert((wire.0, to_victim), all);
+            }
+            Err(error) if to_victim => self.errors.push(error),
+            Err(_) => {}
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some((from, action)) = (0..self.nodes.len()).find_map(|i| Some((i, self.nodes[i].action()?))) {
+            match action {
+                Action::Dial(dial, address) if address == "test:victim" => {
+                    self.connections += 1;
+                    let id = ConnId(self.connections);
+                    self.wires.insert(id.0, from);
+                    self.nodes[from].connected(self.now, id, Some(dial), Credentials::default());
+                    self.nodes[0].connected(self.now, id, None, Credentials::default());
+                }
+                Action::Dial(dial, _) => self.nodes[from].dial_failed(self.now, dial, Error::new(Code::Unreachable)),
+                Action::Write(id) => self.carry(from, id),
+                Action::Close(id) => {
+                    self.carry(from, id);
+                    self.hang_up(id, Some(from));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn carry(&mut self, from: usize, id: ConnId) {
+        let mut out = Outgoing::default();
+        self.nodes[from].output(self.now, id, &mut out);
+        self.nodes[from].unwritten(id, 0);
+        self.receive(id, from != 0, &out.to_vec());
+    }
+
+    /// A connection breaks, for both or for all but one.
+    fn hang_up(&mut self, id: ConnId, but: Option<usize>) {
+        let Some(dialer) = self.wires.remove(&id.0) else { return };
+        for end in [0, dialer] {
+            self.unused.remove(&(id.0, end == 0));
+            if but != Some(end) {
+                self.nodes[end].closed(self.now, id, None);
+            }
+        }
+    }
+
+    fn pass(&mut self, time: Time) {
+        self.now += time;
+        let now = self.now;
+        self.nodes.iter_mut().for_each(|node| node.tick(now));
+        self.run();
+    }
+
+    /// The victim's channel, with a source, a sink that takes nothing, and a friend who listens.
+    fn settle(&mut self) -> (SourceKey, SinkKey, usize, SinkKey) {
+        let channel = self.nodes[0].create(CHANNEL, NAME, None).unwrap();
+        let source = self.nodes[0].add_source(channel, None).unwrap();
+        let (friend, opened) = self.member(1);
+        let listener = self.nodes[friend].add_sink(opened, Wanted::any(Policy::Block)).unwrap();
+        self.run();
+        let idle = self.nodes[0].add_sink(channel, Wanted::any(Policy::Block)).unwrap();
+        self.run();
+        (source, idle, friend, listener)
+    }
+
+    /// Asserts that what the victim submits reaches its friend at once.
+    fn is_heard(&mut self, source: SourceKey, friend: usize, listener: SinkKey) {
+        let submitted = self.nodes[0].submit(7, source, Some(&format(8)), &mut Body::from([1; 8])).unwrap();
+        self.run();
+        let Submitted::Done(number) = submitted else { panic!("{submitted:?}") };
+        let (mut batch, mut came) = (Batch::default(), Vec::new());
+        while self.nodes[friend].take(self.now, listener, &mut batch) {
+            came.extend(batch.items.iter().filter_map(|item| match item {
+                Item::Event { sequence, .. } => Some(*sequence),
+                _ => None,
+            }));
+        }
+        assert_eq!(came, [number]);
+        self.run();
+    }
+
+    /// The windows, in bytes, of the subscriptions that the deaf node was told of.
+    fn windows(&self) -> Vec<u64> {
+        let (mut rest, mut windows) = (&self.told[..], Vec::new());
+        while let Some(header) = rest.first_chunk().map(|header| Header::parse(header).expect("a frame")) {
+            if header.kind == Some(FrameKind::Subscribe) {
+                windows.push(u64::from_le_bytes(rest[HEADER + 24..HEADER + 32].try_into().expect("eight bytes")));
+            }
+            rest = &rest[header.extent()..];
+        }
+        windows
+    }
+
+    fn refused(&self, of: &str) -> u64 {
+        let refusals = self.nodes[0].refusals().iter().filter(|refusal| refusal.last.contains(of));
+        refusals.map(|refusal| refusal.count).sum()
+    }
+}
+
+/// A format of so many fields, each of which takes much memory for few bytes. The name tells it from others.
+fn large(number: usize, fields: usize) -> Format {
+    let machine = Machine { order: ByteOrder::Little, pointer: 8 };
+    let fields = (0..fields).map(|at| Field {
+        name: format!("{at:x}").into(),
+        element: Element::Boolean { size: 1 },
+        dims: [].into(),
+        indirect: false,
+        offset: at,
+        unit: None,
+    });
+    let fields: Vec<Field> = fields.collect();
+    Format::new(Structure::new(format!("f{number}"), machine, fields.len(), 1, fields).unwrap().into()).unwrap()
+}
+
+fn format(size: usize) -> Format {
+    large(0, size)
+}
+
+fn frame(kind: u8, index: u16, subscription: u32, payload: &[&[u8]]) -> Vec<u8> {
+    let payload = payload.concat();
+    let mut frame = (payload.len() as u32).to_le_bytes().to_vec();
+    frame.extend([kind, 0]);
+    frame.extend(index.to_le_bytes());
+    frame.extend(subscription.to_le_bytes());
+    frame.extend([0; 4]);
+    frame.extend(&payload);
+    frame.resize(frame.len().next_multiple_of(16), 0);
+    frame
+}
+
+fn describe(index: u16, format: &Format) -> Vec<u8> {
+    frame(16, index, 0, &[format.description().as_bytes()])
+}
+
+fn offer(source: u32, index: u16) -> Vec<u8> {
+    frame(17, index, 0, &[&CHANNEL.0, &source.to_le_bytes()])
+}
+
+/// A registry that forgets soon: what else keeps formats in memory shows.
+fn settings() -> Settings {
+    Settings { registry: Registry::within(Limits { formats: 16, ..Limits::default() }), ..Settings::default() }
+}
+
+const FIELDS: usize = 4000;
+const MEBIBYTE: usize = 1 << 20;
+
+#[test]
+fn formats_that_offers_keep_alive_are_counted() {
+    let mut world = World::new(settings());
+    let (source, _, friend, listener) = world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    let (named, used) = measure(|| {
+        (0..400).find(|&number| {
+            let said = [describe(0, &large(number, FIELDS)), offer(number as u32, 0)].concat();
+            !world.say(member, &said)
+        })
+    });
+    assert!(named.is_some(), "it may go on without end");
+    assert_eq!(world.errors[0].code(), Code::Budget, "{:?}", world.errors);
+    assert_eq!(world.errors[0].path(), "formats of one node");
+    assert!(used.peak < 80 * MEBIBYTE && used.kept < 20 * MEBIBYTE, "{used:?}");
+    world.is_heard(source, friend, listener);
+    assert_eq!(world.refused("formats of one node"), 1);
+}
+
+#[test]
+fn formats_of_a_link_may_be_named_anew_without_end() {
+    let mut world = World::new(settings());
+    world.settle();
+    let (member, _) = world.member(2);
+    let (_, used) = measure(|| {
+        for number in 0..400 {
+            assert!(world.say(member, &describe(0, &large(number, FIELDS))), "{:?}", world.errors);
+        }
+    });
+    assert!(used.peak < 80 * MEBIBYTE, "{used:?}");
+}
+
+#[test]
+fn strangers_share_what_their_formats_may_take() {
+    let mut world = World::new(settings());
+    let (source, _, friend, listener) = world.settle();
+    let strangers: Vec<usize> = (2..22).map(|number| world.stranger(number)).collect();
+    let (_, used) = measure(|| {
+        for (at, &stranger) in strangers.iter().enumerate() {
+            (0..12).all(|index| world.say(stranger, &describe(index, &large(100 * at + usize::from(index), FIELDS))));
+        }
+    });
+    assert!(used.peak < 40 * MEBIBYTE, "{used:?}");
+    assert!(world.refused("formats of nodes without a common channel") > 10);
+    world.is_heard(source, friend, listener);
+}
+
+#[test]
+fn strangers_links_are_few() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    let most = Budgets::default().strangers[Resource::Links] as usize;
+    (0..most + 50).for_each(|number| _ = world.stranger(2 + number));
+    assert_eq!(world.wires.len(), most + 1, "the friend, and those that may");
+    assert_eq!(world.refused("links of nodes without a common channel"), 50);
+    world.is_heard(source, friend, listener);
+    // Who has something in common with the victim stays.
+    let (member, _) = world.member(5000);
+    (0..most).for_each(|number| _ = world.stranger(6000 + number));
+    assert!(world.wire_of(member).is_some());
+}
+
+#[test]
+fn pings_that_others_demand_are_few() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    for number in 0..100 {
+        let node = world.node(2 + number, Time::from_millis(100));
+        world.dial(node);
+    }
+    let most = Budgets::default().strangers[Resource::Pings] / 1800;
+    assert_eq!(world.wires.len() as u64, most + 1, "each demands thirty a second");
+    world.is_heard(source, friend, listener);
+}
+
+#[test]
+fn sources_are_counted_over_all_channels() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    let most = Budgets::default().member[Resource::Offers] as u32;
+    for number in 0..most + 100 {
+        assert!(world.say(member, &offer(number, u16::MAX)), "{:?}", world.errors);
+    }
+    assert_eq!(world.refused("sources of one node"), 100);
+    world.is_heard(source, friend, listener);
+}
+
+#[test]
+fn connections_leave_nothing_behind() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    let come_and_go = |world: &mut World, count: usize| {
+        for number in 0..count {
+            let number = 10 + number % 7;
+            let node = match number % 3 {
+                0 => world.stranger(number),
+                1 => world.member(number).0,
+                // Somebody who stops in the greeting.
+                _ => {
+                    world.connections += 1;
+                    let id = ConnId(world.connections);
+                    world.nodes[0].connected(world.now, id, None, Credentials::default());
+                    world.run();
+                    world.nodes[0].closed(world.now, id, None);
+                    continue;
+                }
+            };
+            if let Some(wire) = world.wire_of(node) {
+                world.hang_up(wire, None);
+            }
+            world.nodes.truncate(node);
+            world.run();
+        }
+        // Longer than a link lingers, and than it is dialed for.
+        (0..60).for_each(|_| world.pass(Time::from_secs(1)));
+        world.is_heard(source, friend, listener);
+    };
+    come_and_go(&mut world, 100);
+    let often = std::env::var("CONNECTS").ok().and_then(|often| often.parse().ok()).unwrap_or(1000);
+    let (_, used) = measure(|| come_and_go(&mut world, often));
+    assert!(used.kept < 16 << 10, "{used:?}");
+}
+
+fn subscribe(number: u32, policy: u8) -> Vec<u8> {
+    let head = [0, 0, 0, 0, 0, 0, 0, 0, policy, 0, 0, 0, 0, 0, 0, 0];
+    let numbers = [1, 1, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 2]])
+}
+
+#[test]
+fn queues_of_a_node_share_a_budget() {
+    let budgets = Budgets { member: Budgets::default().member.with(Resource::Queues, 4 << 20), ..Budgets::default() };
+    let mut world = World::new(Settings { budgets, ..Settings::default() });
+    let (source, _, friend, listener) = world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    (0..200).for_each(|number| assert!(world.say(member, &subscribe(number, 1)), "{:?}", world.errors));
+    let (_, used) = measure(|| {
+        for _ in 0..1000 {
+            world.nodes[0].submit(7, source, Some(&format(8)), &mut Body::from([1; 8])).unwrap();
+            world.run();
+            world.nodes[friend].take(world.now, listener, &mut Batch::default());
+            world.run();
+        }
+    });
+    assert!(used.peak < 8 * MEBIBYTE, "{used:?}");
+    for sink in world.nodes[0].ledger(source) {
+        assert!(sink.ledger.is_exact(), "{}", sink.ledger);
+        assert!(sink.node == world.nodes[friend].id() || sink.ledger.in_flight > 0, "the newest is kept");
+    }
+}
+
+#[test]
+fn windows_of_many_subscriptions_shrink() {
+    let mut world = World::new(Settings::default());
+    world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    let most = Budgets::default().member[Resource::Offers] as u32;
+    (0..most).for_each(|number| assert!(world.say(member, &offer(number, u16::MAX))));
+    let granted = world.windows();
+    let sum: u64 = granted.iter().sum();
+    assert_eq!((granted.len() as u32, granted[0]), (most, 4 << 20));
+    assert!(granted.iter().all(|&bytes| bytes >= 64 << 10) && sum < 600 << 20, "{sum}");
+}
