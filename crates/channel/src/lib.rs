@@ -31,8 +31,9 @@ pub use api::sink::{MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, MemberInfo, NodeId, Origin, Policy, Reach,
-    Reason, Refusal, Report, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
+    Budget, Budgets, Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, MemberInfo, NodeId, Origin,
+    Policy, Reach, Reason, Refusal, Report, Resource, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport,
+    Waits, Window,
 };
 pub use transport::address::Address;
 #[cfg(feature = "tls")]

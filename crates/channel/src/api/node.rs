@@ -24,7 +24,7 @@ use crate::transport::{
     tls::{self, Tls},
 };
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Access, Admission, Identity, Key, Settings, SharedKey};
+use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Settings, SharedKey};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -302,6 +302,20 @@ impl NodeBuilder {
     /// Sets how long a link is kept after its connection broke, so that it can be restored. The default is 10 seconds.
     pub fn linger(mut self, linger: Duration) -> NodeBuilder {
         self.settings.linger = linger;
+        self
+    }
+
+    /// Sets how much other nodes may make this node keep. Raise it for a node that serves thousands of others.
+    ///
+    /// ```
+    /// use isoform_channel::{Budgets, Node, Resource};
+    /// let mut budgets = Budgets::default();
+    /// budgets.node[Resource::Queues] = 8 << 30;
+    /// let node = Node::builder().budgets(budgets).build()?;
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn budgets(mut self, budgets: Budgets) -> NodeBuilder {
+        self.settings.budgets = budgets;
         self
     }
 
