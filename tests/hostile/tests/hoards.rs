@@ -70,7 +70,8 @@ impl World {
 
     /// A node makes a link with the victim: it asks for a channel that is not there.
     fn dial(&mut self, node: usize) {
-        let open = self.nodes[node].open(self.now, "test:victim", "nowhere", None, self.now + Time::from_secs(3));
+        let open =
+            self.nodes[node].open(self.now, &["test:victim".into()], "nowhere", None, self.now + Time::from_secs(3));
         self.run();
         self.nodes[node].forget_open(open);
     }
@@ -78,7 +79,7 @@ impl World {
     /// A node becomes a member of the victim's channel.
     fn member(&mut self, number: usize) -> (usize, ChannelKey) {
         let node = self.node(number, Time::from_secs(10));
-        let open = self.nodes[node].open(self.now, "test:victim", NAME, None, self.now + Time::from_secs(3));
+        let open = self.nodes[node].open(self.now, &["test:victim".into()], NAME, None, self.now + Time::from_secs(3));
         self.run();
         let channel = self.nodes[node].opened(open).expect("an answer").expect("the channel");
         (node, channel)
