@@ -190,13 +190,17 @@ impl Channels {
 
     /// A node says that it is no member.
     pub(crate) fn left<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let was_member = self.has_member(key, link);
         self.lose_member(links, key, link);
         let channel = &mut self.all[key];
         if let Some(other) = channel.others.get_mut(links[link].peer) {
             other.is_gone = true;
         }
-        channel.looks = 0;
-        self.agenda.set_by(key, Errand::Look, self.now);
+        // Who was no member is asked again when this node looks the next time: at once, it would refuse again.
+        if was_member {
+            channel.looks = 0;
+            self.agenda.set_by(key, Errand::Look, self.now);
+        }
         self.announce(links, key);
     }
 
