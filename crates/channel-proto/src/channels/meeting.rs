@@ -86,7 +86,7 @@ impl Channels {
     pub(super) fn consider_all<B: Body>(&mut self, links: &Links<B>, key: ChannelKey) {
         let now = self.now;
         let channel = &self.all[key];
-        let linked: BTreeSet<NodeId> = channel.members.keys().map(|&link| links[link].peer).collect();
+        let linked: BTreeSet<NodeId> = channel.members.keys().filter_map(|&link| links.peer(link)).collect();
         let wanted = channel.others.iter().map(|(node, _)| node);
         let wanted: Vec<NodeId> =
             wanted.filter(|node| !linked.contains(node) && channel.wants_to_meet(now, *node)).collect();

@@ -161,7 +161,8 @@ impl Channels {
 
     fn tell_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, said: &Announcement, except: Option<LinkKey>) {
         for &link in self.all[key].members.keys().filter(|&&link| Some(link) != except) {
-            if links[link].peer != said.node {
+            // Of several links that end at once, some may be gone already.
+            if links.peer(link).is_some_and(|peer| peer != said.node) {
                 tell(links, link, std::iter::once(said.clone()));
             }
         }

@@ -174,6 +174,11 @@ impl<B: Body> Links<B> {
         self.all.iter().filter(|(_, link)| link.connection.is_some()).map(|(key, link)| (key, link.since))
     }
 
+    /// The node at the other end of a link, if that has not ended.
+    pub(crate) fn peer(&self, key: LinkKey) -> Option<NodeId> {
+        self.all.get(key).map(|link| link.peer)
+    }
+
     /// The link with a node.
     pub(crate) fn with(&self, node: NodeId) -> Option<LinkKey> {
         self.peers.get(&node).copied()
