@@ -380,10 +380,10 @@ fn connections_leave_nothing_behind() {
     assert!(used.kept < 16 << 10, "{used:?}");
 }
 
-fn subscribe(number: u32, policy: u8) -> Vec<u8> {
+fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {
     let head = [0, 0, 0, 0, 0, 0, 0, 0, policy, 0, 0, 0, 0, 0, 0, 0];
-    let numbers = [1, 1, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
-    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 2]])
+    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 4]])
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn queues_of_a_node_share_a_budget() {
     let (source, _, friend, listener) = world.settle();
     let (member, _) = world.member(2);
     world.deaf = Some(member);
-    (0..200).for_each(|number| assert!(world.say(member, &subscribe(number, 1)), "{:?}", world.errors));
+    (0..200).for_each(|number| assert!(world.say(member, &subscribe(number, 1, 1)), "{:?}", world.errors));
     let (_, used) = measure(|| {
         for _ in 0..1000 {
             world.nodes[0].submit(7, source, Some(&format(8)), &mut Body::from([1; 8])).unwrap();
