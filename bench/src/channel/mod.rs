@@ -57,6 +57,8 @@ pub enum Measure {
     Channels,
     /// Nodes that come and go.
     Connects,
+    /// Events over TLS.
+    Tls,
 }
 
 impl Measure {
@@ -70,6 +72,7 @@ impl Measure {
         Measure::Idle,
         Measure::Channels,
         Measure::Connects,
+        Measure::Tls,
     ];
 
     /// Its name, as on the command line.
@@ -83,13 +86,14 @@ impl Measure {
             Measure::Idle => "idle",
             Measure::Channels => "channels",
             Measure::Connects => "connects",
+            Measure::Tls => "tls",
         }
     }
 
     /// The group to which it belongs, if no group is named.
     pub fn group(self) -> Group {
         match self {
-            Measure::Channels | Measure::Connects => Group::Load,
+            Measure::Channels | Measure::Connects | Measure::Tls => Group::Load,
             _ => Group::Channel,
         }
     }

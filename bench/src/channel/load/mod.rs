@@ -6,12 +6,14 @@
 //! |---|---|
 //! | `fanout` | the processor time of an event of one source, for each of ten and of a hundred sink processes |
 //! | `channels` | round trip and descriptors, with two and with a thousand channels between two processes |
+//! | `tls` | round trip and bandwidth over TLS, beside a bare stream of rustls |
 //! | `connects` | what thousands of nodes that come and go leave behind at the node that they met |
 
 mod channels;
 mod connects;
 mod cost;
 mod fanout;
+mod tls;
 
 pub(super) use channels::Many;
 pub(super) use connects::visit;
@@ -30,6 +32,7 @@ pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) 
         Measure::Fanout => fanout::run(options, line),
         Measure::Channels => channels::run(options, line),
         Measure::Connects => connects::run(options, line),
+        Measure::Tls => tls::run(options, line),
         _ => Ok(()),
     })
 }
