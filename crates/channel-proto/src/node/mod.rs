@@ -422,7 +422,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// A source does not wait any more. If it has waited as long as it may, or `gives_up`, it drops events for the sinks
-    /// that have no room, but not for those that must have [`Policy::Block`](crate::Policy::Block).
+    /// that have no room, but not for those that must have [`Policy::Block`].
     pub fn waited(&mut self, now: Time, key: SourceKey, gives_up: bool) {
         self.flows.waited(now, &mut self.links, key, gives_up);
     }
