@@ -269,3 +269,29 @@ fn strangers_who_say_nothing_give_way() {
     world.run();
     assert_eq!(world.items(1, sink), ["joined", "event 0"]);
 }
+
+#[test]
+fn the_highest_version_that_both_know_is_spoken() {
+    let mut world = World::new(1, |number| number);
+    for versions in [[1, 2], [2, 2]] {
+        let (wire, errors) = (world.visit(0), world.errors.len());
+        let mut hello = claim(5, versions[0]).to_bytes();
+        hello[4..6].copy_from_slice(&versions);
+        world.say(wire, &hello);
+        if versions == [2, 2] {
+            assert_eq!(world.errors[errors].code(), Code::Version);
+            assert!(world.closed.contains(&wire));
+            continue;
+        }
+        let acceptor = world.carried[wire][0][..GREETING].to_vec();
+        let greetings = Greetings { binding: [0; 32], dialer: &hello, acceptor: &acceptor };
+        let proof = key(5).prove(&greetings, Side::Dialer);
+        let head = |length: u8, kind: u8| [length, 0, 0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut terms = [0; 32];
+        (terms[8], terms[13], terms[16]) = (7, 40, 9);
+        world.say(wire, &[&head(96, 5)[..], &proof, &[0; 32], &head(26, 6), &terms].concat());
+        assert!(world.errors.is_empty(), "{:?}", world.errors);
+        let answer = &world.carried[wire][0][GREETING + PROOF..];
+        assert_eq!(Header::parse(answer.first_chunk().unwrap()).unwrap().kind, Some(FrameKind::Terms));
+    }
+}
