@@ -248,6 +248,37 @@ static void descriptors_and_handlers(void) {
     iso_channel_close(&channel);
 }
 
+/* A sink that must have what its source does not grant is refused. One that takes nothing is told that events are dropped. */
+static void grants(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    iso_sink_options options;
+    iso_account account;
+    Tick sent = { 0, 0.5 };
+    memset(&options, 0, sizeof options);
+    options.policy = ISO_POLICY_LOSSLESS;
+    options.window_events = 1;
+    DO(iso_channel_create(here, "grants", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_sink_open(opened, tick_format, NULL, &options, &sink));
+    CHECK(next(sink, ISO_EVENT_REFUSED).error->code == ISO_NOT_GRANTED);
+    DO(iso_sink_set_policy(sink, ISO_POLICY_BLOCK, 0, 0));
+    DO(iso_source_wait(source, 1, SOON));
+    for (; sent.count < 1000; sent.count++)
+        DO(iso_source_submit(source, &sent));
+    next(sink, ISO_EVENT_JOINED);
+    next(sink, ISO_EVENT_RECORD);
+    CHECK(next(sink, ISO_EVENT_GRANTED).reason == ISO_REASON_SLOW);
+    DO(iso_source_ledger(source, &account, 1, NULL));
+    CHECK(account.changes == 1 && account.waited > 0 && account.submitted == 1000);
+    iso_source_close(&source);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+}
+
 /* A sink that takes nothing holds its source up for as long as that is patient: once a window is full whose one half is given, and
    the other as usual. */
 static void patience(uint64_t window_events, uint64_t window_bytes) {
@@ -255,14 +286,18 @@ static void patience(uint64_t window_events, uint64_t window_bytes) {
     iso_source *source;
     iso_sink *sink;
     iso_sink_options options;
+    iso_source_options lossless;
     Tick sent = { 0, 0.5 };
     iso_code code = ISO_OK;
     memset(&options, 0, sizeof options);
+    options.policy = ISO_POLICY_LOSSLESS;
     options.window_events = window_events;
     options.window_bytes = window_bytes;
     DO(iso_channel_create(here, "patience", tick_format, &channel));
     DO(iso_channel_open(there, iso_channel_id(channel), &opened));
-    DO(iso_source_open(channel, tick_format, &source));
+    memset(&lossless, 0, sizeof lossless);
+    lossless.lossless = 1;
+    DO(iso_source_open_with(channel, tick_format, &lossless, &source));
     DO(iso_sink_open(opened, tick_format, NULL, &options, &sink));
     DO(iso_source_wait(source, 1, SOON));
     DO(iso_source_set_patience(source, 10));
@@ -370,6 +405,7 @@ int main(void) {
     events();
     descriptors_and_handlers();
     closed_from_within();
+    grants();
     patience(4, 0);
     patience(0, 1 << 30);
     bound();
