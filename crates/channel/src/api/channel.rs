@@ -126,7 +126,7 @@ impl Channel {
         hub.with(|state| {
             state.watchers.push((self.member.key, bell.clone()));
             let now = hub.now();
-            state.machine.survey(now, self.member.key, now + patience);
+            state.machine.survey(now, self.member.key, now.saturating_add(patience));
         });
         let is_awaited = |member: &MemberInfo| !matches!(member.reach, Reach::Missed(_)) && member.report.is_none();
         let incomplete = |info: &Info| info.members.iter().any(is_awaited);
