@@ -140,6 +140,7 @@ typedef enum iso_code {
     ISO_FIELDS = 203, /* a format has more than 4,096 fields in all, or more than this receiver accepts */
     ISO_SIZE = 204, /* a record, an array or an offset is larger than this machine, or the format, can address */
     ISO_PEERS = 205, /* there would be more links, members or subscriptions than this node allows */
+    ISO_BUDGET = 206, /* another node asked for more memory or more things than its budget has; the error names the budget */
     ISO_REQUIRED = 300, /* the receiver marked a field as required, and the sender's format lacks it */
     /* two matching fields have types that cannot be converted, or two records have no field in common */
     ISO_NO_CONVERSION = 301,
