@@ -23,7 +23,7 @@ pub enum Resource {
     Windows = 3,
     /// Bytes that wait at the sources of this node for slow sinks of others.
     Queues = 4,
-    /// Bytes of the long events that are arriving.
+    /// Bytes of the events longer than their windows that are under way to sinks of this node.
     Bodies = 5,
     /// Links.
     Links = 6,

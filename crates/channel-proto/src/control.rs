@@ -390,7 +390,7 @@ mod tests {
         };
         let silence = std::time::Duration::from_secs(10);
         let addresses = vec!["unix:/x".into()];
-        let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, addresses };
+        let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, bodies: 6, addresses };
         vec![
             Control::Bye { code: 140, text: text.clone() },
             Control::Ping,

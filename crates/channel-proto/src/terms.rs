@@ -18,6 +18,9 @@ pub(crate) struct Terms {
     pub(crate) silence: Duration,
     /// The number of subscriptions that the sender allows on this link.
     pub(crate) subscriptions: u32,
+    /// How many mebibytes of bodies that are longer than their windows may be under way to the sender together. One may be,
+    /// whatever its length.
+    pub(crate) bodies: u32,
     /// Where the sender says that it can be dialed.
     pub(crate) addresses: Vec<String>,
 }
@@ -26,15 +29,16 @@ impl Terms {
     pub(crate) fn parse(fields: &mut Reader<'_>) -> Result<Terms> {
         let (ended, formats) = (fields.u64()?, fields.u32()?.clamp(1, u32::from(u16::MAX)));
         let silence = Duration::from_millis(fields.u32()?.max(100).into());
-        let (subscriptions, _) = (fields.u32()?, fields.u32()?);
-        Ok(Terms { ended, formats, silence, subscriptions, addresses: fields.texts()? })
+        let (subscriptions, bodies) = (fields.u32()?, fields.u32()?);
+        Ok(Terms { ended, formats, silence, subscriptions, bodies, addresses: fields.texts()? })
     }
 
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.ended.to_le_bytes());
         out.extend(self.formats.to_le_bytes());
         out.extend(u32::try_from(self.silence.as_millis()).unwrap_or(u32::MAX).to_le_bytes());
-        out.extend(u64::from(self.subscriptions).to_le_bytes());
+        out.extend(self.subscriptions.to_le_bytes());
+        out.extend(self.bodies.to_le_bytes());
         let mut room = ADDRESSES;
         let fits = |address: &&String| match room.checked_sub(2 + address.len()) {
             Some(left) => {
@@ -57,7 +61,7 @@ mod tests {
         for count in [0, 1, 3, 10_000] {
             let addresses: Vec<String> = (0..count).map(|i| format!("tcp:127.0.0.1:{i}")).collect();
             let silence = Duration::from_secs(10);
-            let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, addresses };
+            let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, bodies: 6, addresses };
             let mut out = Vec::new();
             terms.put(&mut out);
             let read = Terms::parse(&mut Reader::new(&out, "terms")).unwrap();

@@ -201,6 +201,18 @@ impl World {
         windows
     }
 
+    /// Their numbers.
+    fn subscriptions(&self) -> Vec<u32> {
+        let (mut rest, mut numbers) = (&self.told[..], Vec::new());
+        while let Some(header) = rest.first_chunk().map(|header| Header::parse(header).expect("a frame")) {
+            if header.kind == Some(FrameKind::Subscribe) {
+                numbers.push(header.subscription);
+            }
+            rest = &rest[header.extent()..];
+        }
+        numbers
+    }
+
     fn refused(&self, of: &str) -> u64 {
         let refusals = self.nodes[0].refusals().iter().filter(|refusal| refusal.last.contains(of));
         refusals.map(|refusal| refusal.count).sum()
@@ -421,4 +433,28 @@ fn windows_of_many_subscriptions_shrink() {
     let sum: u64 = granted.iter().sum();
     assert_eq!((granted.len() as u32, granted[0]), (most, 4 << 20));
     assert!(granted.iter().all(|&bytes| bytes >= 64 << 10) && sum < 600 << 20, "{sum}");
+}
+
+#[test]
+fn long_events_of_many_sources_wait_for_each_other() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    // Three sources, to each of which the idle sink subscribes.
+    let offered = [describe(0, &format(8)), offer(0, 0), offer(1, 0), offer(2, 0)].concat();
+    assert!(world.say(member, &offered));
+    let numbers = world.subscriptions();
+    let started = |number: u32| frame(24, 0, number, &[&0u64.to_le_bytes(), &[0; 40]]);
+    let begin = |number: u32, length: u64| frame(26, 0, number, &[&length.to_le_bytes()]);
+    let part = |number: u32| frame(27, 0, number, &[&vec![0; 1 << 16]]);
+    // Two have room for each other, and the third not.
+    for (number, length) in numbers.iter().zip([100u64 << 20, 100 << 20, 100 << 20]) {
+        assert!(world.say(member, &[started(*number), begin(*number, length)].concat()), "{:?}", world.errors);
+    }
+    assert!(world.say(member, &[part(numbers[0]), part(numbers[1])].concat()), "{:?}", world.errors);
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+    world.say(member, &part(numbers[2]));
+    assert_eq!((world.errors[0].code(), world.errors[0].path()), (Code::Frame, "part"), "{:?}", world.errors);
+    world.is_heard(source, friend, listener);
 }

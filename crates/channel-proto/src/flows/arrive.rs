@@ -147,6 +147,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 return Err(error.expected(format_args!("{missing} bytes")).found(length));
             }
         };
+        self.expect_turn(links, link, wanted)?;
         // This cannot happen earlier: until now, the application may have used the event before, whose storage is
         // reused.
         if let Some(at) = wanted
@@ -160,6 +161,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.traffic[link].part = Some(Part { receiving: wanted, missing: length, padding });
         self.finish_part(links, link);
         Ok(())
+    }
+
+    /// Refuses a body longer than its window that begins although such bodies are under way that together with it are
+    /// longer than was agreed.
+    fn expect_turn(&mut self, links: &Links<B>, link: LinkKey, wanted: Option<ReceivingKey>) -> Result<()> {
+        let Some(at) = wanted else { return Ok(()) };
+        let receiving = &mut self.receivings[at];
+        let begins = receiving.long.as_ref().filter(|long| long.filled == 0).map(|long| long.length as u64);
+        let Some(length) = begins.filter(|&length| length > receiving.window.bytes) else { return Ok(()) };
+        receiving.beyond = Some((receiving.received.events, length));
+        let here = &mut self.traffic[link].beyond_here;
+        let receivings = &self.receivings;
+        let is_here = |other: ReceivingKey| receivings.get(other).is_some_and(|it| it.is_from(link) && it.beyond() > 0);
+        here.retain(|&other| other != at && is_here(other));
+        let (sum, most) = (here.iter().map(|&other| receivings[other].beyond()).sum::<u64>(), links[link].own_bodies);
+        here.push(at);
+        if sum == 0 || sum.saturating_add(length) <= most {
+            return Ok(());
+        }
+        let error = Error::new(Code::Frame).at("part");
+        let expected = format_args!("at most {most} bytes of events longer than their windows, or one of them");
+        Err(error.expected(expected).found(sum.saturating_add(length)))
     }
 
     /// Whether a fragment has arrived in part.

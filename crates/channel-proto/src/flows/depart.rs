@@ -43,11 +43,25 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Lets the subscriptions that have something to send take turns, one fragment at a time.
     fn take_turns(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let most = links[link].bodies;
         let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
         let mut heard = Vec::new();
         while outbox.has_turns()
             && let Some(at) = traffic.ready.pop_front()
         {
+            if let Some(length) = self.sendings[at].begins_beyond() {
+                traffic
+                    .beyond
+                    .retain(|&other| other != at && self.sendings.get(other).is_some_and(|it| it.beyond() > 0));
+                let sum: u64 = traffic.beyond.iter().map(|&other| self.sendings[other].beyond()).sum();
+                if sum > 0 && sum.saturating_add(length) > most {
+                    self.sendings[at].ready = false;
+                    traffic.parked.push(at);
+                    continue;
+                }
+                traffic.beyond.push(at);
+                self.sendings[at].begin_beyond(length);
+            }
             let sending = &mut self.sendings[at];
             let To::Link(_, number) = sending.to else { continue };
             let mut lane = Over { outbox, number, live: sending.live };
@@ -64,6 +78,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         }
         heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
+    }
+
+    /// Long bodies that had to wait for others get turns again.
+    pub(super) fn unpark(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let Some(traffic) = self.traffic.get_mut(link).filter(|traffic| !traffic.parked.is_empty()) else { return };
+        for at in std::mem::take(&mut traffic.parked) {
+            if let Some(sending) = self.sendings.get_mut(at).filter(|it| it.live && !it.ready && it.has_more()) {
+                sending.ready = true;
+                traffic.ready.push_back(at);
+            }
+        }
+        links.announce(link);
     }
 
     /// Appends acknowledgements for the sources at the other side.

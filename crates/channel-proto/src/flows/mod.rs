@@ -121,6 +121,12 @@ struct Traffic {
     sendings: BTreeMap<u32, SendingKey>,
     /// Those of them that have something to send, in the order of their turns.
     ready: VecDeque<SendingKey>,
+    /// Those that have sent a body longer than the window which may not be taken yet.
+    beyond: Vec<SendingKey>,
+    /// Those whose next body has to wait for these.
+    parked: Vec<SendingKey>,
+    /// Subscriptions of this node's sinks that have got a body longer than the window which may not be taken yet.
+    beyond_here: Vec<ReceivingKey>,
     /// Subscriptions of this node's sinks that have something to acknowledge.
     owing: Vec<ReceivingKey>,
     /// The time at which that is due.
@@ -176,6 +182,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let traffic = self.traffic.at(link);
         traffic.part = None;
         traffic.ready.clear();
+        traffic.parked.clear();
     }
 
     /// The connection of a link broke. Bodies that had arrived or were sent in part are lost.

@@ -61,6 +61,8 @@ pub(crate) struct Receiving<S> {
     pub(crate) owes: bool,
     /// A long body that has arrived in part.
     pub(crate) long: Option<Long<S>>,
+    /// The last body longer than the window: the number of events received before it, and its length.
+    pub(crate) beyond: Option<(u64, u64)>,
 }
 
 /// A long body that is arriving.
@@ -104,6 +106,7 @@ impl<S> Receiving<S> {
             gap: None,
             owes: false,
             long: None,
+            beyond: None,
         }
     }
 
@@ -144,6 +147,14 @@ impl<S> Receiving<S> {
         }
         let error = Error::new(Code::MessageSize).at(format!("event {}", self.expected));
         error.expected(format_args!("at most {} bytes", self.longest)).found(length)
+    }
+
+    /// The length of the body longer than the window that has arrived, at least in part, and was not taken; 0 if there is
+    /// none.
+    pub(crate) fn beyond(&self) -> u64 {
+        let (index, length) = self.beyond.unwrap_or_default();
+        let is_here = self.received.events > index || self.long.as_ref().is_some_and(|long| long.filled > 0);
+        if is_here && self.taken.events <= index && self.stage != Stage::Leaving { length } else { 0 }
     }
 
     /// Counts lost events.

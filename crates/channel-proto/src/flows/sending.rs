@@ -76,6 +76,8 @@ pub(crate) struct Sending<B> {
     gaps: VecDeque<Missing>,
     /// A long body of which parts were sent.
     long: Option<(B, usize)>,
+    /// The last body longer than the window: the number of events sent before it, and its length.
+    beyond: Option<(u64, u64)>,
     ending: Ending,
 }
 
@@ -157,6 +159,7 @@ impl<B: Body> Sending<B> {
             charged: 0,
             gaps: VecDeque::new(),
             long: None,
+            beyond: None,
             ending: Ending::No,
         }
     }
@@ -282,6 +285,9 @@ impl<B: Body> Sending<B> {
             self.queued -= cost;
             budget = budget.saturating_sub(cost);
             self.send(sequence, time, &format, &mut Dequeued(body, origin), false, lane);
+            if self.begins_beyond().is_some() {
+                return true;
+            }
         }
         if !lane.is_open() {
             return self.has_more();
@@ -292,6 +298,25 @@ impl<B: Body> Sending<B> {
             lane.end(self.next);
         }
         false
+    }
+
+    /// The length of the body that is to be sent next, if it is longer than the window. Such bodies share a limit of the
+    /// link.
+    #[inline]
+    pub(crate) fn begins_beyond(&self) -> Option<u64> {
+        let length = self.long.as_ref().filter(|(_, sent)| *sent == 0)?.0.length() as u64;
+        (length > self.window.bytes).then_some(length)
+    }
+
+    /// The first part of a body longer than the window is sent now.
+    pub(crate) fn begin_beyond(&mut self, length: u64) {
+        self.beyond = Some((self.sent.events - 1, length));
+    }
+
+    /// The length of the body longer than the window that was sent, at least in part, and not taken; 0 if there is none.
+    pub(crate) fn beyond(&self) -> u64 {
+        let (index, length) = self.beyond.unwrap_or_default();
+        if self.sent.events > index && self.taken.events <= index { length } else { 0 }
     }
 
     /// Whether there is something to send.

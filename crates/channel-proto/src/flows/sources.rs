@@ -266,6 +266,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.make_room(links, self.sendings[sending].source);
             }
         }
+        self.unpark(links, link);
         Ok(())
     }
 
@@ -296,6 +297,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let To::Link(link, _) = sending.to {
             links.give(link, Resource::Subscriptions, 1);
             links.give(link, Resource::Queues, sending.charged);
+            self.unpark(links, link);
         }
         let key = sending.source;
         if let Some(source) = self.sources.get_mut(key) {

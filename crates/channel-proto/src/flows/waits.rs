@@ -201,6 +201,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn was_enough(&mut self, links: &mut Links<B>, link: LinkKey, subscription: u32, sequence: u64) {
         if let Some(&at) = self.traffic[link].sendings.get(&subscription) {
             with_lane!(self, links, at, |sending, lane| sending.enough(sequence, lane));
+            self.unpark(links, link);
             self.pump(links, at);
             self.make_room(links, self.sendings[at].source);
         }

@@ -44,7 +44,8 @@ impl<B: Body> Links<B> {
         };
         let out = std::mem::take(&mut greeting.out);
         let (greeting, peer, credentials) = (Some(greeting), None, Credentials::default());
-        let connection = Connection { dial, greeting, peer, credentials, terms: None, out, link: None, ahead: AHEAD };
+        let connection =
+            Connection { dial, greeting, peer, credentials, bodies: 0, terms: None, out, link: None, ahead: AHEAD };
         self.connections.insert(id, connection);
         self.timers.add_handshake(now + self.settings.handshake, id);
     }
@@ -110,9 +111,11 @@ impl<B: Body> Links<B> {
             formats: indices(self.settings.registry.limits()) as u32,
             silence: self.settings.silence,
             subscriptions: self.settings.subscriptions as u32,
+            bodies: self.share_of_bodies(),
             addresses: self.settings.addresses.clone(),
         };
         if let Some(connection) = self.connections.get_mut(&id) {
+            connection.bodies = terms.bodies;
             Control::Terms(terms.into()).put(&mut connection.out);
             self.actions.act(Action::Write(id));
         }
@@ -197,14 +200,16 @@ impl<B: Body> Links<B> {
             connection.link = Some(key);
             connection.dial = None;
             let link = &mut self.all[key];
+            link.own_bodies = u64::from(connection.bodies) << 20;
             link.pings = pings(terms.silence);
             link.begin(now, id, epoch, is_dialed, ahead, terms);
-            let (pings, is_chosen) = (link.pings, is_dialed && !link.is_chosen);
+            let (pings, bodies, is_chosen) = (link.pings, link.own_bodies, is_dialed && !link.is_chosen);
             if is_chosen {
                 link.is_chosen = true;
                 self.tie(key);
             }
             self.force(key, Resource::Pings, pings);
+            self.force(key, Resource::Bodies, bodies);
             self.set_timer(key);
         }
         if is_lower {

@@ -45,8 +45,9 @@ impl<B: Body> Links<B> {
     pub(super) fn broke(&mut self, now: Time, key: LinkKey) {
         let Some(link) = self.all.get_mut(key) else { return };
         link.cut(now);
-        let pings = std::mem::take(&mut link.pings);
+        let (pings, bodies) = (std::mem::take(&mut link.pings), std::mem::take(&mut link.own_bodies));
         self.give(key, Resource::Pings, pings);
+        self.give(key, Resource::Bodies, bodies);
         self.turns.push_back(Turn::Cut(key));
     }
 

@@ -32,6 +32,10 @@ pub(crate) struct Link<B> {
     pub(super) beat: Time,
     /// The number of subscriptions that the other node allows.
     pub(crate) allowed: usize,
+    /// How many bytes of bodies that are longer than their windows may be under way together: to the other node, and to
+    /// this one.
+    pub(crate) bodies: u64,
+    pub(crate) own_bodies: u64,
     pub(crate) outbox: Outbox<B>,
     /// What the caller knows about pending output.
     pub(super) announced: Announced,
@@ -76,6 +80,8 @@ impl<B: Body> Link<B> {
             heard: Time::ZERO,
             beat: Time::MAX,
             allowed: 0,
+            bodies: 0,
+            own_bodies: 0,
             outbox: Outbox::new(1, AHEAD),
             announced: Announced::Nothing,
             formats: Formats::default(),
@@ -98,6 +104,7 @@ impl<B: Body> Link<B> {
         (self.since, self.wrote, self.heard) = (now, now, now);
         self.beat = terms.silence / 3;
         self.allowed = terms.subscriptions as usize;
+        self.bodies = u64::from(terms.bodies) << 20;
         self.outbox = Outbox::new(terms.formats, ahead);
         self.announced = Announced::Nothing;
         self.formats = Formats::default();

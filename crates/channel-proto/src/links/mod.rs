@@ -83,6 +83,8 @@ struct Connection {
     peer: Option<NodeId>,
     /// What is known of it besides.
     credentials: Credentials,
+    /// How many mebibytes of long bodies this node has told the other that it takes at a time.
+    bodies: u32,
     /// What the other node has told of itself, until its link begins.
     terms: Option<Terms>,
     /// Bytes of the handshake that are to be written.

@@ -47,6 +47,14 @@ impl<B: Body> Links<B> {
         }
     }
 
+    /// How many mebibytes of long bodies one more link may have under way to this node: an eighth of what is left, so that
+    /// something is left for others. With none, one body at a time.
+    pub(super) fn share_of_bodies(&self) -> u32 {
+        let Budgets { node, member, .. } = self.settings.budgets;
+        let left = node[Resource::Bodies].saturating_sub(self.purses.all(Resource::Bodies));
+        u32::try_from(member[Resource::Bodies].min(left / 8) >> 20).unwrap_or(u32::MAX)
+    }
+
     /// Charges the other node of a link for a format that it has described.
     pub(super) fn hold(&mut self, key: LinkKey, format: &Format) -> Result<()> {
         let link = &mut self.all[key];
