@@ -108,6 +108,46 @@ def test_a_refused_source_is_an_event(node: isoform.Node) -> None:
     assert isinstance(refused, isoform.Refused) and refused.error.path == "step"
 
 
+def test_a_sink_that_is_not_read_does_not_hold_its_source(river: isoform.Channel) -> None:
+    sink = isoform.Node().open(river.id).sink(SEEN, window=(1, 1 << 20))
+    source = river.source(SAMPLE)
+    source.wait_for_sinks(1, 10)
+    assert source.submit(samples(100_000)) == 99_999
+    (ledger,) = source.ledger()
+    assert ledger.is_exact and ledger.lost > 30_000 and ledger.changes == 1 and ledger.waited > 0
+    assert isinstance(sink.recv(10), isoform.Joined) and isinstance(sink.recv(10), isoform.Record)
+    granted = sink.recv(10)
+    assert isinstance(granted, isoform.Granted) and granted.reason == "slow"
+
+
+def test_one_word_on_each_end_loses_nothing(river: isoform.Channel) -> None:
+    opened = isoform.Node().open(river.id)
+    source = river.source(SAMPLE, lossless=True)
+    sink = opened.sink(SEEN, policy="lossless", window=(2, 1 << 20))
+    source.wait_for_sinks(1, 10)
+    submitting = threading.Thread(target=source.submit, args=(samples(500),))
+    submitting.start()
+    assert isinstance(sink.recv(10), isoform.Joined)
+    for step in range(500):
+        event = sink.recv(10)
+        assert isinstance(event, isoform.Record) and event.sequence == step
+    submitting.join()
+    assert [ledger.policy for ledger in source.ledger()] == ["lossless"]
+
+
+def test_a_source_that_is_not_lossless_refuses_a_sink_that_is(river: isoform.Channel) -> None:
+    source = river.source(SAMPLE, keep=1)
+    source.submit(samples(2))
+    sink = river.sink(SEEN, policy="lossless")
+    refused = sink.recv(10)
+    assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.NotGranted
+    sink.set_policy("latest")
+    source.wait_for_sinks(1, 10)
+    assert isinstance(sink.recv(10), isoform.Joined)
+    kept = sink.recv(10)
+    assert isinstance(kept, isoform.Record) and kept.sequence == 1
+
+
 def test_gaps_are_events_and_the_ledger_adds_up(river: isoform.Channel) -> None:
     sink = river.sink(SEEN, policy="latest", window=(1, 1 << 20))
     with river.source(SAMPLE) as source:
