@@ -4,13 +4,14 @@ use super::hub::Hub;
 use super::reader::{Filled, Reader};
 use super::state::State;
 use super::wire::Wire;
+use std::sync::Arc;
 
 /// The number of reads before a thread does something else, although the connection has more.
 const READS: usize = 16;
 
 impl Hub {
     /// Reads the bytes that have arrived on a connection, up to a limit.
-    pub(super) fn read(&self, wire: &Wire) {
+    pub(super) fn read(&self, wire: &Arc<Wire>) {
         let reader = &mut wire.reader();
         for _ in 0..READS {
             let came = reader.fill(&*wire.connection, false);
@@ -21,7 +22,7 @@ impl Hub {
     }
 
     /// Waits a little while for bytes of a connection by reading it. Then looks at the state.
-    pub(super) fn wait_and_read(&self, wire: &Wire, look: impl FnOnce(&mut State)) {
+    pub(super) fn wait_and_read(&self, wire: &Arc<Wire>, look: impl FnOnce(&mut State)) {
         let mut reader = wire.reader();
         let came = reader.fill(&*wire.connection, true);
         let more = self.take(wire, &mut reader, came, look);
@@ -33,9 +34,12 @@ impl Hub {
 
     /// Passes the bytes to the machine, and looks at the state. Returns whether to read again at once, which is so
     /// within a long event. Otherwise the bytes are best used while they are in the processor's cache.
-    fn take(&self, wire: &Wire, reader: &mut Reader, came: Filled, look: impl FnOnce(&mut State)) -> bool {
+    fn take(&self, wire: &Arc<Wire>, reader: &mut Reader, came: Filled, look: impl FnOnce(&mut State)) -> bool {
         match came {
-            Filled::Nothing => false,
+            Filled::Nothing => {
+                self.write_own(wire);
+                false
+            }
             Filled::End(why) => {
                 self.lose(wire, why);
                 false
@@ -53,6 +57,7 @@ impl Hub {
                     look(state);
                     fed
                 });
+                self.write_own(wire);
                 let more = wire.connection.has_more();
                 wire.tell_rest(&self.poller, more);
                 fed.is_ok() && (full && reader.is_amid() || more)

@@ -48,10 +48,17 @@ impl Hub {
         self.perform(effects);
     }
 
+    /// Writes what a connection has to write of its own, once there is room.
+    pub(super) fn write_own(&self, wire: &Arc<Wire>) {
+        if wire.connection.has_unwritten() && wire.flow.begin() {
+            self.write(wire, true, false);
+        }
+    }
+
     /// Writes the output that was taken. Returns whether the connection accepted all of it. Otherwise the turn of this
     /// thread is over.
     fn write_taken(&self, wire: &Arc<Wire>, wait: bool, loan: Option<&Loan<'_>>, effects: &mut Effects) -> bool {
-        if wire.unwritten() == 0 {
+        if wire.unwritten() == 0 && !wire.connection.has_unwritten() {
             return true;
         }
         let was_answered = wire.is_answered();

@@ -76,6 +76,9 @@ impl<B: Body> Unwritten<B> {
     /// As [`Connection::write`].
     pub(crate) fn write(&mut self, connection: &dyn Connection, bodies: &dyn Bodies<B>, wait: bool) -> Result<Moved> {
         let before = self.left;
+        if before == 0 && connection.has_unwritten() {
+            return connection.write(&[], wait);
+        }
         while self.left > 0 {
             let (moved, offered) = self.write_once(connection, bodies, wait)?;
             let Moved::Bytes(bytes) = moved else { return Ok(moved) };

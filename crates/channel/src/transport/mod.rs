@@ -138,6 +138,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether the connection has bytes of its own to write, for which there was no room. It is asked after each reading. The
+    /// node then waits for room, and calls [`write`](Connection::write), perhaps with nothing to write.
+    fn has_unwritten(&self) -> bool {
+        false
+    }
+
     /// Ends the connection, and wakes threads that wait for it on both sides. Written bytes are still sent.
     fn end(&self);
 

@@ -97,8 +97,12 @@ impl Tls {
     }
 
     /// Speaks TLS also on TCP within this machine, where others must then do so too. By default it is for other machines.
-    pub fn loopback(mut self) -> Tls {
-        self.covers_loopback = true;
+    pub fn loopback(self) -> Tls {
+        self.covering_loopback(true)
+    }
+
+    pub(crate) fn covering_loopback(mut self, yes: bool) -> Tls {
+        self.covers_loopback = yes;
         self
     }
 
@@ -234,15 +238,14 @@ impl Certificates {
         self.standing().push(Arc::downgrade(session));
     }
 
-    /// Looks at the files, and ends connections whose other side would not be accepted any more.
-    pub(super) fn check_standing(&self) {
+    /// Looks at the files, and ends connections whose other side would not be accepted any more at this time.
+    pub(super) fn check_standing(&self, now: UnixTime) {
         let mut sessions = Vec::new();
         self.standing().retain(|session| session.upgrade().map(|session| sessions.push(session)).is_some());
         if sessions.is_empty() {
             return;
         }
         if let Ok(current) = self.current() {
-            let now = UnixTime::now();
             sessions.iter().for_each(|session| session.check_again(&current, now));
         }
     }
@@ -361,6 +364,9 @@ fn lacks(file: &Path, what: &str) -> Error {
 
 /// The files among these that cannot be read: for a node whose settings name files, which is told at once.
 pub(crate) fn check(tls: &Tls) -> Result<()> {
+    if tls.certificate.as_os_str().is_empty() {
+        return Err(unusable("a file with a certificate (isoform keys init makes one)", "none"));
+    }
     let files: BTreeSet<&Path> =
         [&tls.certificate].into_iter().chain(&tls.key).chain(&tls.trust).map(|it| &**it).collect();
     files.into_iter().try_for_each(|file| read(file).map(|_| ()))?;

@@ -28,7 +28,7 @@ pub(crate) use certificates::{Certificates, check};
 use super::address::Address;
 use super::{Awaited, Connection, Door, Ready, Transport};
 use isoform::Result;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{ServerName, UnixTime};
 use session::{Session, Shared};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Transport for Encrypting {
     }
 
     fn look_after(&self) {
-        self.certificates.check_standing();
+        self.certificates.check_standing(UnixTime::now());
     }
 }
 

@@ -1,7 +1,8 @@
 //! A connection over TLS, or one that was asked for TLS: see [`Session`].
 //!
-//! The thread that reads also makes the handshake, which sends little; the first bytes that the node writes wait for its
-//! end. From then on each direction has a key and a lock of its own, which only the one thread takes that reads or writes.
+//! The thread that reads also makes the handshake. What the connection does not take of it at once waits with the records of
+//! the node, and the node is told to write it ([`Connection::has_unwritten`]). The first bytes that the node writes wait for
+//! the end of the handshake. From then on each direction has a key and a lock of its own, which only the one thread takes that reads or writes.
 //! They meet where keys change, which happens every few hundred gigabytes.
 
 use super::certificates::{Certificates, Current};
@@ -9,7 +10,7 @@ use super::handshake::Handshake;
 use super::records::{self, Keys, Opener, PLAIN, RECORD, Sealer, WITHIN};
 use super::trust::{Of, names};
 use super::words;
-use crate::transport::{Connection, Credentials, Moved, Ready, Watch};
+use crate::transport::{Connection, Credentials, MOST_SLICES, Moved, Ready, Watch};
 use isoform::{Error, Result};
 use rustls::ContentType;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -48,6 +49,8 @@ pub(super) struct Session {
     keys: OnceLock<Mutex<Keys>>,
     /// The other side has asked for new keys in its direction.
     is_asked: AtomicBool,
+    /// Bytes that are not the node's wait to be written.
+    has_unwritten: AtomicBool,
     peer: OnceLock<Peer>,
     /// Why the connection was ended on this side.
     ended: OnceLock<Error>,
@@ -86,7 +89,8 @@ enum Stage {
 
 struct Writing {
     sealer: Sealed,
-    /// Sealed records that are not written, each with the number of bytes that the node gave for it.
+    /// Bytes that are not written, each with the number of bytes that the node gave for them and still counts as not written:
+    /// parts of the handshake, with none, and sealed records.
     queue: VecDeque<(Vec<u8>, usize)>,
     /// The number of bytes of the first one that are written.
     written: usize,
@@ -117,8 +121,10 @@ impl Session {
         let failed = |error| words::explain(inner.peer(), &error, certificates);
         let mut handshake = Handshake::dial(&current.dialer, to).map_err(failed)?;
         let hello = handshake.advance(&mut []).out;
-        send_whole(&*inner, &hello)?;
-        Ok(Session::new(inner, certificates, Of::Acceptor, Stage::Handshake(Box::new(handshake), current)))
+        let stage = Stage::Handshake(Box::new(handshake), current);
+        let session = Session::new(inner, certificates, Of::Acceptor, stage);
+        session.writing().write_own(&session, hello)?;
+        Ok(session)
     }
 
     /// A connection that this node has accepted. Whether the other side may also do without TLS.
@@ -137,6 +143,7 @@ impl Session {
             writing: Mutex::new(writing),
             keys: OnceLock::new(),
             is_asked: AtomicBool::new(false),
+            has_unwritten: AtomicBool::new(false),
             peer: OnceLock::new(),
             ended: OnceLock::new(),
         })
@@ -284,9 +291,9 @@ impl Reading {
                     self.stage = Stage::Handshake(Box::new(handshake), current);
                 } else if *plainly {
                     self.stage = Stage::Plain;
-                    let early = std::mem::replace(&mut session.writing().sealer, Sealed::Not);
-                    if let Sealed::NotYet(early) = early {
-                        send_whole(&*session.inner, &early)?;
+                    let mut writing = session.writing();
+                    if let Sealed::NotYet(early) = std::mem::replace(&mut writing.sealer, Sealed::Not) {
+                        writing.write_own(session, early)?;
                     }
                 } else {
                     // The error matters more than whether this was written.
@@ -311,7 +318,7 @@ impl Reading {
         }
         let advanced = handshake.advance(input);
         self.from += advanced.used;
-        let sent = send_whole(&*session.inner, &advanced.out);
+        let sent = session.writing().write_own(session, advanced.out);
         if let Some(error) = advanced.failed {
             return Err(session.explain(&error));
         }
@@ -337,12 +344,11 @@ impl Reading {
         _ = session.peer.set(peer);
         self.stage = Stage::Open(done.opener);
         let mut writing = session.writing();
-        if let Sealed::NotYet(early) = std::mem::replace(&mut writing.sealer, Sealed::By(done.sealer))
-            && !early.is_empty()
-        {
-            writing.write(session, &[IoSlice::new(&early)], false)?;
-            if !writing.queue.is_empty() {
-                return Err(words::no_room(session.inner.peer()));
+        let early = std::mem::replace(&mut writing.sealer, Sealed::By(done.sealer));
+        if let Sealed::NotYet(early) = early {
+            for part in early.chunks(PLAIN) {
+                let record = writing.seal(session, &[part]).map_err(|error| session.explain(&error))?;
+                writing.write_own(session, record)?;
             }
         }
         Ok(())
@@ -436,6 +442,22 @@ impl Reading {
 }
 
 impl Writing {
+    /// Writes bytes that the node does not count, now or when there is room.
+    fn write_own(&mut self, session: &Session, bytes: Vec<u8>) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.queue.push_back((bytes, 0));
+        match self.flush(session, false, &mut 0)? {
+            Some(Moved::Closed) => Err(words::silent(session.inner.peer())),
+            Some(_) => {
+                session.has_unwritten.store(true, Ordering::Release);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn write(&mut self, session: &Session, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
         let mut done = 0;
         if let Some(moved) = self.flush(session, wait, &mut done)? {
@@ -481,7 +503,7 @@ impl Writing {
         while let Some((first, _)) = self.queue.front() {
             let mut slices = SmallVec::<[IoSlice<'_>; TOGETHER + 1]>::new();
             slices.push(IoSlice::new(&first[self.written..]));
-            slices.extend(self.queue.iter().skip(1).map(|(record, _)| IoSlice::new(record)));
+            slices.extend(self.queue.iter().skip(1).take(MOST_SLICES - 1).map(|(record, _)| IoSlice::new(record)));
             let count = match session.inner.write(&slices, wait)? {
                 Moved::Bytes(count) => count,
                 other => return Ok(Some(if *done > 0 { Moved::Bytes(*done) } else { other })),
@@ -493,6 +515,7 @@ impl Writing {
                 return Ok(Some(if *done > 0 { Moved::Bytes(*done) } else { Moved::Blocked }));
             }
         }
+        session.has_unwritten.store(false, Ordering::Release);
         Ok(None)
     }
 
@@ -508,18 +531,6 @@ impl Writing {
             self.written = 0;
             self.queue.pop_front();
         }
-    }
-}
-
-/// Writes a few bytes of a handshake, for which there is room at a connection that has just begun.
-fn send_whole(inner: &dyn Connection, bytes: &[u8]) -> Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    match inner.write(&[IoSlice::new(bytes)], false)? {
-        Moved::Bytes(count) if count == bytes.len() => Ok(()),
-        Moved::Closed => Err(words::silent(inner.peer())),
-        _ => Err(words::no_room(inner.peer())),
     }
 }
 
@@ -549,6 +560,11 @@ impl Connection for Shared {
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
         let session = &*self.0;
         let mut writing = session.writing();
+        if !matches!(writing.sealer, Sealed::By(_))
+            && let Some(moved) = writing.flush(session, wait, &mut 0)?
+        {
+            return Ok(moved);
+        }
         match &mut writing.sealer {
             Sealed::By(_) => writing.write(session, slices, wait),
             Sealed::Over => Ok(Moved::Closed),
@@ -584,6 +600,10 @@ impl Connection for Shared {
 
     fn has_more(&self) -> bool {
         self.0.reading().has_more()
+    }
+
+    fn has_unwritten(&self) -> bool {
+        self.0.has_unwritten.load(Ordering::Acquire)
     }
 
     fn tell(&self, ready: Ready) {

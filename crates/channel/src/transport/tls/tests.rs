@@ -1,17 +1,20 @@
 //! Sessions against each other, and against a bare rustls.
 
+use super::Encrypting;
 use super::certificates::{Certificates, Tls, check};
 use super::session::{Session, Shared};
 use crate::transport::address::Address;
 use crate::transport::tests::dial;
-use crate::transport::{Connection, Moved, serving, usual};
+use crate::transport::{Awaited, Connection, Credentials, Door, Moved, Transport, Watch, serving, tests, usual};
+use crate::{Event, Node};
 use isoform::Code;
 use proptest::prelude::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{ServerName, UnixTime};
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const AGES: Duration = Duration::from_secs(60);
@@ -411,18 +414,18 @@ fn files_that_change_are_read_again_and_connections_checked_again() {
     for end in [&near, &far] {
         end.0.certificates().watch(&end.0);
     }
-    a.check_standing();
+    a.check_standing(UnixTime::now());
     let before = a.current().unwrap().number;
     // A file that is written at this moment changes nothing.
     std::fs::write(folder.path().join("a.pem"), "-----BEGIN CERT").unwrap();
     a.forget_look();
-    a.check_standing();
+    a.check_standing(UnixTime::now());
     assert_eq!(a.current().unwrap().number, before);
     assert_eq!(try_read(&near, &mut [0; 9]).unwrap(), Moved::Blocked);
     // Another authority: the other side's certificate is not accepted any more.
     std::fs::write(folder.path().join("a.pem"), Authority::new("other").identity("a.example", VALID)).unwrap();
     a.forget_look();
-    a.check_standing();
+    a.check_standing(UnixTime::now());
     assert_eq!(a.current().unwrap().number, before + 1);
     assert!(failed(&near).contains("by another authority"));
     assert_eq!(try_read(&far, &mut [0; 9]).unwrap(), Moved::Closed);
@@ -438,4 +441,156 @@ fn the_trust_in_everybody_needs_a_name() {
     std::fs::write(&file, "nothing").unwrap();
     assert!(check(&Tls::new().certificate(&file)).unwrap_err().expectation().starts_with("a certificate in"));
     assert!(check(&Tls::new().certificate(folder.path().join("none"))).is_err());
+}
+
+#[test]
+fn a_connection_ends_once_the_certificate_of_the_other_side_expires() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
+    let a = certificates(folder.path(), "a", &authority.identity("a.example", VALID));
+    let b = certificates(folder.path(), "b", &authority.identity("b.example", [2000, 2900]));
+    let [near, far] = greeted(pair(&a, &b, "b.example"));
+    for end in [&near, &far] {
+        end.0.certificates().watch(&end.0);
+    }
+    let year = |year: i32| {
+        let seconds = rcgen::date_time_ymd(year, 1, 2).unix_timestamp();
+        UnixTime::since_unix_epoch(Duration::from_secs(seconds as u64))
+    };
+    for certificates in [&a, &b] {
+        certificates.check_standing(year(2899));
+    }
+    assert_eq!(try_read(&near, &mut [0; 9]).unwrap(), Moved::Blocked);
+    // Each side looks at the certificate of the other.
+    b.check_standing(year(2900));
+    assert_eq!(try_read(&far, &mut [0; 9]).unwrap(), Moved::Blocked);
+    a.check_standing(year(2900));
+    let error = failed(&near);
+    assert!(error.contains("has not expired") && error.contains("which expired on 2900-01-01"), "{error}");
+    assert_eq!(try_read(&far, &mut [0; 9]).unwrap(), Moved::Closed);
+}
+
+/// A certificate that is longer than what a connection takes at once.
+fn long(folder: &Path) -> Arc<Certificates> {
+    let names = (0..1000).map(|at| format!("n{at}.of.a.long.list.example")).collect();
+    certificates(folder, "long", &Authority::new("ours").identity_of(names, VALID))
+}
+
+#[test]
+fn a_handshake_waits_for_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = long(folder.path());
+    for narrow_dialer in [true, false] {
+        let [narrow, wide] = tests::pair(true);
+        let (near, far) = if narrow_dialer { (narrow, wide) } else { (wide, narrow) };
+        let near = Shared(Session::dial(near, &long, name("n7.of.a.long.list.example")).unwrap());
+        let far = Shared(Session::accept(far, &long, false));
+        // It is written behind the handshake.
+        assert_eq!(near.write(&[IoSlice::new(&[7; 40_000])], false).unwrap(), Moved::Bytes(40_000));
+        let (mut came, mut place, mut waited) = (Vec::new(), vec![0; 50_000], 0);
+        let until = Instant::now() + AGES;
+        while came.len() < 40_000 {
+            assert!(Instant::now() < until, "{} bytes came", came.len());
+            for end in [&near, &far] {
+                if let Moved::Bytes(count) = try_read(end, &mut place).unwrap() {
+                    came.extend_from_slice(&place[..count]);
+                }
+                if end.has_unwritten() {
+                    waited += 1;
+                    assert!(matches!(end.write(&[], false).unwrap(), Moved::Bytes(0) | Moved::Blocked));
+                }
+            }
+        }
+        assert!(waited > 0, "all went at once");
+        assert_eq!(came, [7; 40_000]);
+    }
+}
+
+/// A transport whose connections take a kilobyte at a time, and count how often they are full.
+#[derive(Debug)]
+struct Narrow<T> {
+    inner: T,
+    full: Arc<AtomicUsize>,
+}
+
+impl Transport for Narrow<Arc<dyn Transport>> {
+    fn serves(&self, address: &Address) -> bool {
+        self.inner.serves(address)
+    }
+
+    fn listen(&self, address: &Address) -> isoform::Result<(Address, Box<dyn Door>)> {
+        let (at, inner) = self.inner.listen(address)?;
+        Ok((at, Box::new(Narrow { inner, full: self.full.clone() })))
+    }
+
+    fn dial(&self, address: &Address, deadline: Instant) -> isoform::Result<Box<dyn Door>> {
+        Ok(Box::new(Narrow { inner: self.inner.dial(address, deadline)?, full: self.full.clone() }))
+    }
+}
+
+impl Door for Narrow<Box<dyn Door>> {
+    fn next(&mut self) -> isoform::Result<Option<Box<dyn Connection>>> {
+        let full = &self.full;
+        let narrow = |inner| Box::new(Narrow { inner, full: full.clone() }) as Box<dyn Connection>;
+        Ok(self.inner.next()?.map(narrow))
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        self.inner.awaits()
+    }
+}
+
+impl Connection for Narrow<Box<dyn Connection>> {
+    fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> isoform::Result<Moved> {
+        self.inner.read(places, wait)
+    }
+
+    fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> isoform::Result<Moved> {
+        let Some(first) = slices.iter().find(|slice| !slice.is_empty()) else { return Ok(Moved::Bytes(0)) };
+        if first.len() > 1000 {
+            self.full.fetch_add(1, Ordering::Relaxed);
+        }
+        self.inner.write(&[IoSlice::new(&first[..first.len().min(1000)])], wait)
+    }
+
+    fn end(&self) {
+        self.inner.end();
+    }
+
+    fn end_writing(&self) {
+        self.inner.end_writing();
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        self.inner.watch()
+    }
+
+    fn peer(&self) -> &str {
+        self.inner.peer()
+    }
+
+    fn credentials(&self) -> Credentials {
+        self.inner.credentials()
+    }
+}
+
+#[test]
+fn nodes_go_on_with_a_handshake_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = long(folder.path());
+    let full = Arc::<AtomicUsize>::default();
+    let node = || {
+        let inner = Arc::new(Narrow { inner: usual().swap_remove(0), full: full.clone() });
+        let tls = Tls::new().certificate(folder.path().join("long.pem")).loopback();
+        let transport = Encrypting { inner, certificates: Arc::new(Certificates::new(tls)), insecure: false };
+        Node::builder().transport(transport).build().unwrap()
+    };
+    assert!(identity.exist());
+    let (here, there) = (node(), node());
+    let channel = here.create_with("long", None).unwrap();
+    let far = there.open(channel.id().to_string()).unwrap();
+    assert!(full.load(Ordering::Relaxed) > 2, "certificates did not fit at once");
+    let mut sink = far.sink_builder().build_messages().unwrap();
+    let source = channel.source_builder().build_messages().unwrap();
+    source.wait_for_sinks(1, AGES).unwrap();
+    assert!(matches!(sink.recv_timeout(AGES).unwrap(), Some(Event::Joined(..))));
 }

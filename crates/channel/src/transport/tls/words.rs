@@ -99,11 +99,6 @@ pub(super) fn silent(peer: &str) -> Error {
     failed("a TLS handshake").found(found)
 }
 
-/// The system has no room for a few kilobytes.
-pub(super) fn no_room(peer: &str) -> Error {
-    failed("room for the TLS handshake at the connection").found(format_args!("none, to {peer}"))
-}
-
 /// A certificate is missing or of no use, on this side.
 pub(super) fn unusable(expected: impl Display, found: impl Display) -> Error {
     refused(expected).found(found)
