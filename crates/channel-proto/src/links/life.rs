@@ -16,6 +16,10 @@ impl<B: Body> Links<B> {
     pub(crate) fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
         self.farewells.remove(&id);
         let Some(connection) = self.connections.remove(&id) else { return };
+        // The transport has refused the other side, as TLS does. Whoever dialed learns the reason otherwise.
+        if let Some(why) = why.as_ref().filter(|why| why.code() == Code::Handshake && connection.dial.is_none()) {
+            self.refusals.note(why);
+        }
         match (connection.link, connection.dial) {
             (Some(link), _) => {
                 self.cut(now, link);
