@@ -1,4 +1,5 @@
-/* The program in C among those that run.sh compares: `write FILE`, `read FILE`, `source`, `sink ID`. */
+/* The program in C among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
+   `sink ID [CERTIFICATE]`. */
 #include "isoform.h"
 
 #include "sample.h"
@@ -98,6 +99,9 @@ static int hear(const iso_node *node, const iso_format *format, const iso_rules 
 
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "", *where = count > 2 ? arguments[2] : "";
+    const int sends = strcmp(what, "source") == 0;
+    const char *certificate = sends && count > 2 ? arguments[2] : count > 3 ? arguments[3] : NULL;
+    char node_words[1000] = "";
     iso_format *sent = NULL, *wanted = NULL;
     iso_rules *rules = NULL;
     iso_node *node = NULL;
@@ -107,8 +111,12 @@ int main(int count, char **arguments) {
         wrong = write_file(sent, where);
     else if (!wrong && strcmp(what, "read") == 0)
         wrong = read_file(wanted, rules, where);
-    else if (!wrong && !(wrong = failed(iso_node_open(NULL, 0, &node))))
-        wrong = strcmp(what, "source") == 0 ? submit(node, sent) : hear(node, wanted, rules, where);
+    else if (!wrong) {
+        if (certificate)
+            sprintf(node_words, "tls-on-loopback identity=%.900s", certificate);
+        if (!(wrong = failed(iso_node_open(node_words, 0, &node))))
+            wrong = sends ? submit(node, sent) : hear(node, wanted, rules, where);
+    }
     iso_node_close(&node);
     iso_rules_close(&rules);
     iso_format_close(&wanted);

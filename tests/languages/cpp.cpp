@@ -1,4 +1,5 @@
-/* The program in C++ among those that run.sh compares: `write FILE`, `read FILE`, `source`, `sink ID`. */
+/* The program in C++ among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
+   `sink ID [CERTIFICATE]`. */
 #include <isoform.hpp>
 
 #include <iostream>
@@ -70,8 +71,12 @@ static void read_file(const char *path) {
         show(record);
 }
 
-static bool submit() {
-    const isoform::node node;
+static isoform::node node_with(const char *certificate) {
+    return isoform::node(certificate ? ("tls-on-loopback identity=" + std::string(certificate)).c_str() : nullptr);
+}
+
+static bool submit(const char *certificate) {
+    const isoform::node node = node_with(certificate);
     const auto channel = node.create<Sample>("samples");
     auto source = channel.source<Sample>();
     std::cout << channel.id() << std::endl;
@@ -80,10 +85,10 @@ static bool submit() {
     return source.end(1min).at(0).acknowledged == samples;
 }
 
-static void hear(const char *id) {
+static void hear(const char *id, const char *certificate) {
     isoform::sink_options options;
     options.said = standard();
-    const isoform::node node;
+    const isoform::node node = node_with(certificate);
     auto sink = node.open(id).sink<wanted::Sample>(options);
     for (const auto &event : sink) {
         if (event.record)
@@ -97,8 +102,11 @@ int main(int count, char **arguments) try {
     const std::string_view what = count > 1 ? arguments[1] : "";
     const char *where = count > 2 ? arguments[2] : "";
     if (what == "source")
-        return submit() ? 0 : 1;
-    (what == "write" ? write_file : what == "read" ? read_file : hear)(where);
+        return submit(count > 2 ? where : nullptr) ? 0 : 1;
+    if (what == "sink")
+        hear(where, count > 3 ? arguments[3] : nullptr);
+    else
+        (what == "write" ? write_file : read_file)(where);
 } catch (const std::exception &failure) {
     return std::cerr << "c++: " << failure.what() << '\n', 1;
 }

@@ -1,4 +1,5 @@
-"""The program in Python among those that run.sh compares: `write FILE`, `read FILE`, `source`, `sink ID`."""
+"""The program in Python among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
+`sink ID [CERTIFICATE]`."""
 
 import sys
 from dataclasses import dataclass
@@ -51,7 +52,11 @@ def show(seen: Seen) -> None:
     print(seen.step, seen.station, *(f"{number:g}" for number in numbers))
 
 
-def main(what: str, where: str = "") -> None:
+def node(certificate: str) -> isoform.Node:
+    return isoform.Node(identity=certificate, tls_on_loopback=True) if certificate else isoform.Node()
+
+
+def main(what: str, where: str = "", certificate: str = "") -> None:
     if what == "write":
         with isoform.Writer(where, Sample) as stream:
             for sample in samples():
@@ -61,7 +66,7 @@ def main(what: str, where: str = "") -> None:
         for message in isoform.Reader(where):
             show(decoder.decode(message))
     elif what == "source":
-        channel = isoform.create("samples", Sample)
+        channel = node(where).create("samples", Sample)
         source = channel.source(Sample)
         print(channel.id, flush=True)
         source.wait_for_sinks(1, timeout=60)
@@ -69,7 +74,7 @@ def main(what: str, where: str = "") -> None:
             source.submit(sample)
         assert source.close(60)[0].acknowledged == SAMPLES
     else:
-        with isoform.Sink(where, Seen) as sink:
+        with node(certificate).open(where).sink(Seen) as sink:
             for event in sink:
                 if isinstance(event, isoform.Record):
                     show(event.record)

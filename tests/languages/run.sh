@@ -1,13 +1,15 @@
 #!/bin/sh
-# Every language with every other: run.sh DIRECTORY, where programs are, named after their language: languages-c, languages-rust ..
-# Prints which has understood which.
+# Every language with every other: run.sh DIRECTORY ISOFORM, where programs are, named after their language: languages-c,
+# languages-rust .., and the command. Prints which has understood which.
 #
 # The programs do the same: `write FILE` and `source` send samples, `read FILE` and `sink ID` want them as another struct - wider
 # numbers, another order, nested records, a field more, one less - and print what came. `writer` only writes. A language whose
-# program is not there is passed over, which whoever builds them has said.
+# program is not there is passed over, which whoever builds them has said. With a certificate of the command, they speak TLS; then
+# the command is a reader, too.
 set -u
 
 programs=$(cd "$1" && pwd)
+isoform=$(realpath "$2")
 work=$programs/work
 mkdir -p "$work"
 
@@ -35,20 +37,30 @@ stream() {
   "$(program "$1")" write "$work/$1.iso" && "$(program "$2")" read "$work/$1.iso" > "$work/came" && cmp "$work/expected" "$work/came"
 }
 
+# channel FROM TO [CERTIFICATE]
 channel() {
   rm -f "$work/id"
-  "$(program "$1")" source > "$work/id" &
+  "$(program "$1")" source ${3:+"$3"} > "$work/id" &
   source=$!
   tries=0
   while [ ! -s "$work/id" ] && [ $tries -lt 300 ]; do
     sleep 0.1
     tries=$((tries + 1))
   done
-  if ! "$(program "$2")" sink "$(cat "$work/id")" > "$work/came"; then
+  if [ "$2" = command ]; then
+    "$isoform" echo --once --tls-on-loopback --identity "$3" --json "$(cat "$work/id")" > "$work/came" &&
+      [ "$(grep -c '"station":"Old Mill"' "$work/came")" = 5 ]
+  else
+    "$(program "$2")" sink "$(cat "$work/id")" ${3:+"$3"} > "$work/came" && cmp "$work/expected" "$work/came"
+  fi || {
     kill $source
     return 1
-  fi
-  wait $source && cmp "$work/expected" "$work/came"
+  }
+  wait $source
+}
+
+encrypted() {
+  channel "$1" "$2" "$work/isoform/identity.pem"
 }
 
 agreed=0
@@ -78,5 +90,13 @@ table() {
 
 table stream $languages $writers
 table channel $languages
+# The command may have been built without TLS.
+if "$isoform" help keys > /dev/null 2>&1; then
+  rm -rf "$work/isoform"
+  XDG_CONFIG_HOME="$work" "$isoform" keys init --name localhost > "$work/log" || exit
+  languages="$languages command"
+  # shellcheck disable=SC2086 # they are several
+  table encrypted ${languages% command}
+fi
 echo "languages: $agreed of $all pairs agree"
 [ $agreed -eq $all ]

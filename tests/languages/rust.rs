@@ -84,8 +84,15 @@ mod program {
         Ok(())
     }
 
-    fn source() -> Result<(), Box<dyn Error>> {
-        let channel = Node::new()?.create::<Sample<'_>>("samples")?;
+    fn node(certificate: Option<&str>) -> Result<Node, Box<dyn Error>> {
+        Ok(match certificate {
+            Some(file) => Node::builder().identity(file).tls_on_loopback(true).build()?,
+            None => Node::new()?,
+        })
+    }
+
+    fn source(certificate: Option<&str>) -> Result<(), Box<dyn Error>> {
+        let channel = node(certificate)?.create::<Sample<'_>>("samples")?;
         let mut source = channel.source::<Sample<'_>>()?;
         println!("{}", channel.id());
         source.wait_for_sinks(1, SOON)?;
@@ -96,8 +103,8 @@ mod program {
         }
     }
 
-    fn sink(id: &str) -> Result<(), Box<dyn Error>> {
-        let mut sink = Node::new()?.open(id)?.sink::<Seen<'_>>()?;
+    fn sink(id: &str, certificate: Option<&str>) -> Result<(), Box<dyn Error>> {
+        let mut sink = node(certificate)?.open(id)?.sink::<Seen<'_>>()?;
         loop {
             match sink.recv()? {
                 Event::Record { record, .. } => show(record)?,
@@ -112,9 +119,11 @@ mod program {
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["write", path] => write(path),
             ["read", path] => read(path),
-            ["source"] => source(),
-            ["sink", id] => sink(id),
-            _ => Err("usage: rust write FILE | read FILE | source | sink ID".into()),
+            ["source"] => source(None),
+            ["source", certificate] => source(Some(certificate)),
+            ["sink", id] => sink(id, None),
+            ["sink", id, certificate] => sink(id, Some(certificate)),
+            _ => Err("usage: rust write FILE | read FILE | source [CERTIFICATE] | sink ID [CERTIFICATE]".into()),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn languages() -> Outcome {
     PROGRAMS.iter().try_for_each(|program| collect(program, &folder))?;
     copy(&target().join("c/work/writer"), &folder.join("writer"))?;
     quietly(script("tests/examples/run.sh").arg(&folder))?;
-    quietly(script("tests/languages/run.sh").arg(&folder))
+    quietly(script("tests/languages/run.sh").arg(&folder).arg(debug("isoform")))
 }
 
 /// Puts a program of every language that is here into a folder, named after what it does and its language: `stream-c`.

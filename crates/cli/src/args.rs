@@ -4,6 +4,8 @@ mod channel;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
 
+#[cfg(unix)]
+pub(crate) use channel::Network;
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
 #[cfg(all(unix, feature = "tls"))]
 pub(crate) use keys::{Issue, Keys, What};

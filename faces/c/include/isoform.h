@@ -442,10 +442,12 @@ enum {
 };
 
 /* `listen` is NULL for a port that the system chooses, or a list of addresses with spaces between them, such as
-   "127.0.0.1:7000 unix:/run/river.sock". Two other words may be among them:
+   "127.0.0.1:7000 unix:/run/river.sock". Other words may be among them:
    - "advertise=gateway.example:7000" is an address that the node tells others in place of those of TCP at which it listens;
      port 0 is that of the first of them;
-   - "key=HEX", 64 hexadecimal digits, is a shared key besides that of the user: see "Who may connect" in the guide.
+   - "key=HEX", 64 hexadecimal digits, is a shared key besides that of the user: see "Who may connect" in the guide;
+   - "identity=FILE" is the certificate, key and authority for TLS, in place of those of the user. The path has no spaces;
+   - "tls-on-loopback" speaks TLS also on TCP within this machine, for tunnels and containers.
    `flags` is 0, or ISO_ALLOW_INSECURE and ISO_ADMIT_ANYONE, joined by |. By default, a node admits programs of the same user. */
 iso_code iso_node_open(const char *listen, unsigned flags, iso_node **node);
 void iso_node_close(iso_node **node);

@@ -22,7 +22,10 @@ def main(arguments: list[str] | None = None) -> int:
     plot.add_argument("--png", metavar="FILE", help="write this file at the end instead of showing a window")
     plot.add_argument("--seconds", type=float, metavar="N", help="end N seconds after the first event (with --png: 5 by default)")
     plot.add_argument("--last", type=float, default=30.0, metavar="N", help="plot the last N seconds (30 by default)")
-    plot.add_argument("--insecure", action="store_true", help="allow addresses beyond this machine; nothing is encrypted")
+    plot.add_argument("--insecure", action="store_true", help="allow addresses beyond this machine without TLS")
+    plot.add_argument("--identity", metavar="FILE", help="the certificate, key and authority for TLS")
+    plot.add_argument("--tls-on-loopback", action="store_true", help="speak TLS also within this machine")
+    plot.add_argument("--admit-anyone", action="store_true", help="ask for no shared key")
     given = parser.parse_args(arguments)
     if find_spec("matplotlib") is None:
         print("isoform plot: matplotlib is missing: pip install matplotlib", file=sys.stderr)

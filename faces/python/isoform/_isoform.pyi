@@ -266,6 +266,8 @@ class Node:
     """The member of channels that acts for this process. It creates and opens channels. It listens at the given addresses
     (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
     addresses in ``advertise`` in place of those of TCP at which it listens.
+    It speaks TLS to other machines, with the certificate, key and authority in the file ``identity``, or with those of
+    ``isoform keys``; ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
     It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits. Times are in seconds."""
 
     def __new__(
@@ -274,6 +276,8 @@ class Node:
         *,
         advertise: str | list[str] | None = None,
         insecure: bool = False,
+        identity: str | PathLike[str] | None = None,
+        tls_on_loopback: bool = False,
         key: str | None = None,
         admit_anyone: bool = False,
         silence: float | None = None,

@@ -7,6 +7,7 @@ use crate::wait::{Unhurried, aside, patience};
 use isoform::Error;
 use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 /// The member of channels that acts for this process. See `isoform.Node`.
 #[pyclass(name = "Node", module = "isoform", frozen)]
@@ -17,19 +18,26 @@ impl PyNode {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     #[pyo3(signature = (
-        listen=None, *, advertise=None, insecure=false, key=None, admit_anyone=false, silence=None, linger=None
+        listen=None, *, advertise=None, insecure=false, identity=None, tls_on_loopback=false, key=None, admit_anyone=false,
+        silence=None, linger=None
     ))]
     fn new(
         py: Python<'_>,
         listen: Option<Listen>,
         advertise: Option<Listen>,
         insecure: bool,
+        identity: Option<PathBuf>,
+        tls_on_loopback: bool,
         key: Option<&str>,
         admit_anyone: bool,
         silence: Option<f64>,
         linger: Option<f64>,
     ) -> PyResult<PyNode> {
-        let mut builder = Node::builder().insecure(insecure).admit_anyone(admit_anyone);
+        let mut builder =
+            Node::builder().insecure(insecure).admit_anyone(admit_anyone).tls_on_loopback(tls_on_loopback);
+        if let Some(file) = identity {
+            builder = builder.identity(file);
+        }
         if let Some(key) = key {
             builder = builder.key(key.parse().map_err(|error: Error| raise(error.within("key")))?);
         }

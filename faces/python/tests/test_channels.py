@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import isoform
@@ -477,3 +478,20 @@ def test_however_many_are_wanted_at_once_there_is_room(node: isoform.Node) -> No
         assert isinstance(some, isoform.Records) and 0 < len(some) <= 4
         steps += some.records["step"].tolist()
     assert steps == list(range(20))
+
+
+def test_what_others_are_told_of_a_node() -> None:
+    node = isoform.Node("127.0.0.1:0", advertise=["gateway.example:7000", "unix:/river.sock"])
+    assert node.addresses == ["tcp:gateway.example:7000", "unix:/river.sock"]
+    assert node.create("river").id.startswith("iso://gateway.example:7000/river/")
+    listening = isoform.Node(advertise="gateway.example:0").addresses[0]
+    assert listening.startswith("tcp:gateway.example:") and not listening.endswith(":0")
+    with pytest.raises(isoform.Error) as refused:
+        isoform.Node(advertise="0.0.0.0:7000")
+    assert refused.value.code == isoform.Code.Address and refused.value.path == "advertise"
+
+
+def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(isoform.Error) as refused:
+        isoform.Node(identity=tmp_path / "nowhere.pem", tls_on_loopback=True)
+    assert refused.value.code == isoform.Code.Io and "nowhere.pem" in str(refused.value)

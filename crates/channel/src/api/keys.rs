@@ -49,16 +49,18 @@ pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
     of(&Surroundings::here())
 }
 
-/// The certificate of this user, whether it is there or not.
-#[cfg(feature = "tls")]
-pub(super) fn certificates() -> Option<Tls> {
-    let (own, folder) = (std::env::var_os(IDENTITY), Surroundings::here().configuration);
-    let usual = folder.as_deref().map(Tls::within);
-    own.map(|own| usual.clone().unwrap_or_default().certificate(own)).or(usual)
-}
-
 #[cfg(feature = "tls")]
 impl Tls {
+    /// What a node has unless its program says otherwise: the user's certificate, whether it is there or not, and the user's
+    /// list of revoked ones. `isoform keys` makes both. `ISOFORM_IDENTITY` names another file for the certificate.
+    pub fn of_this_user() -> Tls {
+        let usual = Surroundings::here().configuration.as_deref().map(Tls::within).unwrap_or_default();
+        match std::env::var_os(IDENTITY) {
+            Some(own) => usual.certificate(own),
+            None => usual,
+        }
+    }
+
     /// The folder of the user's configuration where nodes look for a certificate, if the user has a home. It need not be
     /// there yet.
     pub fn folder() -> Option<PathBuf> {

@@ -15,6 +15,7 @@ mod listening;
 pub(crate) mod node;
 pub(crate) mod nonce;
 pub(crate) mod options;
+mod protection;
 pub(crate) mod sink;
 pub(crate) mod source;
 pub(crate) mod stream;

@@ -8,6 +8,7 @@ use crate::api::keys;
 use crate::api::life::{Life, Member};
 use crate::api::listening::{Listening, advertised};
 use crate::api::nonce::nonce;
+use crate::api::protection::Protection;
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
@@ -15,19 +16,15 @@ use crate::drive::machine::Machine;
 use crate::drive::places::Places;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
-#[cfg(not(feature = "tls"))]
-use crate::transport::usual;
-use crate::transport::{Transport, Transports, serving};
 #[cfg(feature = "tls")]
-use crate::transport::{
-    encrypting,
-    tls::{self, Tls},
-};
+use crate::transport::tls::Tls;
+use crate::transport::{Transport, Transports, serving};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
 use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Settings, SharedKey};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -90,8 +87,7 @@ pub struct NodeBuilder {
     insecure: bool,
     keys: Vec<SharedKey>,
     admits_anyone: bool,
-    #[cfg(feature = "tls")]
-    tls: Option<Tls>,
+    protection: Protection,
     settings: Settings,
 }
 
@@ -123,8 +119,7 @@ impl Node {
             insecure: false,
             keys: Vec::new(),
             admits_anyone: false,
-            #[cfg(feature = "tls")]
-            tls: None,
+            protection: Protection::default(),
             settings: Settings::default(),
         }
     }
@@ -265,7 +260,21 @@ impl NodeBuilder {
     /// With a certificate, TLS is spoken on TCP at all addresses beyond this machine, and both sides show a certificate.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> NodeBuilder {
-        self.tls = Some(tls);
+        self.protection.set(tls);
+        self
+    }
+
+    /// Sets the file with this node's certificate, its key and its authority, as `isoform keys issue` makes it, in place of the
+    /// user's. The user's list of revoked certificates still holds.
+    pub fn identity(mut self, file: impl Into<PathBuf>) -> NodeBuilder {
+        self.protection.set_identity(file.into());
+        self
+    }
+
+    /// Speaks TLS also on TCP within this machine. That is needed where an address of this machine leads to another one,
+    /// through a tunnel or into a container. Where this node listens, programs of this machine must then speak TLS, too.
+    pub fn tls_on_loopback(mut self, yes: bool) -> NodeBuilder {
+        self.protection.set_loopback(yes);
         self
     }
 
@@ -338,12 +347,13 @@ impl NodeBuilder {
     ///
     /// # Errors
     /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] if another program
-    /// listens there; [`Code::Io`], also if others can read the file with the user's shared key.
+    /// listens there; [`Code::Io`], also if others can read the file with the user's shared key; [`Code::Handshake`] if a
+    /// certificate cannot be used.
     pub fn build(mut self) -> Result<Node> {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);
         *linger = (*linger).min(LONGEST);
-        self.transports.extend(self.usual()?);
+        self.transports.extend(self.protection.transports(self.insecure)?);
         self.settings.access = access(self.keys, self.admits_anyone)?;
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
@@ -386,22 +396,6 @@ fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<Access> {
     // A node that admits everyone can do without.
     keys.extend(if anyone { stored.unwrap_or_default() } else { stored? });
     Ok(Access { keys, admission })
-}
-
-impl NodeBuilder {
-    #[cfg(feature = "tls")]
-    fn usual(&self) -> Result<Transports> {
-        if let Some(tls) = &self.tls {
-            tls::check(tls)?;
-        }
-        let tls = self.tls.clone().or_else(keys::certificates);
-        Ok(encrypting(tls::Certificates::new(tls.unwrap_or_default()), self.insecure))
-    }
-
-    #[cfg(not(feature = "tls"))]
-    fn usual(&self) -> Result<Transports> {
-        Ok(usual())
-    }
 }
 
 impl fmt::Debug for Node {

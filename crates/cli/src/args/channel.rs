@@ -4,6 +4,7 @@ use super::Style;
 use clap::{Args, Subcommand};
 use isoform::Limits;
 use std::ffi::OsString;
+use std::path::PathBuf;
 #[cfg(unix)]
 use {isoform_channel::Policy, isoform_dynamic::words::policy};
 
@@ -153,16 +154,26 @@ pub(crate) struct Plot {
     /// The Python in which the package is installed
     #[arg(long, value_name = "COMMAND", default_value = "python3")]
     pub(crate) python: OsString,
-    /// The channel, the fields, and options of the plot: --png FILE, --seconds N, --last N, --insecure
+    /// The channel, the fields, and options of the plot: --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
     pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Args)]
 pub(crate) struct Network {
-    /// Allow addresses beyond this machine. Nothing is encrypted: others can read and change the traffic
+    /// Allow addresses beyond this machine without TLS: others on the network can read and change the traffic
     #[arg(long)]
     pub(crate) insecure: bool,
+    /// Speak TLS to other machines with the certificate, key and authority in this file, and not with those of `isoform keys`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// Speak TLS also on TCP within this machine, for tunnels and containers
+    #[arg(long)]
+    pub(crate) tls_on_loopback: bool,
+    /// Ask for no shared key: let in every user who can connect, and talk to whichever program answers. TLS still asks for
+    /// a certificate
+    #[arg(long)]
+    pub(crate) admit_anyone: bool,
 }
 
 impl Echo {

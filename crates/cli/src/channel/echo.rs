@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let node = Node::builder().insecure(arguments.network.insecure).build()?;
+    let node = super::node(&arguments.network)?;
     let Some(mut channel) = find(&node, arguments, &stop)? else { return Ok(()) };
     let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
     let mut echo = Echo {

@@ -1,7 +1,7 @@
 //! `isoform info`: the members of a channel, and the accounts of its events.
 
 use super::account::{self, Account, numbered};
-use super::{open, short};
+use super::{open_at, short};
 use crate::args;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MEASURED: Duration = Duration::from_secs(1);
 
 pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Failure> {
-    let (_node, channel) = open(&arguments.channel, arguments.network.insecure)?;
+    let node = super::node(&arguments.network)?;
+    let channel = open_at(&node, &arguments.channel)?;
     // Sources answer at once, even if others do not: the time between the questions counts.
     let first = Instant::now();
     let before = counts(&channel.info(PATIENCE)?);

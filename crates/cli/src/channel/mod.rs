@@ -19,13 +19,15 @@ pub(crate) mod stop;
 mod time;
 
 use crate::args::Channel as Command;
+#[cfg(unix)]
+use crate::args::Network;
 use crate::failure::Failure;
 use crate::output::Output;
 use isoform::Format;
 #[cfg(unix)]
 use {
     isoform::{Class, Code, Error},
-    isoform_channel::{Channel, ChannelId, Node, NodeId},
+    isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId},
     std::thread::sleep,
     std::time::{Duration, Instant},
 };
@@ -50,17 +52,32 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
 /// If the channel cannot be opened, or has no type.
 #[cfg(unix)]
 pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
-    let (_node, channel) = open(id, false)?;
+    let node = Node::new()?;
+    let channel = open_at(&node, id)?;
     let any = || Failure::data(format!("{} has no type: it accepts records of any type", shown(id)));
     channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
-/// Opens a channel by its id.
+/// A node as the options say.
 #[cfg(unix)]
-fn open(id: &str, insecure: bool) -> Result<(Node, Channel), Failure> {
-    let node = Node::builder().insecure(insecure).build()?;
-    let channel = open_at(&node, id)?;
-    Ok((node, channel))
+fn node(network: &Network) -> Result<Node, Failure> {
+    build(node_builder(network))
+}
+
+/// If a node cannot be as the options say, the command line is at fault.
+#[cfg(unix)]
+fn build(node: NodeBuilder) -> Result<Node, Failure> {
+    node.build().map_err(|error| Failure::usage(error.to_string()))
+}
+
+#[cfg(unix)]
+fn node_builder(network: &Network) -> NodeBuilder {
+    let node = Node::builder().insecure(network.insecure).admit_anyone(network.admit_anyone);
+    let node = node.tls_on_loopback(network.tls_on_loopback);
+    match &network.identity {
+        Some(file) => node.identity(file),
+        None => node,
+    }
 }
 
 /// Opens a channel by its id. Its program may have been started together with this process, and may not be ready yet.

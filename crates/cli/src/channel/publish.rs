@@ -2,8 +2,8 @@
 
 use super::account::{self, Account};
 use super::input::{Input, Item};
-use super::open_at;
 use super::stop::{LOOK, Stop};
+use super::{build, node_builder, open_at};
 use crate::args;
 use crate::failure::{Failure, notice};
 use crate::open::{expect_records, no_messages, open};
@@ -11,7 +11,7 @@ use crate::output::{Output, plural};
 use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::{Code, Error, Format};
-use isoform_channel::{Channel, ChannelId, MessageSource, Node, new_key};
+use isoform_channel::{Channel, ChannelId, MessageSource, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     let stop = Stop::new()?;
     let shape = arguments.shape.as_deref().map(|source| only_format(source, output)).transpose()?;
     expect_records(&arguments.input)?;
-    let mut node = Node::builder().insecure(arguments.network.insecure);
+    let mut node = node_builder(&arguments.network);
     for address in &arguments.listen {
         node = node.listen(address);
     }
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     if let Some(key) = &key {
         node = node.key(key.clone());
     }
-    let node = node.build()?;
+    let node = build(node)?;
     let is_made = !is_channel(&arguments.channel);
     let channel = match is_made {
         true => node

@@ -7,6 +7,8 @@ mod dumps;
 mod explanations;
 mod formats;
 mod general;
+#[cfg(all(unix, feature = "tls"))]
+mod keys;
 
 use isoform::Format;
 use isoform::core::Layout;

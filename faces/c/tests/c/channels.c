@@ -390,11 +390,25 @@ static void threads(void) {
     iso_channel_close(&channel);
 }
 
+/* What others are told in place of the address at which a node listens. */
+static void advertised(void) {
+    iso_node *node;
+    iso_channel *channel;
+    DO(iso_node_open("advertise=gateway.example:7000 127.0.0.1:0", 0, &node));
+    CHECK(strcmp(iso_node_address(node), "tcp:gateway.example:7000") == 0);
+    DO(iso_channel_create(node, "ticks", NULL, &channel));
+    CHECK(strncmp(iso_channel_id(channel), "iso://gateway.example:7000/ticks/", 33) == 0);
+    iso_channel_close(&channel);
+    iso_node_close(&node);
+}
+
 int main(void) {
     FAILS(iso_node_open("not an address", 0, &here), ISO_ADDRESS, "*");
     FAILS(iso_node_open("192.0.2.1:0", 0, &here), ISO_INSECURE, "*");
     FAILS(iso_node_open(NULL, 4, &here), ISO_WRONG_TYPE, "flags");
     FAILS(iso_node_open("key=secret", 0, &here), ISO_ADDRESS, "key");
+    FAILS(iso_node_open("identity=/nowhere.pem", 0, &here), ISO_IO, "tls");
+    FAILS(iso_node_open("advertise=0.0.0.0:7000", 0, &here), ISO_ADDRESS, "advertise");
     CHECK(here == NULL);
     DO(iso_node_open(NULL, 0, &here));
     DO(iso_node_open("127.0.0.1:0", 0, &there));
@@ -410,6 +424,7 @@ int main(void) {
     patience(0, 1 << 30);
     bound();
     threads();
+    advertised();
     iso_format_close(&tick_format);
     iso_format_close(&other_format);
     iso_format_close(&wrong_format);
