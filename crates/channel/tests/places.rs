@@ -46,4 +46,11 @@ fn a_channel_is_found_at_any_address_of_its_id() {
     let elsewhere = ChannelId::new(Address::Tcp(gone), "river", id.identity()).unwrap();
     let several = elsewhere.also(other.addresses()[0].clone()).unwrap().also(id.address().clone()).unwrap();
     assert_eq!(Node::new().unwrap().open(several.to_string()).unwrap().name(), "river");
+    // An address that may not be dialed stands in nobody's way, unless there is no other.
+    let far: Address = "192.0.2.1:7000".parse().unwrap();
+    let beyond = ChannelId::new(far.clone(), "river", id.identity()).unwrap();
+    assert_eq!(Node::new().unwrap().open(beyond.to_string()).map(drop).unwrap_err().code(), Code::Insecure);
+    let both = beyond.also(id.address().clone()).unwrap();
+    let opened = Node::new().unwrap().open(both.to_string()).unwrap();
+    assert_eq!(opened.name(), "river");
 }

@@ -290,7 +290,7 @@ impl Channels {
             return;
         }
         self.tidied = Some(now);
-        let mut wanted: BTreeSet<LinkKey> = self.opens.iter().filter_map(|(_, open)| open.awaited()).collect();
+        let mut wanted: BTreeSet<LinkKey> = self.opens.iter().flat_map(|(_, open)| open.awaited()).copied().collect();
         let (mut alone, mut needed) = (BTreeSet::<LinkKey>::new(), BTreeSet::<LinkKey>::new());
         for (_, channel) in self.all.iter() {
             wanted.extend(&channel.joining);

@@ -139,7 +139,7 @@ impl Channels {
             && let Some(error) = self.opens[open].is_another(&name, identity)
         {
             self.say_leave(links, link, identity);
-            self.open_failed(links, open, error);
+            self.open_refused(links, open, link, error);
             return Ok(());
         }
         let key = match self.of(identity) {
@@ -171,7 +171,7 @@ impl Channels {
         let error = Error::new(code_of(code)).found(text);
         match request.checked_sub(OPENS).map(OpenKey) {
             Some(key) if self.opens.get(key).is_some_and(|open| open.awaits(link)) => {
-                self.open_failed(links, key, error);
+                self.open_refused(links, key, link, error);
             }
             Some(_) => {}
             None => self.was_not_let_in(links, link, ChannelKey(request)),

@@ -3,7 +3,7 @@
 use super::{Links, Purpose, Turn};
 use crate::Time;
 use crate::action::Action;
-use crate::keys::{ConnId, DialKey, LinkKey, NodeId};
+use crate::keys::{ConnId, DialKey, LinkKey, NodeId, OpenKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
@@ -148,6 +148,13 @@ impl<B: Body> Links<B> {
     /// Gives up all attempts to restore a link.
     pub(super) fn forget_resuming(&mut self, link: LinkKey) {
         let of_it = self.dials.iter().filter(|(_, dial)| dial.purpose == Purpose::Resume(link));
+        let all: Vec<DialKey> = of_it.map(|(dial, _)| dial).collect();
+        all.into_iter().for_each(|dial| self.forget_dial(dial));
+    }
+
+    /// Gives up all attempts to open a channel, since there is an answer.
+    pub(crate) fn forget_opening(&mut self, open: OpenKey) {
+        let of_it = self.dials.iter().filter(|(_, dial)| dial.purpose == Purpose::Open(open));
         let all: Vec<DialKey> = of_it.map(|(dial, _)| dial).collect();
         all.into_iter().for_each(|dial| self.forget_dial(dial));
     }

@@ -175,9 +175,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                     flows.end_link(links, ended.link, ended.held);
                     channels.lose_link(links, ended);
                 }
-                Turn::Reached(Purpose::Open(open), link) => channels.ask_to_open(links, open, link),
+                Turn::Reached(Purpose::Open(open), link) => channels.open_reached(links, open, link),
                 Turn::Reached(Purpose::Meet(channel), link) => channels.has_met(links, channel, link),
-                Turn::Missed(Purpose::Open(open), _, error) => channels.open_failed(links, open, error),
+                Turn::Missed(Purpose::Open(open), _, error) => channels.open_missed(links, open, error),
                 Turn::Missed(Purpose::Meet(channel), node, error) => {
                     channels.was_not_met(links, channel, node, error);
                 }
@@ -312,8 +312,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.channels.create(identity, name, format)
     }
 
-    /// Opens a channel at a node with one of these addresses: the first where it is found, by its name, and by its identity
-    /// if that is known. There is an answer at `deadline` at the latest.
+    /// Opens a channel at a node with one of these addresses: the first that answers and has it, by its name, and by its
+    /// identity if that is known. Each address is tried 250 milliseconds after the one before, or as soon as that has failed.
+    /// There is an answer at `deadline` at the latest.
     pub fn open(
         &mut self,
         now: Time,

@@ -171,9 +171,8 @@ impl Node {
     pub fn open_within(&self, id: &ChannelId, patience: Duration) -> Result<Channel> {
         let patience = patience.min(LONGEST);
         let hub = &self.life.hub;
-        id.addresses().iter().try_for_each(|address| hub.permit(address))?;
+        let addresses = permitted(hub, id)?;
         let bell = Bell::new();
-        let addresses: Vec<String> = id.addresses().iter().map(Address::to_string).collect();
         let identity = id.identity().map(Identity);
         let key = hub.with(|state| {
             let now = hub.now();
@@ -385,6 +384,17 @@ impl NodeBuilder {
         });
         let keeper = keeper.map_err(|error| Error::new(Code::Io).found(format_args!("starting a thread: {error}")))?;
         Ok(Node { life: Arc::new(Life::new(hub, handlers, keeper)) })
+    }
+}
+
+/// The addresses of an id that the node may dial. If there are none, why it may not.
+fn permitted(hub: &Hub, id: &ChannelId) -> Result<Vec<String>> {
+    let mut refused = None;
+    let mut may = |address: &&Address| hub.permit(address).map_err(|error| _ = refused.get_or_insert(error)).is_ok();
+    let permitted: Vec<String> = id.addresses().iter().filter(&mut may).map(Address::to_string).collect();
+    match refused {
+        Some(refused) if permitted.is_empty() => Err(refused),
+        _ => Ok(permitted),
     }
 }
 
