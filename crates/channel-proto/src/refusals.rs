@@ -1,11 +1,11 @@
-//! What a node has refused, and how often.
+//! What a node has refused or failed to do, and how often.
 
 use isoform_core::{Code, Error};
 
 /// The longest text that is kept of a refusal.
 const TEXT: usize = 256;
 
-/// What a node has refused for one reason.
+/// What a node has refused or failed to do for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason: the number of a [`Code`].

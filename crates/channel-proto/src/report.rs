@@ -15,7 +15,7 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// Its sinks.
     pub sinks: Vec<SinkReport>,
-    /// What the node has refused, on any channel.
+    /// What the node has refused or failed to do, on any channel.
     pub refusals: Vec<Refusal>,
 }
 

@@ -4,11 +4,12 @@
 
 mod memory;
 
-use isoform::{Code, Record, Result};
+use isoform::{Code, Error, Record, Result};
 use isoform_channel::transport::{Awaited, Connection, Door, Moved, Ready, Transport, Watch};
 use isoform_channel::{Address, Event, Node};
 use memory::Memory;
 use std::io::{IoSlice, IoSliceMut};
+use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -153,6 +154,91 @@ impl Connection for Odd<Box<dyn Connection>> {
 
 fn node(oddity: Oddity) -> Node {
     Node::builder().transport(Odd::new(Memory, oddity)).build().unwrap()
+}
+
+/// A transport whose connections go to another machine, as it says, where nobody can listen.
+#[derive(Debug)]
+struct Elsewhere<T>(T);
+
+impl Transport for Elsewhere<Memory> {
+    fn serves(&self, address: &Address) -> bool {
+        self.0.serves(address)
+    }
+
+    fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
+        match address.is_local() {
+            true => self.0.listen(address),
+            false => Err(Error::new(Code::Io).found("no permission to listen here")),
+        }
+    }
+
+    fn dial(&self, address: &Address, deadline: Instant) -> Result<Box<dyn Door>> {
+        Ok(Box::new(Elsewhere(self.0.dial(address, deadline)?)))
+    }
+}
+
+impl Door for Elsewhere<Box<dyn Door>> {
+    fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
+        Ok(self.0.next()?.map(|connection| Box::new(Elsewhere(connection)) as Box<dyn Connection>))
+    }
+
+    fn awaits(&self) -> Awaited<'_> {
+        self.0.awaits()
+    }
+}
+
+impl Connection for Elsewhere<Box<dyn Connection>> {
+    fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
+        self.0.read(places, wait)
+    }
+
+    fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
+        self.0.write(slices, wait)
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn end_writing(&self) {
+        self.0.end_writing();
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        self.0.watch()
+    }
+
+    fn tell(&self, ready: Ready) {
+        self.0.tell(ready);
+    }
+
+    fn peer(&self) -> &str {
+        self.0.peer()
+    }
+
+    fn own(&self) -> Option<SocketAddr> {
+        Some("192.0.2.7:7".parse().unwrap())
+    }
+}
+
+#[test]
+fn a_node_that_cannot_listen_where_others_see_it_says_so() {
+    let here = Node::builder().transport(Memory).build().unwrap();
+    let channel = here.create_with("river", None).unwrap();
+    let there = Node::builder().transport(Elsewhere(Memory)).insecure(true).build().unwrap();
+    let far = there.open(channel.id().to_string()).unwrap();
+    // To its own program, and to others.
+    for channel in [&far, &channel] {
+        let info = channel.info(SOON).unwrap();
+        let failures = info.members.iter().filter_map(|member| member.report.as_ref()).flat_map(|it| &it.refusals);
+        let failures: Vec<_> = failures.collect();
+        assert_eq!((failures.len(), failures[0].code), (1, Code::Io as u16), "{failures:?}");
+        let said = &failures[0].last;
+        assert!(
+            said.contains("listening at tcp:192.0.2.7:0") && said.contains("no permission to listen here"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -122,7 +122,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         })
     }
 
-    /// What this node has refused, with the number of times.
+    /// The node could not do something that others may miss. Reports tell it, beside what the node has refused.
+    pub fn note_failure(&mut self, error: &Error) {
+        self.links.refusals.note(error);
+    }
+
+    /// What this node has refused or failed to do, with the number of times.
     pub fn refusals(&self) -> &[Refusal] {
         self.links.refusals.all()
     }

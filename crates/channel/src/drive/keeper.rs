@@ -281,13 +281,21 @@ impl Keeper {
             await_door(&self.hub, &mut *listener, true)?;
             Ok((at, listener))
         });
-        // Without it, this node is reached only over the connections that it makes.
-        if let Ok((at, listener)) = listening {
-            self.listeners.push(listener);
-            self.hub.with(|state| {
-                state.places.listens(at);
-                state.tell_places();
-            });
+        match listening {
+            Ok((at, listener)) => {
+                self.listeners.push(listener);
+                self.hub.with(|state| {
+                    state.places.listens(at);
+                    state.tell_places();
+                });
+            }
+            // Without it, this node is reached only over the connections that it makes.
+            Err(error) => {
+                let failure = Error::new(error.code()).at(format!("listening at {address}"));
+                let failure =
+                    failure.expected("an address where other members reach this node (--listen, --advertise)");
+                self.hub.with(|state| state.machine.note_failure(&failure.found(error.actual())));
+            }
         }
     }
 

@@ -90,7 +90,7 @@ fn print(
             writeln!(
                 output,
                 "  {}",
-                output.paint(Tone::Warning, &format!("refused {count}, the last: {}", Shown(last)))
+                output.paint(Tone::Warning, &format!("refused or failed {count} times, the last: {}", Shown(last)))
             )?;
         }
         for source in &report.sources {
