@@ -119,7 +119,8 @@ fn of(around: &Surroundings) -> Result<Vec<SharedKey>> {
             )).at(path.display().to_string())),
         }
     }
-    Err(why.unwrap_or_else(|| Error::new(Code::Io)))
+    let why = why.unwrap_or_else(|| Error::new(Code::Io));
+    Err(why.expected(format_args!("a folder for the shared key that this user can write to, or a key in {VARIABLE}")))
 }
 
 enum Failure {
@@ -318,6 +319,7 @@ mod tests {
         assert_eq!(keys, of(&around(&[&next], None)).unwrap());
         let error = of(&around(&[&missing], None)).unwrap_err();
         assert!(error.to_string().contains("making a file for the shared key"), "{error}");
+        assert!(error.expectation().contains(VARIABLE), "{error}");
     }
 
     #[test]

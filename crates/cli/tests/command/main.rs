@@ -9,6 +9,8 @@ mod formats;
 mod general;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
+#[cfg(unix)]
+mod surroundings;
 
 use isoform::Format;
 use isoform::core::Layout;
