@@ -244,3 +244,15 @@ fn a_member_that_cannot_be_reached_is_reported_with_its_address_and_the_reason()
     }
     assert_eq!(told, 1);
 }
+
+#[test]
+fn a_node_that_was_stopped_meanwhile_forgets_several_links_at_once() {
+    let mut world = World::new(4);
+    world.add_sink();
+    for wire in 1..4 {
+        world.nodes[0].closed(world.now, ConnId(wire), None);
+    }
+    // Behind the linger of all three links, and when the node announces itself anew.
+    world.nodes[0].tick(world.now + Time::from_secs(60));
+    assert!(world.known().iter().all(|(_, _, reach)| *reach != Reach::Linked));
+}

@@ -112,7 +112,9 @@ impl Channels {
         let Some(channel) = self.all.get_mut(key) else { return };
         channel.said = None;
         let Channel { members, others, .. } = channel;
-        let linked: Vec<(NodeId, LinkKey)> = members.keys().map(|&link| (links[link].peer, link)).collect();
+        // Of several links that end at once, some may be gone already.
+        let linked: Vec<(NodeId, LinkKey)> =
+            members.keys().filter_map(|&link| links.peer(link).map(|peer| (peer, link))).collect();
         others.forget_old(now, |node| linked.iter().any(|(peer, _)| *peer == node));
         for (node, link) in linked {
             let some = self.some_others(key, node, TOLD_AGAIN);
