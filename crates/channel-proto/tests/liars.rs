@@ -170,6 +170,36 @@ fn nobody_speaks_for_another() {
     assert!(world.known().iter().any(|(node, addresses, _)| *node == id(1) && addresses == &["test:100"]));
 }
 
+/// The liar would get between two nodes if one of them dialed the liar's address to reach the other: the liar only had to pass
+/// on what both say to prove themselves.
+#[test]
+fn a_member_is_dialed_only_where_it_has_said_itself_that_it_is_found() {
+    let relayed = |said: &[u8]| {
+        let at = said.windows(8).position(|bytes| bytes == b"test:100").unwrap();
+        [&said[..at], b"test:900", &said[at + 8..]].concat()
+    };
+    let said = announcement(1, 5, SOURCES, "test:100");
+    let call = |announcement: &[u8]| {
+        let mut payload = Key::from_seed([1; 32]).id().0.to_vec();
+        payload.extend(8u64.to_le_bytes());
+        invented::put(&mut payload, announcement);
+        payload
+    };
+    let mut world = World::new(2);
+    world.add_sink();
+    for lie in [relayed(&said), relayed(&announcement(1, 6, SOURCES, "test:100"))] {
+        world.tell(&[lie.clone()]);
+        world.lie(CALL, &call(&lie));
+        world.wait(Time::from_secs(1));
+        assert!(world.dials.is_empty(), "{:?}", world.dials);
+    }
+    // What it says itself holds.
+    world.tell(std::slice::from_ref(&said));
+    world.lie(CALL, &call(&said));
+    world.wait(Time::from_secs(1));
+    assert_eq!(world.dials.iter().map(|(_, address)| &**address).collect::<Vec<_>>(), ["test:100"]);
+}
+
 #[test]
 fn what_a_member_said_before_is_no_news() {
     let mut world = World::new(2);
