@@ -5,9 +5,11 @@
 mod invented;
 
 use isoform_channel_proto::{
-    Action, ChannelKey, ConnId, DialKey, Identity, Key, Node, NodeId, Outgoing, Policy, Reach, Settings, Time, Wanted,
+    Action, ChannelKey, ConnId, Credentials, DialKey, Identity, Key, Node, NodeId, Outgoing, Policy, Reach, Settings,
+    Time, Wanted,
 };
 use isoform_core::{Code, Error};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CHANNEL: Identity = Identity([9; 16]);
@@ -24,11 +26,17 @@ struct World {
     /// Attempts of the first node to reach others.
     dials: Vec<(DialKey, String)>,
     now: Time,
+    credentials: Credentials,
 }
 
 impl World {
     /// So many nodes, all of them members.
     fn new(count: usize) -> World {
+        World::with(count, Credentials::default())
+    }
+
+    /// So many nodes, of which the first knows this of each other one.
+    fn with(count: usize, credentials: Credentials) -> World {
         let node = |number: usize| {
             let settings = Settings {
                 addresses: vec![format!("test:{number}")],
@@ -39,7 +47,7 @@ impl World {
         };
         let nodes = (0..count).map(node).collect();
         let wires = vec![[Vec::new(), Vec::new()]; count];
-        let mut world = World { nodes, channels: Vec::new(), wires, dials: Vec::new(), now: Time::ZERO };
+        let mut world = World { nodes, channels: Vec::new(), wires, dials: Vec::new(), now: Time::ZERO, credentials };
         world.channels.push(world.nodes[0].create(CHANNEL, "ticks", None).unwrap());
         for number in 1..count {
             let deadline = Time::from_secs(5);
@@ -78,7 +86,7 @@ impl World {
             Action::Dial(dial, _) => {
                 let id = ConnId(from as u64);
                 self.nodes[from].connected(self.now, id, Some(dial), Default::default());
-                self.nodes[0].connected(self.now, id, None, Default::default());
+                self.nodes[0].connected(self.now, id, None, self.credentials.clone());
             }
             Action::Write(id) | Action::Close(id) => {
                 let mut out = Outgoing::default();
@@ -103,7 +111,10 @@ impl World {
     }
 
     fn tell(&mut self, announcements: &[Vec<u8>]) {
-        self.wires[1][0].extend(invented::members(announcements));
+        // In as many frames as that takes.
+        for some in announcements.chunks(200) {
+            self.wires[1][0].extend(invented::members(some));
+        }
         self.run();
     }
 
@@ -134,20 +145,75 @@ fn id(number: u32) -> NodeId {
 fn members_that_others_tell_of_are_dialed_a_few_at_a_time() {
     let mut world = World::new(2);
     world.add_sink();
-    let invented: Vec<Vec<u8>> = (0..50).map(|number| announcement(number, 1, SOURCES, "unix:/run/any")).collect();
+    let invent = |number| announcement(number, 1, SOURCES, &format!("tcp:10.0.0.1:{number}"));
+    let invented: Vec<Vec<u8>> = (0..50).map(invent).collect();
     world.tell(&invented);
     for _ in 0..20 {
         world.wait(Time::from_millis(10));
     }
     assert_eq!(world.dials.len(), INTRODUCTIONS);
     for _ in 0..100 {
-        let (dial, address) = world.dials.remove(0);
-        assert_eq!(address, "unix:/run/any");
+        let (dial, _) = world.dials.remove(0);
         world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Unreachable));
         for _ in 0..2 {
             world.wait(Time::from_millis(200));
         }
         assert!((1..=INTRODUCTIONS).contains(&world.dials.len()), "{}", world.dials.len());
+    }
+}
+
+/// How often each address is dialed in ten seconds, if nobody is there.
+fn dialed(world: &mut World) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for _ in 0..1_000 {
+        for (dial, address) in std::mem::take(&mut world.dials) {
+            *all.entry(address).or_default() += 1;
+            world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Unreachable));
+        }
+        world.wait(Time::from_millis(10));
+    }
+    all
+}
+
+#[test]
+fn an_address_that_many_invented_members_name_is_dialed_seldom() {
+    let mut world = World::new(2);
+    world.add_sink();
+    let invent = |number| announcement(number, 1, SOURCES, &format!("tcp:10.0.0.1:{}", number % 5));
+    world.tell(&(0..500).map(invent).collect::<Vec<_>>());
+    for number in 0..200 {
+        let mut payload = world.nodes[0].id().0.to_vec();
+        payload.extend(8u64.to_le_bytes());
+        invented::put(&mut payload, &announcement(1_000 + number, 1, SINKS, &format!("tcp:10.0.0.1:{}", number % 5)));
+        world.lie(CALL, &payload);
+    }
+    let dialed = dialed(&mut world);
+    assert_eq!(dialed.len(), 5, "{dialed:?}");
+    assert!(dialed.values().all(|&count| count <= 10), "{dialed:?}");
+}
+
+#[test]
+fn who_invents_members_makes_a_node_dial_little() {
+    let mut world = World::new(2);
+    world.add_sink();
+    let invent = |number| announcement(number, 1, SOURCES, &format!("tcp:10.0.0.1:{number}"));
+    world.tell(&(0..1_000).map(invent).collect::<Vec<_>>());
+    let count: usize = dialed(&mut world).values().sum();
+    assert!((256..=256 + 10 * 16 + INTRODUCTIONS).contains(&count), "{count}");
+}
+
+#[test]
+fn a_path_is_dialed_only_if_someone_on_this_machine_names_it() {
+    for local_user in [None, Some(7)] {
+        let mut world = World::with(2, Credentials { local_user, ..Credentials::default() });
+        world.add_sink();
+        world.tell(&[announcement(1, 1, SOURCES, "unix:/run/any")]);
+        let mut payload = world.nodes[0].id().0.to_vec();
+        payload.extend(8u64.to_le_bytes());
+        invented::put(&mut payload, &announcement(2, 1, SINKS, "unix:/run/other"));
+        world.lie(CALL, &payload);
+        let dialed = dialed(&mut world);
+        assert_eq!(dialed.len(), if local_user.is_some() { 2 } else { 0 }, "{dialed:?}");
     }
 }
 
@@ -235,9 +301,9 @@ fn invented_members_push_nobody_out() {
 fn calls_make_a_node_dial_only_a_few() {
     let mut world = World::new(2);
     for number in 0..50 {
-        let mut payload = Key::from_seed([1; 32]).id().0.to_vec();
+        let mut payload = world.nodes[0].id().0.to_vec();
         payload.extend(8u64.to_le_bytes());
-        invented::put(&mut payload, &announcement(number, 1, SINKS, "unix:/run/any"));
+        invented::put(&mut payload, &announcement(number, 1, SINKS, &format!("tcp:10.0.0.1:{number}")));
         world.lie(CALL, &payload);
         let last = payload.len() - 1;
         payload[last] ^= 1;

@@ -5,7 +5,7 @@ use isoform::core::{ByteOrder, Element, Field, Structure};
 use isoform::{Code, Error, Format, Limits, Machine, Registry};
 use isoform_channel_proto::{
     Action, Batch, Budgets, ChannelKey, ConnId, Credentials, FrameKind, HEADER, Header, Identity, Item, Key, Node,
-    Outgoing, Policy, Resource, Settings, SinkKey, SourceKey, Submitted, Time, Wanted,
+    Outgoing, Policy, Reach, Resource, Settings, SinkKey, SourceKey, Submitted, Time, Wanted,
 };
 use isoform_hostile::memory::{Counting, measure};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ struct World {
     /// What it was told.
     told: Vec<u8>,
     errors: Vec<Error>,
+    /// The victim's channel.
+    channel: Option<ChannelKey>,
 }
 
 fn key(number: usize) -> Key {
@@ -53,6 +55,7 @@ impl World {
             deaf: None,
             told: Vec::new(),
             errors: Vec::new(),
+            channel: None,
         }
     }
 
@@ -164,6 +167,7 @@ impl World {
     /// The victim's channel, with a source, a sink that takes nothing, and a friend who listens.
     fn settle(&mut self) -> (SourceKey, SinkKey, usize, SinkKey) {
         let channel = self.nodes[0].create(CHANNEL, NAME, None).unwrap();
+        self.channel = Some(channel);
         let source = self.nodes[0].add_source(channel, None).unwrap();
         let (friend, opened) = self.member(1);
         let listener = self.nodes[friend].add_sink(opened, Wanted::any(Policy::Block)).unwrap();
@@ -327,6 +331,45 @@ fn strangers_links_are_few() {
     let (member, _) = world.member(5000);
     (0..most).for_each(|number| _ = world.stranger(6000 + number));
     assert!(world.wire_of(member).is_some());
+}
+
+#[test]
+fn those_who_come_and_go_keep_nobody_out() {
+    let mut world = World::new(Settings { peers: 10, ..Settings::default() });
+    let (source, _, friend, listener) = world.settle();
+    let (old, _) = world.member(2);
+    world.pass(Time::from_secs(5));
+    // Whoever vanishes does not come back.
+    let vanish = |world: &mut World, node: usize| {
+        let wire = world.wire_of(node).expect("a wire");
+        world.hang_up(wire, None);
+        let id = world.nodes[node].id();
+        world.nodes[node] = Node::new(key(1_000_000 + node), Settings::default());
+        world.run();
+        id
+    };
+    let old = vanish(&mut world, old);
+    for number in 0..50 {
+        let (member, _) = world.member(100 + number);
+        vanish(&mut world, member);
+    }
+    let (late, _) = world.member(3);
+    assert!(world.wire_of(late).is_some());
+    let members = world.nodes[0].info(world.channel.expect("a channel")).expect("it").members;
+    let kept = members.iter().find(|member| member.node == old).expect("a link that stood for long may be resumed");
+    assert_eq!(kept.reach, Reach::Linked);
+    world.is_heard(source, friend, listener);
+}
+
+#[test]
+fn a_node_has_only_so_many_subscriptions_at_one_source() {
+    let mut world = World::new(Settings::default());
+    let (source, _, friend, listener) = world.settle();
+    let (member, _) = world.member(2);
+    world.deaf = Some(member);
+    (0..200).for_each(|number| assert!(world.say(member, &subscribe(number, 1, 1)), "{:?}", world.errors));
+    assert_eq!(world.nodes[0].listeners(source), 2 + 64);
+    world.is_heard(source, friend, listener);
 }
 
 #[test]

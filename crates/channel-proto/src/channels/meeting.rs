@@ -5,7 +5,7 @@ use super::agenda::Errand;
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
-use crate::announcement::Has;
+use crate::announcement::{Announcement, Has};
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::{Links, Purpose};
 use crate::memory::Body;
@@ -31,6 +31,8 @@ const REST: Time = Time::from_secs(10);
 const ATTEMPTS: u32 = 3;
 /// How many addresses of a member are dialed.
 const ADDRESSES: usize = 8;
+/// A member that was never reached has this long to answer.
+const PATIENCE: Time = Time::from_secs(3);
 /// How many members are met only to ask them for a report.
 const SURVEYED: usize = 256;
 
@@ -67,6 +69,18 @@ impl Channel {
 
 fn later(tries: u32) -> Time {
     (SOON * (1 << tries.min(8))).min(LATE)
+}
+
+/// The addresses of a member where this node may dial it. At this node's own addresses, nobody else is found. A path may be
+/// that of any program of this machine: only who is on this machine may name one.
+pub(super) fn dialable<B: Body>(links: &Links<B>, said: &Announcement, is_near: bool) -> Vec<String> {
+    let own = &links.settings.addresses;
+    let all = said.addresses.iter().filter(|address| !own.contains(address) && (is_near || !is_path(address)));
+    all.take(ADDRESSES).cloned().collect()
+}
+
+fn is_path(address: &str) -> bool {
+    address.starts_with("unix:")
 }
 
 impl Channels {
@@ -130,22 +144,56 @@ impl Channels {
         match links.with(node) {
             Some(link) => self.join_once(links, key, link),
             None if links.is_dialing(node) => {}
-            None if links.room_to_meet() == 0 => self.agenda.set(key, Errand::Meet(node), self.now + SOON),
+            None if links.room_to_meet() == 0 || !self.is_allowed(key, node) => {
+                self.agenda.set(key, Errand::Meet(node), self.now + SOON);
+            }
             None => self.dial(links, key, node),
         }
     }
 
+    /// Whether a member may be dialed that a neighbour has told of. One that was reached once may.
+    fn is_allowed(&self, key: ChannelKey, node: NodeId) -> bool {
+        let Some(other) = self.all[key].others.get(node).filter(|other| !other.is_reached) else { return true };
+        self.introductions.allow(self.now, other.teller)
+    }
+
     fn dial<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
         let Some(other) = self.all[key].others.get(node) else { return };
-        let own = &links.settings.addresses;
-        // At this node's own addresses, nobody else is found.
-        let addresses = other.said.addresses.iter().filter(|address| !own.contains(address)).take(ADDRESSES);
-        let addresses: Vec<String> = addresses.cloned().collect();
+        let (teller, is_reached, said) = (other.teller, other.is_reached, other.said.clone());
+        let addresses = dialable(links, &said, other.is_near);
         if addresses.is_empty() {
-            let error = Error::new(Code::Unreachable).found("a member that says no address of its own");
+            let error =
+                Error::new(Code::Unreachable).found("a member that says no address where this node may dial it");
             return self.was_missed(links, key, node, error);
         }
-        links.dial(addresses, Some(node), Purpose::Meet(key), self.now + links.settings.handshake);
+        match is_reached {
+            true => links.dial(addresses, Some(node), Purpose::Meet(key), self.now + links.settings.handshake),
+            false => {
+                let again = self.dial_for(links, key, teller, node, addresses);
+                again.into_iter().for_each(|at| self.agenda.set(key, Errand::Meet(node), at));
+            }
+        }
+    }
+
+    /// Dials a member because of what a neighbour has told. If nobody was found at its addresses of late, gives the time
+    /// when it may be dialed.
+    pub(super) fn dial_for<B: Body>(
+        &mut self,
+        links: &mut Links<B>,
+        key: ChannelKey,
+        teller: LinkKey,
+        node: NodeId,
+        mut addresses: Vec<String>,
+    ) -> Option<Time> {
+        let now = self.now;
+        let again = addresses.iter().map(|address| self.introductions.may_be_dialed(address)).min()?;
+        addresses.retain(|address| self.introductions.may_be_dialed(address) <= now);
+        if addresses.is_empty() {
+            return Some(again);
+        }
+        self.introductions.charge(now, teller, node, addresses.clone());
+        links.dial(addresses, Some(node), Purpose::Meet(key), now + links.settings.handshake.min(PATIENCE));
+        None
     }
 
     /// A member, or whoever is at an address that an id names, was dialed and not reached.
@@ -156,6 +204,7 @@ impl Channels {
         node: Option<NodeId>,
         error: Error,
     ) {
+        node.into_iter().for_each(|node| self.introductions.was_missed(self.now, node));
         if let (Some(node), true) = (node, self.all.contains(key)) {
             self.was_missed(links, key, node, error);
         }
@@ -241,6 +290,7 @@ impl Channels {
         let others = channel.others.iter().filter(|(_, other)| other.is_there() && other.rests <= now);
         let others: Vec<NodeId> =
             others.map(|(node, _)| node).filter(|&node| !is_linked(node) && !links.is_dialing(node)).collect();
+        let others: Vec<NodeId> = others.into_iter().filter(|&node| self.is_allowed(key, node)).collect();
         if others.is_empty() || links.room_to_meet() == 0 {
             return false;
         }

@@ -43,6 +43,7 @@ impl Channels {
 
     /// A node was dialed for a channel, and has a link now.
     pub(crate) fn has_met<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        links.peer(link).into_iter().for_each(|node| self.introductions.was_reached(node));
         self.join_once(links, key, link);
         self.do_errands(links);
     }

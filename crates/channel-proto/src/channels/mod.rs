@@ -4,10 +4,11 @@
 //! - `opens`: the requests of the application;
 //! - `members`: neighbours, which are the members that this node has a link with: they join, are let in, and leave;
 //! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of;
-//! - `meeting`: with whom this node has links; `agenda`: what is to be done, and when;
+//! - `meeting`: with whom this node has links; `introductions`: how much it dials because others tell of members; `agenda`: what is to be done, and when;
 //! - `offers`: the sources of this node and of its neighbours.
 
 mod agenda;
+mod introductions;
 mod meeting;
 mod members;
 mod offers;
@@ -31,6 +32,7 @@ use crate::numbered::Numbered;
 use crate::offer::Offer;
 use crate::report::Report;
 use agenda::{Agenda, Errand};
+use introductions::Introductions;
 use isoform_core::{Code, Error, Format, Result};
 use offers::Own;
 use opens::Open;
@@ -59,6 +61,7 @@ pub(crate) struct Channels {
     announced: u64,
     agenda: Agenda,
     unproven: Unproven,
+    introductions: Introductions,
     missed: Vec<Missed>,
     /// When links were last looked at that may be let go.
     tidied: Option<Time>,
@@ -122,6 +125,7 @@ impl Channels {
             announced: 0,
             agenda: Agenda::default(),
             unproven: Unproven::default(),
+            introductions: Introductions::default(),
             missed: Vec::new(),
             tidied: None,
             chance: seed,

@@ -32,6 +32,8 @@ pub(crate) struct Other {
     heard: Time,
     /// The link over which it came.
     pub(super) teller: LinkKey,
+    /// Whether somebody has told of it who is on this machine.
+    pub(super) is_near: bool,
     /// Whether this node has ever had a link with it.
     pub(super) is_reached: bool,
     /// It is no member any more, as far as this node knows.
@@ -44,6 +46,13 @@ pub(crate) struct Other {
     pub(super) rests: Time,
     /// Whether the sinks here know that it cannot be reached.
     pub(super) is_missed: bool,
+}
+
+/// The link over which an announcement came, and whether the other side of it is on this machine.
+#[derive(Clone, Copy)]
+pub(super) struct Teller {
+    pub(super) link: LinkKey,
+    pub(super) is_near: bool,
 }
 
 /// What an announcement is to a node.
@@ -93,7 +102,7 @@ impl Others {
     }
 
     /// Keeps an announcement that its node has signed. `chance` chooses whom it replaces.
-    pub(super) fn keep(&mut self, now: Time, teller: LinkKey, said: Announcement, chance: usize) -> News {
+    pub(super) fn keep(&mut self, now: Time, teller: Teller, said: Announcement, chance: usize) -> News {
         let (node, has) = (said.node, said.has);
         let Some(other) = self.all.get_mut(&node) else { return self.keep_new(now, teller, said, chance) };
         if said.number <= other.said.number {
@@ -104,14 +113,15 @@ impl Others {
         let is_same = before == (has, false) && other.said.addresses == said.addresses;
         self.sources -= usize::from(other.said.has.sources);
         self.sources += usize::from(has.sources);
-        (other.said, other.heard, other.teller, other.is_gone) = (said, now, teller, false);
+        (other.said, other.heard, other.teller, other.is_gone) = (said, now, teller.link, false);
+        other.is_near |= teller.is_near;
         match is_same && !has.sources {
             true => News::Kept,
             false => News::Spread,
         }
     }
 
-    fn keep_new(&mut self, now: Time, teller: LinkKey, said: Announcement, chance: usize) -> News {
+    fn keep_new(&mut self, now: Time, teller: Teller, said: Announcement, chance: usize) -> News {
         if said.has.left {
             return News::None;
         }
@@ -122,7 +132,7 @@ impl Others {
         };
         let count = if is_source { self.sources } else { self.all.len() - self.sources };
         let is_claim =
-            |other: &Other| !other.is_reached && other.said.has.sources == is_source && other.teller == teller;
+            |other: &Other| !other.is_reached && other.said.has.sources == is_source && other.teller == teller.link;
         let is_full = count >= most;
         if is_full || self.all.values().filter(|other| is_claim(other)).count() >= share {
             // Those who were reached stay. Of claims, a later one now and then takes the place of an earlier one.
@@ -136,7 +146,8 @@ impl Others {
         let other = Other {
             said,
             heard: now,
-            teller,
+            teller: teller.link,
+            is_near: teller.is_near,
             is_reached: false,
             is_gone: false,
             failure: None,

@@ -2,7 +2,8 @@
 //! (`spec/channel.md`, "Who is there").
 
 use super::agenda::Errand;
-use super::others::News;
+use super::meeting::dialable;
+use super::others::{News, Teller};
 use super::{Channel, Channels};
 use crate::Time;
 use crate::action::Action;
@@ -10,7 +11,7 @@ use crate::announcement::{Announcement, Has};
 use crate::control::{Call, Control};
 use crate::frame::PAYLOAD;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
-use crate::links::{Links, Purpose};
+use crate::links::Links;
 use crate::memory::Body;
 use std::collections::{HashMap, VecDeque};
 
@@ -224,7 +225,8 @@ impl Channels {
     fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) {
         let (now, node, chance) = (self.now, said.node, self.random(usize::MAX));
         let before = self.all[key].others.get(node).map(|other| (other.said.has, other.is_there()));
-        let news = self.all[key].others.keep(now, teller, said.clone(), chance);
+        let from = Teller { link: teller, is_near: links.is_near(teller) };
+        let news = self.all[key].others.keep(now, from, said.clone(), chance);
         if news == News::None {
             return;
         }
@@ -274,9 +276,11 @@ impl Channels {
             return;
         }
         let node = caller.node;
-        if links.with(node).is_none() && !links.is_dialing(node) && links.room_to_meet() > 0 && caller.check() {
-            let deadline = now + links.settings.handshake;
-            links.dial(caller.addresses, Some(node), Purpose::Meet(key), deadline);
+        let is_free = links.with(node).is_none() && !links.is_dialing(node);
+        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link) && caller.check() {
+            let addresses = dialable(links, &caller, links.is_near(link));
+            // Whose addresses rest calls again.
+            self.dial_for(links, key, link, node, addresses);
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::wire::Reader;
 use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
 use std::collections::VecDeque;
 
+/// The most subscriptions of one node at one source. Each of them costs time with every event, even if nothing is sent.
+const AT_ONE_SOURCE: usize = 64;
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
 
@@ -136,8 +138,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 return Err(error.expected("a number that is not in use").found(subscription));
             }
             (None, None) if is_member && self.has_source(SourceKey(source)) => {
-                match self.granted_to(links, subscribe, asked) {
-                    Ok(granted) => self.serve(links, link, subscribe, asked, granted)?,
+                match self.granted_to(links, link, subscribe, asked) {
+                    Ok(granted) => self.serve(links, link, subscribe, asked, granted),
                     Err(error) => {
                         let (code, text) = (error.code() as u16, error.to_string());
                         links.say(link, &Control::End { subscription, next: 0, is_answer: false, code, text });
@@ -163,12 +165,29 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// The policy that a source grants to a sink of another node.
-    fn granted_to(&self, links: &Links<B>, subscribe: &Subscribe, asked: Granted) -> Result<Granted> {
+    fn granted_to(
+        &self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscribe: &Subscribe,
+        asked: Granted,
+    ) -> Result<Granted> {
         if let Some(option) = subscribe.option {
             let expected = "a subscription without critical options";
             return Err(Error::new(Code::Flags).at("subscription").expected(expected).found(option));
         }
-        self.grant(links, SourceKey(subscribe.source), asked)
+        let granted = self.grant(links, SourceKey(subscribe.source), asked)?;
+        let (of_link, most) = (&self.traffic[link].sendings, links.settings.subscriptions);
+        if of_link.len() >= most {
+            return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
+        }
+        let at_source = of_link.values().filter(|&&at| self.sendings[at].source.0 == subscribe.source).count();
+        if at_source >= AT_ONE_SOURCE {
+            let error = Error::new(Code::Peers).at("subscriptions");
+            return Err(error.expected(format_args!("at most {AT_ONE_SOURCE} of one node at a source")));
+        }
+        links.take(link, Resource::Subscriptions, 1)?;
+        Ok(granted)
     }
 
     /// Starts a new subscription.
@@ -179,19 +198,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         subscribe: &Subscribe,
         asked: Granted,
         granted: Granted,
-    ) -> Result<SendingKey> {
+    ) -> SendingKey {
         let Subscribe { subscription, sink, window, longest, kept, .. } = *subscribe;
-        let most = links.settings.subscriptions;
-        if self.traffic[link].sendings.len() >= most {
-            return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
-        }
-        links.take(link, Resource::Subscriptions, 1)?;
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
         let demand = Demand { sink, asked, granted, window, longest, spare };
         let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
         self.traffic[link].sendings.insert(subscription, sending);
         links.actions.act(Action::Changed(self.sources[key].channel));
-        Ok(sending)
+        sending
     }
 
     /// Adds a subscription. Its first events are the kept ones, if the sink wants them.

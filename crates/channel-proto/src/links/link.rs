@@ -25,6 +25,8 @@ pub(crate) struct Link<B> {
     pub(super) dialed: bool,
     /// The time of its last connection, or of its last cut.
     pub(crate) since: Time,
+    /// How long it has had connections that are over now.
+    pub(super) stood: Time,
     /// The times of the last output and the last input.
     pub(super) wrote: Time,
     pub(crate) heard: Time,
@@ -76,6 +78,7 @@ impl<B: Body> Link<B> {
             connection: None,
             dialed: false,
             since: Time::ZERO,
+            stood: Time::ZERO,
             wrote: Time::ZERO,
             heard: Time::ZERO,
             beat: Time::MAX,
@@ -124,6 +127,7 @@ impl<B: Body> Link<B> {
     /// The connection has ended.
     pub(super) fn cut(&mut self, now: Time) {
         self.connection = None;
+        self.stood += now.saturating_sub(self.since);
         self.since = now;
         self.outbox = Outbox::new(1, AHEAD);
     }

@@ -181,6 +181,11 @@ impl<B: Body> Links<B> {
         self.all.get(key).map(|link| link.peer)
     }
 
+    /// Whether the other end of a link is on this machine for sure: the system has said for which user it runs.
+    pub(crate) fn is_near(&self, key: LinkKey) -> bool {
+        self.all.get(key).is_some_and(|link| link.credentials.local_user.is_some())
+    }
+
     /// The link with a node.
     pub(crate) fn with(&self, node: NodeId) -> Option<LinkKey> {
         self.peers.get(&node).copied()

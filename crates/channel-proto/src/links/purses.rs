@@ -80,7 +80,7 @@ impl<B: Body> Links<B> {
                 || self.purses.strangers(Resource::Pings) + pings > strangers[Resource::Pings].max(pings))
             && self.let_a_stranger_give_way(peer)
         {}
-        if known.is_none() && self.all.len() as u64 >= most {
+        if known.is_none() && self.all.len() as u64 >= most && !self.let_a_cut_one_give_way() {
             return Err(Error::new(Code::Peers).at("links").expected(format_args!("at most {most}")));
         }
         if self.purses.all(Resource::Pings) + pings > node[Resource::Pings] {
@@ -90,6 +90,18 @@ impl<B: Body> Links<B> {
             return Err(self.purses.refuse(peer, Resource::Pings, Purse::Member));
         }
         Ok(())
+    }
+
+    /// Ends a link whose connection broke, for a new one: that which stood for the shortest time, since somebody may come
+    /// and go with ever new ids. Whether there was one.
+    fn let_a_cut_one_give_way(&mut self) -> bool {
+        let cut = self.all.iter().filter(|(_, link)| !link.stands());
+        let Some((key, link)) = cut.min_by_key(|(_, link)| (link.stood, link.since)) else { return false };
+        let error = Error::new(Code::Peers).at(format!("node {}", link.peer));
+        let error = error.expected("room for the link until it has a connection again");
+        self.refusals.note(&error);
+        self.end(key, Some(error));
+        true
     }
 
     /// Ends the oldest link with a stranger other than this one. Whether there was one.

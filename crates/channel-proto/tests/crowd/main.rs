@@ -9,7 +9,7 @@ mod network;
 
 use isoform_channel_proto::{Policy, Time, Wanted};
 use isoform_testing::mutate::Random;
-use network::{CHANNEL, Network};
+use network::{CHANNEL, Network, SILENT};
 
 fn members() -> usize {
     std::env::var("MEMBERS").ok().map_or(300, |count| count.parse().expect("a number of members"))
@@ -115,7 +115,8 @@ fn a_crowd_finds_together_and_has_few_links() {
         for liar in [5usize, 6, 7].into_iter().filter(|&liar| network.is_alive(liar)).collect::<Vec<_>>() {
             let lies = |at: u32| {
                 let number = 1_000 * turn + 100 * liar as u32 + at;
-                invented::announcement(CHANNEL, number, 1, 1 + at % 2, "test:unknown")
+                let address = if at % 4 == 0 { SILENT } else { "test:unknown" };
+                invented::announcement(CHANNEL, number, 1, 1 + at % 2, address)
             };
             network.lie(liar, &invented::members(&(0..10).map(lies).collect::<Vec<_>>()));
         }

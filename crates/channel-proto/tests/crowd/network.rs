@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(crate) const CHANNEL: Identity = Identity([9; 16]);
 /// The time that a link has to carry something wanted, and until that is looked at.
 const MOMENT: Time = Time::from_millis(3_500);
+/// An address from which nothing ever comes back, not even that nobody listens.
+pub(crate) const SILENT: &str = "test:silent";
 const STEP: Time = Time::from_millis(5);
 
 pub(crate) struct Network {
@@ -262,6 +264,7 @@ impl Network {
             let Some(process) = &mut self.slots[slot] else { return };
             let Some(action) = process.node.action() else { break };
             match action {
+                Action::Dial(_, address) if address == SILENT => {}
                 Action::Dial(dial, address) => {
                     let to = address.strip_prefix("test:").and_then(|to| to.parse::<usize>().ok());
                     let to = to.filter(|&to| self.slots[to].is_some() && self.is_near([slot, to]));

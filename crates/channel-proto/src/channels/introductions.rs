@@ -1,0 +1,139 @@
+//! How much a node dials because of what others tell of further members (`spec/channel.md`, "Which links there are"):
+//! whoever invents members makes it dial little, and no address often.
+
+use crate::Time;
+use crate::keys::{LinkKey, NodeId};
+use std::collections::HashMap;
+
+/// How many addresses are dialed in vain because of one neighbour: at once, and from then on in a second.
+const AT_ONCE: u32 = 256;
+const A_SECOND: u32 = 16;
+/// An address at which nobody was found rests: at first this long, in the end that long.
+const REST: Time = Time::from_millis(200);
+const LONG_REST: Time = Time::from_secs(2);
+/// So many addresses at which nobody was found are remembered.
+const REMEMBERED: usize = 4096;
+
+#[derive(Default)]
+pub(super) struct Introductions {
+    /// How many addresses have been dialed in vain because of a neighbour, and when some of that was last forgiven.
+    spent: HashMap<LinkKey, (u32, Time)>,
+    /// Who has told of the members that are dialed, and their addresses.
+    under_way: HashMap<NodeId, (LinkKey, Vec<String>)>,
+    /// Addresses at which nobody was found: how often in a row, and when they may be dialed again.
+    vain: HashMap<String, (u32, Time)>,
+}
+
+impl Introductions {
+    /// Whether more members may be dialed because of a neighbour.
+    pub(super) fn allow(&self, now: Time, teller: LinkKey) -> bool {
+        self.spent.get(&teller).is_none_or(|&(spent, since)| spent.saturating_sub(forgiven(now, since)) < AT_ONCE)
+    }
+
+    /// When an address may be dialed that others tell.
+    pub(super) fn may_be_dialed(&self, address: &str) -> Time {
+        self.vain.get(address).map_or(Time::ZERO, |&(_, at)| at)
+    }
+
+    /// A member is dialed because of a neighbour.
+    pub(super) fn charge(&mut self, now: Time, teller: LinkKey, node: NodeId, addresses: Vec<String>) {
+        // A debt that is forgiven need not be kept.
+        self.spent.retain(|_, (spent, since)| *spent > forgiven(now, *since));
+        let (spent, since) = self.spent.entry(teller).or_insert((0, now));
+        *spent = spent.saturating_sub(forgiven(now, *since)).saturating_add(count(&addresses));
+        *since = now;
+        if self.vain.len() + addresses.len() > REMEMBERED {
+            self.vain.retain(|_, (_, at)| *at > now);
+        }
+        for address in &addresses {
+            // Nobody else is looked for there meanwhile.
+            self.vain.entry(address.clone()).or_insert((0, now)).1 = now + LONG_REST;
+        }
+        self.under_way.insert(node, (teller, addresses));
+    }
+
+    /// A member was reached.
+    pub(super) fn was_reached(&mut self, node: NodeId) {
+        let Some((teller, addresses)) = self.under_way.remove(&node) else { return };
+        if let Some((spent, _)) = self.spent.get_mut(&teller) {
+            *spent = spent.saturating_sub(count(&addresses));
+        }
+        for address in addresses {
+            self.vain.remove(&address);
+        }
+    }
+
+    /// A member was not reached.
+    pub(super) fn was_missed(&mut self, now: Time, node: NodeId) {
+        let Some((_, addresses)) = self.under_way.remove(&node) else { return };
+        for address in addresses {
+            let (tries, at) = self.vain.entry(address).or_insert((0, now));
+            *at = now + (REST * (1 << (*tries).min(8))).min(LONG_REST);
+            *tries += 1;
+        }
+    }
+}
+
+fn count(addresses: &[String]) -> u32 {
+    u32::try_from(addresses.len()).unwrap_or(u32::MAX)
+}
+
+fn forgiven(now: Time, since: Time) -> u32 {
+    let seconds = now.saturating_sub(since).as_secs();
+    u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(A_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numbered::Numbered;
+
+    const NOW: Time = Time::from_secs(10);
+
+    fn links() -> [LinkKey; 3] {
+        let mut all = Numbered::new();
+        [(); 3].map(|()| all.insert(()))
+    }
+
+    fn node(number: u8) -> NodeId {
+        NodeId([number; 16])
+    }
+
+    fn addresses(number: u8) -> Vec<String> {
+        (0..8).map(|port| format!("tcp:127.0.0.{number}:{port}")).collect()
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_charged_and_what_leads_somewhere_is_not() {
+        let (mut all, [teller, other, third]) = (Introductions::default(), links());
+        for number in 0..32 {
+            assert!(all.allow(NOW, teller));
+            all.charge(NOW, teller, node(number), addresses(number));
+        }
+        assert!(!all.allow(NOW, teller) && all.allow(NOW, other) && all.allow(NOW + Time::from_secs(1), teller));
+        all.was_reached(node(0));
+        all.was_reached(node(0));
+        (1..32).for_each(|number| all.was_missed(NOW, node(number)));
+        assert!(all.allow(NOW, teller));
+        all.charge(NOW, teller, node(0), addresses(0));
+        assert!(!all.allow(NOW, teller));
+        all.charge(NOW + Time::from_secs(500), third, node(9), addresses(0));
+        assert_eq!(all.spent.len(), 1);
+    }
+
+    #[test]
+    fn an_address_at_which_nobody_was_found_rests() {
+        let (mut all, [teller, ..]) = (Introductions::default(), links());
+        let (mut now, address) = (NOW, &addresses(1)[0]);
+        for rest in [200, 400, 800, 1600, 2000, 2000] {
+            assert!(all.may_be_dialed(address) <= now);
+            all.charge(now, teller, node(1), addresses(1));
+            all.was_missed(now, node(1));
+            now += Time::from_millis(rest);
+            assert_eq!(all.may_be_dialed(address), now);
+        }
+        all.charge(now, teller, node(1), addresses(1));
+        all.was_reached(node(1));
+        assert_eq!(all.may_be_dialed(address), Time::ZERO);
+    }
+}
