@@ -479,6 +479,44 @@ fn windows_of_many_subscriptions_shrink() {
 }
 
 #[test]
+fn long_events_of_many_nodes_share_a_budget() {
+    let node = Budgets::default().node.with(Resource::Bodies, 8 << 20);
+    let mut world = World::new(Settings { budgets: Budgets { node, ..Budgets::default() }, ..Settings::default() });
+    let (source, _, friend, listener) = world.settle();
+    // Of these nodes, each has begun a long event. The second one has sent more of it than the others.
+    let members: Vec<usize> = (2..5).map(|number| world.member(number).0).collect();
+    let mut numbers = Vec::new();
+    for &member in &members {
+        (world.deaf, world.told) = (Some(member), Vec::new());
+        assert!(world.say(member, &[describe(0, &format(8)), offer(0, 0)].concat()));
+        numbers.push(world.subscriptions()[0]);
+    }
+    let started = |number: u32| frame(24, 0, number, &[&0u64.to_le_bytes(), &[0; 40]]);
+    let begin = |number: u32| frame(26, 0, number, &[&(100u64 << 20).to_le_bytes()]);
+    let part = |number: u32| frame(27, 0, number, &[&vec![0; 1 << 16]]);
+    let (_, used) = measure(|| {
+        for (&member, &number) in members.iter().zip(&numbers) {
+            assert!(world.say(member, &[started(number), begin(number), part(number)].concat()), "{:?}", world.errors);
+        }
+        for _ in 0..200 {
+            world.say(members[1], &part(numbers[1]));
+        }
+    });
+    assert_eq!(
+        world.refused("long events of all nodes together"),
+        1,
+        "{:?} {:?}",
+        world.nodes[0].refusals(),
+        world.errors
+    );
+    assert!(used.peak < 20 * MEBIBYTE, "{used:?}");
+    for (&member, &number) in members.iter().zip(&numbers).step_by(2) {
+        assert!(world.say(member, &part(number)), "{:?}", world.errors);
+    }
+    world.is_heard(source, friend, listener);
+}
+
+#[test]
 fn long_events_of_many_sources_wait_for_each_other() {
     let mut world = World::new(Settings::default());
     let (source, _, friend, listener) = world.settle();

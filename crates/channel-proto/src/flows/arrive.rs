@@ -5,6 +5,7 @@ use super::receiving::{Long, Receiving, Stage};
 use super::sinks::unknown;
 use super::{Flows, Part};
 use crate::account::{Cause, Gap};
+use crate::budget::Resource;
 use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::{LinkKey, ReceivingKey, SinkKey};
 use crate::links::Links;
@@ -15,6 +16,8 @@ use isoform_core::{Code, Error, Result};
 
 /// The least memory for a long body when its first part arrives.
 const ROOM: usize = 64 << 10;
+/// From here on, that grows more slowly.
+const LONG: usize = 16 << 20;
 
 /// A fragment whose bytes can be read directly into their final memory: `missing` bytes from `at` on.
 pub struct Large<S> {
@@ -148,6 +151,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         };
         self.expect_turn(links, link, wanted)?;
+        self.expect_memory(links, link, length)?;
         // This cannot happen earlier: until now, the application may have used the event before, whose storage is
         // reused.
         if let Some(at) = wanted
@@ -183,6 +187,32 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let error = Error::new(Code::Frame).at("part");
         let expected = format_args!("at most {most} bytes of events longer than their windows, or one of them");
         Err(error.expected(expected).found(sum.saturating_add(length)))
+    }
+
+    /// Makes sure that the long bodies of all links together leave room for more bytes. If they do not, the link ends whose
+    /// bodies take the most.
+    fn expect_memory(&mut self, links: &mut Links<B>, link: LinkKey, more: usize) -> Result<()> {
+        let most = links.settings.budgets.node[Resource::Bodies];
+        let (receivings, traffic) = (&self.receivings, &self.traffic);
+        let length = |at: &ReceivingKey| receivings.get(*at).map_or(0, Receiving::held_beyond);
+        let of = |link: LinkKey| traffic[link].beyond_here.iter().map(length).sum::<u64>();
+        let own = of(link);
+        if own == 0 {
+            return Ok(());
+        }
+        let all: Vec<(u64, LinkKey)> =
+            links.standing().map(|(link, _)| (of(link), link)).filter(|(held, _)| *held > 0).collect();
+        let sum: u64 = all.iter().map(|(held, _)| held).sum();
+        let Some(&(_, worst)) = all.iter().max().filter(|_| all.len() > 1 && sum + more as u64 > most) else {
+            return Ok(());
+        };
+        match worst == link {
+            true => Err(links.over_budget(link, Resource::Bodies)),
+            false => {
+                links.give_way(worst, Resource::Bodies);
+                Ok(())
+            }
+        }
     }
 
     /// Whether a fragment has arrived in part.
@@ -264,12 +294,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 }
 
-/// Makes room for more bytes of a long body: twice as much as is needed so far, but no more than the body has. So a
-/// length alone reserves little.
+/// Makes room for more bytes of a long body: twice as much as is needed so far, a quarter more for one that is already
+/// long, and no more than the body has. So a length alone reserves little.
 fn make_room<S: Storage>(storage: &mut S, filled: usize, more: usize, length: usize) {
     let needed = filled + more;
     if storage.bytes().len() < needed {
-        storage.resize(length.min((2 * needed).max(ROOM)));
+        let more = if needed < LONG { needed } else { needed / 4 };
+        storage.resize(length.min((needed + more).max(ROOM)));
     }
     if needed == length {
         storage.resize(length);

@@ -4,6 +4,7 @@ use super::inbox::{LastGap, Stamp, cost};
 use crate::account::{Cause, Count, Gap, Window};
 use crate::grant::Granted;
 use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
+use crate::memory::Storage;
 use crate::origin::Origin;
 use crate::wire::LAST_SEQUENCE;
 use isoform_core::{Code, Error, Format, Result};
@@ -155,6 +156,17 @@ impl<S> Receiving<S> {
         let (index, length) = self.beyond.unwrap_or_default();
         let is_here = self.received.events > index || self.long.as_ref().is_some_and(|long| long.filled > 0);
         if is_here && self.taken.events <= index && self.stage != Stage::Leaving { length } else { 0 }
+    }
+
+    /// The memory of the body longer than the window that has arrived, at least in part, and was not taken.
+    pub(crate) fn held_beyond(&self) -> u64
+    where
+        S: Storage,
+    {
+        match &self.long {
+            Some(long) if self.beyond() > 0 => long.storage.bytes().len() as u64,
+            _ => self.beyond(),
+        }
     }
 
     /// Counts lost events.

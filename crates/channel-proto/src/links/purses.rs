@@ -104,6 +104,18 @@ impl<B: Body> Links<B> {
         true
     }
 
+    /// The error of a link that takes so much that the node as a whole has too little left.
+    pub(crate) fn over_budget(&self, key: LinkKey, resource: Resource) -> Error {
+        self.purses.refuse(self.all[key].peer, resource, Purse::Node)
+    }
+
+    /// Ends such a link, for others.
+    pub(crate) fn give_way(&mut self, key: LinkKey, resource: Resource) {
+        let error = self.over_budget(key, resource);
+        self.refusals.note(&error);
+        self.part_with(key, &Control::Bye { code: Code::Budget as u16, text: error.to_string() });
+    }
+
     /// Ends the oldest link with a stranger other than this one. Whether there was one.
     fn let_a_stranger_give_way(&mut self, but: NodeId) -> bool {
         let strangers = self.all.iter().filter(|(_, link)| link.taken.is_stranger() && link.peer != but);

@@ -115,7 +115,7 @@ fn a_crowd_finds_together_and_has_few_links() {
         for liar in [5usize, 6, 7].into_iter().filter(|&liar| network.is_alive(liar)).collect::<Vec<_>>() {
             let lies = |at: u32| {
                 let number = 1_000 * turn + 100 * liar as u32 + at;
-                let address = if at % 4 == 0 { SILENT } else { "test:unknown" };
+                let address = if at.is_multiple_of(4) { SILENT } else { "test:unknown" };
                 invented::announcement(CHANNEL, number, 1, 1 + at % 2, address)
             };
             network.lie(liar, &invented::members(&(0..10).map(lies).collect::<Vec<_>>()));
