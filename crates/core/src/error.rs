@@ -108,8 +108,8 @@ codes! {
     /// Another node asked for more than the budget for it has.
     Budget = 206 Limit "budget used up";
 
-    /// The receiver marked a field as required, and the sender's format lacks it.
-    Required = 300 Mismatch "required field is missing";
+    /// The sender lacks fields or elements that are required, or that have no default at the receiver.
+    Required = 300 Mismatch "missing field";
     /// Two matching fields have types that cannot be converted, or two records have no field in common.
     NoConversion = 301 Mismatch "no conversion";
     /// Two matching fields are in different units.

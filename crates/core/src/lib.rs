@@ -41,7 +41,7 @@ pub use format::{
     Token,
 };
 pub use limits::Limits;
-pub use plan::{Faults, Plan, Rules};
+pub use plan::{Faults, Missing, Plan, Rules};
 pub use registry::{Registry, Resolver};
 pub use value::Value;
 pub use verify::{Bodies, Body, Verifier};

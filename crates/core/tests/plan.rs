@@ -70,7 +70,7 @@ fn dropped_fields_are_never_copied() {
 fn widening_defaults_and_zeros() {
     let wire = format("record R\n n int\n t float\n", "powerpc");
     let native = format("record R\n n i64\n t double\n p float\n q int[3]\n", "x86_64");
-    let rules = Rules::new().default("R", "p", Value::Float(1.5));
+    let rules = Rules::new().default("R", "p", Value::Float(1.5)).default_zero("R", "q");
     assert_eq!(
         plan(&wire, &native, &rules),
         "  convert 0 <- 0 integer(4) big -> integer(8)  # n\n  convert 8 <- 4 float(4) big -> float(8)  # t\n  \
@@ -129,13 +129,16 @@ fn what_can_never_work_is_refused_at_its_field() {
         ("record R\n u double unit=\"ft\"\n", Code::Unit, "u"),
         ("record R\n a int[3]\n", Code::TooLong, "a"),
         ("record R\n a int[2][2]\n", Code::Shape, "a"),
-        ("record R\n e enumeration{one=1}\n", Code::Required, "e"),
+        ("record R\n a int[4]\n e enumeration{one=1}\n", Code::Required, "e"),
     ];
     for (native, code, path) in cases {
         assert_eq!(refused(&wire, &format(native, "x86_64"), &none), (code, path.into()), "{native}");
     }
     let required = Rules::new().required("R", "w");
-    assert_eq!(refused(&wire, &format("record R\n w double\n", "x86_64"), &required), (Code::Required, "w".into()));
+    assert_eq!(
+        refused(&wire, &format("record R\n a int[4]\n w double\n", "x86_64"), &required),
+        (Code::Required, "w".into())
+    );
 }
 
 #[test]
@@ -155,9 +158,10 @@ fn verdicts_use_the_words_of_schema_registries() {
     let (a, ab) = ("record R\n a int\n", "record R\n a int\n b int\n");
     assert_eq!(verdict(a, a), Verdict::Identical);
     assert_eq!(verdict(ab, a), Verdict::NoCopy);
-    assert_eq!(verdict(a, ab), Verdict::Full);
-    assert!(matches!(verdict("record R\n a int[2]\n", "record R\n a int[3]\n"), Verdict::Backward(_)));
-    assert!(matches!(verdict("record R\n a int[3]\n", "record R\n a int[2]\n"), Verdict::Forward(_)));
+    assert!(matches!(verdict(a, ab), Verdict::Forward(_)), "{:?}", verdict(a, ab));
+    assert_eq!(verdict("record R\n a int\n", "record R\n a i64\n p i8*\n"), Verdict::Full);
+    assert!(matches!(verdict("record R\n a int[2]\n", "record R\n a int[3]\n"), Verdict::Incompatible(..)));
+    assert!(matches!(verdict("record R\n a int[3]\n", "record R\n a int[2]\n"), Verdict::Incompatible(..)));
     assert!(matches!(verdict(a, "record R\n a string\n"), Verdict::Incompatible(..)));
 }
 
@@ -198,15 +202,16 @@ fn only_gaps_are_copied_along_with_fields() {
     // `s` goes elsewhere, and does not belong into the gap before `b`.
     let wire = format("record R\n a i32\n s i32\n b i64\n", "x86_64");
     let native = format("record R\n t i32\n s i32\n a i32\n b i64\n", "x86_64");
-    assert_eq!(plan(&wire, &native, &Rules::new()), "  permute 4 4<-4 8<-0\n  permute 8 16<-8\n  zero 0 x4\n");
+    let rules = Rules::new().default_zero("R", "t");
+    assert_eq!(plan(&wire, &native, &rules), "  permute 4 4<-4 8<-0\n  permute 8 16<-8\n  zero 0 x4\n");
 }
 
 #[test]
 fn another_kind_of_record_is_refused() {
     let wire = format("record Other\n x int\n", "x86_64");
     let native = format("record R\n a int\n b int\n", "x86_64");
-    let rules = Rules::new().default("R", "a", Value::Integer(1));
+    let rules = Rules::new().default("R", "a", Value::Integer(1)).default_zero("R", "b");
     assert_eq!(refused(&wire, &native, &rules), (Code::NoConversion, "R".into()));
-    let aliased = Rules::new().alias("R", "a", "x");
+    let aliased = Rules::new().alias("R", "a", "x").default_zero("R", "b");
     assert!(Plan::new(&wire, &native, &aliased, Faults::Error).is_ok());
 }

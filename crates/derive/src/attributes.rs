@@ -3,7 +3,7 @@
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parse;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, Ident, LitStr, Result, Token, parenthesized};
+use syn::{Attribute, Error, Expr, Ident, LitStr, Path, Result, Token, parenthesized};
 
 /// `#[isoform(..)]` on a field.
 #[derive(Default)]
@@ -11,9 +11,16 @@ pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<LitStr>,
     pub(crate) unit: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
-    pub(crate) default: Option<Expr>,
+    pub(crate) default: Option<Fill>,
     pub(crate) required: bool,
     pub(crate) lengths: Vec<LitStr>,
+}
+
+/// `default`, or `default = ..`.
+pub(crate) enum Fill {
+    /// Zero, null or empty.
+    Zero(Path),
+    Value(Expr),
 }
 
 /// `#[isoform(..)]` on a struct, an enumeration or a variant.
@@ -35,7 +42,7 @@ impl FieldAttributes {
                 all.aliases.push(alias(&meta)?);
                 Ok(())
             } else if meta.path.is_ident("default") {
-                once(&mut all.default, &meta)
+                default(&mut all.default, &meta)
             } else if meta.path.is_ident("required") {
                 all.required = true;
                 Ok(())
@@ -50,10 +57,11 @@ impl FieldAttributes {
             check_name(text)?;
         }
         if let (true, Some(default)) = (all.required, &all.default) {
-            return Err(Error::new_spanned(
-                default,
-                "a required field needs no default: messages without it are refused",
-            ));
+            let message = "a required field needs no default: messages without it are refused";
+            return Err(match default {
+                Fill::Zero(word) => Error::new_spanned(word, message),
+                Fill::Value(value) => Error::new_spanned(value, message),
+            });
         }
         Ok(all)
     }
@@ -115,6 +123,17 @@ fn each(attributes: &[Attribute], mut one: impl FnMut(ParseNestedMeta<'_>) -> Re
 
 fn once<T: Parse>(place: &mut Option<T>, meta: &ParseNestedMeta<'_>) -> Result<()> {
     match place.replace(meta.value()?.parse()?) {
+        None => Ok(()),
+        Some(_) => Err(meta.error("written twice")),
+    }
+}
+
+fn default(place: &mut Option<Fill>, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    let default = match meta.input.peek(Token![=]) {
+        true => Fill::Value(meta.value()?.parse()?),
+        false => Fill::Zero(meta.path.clone()),
+    };
+    match place.replace(default) {
         None => Ok(()),
         Some(_) => Err(meta.error("written twice")),
     }

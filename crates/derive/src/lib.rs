@@ -35,9 +35,13 @@ use proc_macro::TokenStream;
 /// | `unit = "K"` | its unit of measurement, which sender and receiver must agree on |
 /// | `alias = "temperature"` | another name under which it is received; may be repeated; `"pos.x"` reaches into a nested record |
 /// | `default = 293.15` | its value if the sender has no such field |
-/// | `required` | messages of senders without such a field are refused |
+/// | `default` | it is zero, null or empty if the sender has no such field |
+/// | `required` | messages of senders without such a field are refused, also if the decoder makes missing fields zero |
 /// | `len = "n"` | the name of the length of a `Slice` or `Vec`, instead of `points_len` |
 /// | `len("nx", "ny")` | the same for an `Array`, instead of `grid_dim0`, `grid_dim1` |
+///
+/// A field without `default` must come too: messages of senders without it are refused, unless it is an `Option` or a
+/// `Ref`, which become none, or the decoder makes missing fields zero.
 ///
 /// On the struct: `rename = "Name"`, `owned`.
 ///

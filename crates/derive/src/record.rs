@@ -1,6 +1,6 @@
 //! The kind of a record, and its fields.
 
-use crate::attributes::{FieldAttributes, TypeAttributes, name, representation};
+use crate::attributes::{FieldAttributes, Fill, TypeAttributes, name, representation};
 use crate::{owned, plain};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -145,13 +145,23 @@ impl Record<'_> {
             let Field { name, attributes, ty, .. } = field;
             let aliases = &attributes.aliases;
             let required = attributes.required.then(|| quote!(.required(#structure, #name)));
-            let default = attributes.default.as_ref().map(|default| {
-                quote_spanned!(default.span()=> .default(#structure, #name, __isoform::default::<#ty>(#default)))
-            });
+            let default = match &attributes.default {
+                Some(Fill::Value(value)) => {
+                    quote_spanned!(value.span()=> .default(#structure, #name, __isoform::default::<#ty>(#value)))
+                }
+                Some(Fill::Zero(_)) => quote!(.default_zero(#structure, #name)),
+                None if is_option(ty) && !attributes.required => quote!(.default_zero(#structure, #name)),
+                None => TokenStream::new(),
+            };
             quote!(#(.alias(#structure, #name, #aliases))* #default #required)
         });
         quote!(__isoform::nested_rules::<Self>(rules) #(#rules)*)
     }
+}
+
+/// Whether it is `Option<..>`, which is none if the sender has no such field.
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
 }
 
 /// The type that owns memory, if `ty` is or contains one.

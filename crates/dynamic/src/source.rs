@@ -2,7 +2,7 @@
 
 use crate::flat;
 use isoform::core::Plan;
-use isoform::{Code, Error, Faults, Format, Result, Rules};
+use isoform::{Code, Error, Faults, Format, Missing, Result, Rules};
 use isoform_channel::{Channel, MemorySource, MessageSource, SinkLedger, SourceBuilder};
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ impl Source {
     /// The errors of a plan from the format to that of the channel; as [`SourceBuilder::build_messages`].
     pub fn of_messages(source: SourceBuilder, channel: &Channel, format: Option<&Format>) -> Result<Source> {
         if let (Some(format), Some(wanted)) = (format, channel.format()) {
-            Plan::new(format, &wanted, &Rules::new(), Faults::default())?;
+            // As channels do: each sink judges by its own defaults what is missing.
+            Plan::new(format, &wanted, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
         source.build_messages().map(|source| Source(Form::Messages(source)))
     }

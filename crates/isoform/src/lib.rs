@@ -99,7 +99,7 @@
 //! | declare records and enumerations | [`Record`](macro@Record), [`Enumeration`](macro@Enumeration) |
 //! | hold text, arrays and single records in them | [`Str`], [`Slice`], [`Array`], [`Ref`], or `String`, `Vec`, `Option<Box<T>>` |
 //! | encode records as messages | [`Encoder`], [`Message`] |
-//! | decode messages to records | [`Decoder`], [`Incoming`]; [`Faults`] for numbers that do not fit |
+//! | decode messages to records | [`Decoder`], [`Incoming`]; [`Faults`] for numbers that do not fit, [`Missing`] for fields that do not come |
 //! | write and read streams | [`stream::Writer`], [`stream::Reader`] |
 //! | read fields without a struct, or print messages | [`View`], [`text`] |
 //! | know formats, and ask for unknown ones | [`Format`], [`Token`], [`Registry`], [`Resolver`] |
@@ -145,7 +145,7 @@ pub use message::{Message, Shared};
 pub use native::scratch::Scratch;
 // and to receive them.
 pub use decoder::{Column, Columns, Decoder};
-pub use isoform_core::Faults;
+pub use isoform_core::{Faults, Missing};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};
 pub use native::Aligned;

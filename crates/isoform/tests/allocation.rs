@@ -160,7 +160,7 @@ fn decoding_allocates_nothing() {
     ]);
     let body = value::body(&format, &record).unwrap();
     let message = Incoming::new(Header::new(format.token(), body.len() as u64), &format, &body);
-    let mut decoder = Decoder::<Track>::new();
+    let mut decoder = Decoder::<Track>::new().with_missing(isoform::Missing::Zero);
     let round = || {
         let track = decoder.decode(&message).unwrap();
         assert_eq!((track.small.len(), track.names[2].to_bytes()), (100, &b"ccc"[..]));

@@ -1,6 +1,7 @@
 //! What the derives make of declarations: formats and rules.
 
 use isoform::core::declare::Type;
+use isoform::core::plan::Fill;
 use isoform::core::{Structure, Value};
 use isoform::{Array, Bf16, Char, Complex, Enumeration, F16, F128, FieldList, Machine, Record, Ref, Slice, Str};
 
@@ -203,10 +204,10 @@ fn attributes_become_rules() {
         ("letter", Value::Char(b'x')),
         ("flag", Value::Boolean(false)),
     ] {
-        assert_eq!(rule(field).default, Some(value), "{field}");
+        assert_eq!(rule(field).default, Some(Fill::Value(value)), "{field}");
     }
     let nested = rules.of("Inner", "flag").unwrap();
-    assert_eq!(nested.default, Some(Value::Integer(-1)));
+    assert_eq!(nested.default, Some(Fill::Value(Value::Integer(-1))));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use isoform::core::{Layout, Shape, Value, value};
 use isoform::{
-    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Incoming, Limits, Record, Ref, Registry, Slice, Str,
-    message::Header,
+    Array, Code, Decoder, Encoder, Enumeration, Faults, Format, Incoming, Limits, Missing, Record, Ref, Registry,
+    Slice, Str, message::Header,
 };
 
 #[derive(Enumeration, Clone, Copy, Debug, PartialEq)]
@@ -219,7 +219,7 @@ fn states_of_every_machine_are_converted() {
                 ("grid", Value::Array(vec![Value::Array(vec![row(1), row(4)])])),
             ],
         );
-        let mut decoder = Decoder::<State>::new();
+        let mut decoder = Decoder::<State>::new().with_missing(Missing::Zero);
         let mut body = body;
         for in_place in [false, true] {
             let came = match in_place {
@@ -253,6 +253,7 @@ fn fields_are_matched_by_rename_and_alias_and_get_defaults() {
         step: i32,
         #[isoform(default = Phase::Liquid)]
         phase: Phase,
+        #[isoform(default)]
         values: Slice<'a, f64>,
     }
     let mut decoder = Decoder::<Receiver>::new();
@@ -277,6 +278,53 @@ fn fields_are_matched_by_rename_and_alias_and_get_defaults() {
         let error = came.unwrap_err();
         assert_eq!((error.code(), error.path()), (Code::Required, "step"));
     });
+}
+
+#[test]
+fn fields_without_a_default_must_come_unless_they_are_options() {
+    #[derive(Record, Debug, PartialEq)]
+    struct Owned {
+        time: i64,
+        remark: Option<String>,
+        near: Option<Box<Phased>>,
+        #[isoform(default)]
+        names: Vec<String>,
+        #[isoform(default)]
+        text: String,
+    }
+    #[derive(Record, Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct Phased {
+        phase: Phase,
+    }
+    #[derive(Record)]
+    #[repr(C)]
+    struct Strict<'a> {
+        time: i64,
+        name: Str<'a>,
+        values: Slice<'a, f64>,
+        near: Ref<'a, Phased>,
+        at: Spot,
+    }
+    #[derive(Record, Clone, Copy)]
+    #[repr(C)]
+    struct Spot {
+        x: f32,
+    }
+    let (format, body) =
+        foreign(Shape::new("Alarm").field("time", "int"), &Layout::S390X, vec![("time", Value::Integer(7))]);
+    let came = Decoder::<Owned>::new().decode_owned(&message(&format, &body)).unwrap();
+    assert_eq!(came, Owned { time: 7, remark: None, near: None, names: Vec::new(), text: String::new() });
+    let mut decoder = Decoder::<Strict>::new();
+    let error = decoder.decode(&message(&format, &body)).map(|came| came.time).unwrap_err();
+    assert_eq!((error.code(), error.path()), (Code::Required, "name"));
+    let words = error.expectation();
+    assert!(
+        words.starts_with("a default, or the option missing = zero, for name (string), values (f64[]), at.x (f32)")
+    );
+    let mut decoder = decoder.with_missing(Missing::Zero);
+    let came = decoder.decode(&message(&format, &body)).unwrap();
+    assert_eq!((came.time, came.name, came.values.len()), (7, Str::NULL, 0));
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Reads everything in `vectors/`, as every implementation must. Nothing here writes any: that is
 //! `cargo run -p isoform --example write-vectors`.
 
-use isoform::core::{Plan, Value, Verifier, interp, value};
+use isoform::core::plan::Missing;
+use isoform::core::{Element, Field, Plan, Structure, Verifier, interp, value};
 use isoform::stream::Reader;
-use isoform::text::json::{line, parse};
-use isoform::{Error, Faults, Format, Rules, View};
+use isoform::text::json::{line, parse, parse_field};
+use isoform::{Code, Error, Faults, Format, Rules, View};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +134,15 @@ fn conversions_are_as_described() {
 fn convert(wire: &Format, native: &Format, rules: &Rules, faults: Faults, body: &[u8]) -> Result<Vec<u8>, Json> {
     let told =
         |of: &'static str| move |error: Error| json!({ "of": of, "name": error.code().name(), "path": error.path() });
-    let plan = Plan::new(wire, native, rules, faults).map_err(told("pair"))?;
+    let refused = |error: Error| {
+        let listed = missing(&error);
+        let mut told = told("pair")(error.clone());
+        if let Some(fields) = listed {
+            told["fields"] = fields.into();
+        }
+        told
+    };
+    let plan = Plan::new(wire, native, rules, faults).map_err(refused)?;
     let verifier = Verifier::new(wire);
     let body = verifier.verify(body).unwrap();
     let mut out = Vec::new();
@@ -148,20 +157,45 @@ fn convert(wire: &Format, native: &Format, rules: &Rules, faults: Faults, body: 
     Ok(out)
 }
 
+/// The paths of the missing fields, of which each has its type behind it: `depth (f64)`.
+fn missing(error: &Error) -> Option<Vec<&str>> {
+    let words = (error.code() == Code::Required).then(|| error.expectation())?;
+    let before: Vec<&str> = words.split(" (").collect();
+    match before.split_last() {
+        Some((_, before)) if !before.is_empty() => {
+            Some(before.iter().filter_map(|words| words.split(' ').next_back()).collect())
+        }
+        _ => Some(vec![error.path()]),
+    }
+}
+
 fn rules(native: &Format, lines: &Json) -> Rules {
     lines.as_array().unwrap().iter().fold(Rules::new(), |mut rules, line| {
+        if line["missing"] == "zero" {
+            return rules.missing(Missing::Zero);
+        }
         let [structure, field] = ["structure", "field"].map(|key| line[key].as_str().unwrap());
         for alias in line.get("aliases").and_then(Json::as_array).into_iter().flatten() {
             rules = rules.alias(structure, field, alias.as_str().unwrap());
         }
         if let Some(default) = line.get("default") {
-            let Value::Record(entries) = parse(native, &json!({ field: default }).to_string()).unwrap() else {
-                panic!()
-            };
-            rules = rules.default(structure, field, entries[0].1.clone());
+            let of = named(native.structure(), structure).unwrap().field(field).unwrap();
+            rules = rules.default(structure, field, parse_field(of, &default.to_string()).unwrap());
+        }
+        if line["zero"] == true {
+            rules = rules.default_zero(structure, field);
         }
         if line["required"] == true { rules.required(structure, field) } else { rules }
     })
+}
+
+/// The structure of this name, which a field may nest.
+fn named<'a>(structure: &'a Structure, name: &str) -> Option<&'a Structure> {
+    let nested = |field: &'a Field| match &field.element {
+        Element::Structure(inner) => named(inner, name),
+        _ => None,
+    };
+    if structure.name() == name { Some(structure) } else { structure.fields().iter().find_map(nested) }
 }
 
 fn bytes(hex: &Json) -> Vec<u8> {

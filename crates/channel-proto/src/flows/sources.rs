@@ -14,7 +14,7 @@ use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
 use crate::wire::Reader;
-use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
+use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 use std::collections::VecDeque;
 
 /// The most subscriptions of one node at one source. Each of them costs time with every event, even if nothing is sent.
@@ -32,7 +32,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         grants: Grants,
     ) -> Result<SourceKey> {
         if let (Some(agreed), Some(format)) = (agreed, format) {
-            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
+            // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
+            Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
         Ok(self.sources.insert(Source {
             channel,

@@ -8,7 +8,7 @@ use crate::budget::Resource;
 use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
 use crate::links::Links;
 use crate::memory::{Body, Draft, Storage};
-use isoform_core::{Code, Error, Faults, Format, Plan, Result, Rules};
+use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 
 /// The result of submitting an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(error.expected(format_args!("{declared}, the format of the source")).found(format.name()));
         }
         if let Some(agreed) = &source.agreed {
-            Plan::new(format, agreed, &Rules::new(), Faults::default())?;
+            // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
+            Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
         source.format = Some(format.clone());
         Ok(())

@@ -13,7 +13,7 @@ use super::source::{MemorySource, MessageSource, Source, Wishes};
 use crate::drive::bell::Bell;
 #[cfg(doc)]
 use isoform::Code;
-use isoform::{Faults, Format, Record, Result, Rules};
+use isoform::{Faults, Format, Missing, Record, Result, Rules};
 use isoform_channel_proto::{Policy, Waits, Window};
 use std::fmt;
 use std::time::Duration;
@@ -118,6 +118,13 @@ impl SinkBuilder {
     /// Sets the treatment of numbers that do not fit their field.
     pub fn faults(mut self, faults: Faults) -> SinkBuilder {
         self.options.faults = faults;
+        self
+    }
+
+    /// Sets the treatment of fields and elements that a source lacks and that have no default. Without it, such a source
+    /// is refused ([`Event::Refused`](crate::Event::Refused)), and the others go on.
+    pub fn missing(mut self, missing: Missing) -> SinkBuilder {
+        self.options.missing = Some(missing);
         self
     }
 

@@ -1,6 +1,6 @@
 //! The settings of a sink, for the application and for the protocol.
 
-use isoform::{Faults, Format, Limits, Rules};
+use isoform::{Faults, Format, Limits, Missing, Rules};
 use isoform_channel_proto::{Policy, Wanted, Window};
 
 /// The settings of a [`SinkBuilder`](crate::SinkBuilder).
@@ -11,6 +11,7 @@ pub(crate) struct Options {
     pub(crate) kept: bool,
     pub(crate) window: Option<Window>,
     pub(crate) faults: Faults,
+    pub(crate) missing: Option<Missing>,
     pub(crate) fields: Vec<String>,
     pub(crate) longest: u64,
 }
@@ -23,6 +24,7 @@ impl Default for Options {
             kept: true,
             window: None,
             faults: Faults::default(),
+            missing: None,
             fields: Vec::new(),
             longest: Limits::default().message,
         }
@@ -30,9 +32,18 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The receiver's rules, with the treatment of missing fields that was chosen here.
+    pub(crate) fn rules(&self, rules: Rules) -> Rules {
+        match self.missing {
+            Some(missing) => rules.missing(missing),
+            None => rules,
+        }
+    }
+
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
-        let Options { policy, must, kept, window, faults, fields, longest } = self;
+        let rules = self.rules(rules);
+        let Options { policy, must, kept, window, faults, fields, longest, .. } = self;
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },

@@ -53,6 +53,9 @@ pub(crate) struct SinkEnd {
 impl<T: Record<Static = T> + 'static> Sink<T> {
     pub(crate) fn new(member: &Member, options: Options, bell: Arc<Bell>) -> Result<Sink<T>> {
         let mut decoder = Decoder::<T>::new().with_faults(options.faults);
+        if let Some(missing) = options.missing {
+            decoder = decoder.with_missing(missing);
+        }
         let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
         let end = SinkEnd::new(member, wanted, bell)?;
         if let Some(plans) = end.plans() {

@@ -137,11 +137,15 @@ impl<O: Output> Run<'_, O> {
         if count == 0 {
             return Ok(());
         }
-        if array.rest.is_empty() {
+        let Some(rest) = &array.rest else {
+            let error = self.plan.fault(Code::Required, array.field, None, &[]);
+            return Err(error.expected(format_args!("{count} more elements, or a default for them")));
+        };
+        if rest.is_empty() {
             let zeros = Step::Fill { dst: 0, bytes: Bytes::Zero(count * array.dst_size) };
             return self.steps(&[zeros], 0, dst);
         }
-        let each = Transform::Each { src: 0, dst: array.dst_size, steps: array.rest.clone() };
+        let each = Transform::Each { src: 0, dst: array.dst_size, steps: rest.clone() };
         self.elements(0, dst, count, &each, array.field, &[])
     }
 

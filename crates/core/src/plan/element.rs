@@ -5,7 +5,7 @@
 use super::block::Block;
 use super::find::{At, Found};
 use super::make::Maker;
-use super::rules::Rule;
+use super::rules::{Fill, Rule};
 use super::schedule::Steps;
 use super::step::{Conversion, Step, Symbols, Transform};
 use crate::error::{Code, Error, Result};
@@ -147,9 +147,12 @@ impl Maker<'_> {
         number: usize,
     ) -> Result<Change> {
         let default = match rule.and_then(|rule| rule.default.as_ref()) {
-            // An array of defaults gives no default for a single symbol, and null is no symbol.
-            Some(Value::Array(_) | Value::Null) | None => None,
-            Some(value) => Some(symbol_value(native, value).map_err(|error| error.at(self.element_path(number)))?),
+            // An array of defaults gives no default for a single symbol, and null is no symbol. A bare default says what
+            // a missing field becomes, not that an unknown symbol is the one of value 0.
+            Some(Fill::Zero | Fill::Value(Value::Array(_) | Value::Null)) | None => None,
+            Some(Fill::Value(value)) => {
+                Some(symbol_value(native, value).map_err(|error| error.at(self.element_path(number)))?)
+            }
         };
         let source = Source::Enumeration { wire: Arc::as_ptr(wire), default: default.map(|value| value as u64) };
         let key = (source, Arc::as_ptr(native));

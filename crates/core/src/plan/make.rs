@@ -2,7 +2,7 @@
 //!
 //! All decisions are made here. Only faults of a particular record, such as a number out of range, a null or a length,
 //! are left to the steps, as explicit checks. `find` finds the wire field for a native field, `element` decides the
-//! conversion of its elements, `missing` fills fields that the sender lacks, and `lengths` computes the lengths of
+//! conversion of its elements, `missing` fills or refuses fields that the sender lacks, and `lengths` computes the lengths of
 //! arrays. `block` merges the work on many fields into a few steps.
 
 use super::Plan;
@@ -10,8 +10,9 @@ use super::block::Block;
 use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
 use super::lengths::Lengths;
+use super::missing::{Lacking, Short};
 use super::report::{Action, Reports, element_path};
-use super::rules::{Faults, Rule, Rules};
+use super::rules::{Faults, Missing, Rule, Rules};
 use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
 use crate::error::{Code, Error, Result};
@@ -29,16 +30,29 @@ pub(super) fn plan(
 ) -> Result<Plan> {
     let machines = (wire.machine(), native.machine());
     let (root, transforms) = (native.structure(), Transforms::default());
-    let mut maker =
-        Maker { rules, faults, wire: machines.0, native: machines.1, root, transforms, matched: false, reports };
+    let zero = rules.on_missing() == Missing::Zero;
+    let (matched, lacking) = (false, Lacking::default());
+    let mut maker = Maker {
+        rules,
+        faults,
+        wire: machines.0,
+        native: machines.1,
+        root,
+        transforms,
+        matched,
+        zero,
+        lacking,
+        reports,
+    };
     let mut block = Block::default();
     maker.structure(At::start(wire.structure(), 0), At::start(root, 0), None, &mut block)?;
-    if !maker.matched {
+    if !maker.matched && !maker.lacking.has_required() {
         // The sender's record is of another kind. Zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
         let expected = format_args!("a record with a field in common with {}", Names(root));
         return Err(error.expected(expected).found(format_args!("{} with {}", wire.name(), Names(wire.structure()))));
     }
+    maker.lacking.settle(wire, root)?;
     // A native record that ends in a gap may be longer than the bytes that are moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
     let steps = block.finish().into();
@@ -46,7 +60,7 @@ pub(super) fn plan(
 }
 
 /// The names of a structure's fields, for an error that shows as many as it has room for.
-struct Names<'a>(&'a Structure);
+pub(super) struct Names<'a>(pub(super) &'a Structure);
 
 impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,6 +81,10 @@ pub(super) struct Maker<'r> {
     root: &'r Structure,
     /// Whether any native field takes a wire field.
     matched: bool,
+    /// Whether missing fields become zero: as the receiver chose, or as the default of an outer field says.
+    pub(super) zero: bool,
+    /// The native fields that nothing fills.
+    pub(super) lacking: Lacking,
     reports: Option<&'r mut Reports>,
 }
 
@@ -187,7 +205,8 @@ impl Maker<'_> {
             }
         }
         if to > from {
-            self.blank(&n.element, dst + from * size, to - from, pair.number, block)?;
+            let missing = Short { field: n, dst: dst + from * size, count: to - from, number: pair.number };
+            self.short(missing, pair.rule, block)?;
         }
         Ok(())
     }
@@ -208,7 +227,7 @@ impl Maker<'_> {
             dst_size: n.element_size(self.native.pointer),
             align: n.element.block_alignment(),
             transform: change.transform,
-            rest: self.rest(w, n, pair.number)?,
+            rest: self.rest(pair)?,
             lenient: self.faults != Faults::Error,
             field: pair.number,
         };
@@ -219,29 +238,39 @@ impl Maker<'_> {
     }
 
     /// The steps that fill an element which the wire array lacks, if that can happen. There are no steps if it becomes
-    /// zeros.
-    fn rest(&mut self, w: &Field, n: &Field, number: usize) -> Result<Arc<Steps>> {
+    /// zeros, and `None` if the record is refused.
+    fn rest(&mut self, pair: Pair<'_>) -> Result<Option<Arc<Steps>>> {
+        let (w, n) = (pair.wire.field, pair.native.field);
         let mut rest = Block::default();
-        if self.may_lack_elements(w, n) {
-            self.blank(&n.element, 0, 1, number, &mut rest)?;
+        let (all, some) = match (w.dims.first(), n.dims.first()) {
+            (Some(Dimension::Fixed(from)), Some(Dimension::Fixed(to))) => (from < to, false),
+            (Some(Dimension::Field(_)), Some(Dimension::Fixed(_))) => (false, true),
+            _ => (false, false),
+        };
+        // A null pointer stands for an empty array, or for missing elements if the receiver is lenient.
+        let null = w.indirect && !n.indirect && !w.is_dynamic() && self.faults != Faults::Error;
+        let missing = Short { field: n, dst: 0, count: 1, number: pair.number };
+        let known = self.lacking.len();
+        if all {
+            self.short(missing, pair.rule, &mut rest)?;
+        } else if some {
+            // Reports have one entry for each field, and the array has one already.
+            let reports = self.reports.take();
+            let done = self.short(missing, pair.rule, &mut rest);
+            self.reports = reports;
+            done?;
+        } else if null {
+            self.zeroed(|maker| maker.blank(&n.element, 0, 1, pair.number, &mut rest))?;
         }
-        Ok(match rest.finish() {
+        if some && self.lacking.len() > known {
+            // Only the record can tell whether elements are missing.
+            self.lacking.truncate(known);
+            return Ok(None);
+        }
+        Ok(Some(match rest.finish() {
             steps if matches!(steps[..], [Step::Fill { bytes: Bytes::Zero(_), .. }]) => Arc::new(Steps::default()),
             steps => Arc::new(steps.into()),
-        })
-    }
-
-    /// Whether some record may leave elements of the native array to be filled. One side of the array is behind a
-    /// pointer.
-    fn may_lack_elements(&self, w: &Field, n: &Field) -> bool {
-        let fewer = match (w.dims.first(), n.dims.first()) {
-            (Some(Dimension::Fixed(from)), Some(Dimension::Fixed(to))) => from < to,
-            (Some(Dimension::Field(_)), Some(Dimension::Fixed(_))) => true,
-            _ => false,
-        };
-        // A null wire pointer stands for an empty array, or for missing elements if the receiver is lenient.
-        let null = w.indirect && !n.indirect && (w.is_dynamic() || self.faults != Faults::Error);
-        fewer || null
+        }))
     }
 
     /// A string into a `char[n]`, or the reverse.

@@ -22,7 +22,7 @@ mod text;
 pub use isoform_kernels::{Number, NumberClass};
 pub use plans::Plans;
 pub use report::{Action, FieldReport, Reports, Verdict, compare};
-pub use rules::{Faults, Rule, Rules};
+pub use rules::{Faults, Fill, Missing, Rule, Rules};
 pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};
 pub use step::{Array, Bytes, Conversion, Count, Extent, Place, Step, SymbolEntry, Symbols, Transform};

@@ -165,6 +165,8 @@ pub enum Action {
     Default,
     /// The sender lacks it, and it becomes zero, null or empty.
     Zero,
+    /// The sender lacks it, and the pair is refused.
+    Missing,
     /// It is a length of arrays, and follows from them.
     Length,
     /// The receiver ignores it.
@@ -220,7 +222,7 @@ impl Action {
             Action::Symbols(_) => "look up",
             Action::Text => "copy",
             Action::Default | Action::Zero | Action::Length => "fill",
-            Action::Nested | Action::Ignored => "none",
+            Action::Nested | Action::Ignored | Action::Missing => "none",
         }
     }
 }
@@ -243,6 +245,7 @@ impl fmt::Display for Action {
             Action::Nested => "field by field",
             Action::Default => "default",
             Action::Zero => "missing: zero",
+            Action::Missing => "missing: refused",
             Action::Length => "length",
             Action::Ignored => "ignored",
         })

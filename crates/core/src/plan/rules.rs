@@ -1,4 +1,4 @@
-//! The rules of a receiver for its own fields: aliases, defaults, required fields.
+//! The rules of a receiver for its own fields: aliases, defaults, required fields, and what becomes of missing ones.
 //!
 //! Rules do not travel. They belong to a receiver's declaration, and are not part of the token.
 
@@ -28,6 +28,35 @@ impl std::fmt::Display for Faults {
     }
 }
 
+/// The treatment of fields and elements that no sender's field fills and that have no default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Missing {
+    /// Refuse the sender's format, and name all of them. A pointer to a single element or a fixed array becomes null.
+    #[default]
+    Refuse,
+    /// Make them zero, null or empty. Zeros can pass for data, so this is for receivers that cannot declare defaults.
+    Zero,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Missing::Refuse => "refuse",
+            Missing::Zero => "zero",
+        })
+    }
+}
+
+/// The default of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    /// Zero, false, the symbol of value 0, null or empty. In a nested structure, this holds for all fields that have no
+    /// default of their own.
+    Zero,
+    /// This value. For an enumeration, it also replaces unknown symbols.
+    Value(Value),
+}
+
 /// The rules of a receiver, by structure and field.
 ///
 /// ```
@@ -41,6 +70,7 @@ impl std::fmt::Display for Faults {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     structures: HashMap<Box<str>, HashMap<Box<str>, Rule>>,
+    missing: Missing,
 }
 
 /// The rules for one field.
@@ -49,8 +79,8 @@ pub struct Rule {
     /// Other names under which the field may arrive, tried in order after its own. A name with dots, such as `pos.x`,
     /// reaches into nested structures of the sender.
     pub aliases: Vec<Box<str>>,
-    /// Its value if the sender lacks it. For an enumeration, it also replaces unknown symbols.
-    pub default: Option<Value>,
+    /// Its value if the sender lacks it.
+    pub default: Option<Fill>,
     /// Whether formats without it are refused.
     pub required: bool,
 }
@@ -69,8 +99,25 @@ impl Rules {
 
     /// Sets the value of the field for senders that lack it.
     pub fn default(mut self, structure: &str, field: &str, value: Value) -> Rules {
-        self.rule(structure, field).default = Some(value);
+        self.rule(structure, field).default = Some(Fill::Value(value));
         self
+    }
+
+    /// Makes the field zero, null or empty for senders that lack it.
+    pub fn default_zero(mut self, structure: &str, field: &str) -> Rules {
+        self.rule(structure, field).default = Some(Fill::Zero);
+        self
+    }
+
+    /// Sets the treatment of all fields and elements that have no default and that the sender lacks.
+    pub fn missing(mut self, missing: Missing) -> Rules {
+        self.missing = missing;
+        self
+    }
+
+    /// The treatment of fields and elements that have no default and that the sender lacks.
+    pub fn on_missing(&self) -> Missing {
+        self.missing
     }
 
     /// Refuses formats without the field.

@@ -198,7 +198,7 @@ fn computes_floats(step: &Step) -> bool {
     };
     match step {
         Step::Elements { transform, .. } => of(transform),
-        Step::Array(array) => of(&array.transform) || array.rest.computes_floats,
+        Step::Array(array) => of(&array.transform) || array.rest.as_ref().is_some_and(|rest| rest.computes_floats),
         Step::Move { .. } | Step::Permute { .. } | Step::Fill { .. } => false,
         Step::Text { .. } | Step::Chars { .. } | Step::Str { .. } => false,
     }

@@ -170,9 +170,9 @@ pub struct Array {
     pub align: usize,
     /// The conversion of each element.
     pub transform: Transform,
-    /// The steps that fill elements which the source lacks, if the destination has a fixed number of elements. Without
-    /// steps, these become zeros.
-    pub rest: Arc<Steps>,
+    /// The steps that fill each element which the source lacks, if the destination has a fixed number of elements.
+    /// Without steps, these become zeros. `None` if a record that lacks elements is refused.
+    pub rest: Option<Arc<Steps>>,
     /// Whether surplus elements are dropped, and a null pointer stands for zeros.
     pub lenient: bool,
     /// The number of the field, for errors.

@@ -57,11 +57,14 @@ fn step(plan: &Plan, step: &Step, depth: usize, f: &mut Formatter<'_>) -> fmt::R
             write!(f, " {}{}", verb(transform), operands(transform))?;
             name(plan, array.field, f)?;
             nested(plan, transform, depth, f)?;
-            if !array.rest.is_empty() {
-                writeln!(f, "{:1$}rest", "", depth * 2)?;
-                steps(plan, &array.rest, depth + 1, f)?;
+            match &array.rest {
+                Some(rest) if rest.is_empty() => Ok(()),
+                Some(rest) => {
+                    writeln!(f, "{:1$}rest", "", depth * 2)?;
+                    steps(plan, rest, depth + 1, f)
+                }
+                None => writeln!(f, "{:1$}rest refused", "", depth * 2),
             }
-            Ok(())
         }
         Step::Fill { dst, bytes: Bytes::Zero(len) } => writeln!(f, "zero {dst} x{len}"),
         Step::Fill { dst, bytes: Bytes::Of(bytes) } => {

@@ -2,7 +2,7 @@
 //! wrong yes is worse than any wrong no.
 
 use crate::engine;
-use isoform_core::plan::{Faults, Plan, Rules};
+use isoform_core::plan::{Faults, Missing, Plan, Rules};
 use isoform_core::{Element, Field, Format, Structure, Value, View, value};
 use isoform_core::{Layout, Shape};
 use isoform_testing::{any_layout, any_shape, any_value};
@@ -18,7 +18,7 @@ fn plan(wire: &str, native: &str, rules: &Rules, faults: Faults) -> Plan {
 }
 
 fn is_direct(wire: &str, native: &str) -> bool {
-    plan(wire, native, &Rules::new(), Faults::Error).is_direct()
+    plan(wire, native, &Rules::new().missing(Missing::Zero), Faults::Error).is_direct()
 }
 
 #[test]
@@ -124,7 +124,10 @@ fn aliases_and_defaults_count_by_what_they_do() {
     assert!(!plan("record V\n z i32\n y i32\nrecord R\n v V", "record R\n y i32", &reach, Faults::Error).is_direct());
     // The tail that a lenient receiver drops lies behind what it keeps.
     assert!(plan("record R\n a i32[3]", "record R\n a i32[2]", &Rules::new(), Faults::Wrap).is_direct());
-    assert!(!plan("record R\n a i32[2]", "record R\n a i32[3]", &Rules::new(), Faults::Wrap).is_direct());
+    assert!(
+        !plan("record R\n a i32[2]", "record R\n a i32[3]", &Rules::new().default_zero("R", "a"), Faults::Wrap)
+            .is_direct()
+    );
 }
 
 /// A sender whose structures are packed puts their blocks at multiples of 8, where a receiver must have them at 16.

@@ -2,7 +2,7 @@
 //! as JSON before and after. The rules are those of `spec/conversion.md`.
 
 use crate::engine;
-use isoform_core::plan::{Faults, Plan, Rules};
+use isoform_core::plan::{Faults, Missing, Plan, Rules};
 use isoform_core::text::json;
 use isoform_core::{Code, Error, Format, Result, Value, Verifier, View, value};
 use isoform_core::{Layout, Shape};
@@ -29,6 +29,15 @@ fn convert(wire: &str, native: &str, rules: &Rules, faults: Faults, record: &str
 fn becomes(wire: &str, native: &str, cases: &[(&str, &str)]) {
     for (record, expected) in cases {
         let converted = convert(wire, native, &Rules::new(), Faults::Error, record);
+        assert_eq!(converted.as_deref(), Ok(*expected), "{record} from {wire} to {native}");
+    }
+}
+
+/// For a receiver that wants zeros for everything that does not come.
+fn zeroed(wire: &str, native: &str, cases: &[(&str, &str)]) {
+    for (record, expected) in cases {
+        let rules = Rules::new().missing(Missing::Zero);
+        let converted = convert(wire, native, &rules, Faults::Error, record);
         assert_eq!(converted.as_deref(), Ok(*expected), "{record} from {wire} to {native}");
     }
 }
@@ -78,8 +87,8 @@ fn fields_that_nobody_wants_are_ignored() {
 }
 
 #[test]
-fn missing_fields_are_zero_null_and_empty() {
-    becomes(
+fn a_receiver_can_ask_for_zeros() {
+    zeroed(
         "record R\n a u8",
         "record V\n x f32\n s string\nrecord R\n a u8\n b bool\n n u8\n list f32[n]\n p V*\n v V\n s string\n f i16[2]\n \
          e enumeration{zero=0,one=1}\n c char[4]\n z complex f32",
@@ -98,7 +107,8 @@ fn missing_fields_have_defaults_also_within_missing_structures() {
         .default("R", "e", Value::Symbol("late".into()))
         .default("R", "list", Value::Array(vec![Value::Integer(1), Value::Integer(2)]))
         .default("R", "all", Value::Integer(7))
-        .default("R", "label", Value::String(b"abc".to_vec()));
+        .default("R", "label", Value::String(b"abc".to_vec()))
+        .default("V", "y", Value::Integer(0));
     by_rules(
         rules,
         "record V\n y f32\nrecord R\n v V\n few V[1]",
@@ -109,19 +119,141 @@ fn missing_fields_have_defaults_also_within_missing_structures() {
     );
 }
 
+const ADVICE: &str = "a default, or the option missing = zero, for";
+
+/// A record of another kind that has one name in common would otherwise pass for one.
+#[test]
+fn fields_that_nobody_sends_are_refused_all_at_once() {
+    let wire = "record Alarm\n time i64\n level u8";
+    let native = "record Depth\n time i64\n depth f64\n quality u8";
+    let expected = format!("Required at depth: {ADVICE} depth (f64), quality (u8) / Alarm with time, level");
+    never_planned(Rules::new(), Faults::Wrap, wire, native, &expected);
+    let rules = Rules::new().default("Depth", "depth", Value::Float(-1.0)).required("Depth", "quality");
+    let expected = "Required at quality: required: quality (u8) / Alarm with time, level";
+    never_planned(rules, Faults::Error, wire, native, expected);
+    let expected =
+        format!("Required at depth: required: quality (u8); and {ADVICE} depth (f64) / Alarm with time, level");
+    never_planned(Rules::new().required("Depth", "quality"), Faults::Error, wire, native, &expected);
+    let rules = Rules::new().default("Depth", "depth", Value::Float(-1.0)).default_zero("Depth", "quality");
+    by_rules(rules, wire, native, r#"{"time":1,"level":2}"#, r#"{"time":1,"depth":-1.0,"quality":0}"#);
+}
+
+#[test]
+fn every_kind_of_field_must_come_but_pointers_to_single_elements() {
+    let native = "record V\n x f32\n s string\nrecord R\n a u8\n b bool\n n u8\n list f32[n]\n v V\n vs V[2]\n \
+                  s string\n f i16[2]\n e enumeration{zero=0,one=1}\n c char[4]\n z complex f32";
+    let fields = "b (bool), list (f32[]), v.x (f32), v.s (string), vs[].x (f32), vs[].s (string), s (string), \
+                  f (i16[2]), e (enumeration(4){zero=0,one=1}), c (char[4]), z (complex f32)";
+    never_planned(
+        Rules::new(),
+        Faults::Error,
+        "record R\n a u8",
+        native,
+        &format!("Required at b: {ADVICE} {fields} / R with a"),
+    );
+    becomes(
+        "record R\n a u8",
+        "record V\n x i8\nrecord R\n a u8\n p V*\n q f32[3]*",
+        &[(r#"{"a":1}"#, r#"{"a":1,"p":null,"q":null}"#)],
+    );
+}
+
+#[test]
+fn a_default_without_a_value_is_zero_null_or_empty() {
+    let mut rules = Rules::new().default("V", "x", Value::Float(0.5));
+    for field in ["b", "list", "v", "vs", "s", "f", "e", "c", "z"] {
+        rules = rules.default_zero("R", field);
+    }
+    by_rules(
+        rules.clone(),
+        "record R\n a u8",
+        "record V\n x f32\n s string\nrecord R\n a u8\n b bool\n n u8\n list f32[n]\n v V\n vs V[2]\n s string\n \
+         f i16[2]\n e enumeration{zero=0,one=1}\n c char[4]\n z complex f32",
+        r#"{"a":1}"#,
+        r#"{"a":1,"b":false,"n":0,"list":[],"v":{"x":0.5,"s":null},"vs":[{"x":0.5,"s":null},{"x":0.5,"s":null}],"s":null,"f":[0,0],"e":"zero","c":"","z":[0.0,0.0]}"#,
+    );
+    // It does not say that a symbol is unknown, nor does it make a required field a zero.
+    let unknown = convert(
+        "record R\n e enumeration{zero=0,one=1}",
+        "record R\n e enumeration{zero=0}",
+        &rules,
+        Faults::Error,
+        r#"{"e":"one"}"#,
+    );
+    assert_eq!(unknown.unwrap_err().code(), Code::UnknownSymbol);
+    never_planned(
+        rules.required("V", "s"),
+        Faults::Error,
+        "record R\n a u8",
+        "record V\n x f32\n s string\nrecord R\n a u8\n v V",
+        "Required at v.s: required: v.s (string) / R with a",
+    );
+}
+
+#[test]
+fn elements_beyond_a_shorter_array_must_have_a_default() {
+    let (few, many) = ("record R\n a i32[2]", "record R\n a i32[4]");
+    let refusal = format!("Required at a[]: {ADVICE} a[] (i32[4]) / R with a");
+    never_planned(Rules::new(), Faults::Wrap, few, many, &refusal);
+    let list = || Value::Array((0..4).map(Value::Integer).collect());
+    // A list does not say what a single element becomes.
+    never_planned(Rules::new().default("R", "a", list()), Faults::Error, few, many, &refusal);
+    let record = r#"{"a":[1,2]}"#;
+    by_rules(Rules::new().default("R", "a", Value::Integer(-1)), few, many, record, r#"{"a":[1,2,-1,-1]}"#);
+    by_rules(Rules::new().default_zero("R", "a"), few, many, record, r#"{"a":[1,2,0,0]}"#);
+    zeroed(few, many, &[(record, r#"{"a":[1,2,0,0]}"#)]);
+
+    // Of an array of variable length, the record tells.
+    let some = "record R\n n u8\n a i16[n]";
+    becomes(some, many, &[(r#"{"a":[1,2,3,4]}"#, r#"{"a":[1,2,3,4]}"#)]);
+    refused(some, many, r#"{"a":[1,2,3]}"#, "Required at a: 1 more elements, or a default for them / ");
+    refused(some, many, r#"{"a":[]}"#, "Required at a: 4 more elements, or a default for them / ");
+    by_rules(Rules::new().default("R", "a", Value::Integer(-1)), some, many, record, r#"{"a":[1,2,-1,-1]}"#);
+    by_rules(Rules::new().default_zero("R", "a"), some, many, r#"{"a":[]}"#, r#"{"a":[0,0,0,0]}"#);
+
+    // Fewer characters are a shorter text; fewer texts are not.
+    becomes("record R\n a char[2]", "record R\n a char[4]", &[(r#"{"a":"ab"}"#, r#"{"a":"ab"}"#)]);
+    let lines = ("record R\n a char[1][3]", "record R\n a char[2][3]");
+    never_planned(
+        Rules::new(),
+        Faults::Error,
+        lines.0,
+        lines.1,
+        &format!("Required at a[]: {ADVICE} a[] (char[2][3]) / R with a"),
+    );
+
+    // The fields of a structure say it for its elements.
+    let (few, many) = ("record V\n x i8\nrecord R\n a V[1]", "record V\n x i8\nrecord R\n a V[2]");
+    never_planned(
+        Rules::new(),
+        Faults::Error,
+        few,
+        many,
+        &format!("Required at a[].x: {ADVICE} a[].x (i8) / R with a"),
+    );
+    by_rules(
+        Rules::new().default("V", "x", Value::Integer(7)),
+        few,
+        many,
+        r#"{"a":[{"x":1}]}"#,
+        r#"{"a":[{"x":1},{"x":7}]}"#,
+    );
+}
+
 #[test]
 fn required_fields_must_come_also_within_structures() {
-    let required = || Rules::new().required("V", "x");
+    let required = || Rules::new().required("V", "x").default("V", "y", Value::Integer(0)).missing(Missing::Zero);
     let (wire, native) = ("record V\n y f32\nrecord R\n v V", "record V\n x f32\n y f32\nrecord R\n v V");
-    never_planned(required(), Faults::Error, wire, native, "Required at v.x: f32 / ");
-    never_planned(required(), Faults::Error, "record R\n a i32", native, "Required at v.x: f32 / ");
+    never_planned(required(), Faults::Error, wire, native, "Required at v.x: required: v.x (f32) / R with v");
+    let other = ("record R\n a i32", "record V\n x f32\n y f32\nrecord R\n a i32\n v V");
+    never_planned(required(), Faults::Error, other.0, other.1, "Required at v.x: required: v.x (f32) / R with a");
     let few = ("record V\n x f32\nrecord R\n v V[2]", "record V\n x f32\nrecord R\n v V[3]");
-    never_planned(required(), Faults::Error, few.0, few.1, "Required at v[].x: f32 / ");
+    never_planned(required(), Faults::Error, few.0, few.1, "Required at v[].x: required: v[].x (f32) / R with v");
     by_rules(required(), few.0, few.0, r#"{"v":[{"x":1},{"x":2}]}"#, r#"{"v":[{"x":1.0},{"x":2.0}]}"#);
     // Behind a pointer it comes or the record is refused; only a lenient receiver would have to fill it in.
     let (pointer, inline) = ("record V\n x f32\nrecord R\n v V*", "record V\n x f32\nrecord R\n v V");
     by_rules(required(), pointer, inline, r#"{"v":{"x":1}}"#, r#"{"v":{"x":1.0}}"#);
-    never_planned(required(), Faults::Wrap, pointer, inline, "Required at v.x: f32 / ");
+    never_planned(required(), Faults::Wrap, pointer, inline, "Required at v.x: required: v.x (f32) / R with v");
 }
 
 #[test]
@@ -135,7 +267,8 @@ fn aliases_name_a_field_as_others_do() {
     let wire = "record V\n x f32\n y f32\nrecord P\n at V\nrecord R\n pos P\n far V*\n list V[2]\n t i16\n temp i16";
     let native = "record R\n y f64\n temperature i32\n behind f32\n many f32";
     let record = r#"{"pos":{"at":{"x":1,"y":2}},"far":{"y":3},"list":[{"y":4},{"y":5}],"t":6,"temp":7}"#;
-    by_rules(rules, wire, native, record, r#"{"y":2.0,"temperature":7,"behind":0.0,"many":0.0}"#);
+    let rules = rules.default("R", "behind", Value::Integer(-1)).default("R", "many", Value::Integer(-2));
+    by_rules(rules, wire, native, record, r#"{"y":2.0,"temperature":7,"behind":-1.0,"many":-2.0}"#);
     // Its own name comes first.
     let rules = Rules::new().alias("R", "a", "b");
     by_rules(rules, "record R\n b i8\n a i8", "record R\n a i8", r#"{"a":1,"b":2}"#, r#"{"a":1}"#);
@@ -183,7 +316,7 @@ fn enumerations_are_numbers_to_whoever_wants_numbers() {
 #[test]
 fn dynamic_arrays_become_fixed_and_the_reverse() {
     let (dynamic, fixed) = ("record R\n n i32\n a f32[n]", "record R\n a f64[3]");
-    becomes(
+    zeroed(
         dynamic,
         fixed,
         &[
@@ -197,7 +330,7 @@ fn dynamic_arrays_become_fixed_and_the_reverse() {
     becomes(fixed, dynamic, &[(r#"{"a":[1,2,3]}"#, r#"{"n":3,"a":[1.0,2.0,3.0]}"#)]);
     // A fixed array behind a pointer is none of the two, and may be null.
     let pointer = "record R\n a f32[3]*";
-    becomes(dynamic, pointer, &[(r#"{"a":[1]}"#, r#"{"a":[1.0,0.0,0.0]}"#), (r#"{"a":[]}"#, r#"{"a":null}"#)]);
+    zeroed(dynamic, pointer, &[(r#"{"a":[1]}"#, r#"{"a":[1.0,0.0,0.0]}"#), (r#"{"a":[]}"#, r#"{"a":null}"#)]);
     becomes(pointer, dynamic, &[(r#"{"a":null}"#, r#"{"n":0,"a":[]}"#)]);
     refused(pointer, fixed, r#"{"a":null}"#, "Null at a: a value / null");
     leniently(Faults::Saturate, pointer, fixed, r#"{"a":null}"#, r#"{"a":[0.0,0.0,0.0]}"#);
@@ -214,14 +347,14 @@ fn arrays_of_several_dimensions() {
     let (dynamic, rows, grid) =
         ("record R\n n i32\n m i8\n a i16[n][m]", "record R\n n u8\n a i32[n][2]", "record R\n a i32[2][2]");
     becomes(dynamic, rows, &[(r#"{"a":[[1,2],[3,4],[5,6]]}"#, r#"{"n":3,"a":[[1,2],[3,4],[5,6]]}"#)]);
-    becomes(dynamic, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
+    zeroed(dynamic, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
     becomes(grid, dynamic, &[(r#"{"a":[[1,2],[3,4]]}"#, r#"{"n":2,"m":2,"a":[[1,2],[3,4]]}"#)]);
-    becomes(rows, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
+    zeroed(rows, grid, &[(r#"{"a":[[1,2]]}"#, r#"{"a":[[1,2],[0,0]]}"#)]);
     refused(dynamic, rows, r#"{"a":[[1,2,3]]}"#, "Shape at a: 2 elements in dimension 1 / 3");
     refused(dynamic, grid, r#"{"a":[[1,2],[3,4],[5,6]]}"#, "TooLong at a: at most 2 elements / 3");
     leniently(Faults::Wrap, dynamic, grid, r#"{"a":[[1,2],[3,4],[5,6]]}"#, r#"{"a":[[1,2],[3,4]]}"#);
     let columns = "record R\n m i8\n a i32[2][m]";
-    becomes(dynamic, columns, &[(r#"{"a":[[1,2,3]]}"#, r#"{"m":3,"a":[[1,2,3],[0,0,0]]}"#)]);
+    zeroed(dynamic, columns, &[(r#"{"a":[[1,2,3]]}"#, r#"{"m":3,"a":[[1,2,3],[0,0,0]]}"#)]);
     let cube = "record R\n a i16[2][2][2]";
     never_planned(Rules::new(), Faults::Error, cube, grid, "Shape at a: 2 dimensions / 3 dimensions");
     never_planned(
@@ -242,7 +375,7 @@ fn an_array_without_elements_has_no_rows() {
         becomes(wire, wire, &[(&record, &record)]);
         becomes(wire, "record R\n n i32\n a i16[n][2]", &[(&record, r#"{"n":0,"a":[]}"#)]);
         becomes(wire, "record R\n m i32\n a i16[2][m]", &[(&record, r#"{"m":0,"a":[]}"#)]);
-        becomes(wire, "record R\n a i16[2][2]", &[(&record, r#"{"a":[[0,0],[0,0]]}"#)]);
+        zeroed(wire, "record R\n a i16[2][2]", &[(&record, r#"{"a":[[0,0],[0,0]]}"#)]);
         becomes(wire, "record R\n a i16[2][2]*", &[(&record, r#"{"a":null}"#)]);
     }
 }
@@ -253,7 +386,7 @@ fn elements_are_filled_behind_pointers_too() {
     let wire = "record V\n e enumeration{one=1}\nrecord R\n n i32\n a V[n]";
     let native = "record V\n e enumeration{one=1}\n x i8\nrecord R\n a V[2]*";
     never_planned(
-        Rules::new(),
+        Rules::new().missing(Missing::Zero),
         Faults::Error,
         wire,
         native,
@@ -349,7 +482,7 @@ fn paths_of_faults() {
     );
     refused(
         "record R\n a i32[2][2][2]",
-        "record R\n a i8[3][2][2]",
+        "record R\n a i8[2][2][2]",
         r#"{"a":[[[0,0],[0,0]],[[0,0],[999,0]]]}"#,
         "Overflow at a[1][1][0]: integer of 1 byte / 999",
     );
@@ -421,7 +554,7 @@ fn lengths_follow_their_arrays() {
         "record R\n n i64\n a u8[n]",
         &[(r#"{"n":77,"a":[1,2]}"#, r#"{"n":2,"a":[1,2]}"#)],
     );
-    becomes(
+    zeroed(
         "record R\n x i8\n n i32\n a u8[n]",
         "record R\n x i8\n n i32\n b u8[n]",
         &[(r#"{"x":1,"a":[1,2]}"#, r#"{"x":1,"n":0,"b":[]}"#)],

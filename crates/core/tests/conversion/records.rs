@@ -2,7 +2,7 @@
 //! machine would have made of the same values.
 
 use crate::engine;
-use isoform_core::plan::{Faults, Plan, Rules};
+use isoform_core::plan::{Faults, Missing, Plan, Rules};
 use isoform_core::text::json;
 use isoform_core::{Code, Element, Error, Layout, Structure, Value, Verifier, View, interp::Output, value};
 use isoform_core::{Format, Shape};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Converts a record from one format into another, by way of a verified body.
 fn convert(wire: &Format, native: &Format, record: &Value, faults: Faults) -> Result<Vec<u8>, Error> {
-    let plan = Arc::new(Plan::new(wire, native, &Rules::new(), faults)?);
+    let plan = Arc::new(Plan::new(wire, native, &Rules::new().missing(Missing::Zero), faults)?);
     let body = value::body(wire, record).unwrap();
     let verifier = Verifier::new(wire);
     let mut out = Vec::new();
@@ -100,7 +100,7 @@ proptest! {
         let converted = convert(&wire, &native, &record, Faults::Error);
         if converted.as_ref().is_err_and(|error| error.code() == Code::Lengths || error.code() == Code::Required) {
             // Arrays that share a length were parted, or a symbol would have to be guessed: refused when it is planned.
-            prop_assert!(Plan::new(&wire, &native, &Rules::new(), Faults::Error).is_err());
+            prop_assert!(Plan::new(&wire, &native, &Rules::new().missing(Missing::Zero), Faults::Error).is_err());
             return Ok(());
         }
         agree(&native, converted, value::body(&native, &known(native.structure(), &record)));

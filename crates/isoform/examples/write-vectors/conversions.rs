@@ -24,9 +24,11 @@ pub(crate) struct Case {
     /// Fields, with `;` between them; or whole records, the last of which counts.
     pub(crate) wire: &'static str,
     pub(crate) native: &'static str,
-    /// As in the JSON: `[{"structure": .., "field": .., "aliases": [..], "default": .., "required": true}]`.
+    /// As in the JSON: `[{"structure": .., "field": .., "aliases": [..], "default": .., "zero": true, "required": true}]`,
+    /// and `{"missing": "zero"}` for the receiver's option.
     pub(crate) rules: &'static str,
     /// The choice, the record that comes, and what becomes of it: JSON, or `pair: Code path`, or `record: Code path`.
+    /// If fields are missing, all their paths stand there: `pair: Required b, c.x`.
     pub(crate) results: &'static [(When, &'static str, &'static str)],
 }
 
@@ -71,7 +73,11 @@ impl Case {
                 None => line["becomes"] = parse(result)?,
                 Some((of, error)) => {
                     let (code, path) = error.split_once(' ').unwrap_or((error, ""));
-                    line["error"] = json!({ "of": of, "name": code, "path": path });
+                    let paths: Vec<&str> = path.split(", ").collect();
+                    line["error"] = json!({ "of": of, "name": code, "path": paths[0] });
+                    if of == "pair" && code == "Required" {
+                        line["error"]["fields"] = paths.into();
+                    }
                 }
             }
             Ok(line)
@@ -110,6 +116,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The receiver wants zeros for everything that does not come.
+const ZERO: &str = r#"[{"missing": "zero"}]"#;
+
 use When::{Always, Error, Lenient, Saturate, Wrap};
 
 pub(crate) const CASES: &[Case] = &[
@@ -127,29 +136,100 @@ pub(crate) const CASES: &[Case] = &[
         &[(Always, r#"{"extra": "no", "a": 1, "more": [1.0, 2.0, 3.0], "b": 2}"#, r#"{"a": 1, "b": 2}"#)],
     ),
     case(
+        "another kind of record with a name in common",
+        "time long long; level unsigned char",
+        "time long long; depth double; quality unsigned char",
+        &[(Always, r#"{"time": 1, "level": 2}"#, "pair: Required depth, quality")],
+    ),
+    case(
         "missing",
         "a int",
+        "b boolean; a int; c char; s string; f double; e enumeration{off=0,on=1}; v int[2]; n int; d float[n]; p int*; q int[2]*; t char[4]",
+        &[(Always, r#"{"a": 1}"#, "pair: Required b, c, s, f, e, v, d, t")],
+    ),
+    case(
+        "missing pointers",
+        "a int",
+        "record P\n x int\nrecord R\n p int*\n q int[2]*\n a int\n r P*",
+        &[(Always, r#"{"a": 1}"#, r#"{"p": null, "q": null, "a": 1, "r": null}"#)],
+    ),
+    ruled(
+        "missing with defaults of zero",
+        "a int",
+        "b boolean; a int; c char; s string; f double; e enumeration{off=0,on=1}; v int[2]; n int; d float[n]; t char[4]",
+        r#"[{"structure": "R", "field": "b", "zero": true}, {"structure": "R", "field": "c", "zero": true},
+            {"structure": "R", "field": "s", "zero": true}, {"structure": "R", "field": "f", "zero": true},
+            {"structure": "R", "field": "e", "zero": true}, {"structure": "R", "field": "v", "zero": true},
+            {"structure": "R", "field": "d", "zero": true}, {"structure": "R", "field": "t", "zero": true}]"#,
+        &[(
+            Always,
+            r#"{"a": 1}"#,
+            r#"{"b": false, "a": 1, "c": "", "s": null, "f": 0.0, "e": "off", "v": [0, 0], "n": 0, "d": [], "t": ""}"#,
+        )],
+    ),
+    case(
+        "missing within structures",
+        "record P\n x int\nrecord R\n p P\n v P[2]",
+        "record Q\n a int\n b int\nrecord P\n x int\n y int\n q Q\nrecord R\n p P\n v P[2]\n w P",
+        &[(
+            Always,
+            r#"{"p": {"x": 1}, "v": [{"x": 2}, {"x": 3}]}"#,
+            "pair: Required p.y, p.q.a, p.q.b, v[].y, v[].q.a, v[].q.b, w.x, w.y, w.q.a, w.q.b",
+        )],
+    ),
+    ruled(
+        "missing structure with a default of zero",
+        "a int",
+        "record P\n x int\n name string\nrecord R\n p P\n a int\n q P[2]",
+        r#"[{"structure": "R", "field": "p", "zero": true}, {"structure": "R", "field": "q", "zero": true},
+            {"structure": "P", "field": "x", "default": 7}]"#,
+        &[(
+            Always,
+            r#"{"a": 1}"#,
+            r#"{"p": {"x": 7, "name": null}, "a": 1, "q": [{"x": 7, "name": null}, {"x": 7, "name": null}]}"#,
+        )],
+    ),
+    ruled(
+        "required in a missing structure with a default of zero",
+        "a int",
+        "record P\n x int\n y int\nrecord R\n p P\n a int",
+        r#"[{"structure": "R", "field": "p", "zero": true}, {"structure": "P", "field": "y", "required": true}]"#,
+        &[(Always, r#"{"a": 1}"#, "pair: Required p.y")],
+    ),
+    ruled(
+        "nothing in common, and all with defaults",
+        "b int",
+        "a int",
+        r#"[{"structure": "R", "field": "a", "zero": true}]"#,
+        &[(Always, r#"{"b": 1}"#, "pair: NoConversion R")],
+    ),
+    ruled(
+        "missing, zeros wanted",
+        "a int",
         "b boolean; a int; c char; s string; f double; e enumeration{off=0,on=1}; v int[2]; n int; d float[n]; p int*; t char[4]",
+        ZERO,
         &[(
             Always,
             r#"{"a": 1}"#,
             r#"{"b": false, "a": 1, "c": "", "s": null, "f": 0.0, "e": "off", "v": [0, 0], "n": 0, "d": [], "p": null, "t": ""}"#,
         )],
     ),
-    case(
-        "missing structure",
+    ruled(
+        "missing structure, zeros wanted",
         "a int",
         "record P\n x int\n name string\nrecord R\n p P\n a int\n q P[2]",
+        ZERO,
         &[(
             Always,
             r#"{"a": 1}"#,
             r#"{"p": {"x": 0, "name": null}, "a": 1, "q": [{"x": 0, "name": null}, {"x": 0, "name": null}]}"#,
         )],
     ),
-    case(
-        "missing enumeration without 0",
+    ruled(
+        "missing enumeration without 0, zeros wanted",
         "a int",
         "a int; e enumeration{on=1}",
+        ZERO,
         &[(Always, r#"{"a": 1}"#, "pair: Required e")],
     ),
     ruled(
@@ -473,6 +553,13 @@ pub(crate) const CASES: &[Case] = &[
         r#"[{"structure": "R", "field": "x", "default": "other"}]"#,
         &[(Always, r#"{"x": "blue"}"#, r#"{"x": "other"}"#), (Always, r#"{"x": "red"}"#, r#"{"x": "red"}"#)],
     ),
+    ruled(
+        "unknown symbol with a default of zero",
+        "x enumeration{red=0,blue=2}",
+        "x enumeration{red=0,other=9}",
+        r#"[{"structure": "R", "field": "x", "zero": true}]"#,
+        &[(Always, r#"{"x": "blue"}"#, "record: UnknownSymbol x")],
+    ),
     case(
         "no symbol in common",
         "x enumeration{red=0}",
@@ -569,7 +656,66 @@ pub(crate) const CASES: &[Case] = &[
         &[(Always, r#"{"x": {"a": 1}}"#, "pair: NoConversion x")],
     ),
     // Arrays.
-    case("fixed to longer", "x int[2]", "x long long[4]", &[(Always, r#"{"x": [1, 2]}"#, r#"{"x": [1, 2, 0, 0]}"#)]),
+    case("fixed to longer", "x int[2]", "x long long[4]", &[(Always, r#"{"x": [1, 2]}"#, "pair: Required x[]")]),
+    ruled(
+        "fixed to longer, zeros wanted",
+        "x int[2]",
+        "x long long[4]",
+        ZERO,
+        &[(Always, r#"{"x": [1, 2]}"#, r#"{"x": [1, 2, 0, 0]}"#)],
+    ),
+    ruled(
+        "fixed to longer with a default for each element",
+        "x int[2]; y int[1]",
+        "x long long[4]; y int[2]",
+        r#"[{"structure": "R", "field": "x", "default": -1}, {"structure": "R", "field": "y", "zero": true}]"#,
+        &[(Always, r#"{"x": [1, 2], "y": [3]}"#, r#"{"x": [1, 2, -1, -1], "y": [3, 0]}"#)],
+    ),
+    ruled(
+        "fixed to longer with a list as default",
+        "x int[2]",
+        "x int[3]",
+        r#"[{"structure": "R", "field": "x", "default": [7, 8, 9]}]"#,
+        &[(Always, r#"{"x": [1, 2]}"#, "pair: Required x[]")],
+    ),
+    case("characters to more characters", "x char[2]", "x char[4]", &[(Always, r#"{"x": "ab"}"#, r#"{"x": "ab"}"#)]),
+    case(
+        "rows of characters to more rows",
+        "x char[1][2]",
+        "x char[2][2]",
+        &[(Always, r#"{"x": ["ab"]}"#, "pair: Required x[]")],
+    ),
+    case(
+        "dynamic to fixed",
+        "n int; x float[n]",
+        "x double[3]",
+        &[
+            (Always, r#"{"n": 3, "x": [1.0, 2.0, 3.0]}"#, r#"{"x": [1.0, 2.0, 3.0]}"#),
+            (Always, r#"{"n": 2, "x": [1.0, 2.0]}"#, "record: Required x"),
+            (Always, r#"{"n": 0, "x": []}"#, "record: Required x"),
+        ],
+    ),
+    ruled(
+        "dynamic to fixed with a default for each element",
+        "n int; x float[n]",
+        "x double[3]",
+        r#"[{"structure": "R", "field": "x", "default": 0.5}]"#,
+        &[
+            (Always, r#"{"n": 2, "x": [1.0, 2.0]}"#, r#"{"x": [1.0, 2.0, 0.5]}"#),
+            (Always, r#"{"n": 0, "x": []}"#, r#"{"x": [0.5, 0.5, 0.5]}"#),
+        ],
+    ),
+    ruled(
+        "elements beyond a shorter array of structures",
+        "record P\n x int\nrecord R\n n int\n p P[n]\n q P[1]",
+        "record P\n x int\n y int\nrecord R\n p P[2]\n q P[2]",
+        r#"[{"structure": "P", "field": "x", "default": 7}, {"structure": "P", "field": "y", "default": 8}]"#,
+        &[(
+            Always,
+            r#"{"n": 1, "p": [{"x": 1}], "q": [{"x": 2}]}"#,
+            r#"{"p": [{"x": 1, "y": 8}, {"x": 7, "y": 8}], "q": [{"x": 2, "y": 8}, {"x": 7, "y": 8}]}"#,
+        )],
+    ),
     case(
         "fixed to shorter",
         "x int[4]",
@@ -579,10 +725,11 @@ pub(crate) const CASES: &[Case] = &[
             (Lenient, r#"{"x": [1, 2, 3, 4]}"#, r#"{"x": [1, 2]}"#),
         ],
     ),
-    case(
-        "dynamic to fixed",
+    ruled(
+        "dynamic to fixed, zeros wanted",
         "n int; x float[n]",
         "x double[3]",
+        ZERO,
         &[
             (Always, r#"{"n": 2, "x": [1.0, 2.0]}"#, r#"{"x": [1.0, 2.0, 0.0]}"#),
             (Always, r#"{"n": 0, "x": []}"#, r#"{"x": [0.0, 0.0, 0.0]}"#),
@@ -671,10 +818,11 @@ pub(crate) const CASES: &[Case] = &[
             ),
         ],
     ),
-    case(
-        "arrays of structures",
+    ruled(
+        "arrays of structures, zeros wanted",
         "record P\n x int\n extra string\n name string\nrecord R\n n int\n p P[n]\n q P[2]",
         "record P\n name string\n x short\n added double\nrecord R\n q P[3]\n n int\n p P[n]",
+        ZERO,
         &[
             (
                 Always,
@@ -691,10 +839,11 @@ pub(crate) const CASES: &[Case] = &[
             ),
         ],
     ),
-    case(
-        "arrays in arrays of structures",
+    ruled(
+        "arrays in arrays of structures, zeros wanted",
         "record P\n n int\n v double[n]\nrecord R\n m int\n p P[m]",
         "record P\n v float[2]\nrecord R\n m int\n p P[m]",
+        ZERO,
         &[
             (
                 Always,

@@ -19,7 +19,7 @@ use crate::record::{Owned, Record, native_format};
 #[cfg(doc)]
 use isoform_core::interp;
 use isoform_core::plan::Plans;
-use isoform_core::{Faults, Format, Result};
+use isoform_core::{Faults, Format, Missing, Result};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -82,6 +82,30 @@ impl<T: Record> Decoder<T> {
     /// ```
     pub fn with_faults(mut self, faults: Faults) -> Decoder<T> {
         self.memory = self.memory.with_faults(faults);
+        self
+    }
+
+    /// The same, with another treatment of fields and elements that the sender lacks and that have no default. Without
+    /// it, the sender's format is refused, and the error names all of them.
+    ///
+    /// ```
+    /// # use isoform::{Decoder, FieldList, message::Header, Incoming, Machine, Missing, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Depth { time: i64, depth: f64 }
+    /// # let format = FieldList::new("Alarm").field("time", "integer", 8, 0).format(Machine::NATIVE, 8, 8)?;
+    /// # let body = 7u64.to_ne_bytes();
+    /// # let message = Incoming::new(Header::new(format.token(), 8), &format, &body);
+    /// // A record with a `time` has come, and Depth has `depth: f64` as well.
+    /// let error = Decoder::<Depth>::new().decode(&message).map(|record| record.depth).unwrap_err();
+    /// assert_eq!(error.to_string(), "missing field at depth: expected a default, or the option missing = zero, \
+    ///                                for depth (f64), found Alarm with time");
+    /// let mut decoder = Decoder::<Depth>::new().with_missing(Missing::Zero);
+    /// assert_eq!(decoder.decode(&message)?.depth, 0.0);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn with_missing(mut self, missing: Missing) -> Decoder<T> {
+        self.memory = self.memory.with_missing(missing);
         self
     }
 

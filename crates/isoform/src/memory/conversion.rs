@@ -5,7 +5,7 @@ use super::engine::Converter;
 use crate::native::outline::Outline;
 use isoform_core::plan::Plans;
 use isoform_core::registry::Recent;
-use isoform_core::{Error, Faults, Format, Plan, Result, Rules, Verifier};
+use isoform_core::{Error, Faults, Format, Missing, Plan, Result, Rules, Verifier};
 use std::sync::Arc;
 
 /// A decoder remembers this many wire formats. It forgets the least recently used ones first.
@@ -46,6 +46,12 @@ impl Receiver {
     /// Has numbers that do not fit treated otherwise, which takes other plans.
     pub(super) fn set_faults(&mut self, faults: Faults) {
         (self.faults, self.plans) = (faults, None);
+    }
+
+    /// Has missing fields treated otherwise, which takes other plans.
+    pub(super) fn set_missing(&mut self, missing: Missing) {
+        self.rules = std::mem::take(&mut self.rules).missing(missing);
+        self.plans = None;
     }
 
     fn plan(&self, wire: &Format) -> Result<Arc<Plan>> {

@@ -16,7 +16,7 @@ use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
 use isoform_core::interp::Output;
 use isoform_core::plan::Plans;
-use isoform_core::{Code, Error, Faults, Format, Result, Rules};
+use isoform_core::{Code, Error, Faults, Format, Missing, Result, Rules};
 use std::{fmt, ptr, slice};
 
 /// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of
@@ -57,6 +57,13 @@ impl Decoder {
         // If every value is valid, old bytes do no harm: they are overwritten, or they are gaps.
         let buffer = Buffer::new(receiver.format.structure().needs_check());
         Decoder { receiver, conversions: Conversions::default(), buffer, copied: 0 }
+    }
+
+    /// As [`isoform::Decoder::with_missing`](crate::Decoder::with_missing).
+    pub fn with_missing(mut self, missing: Missing) -> Decoder {
+        self.receiver.set_missing(missing);
+        self.conversions = Conversions::default();
+        self
     }
 
     /// As [`isoform::Decoder::with_faults`](crate::Decoder::with_faults).

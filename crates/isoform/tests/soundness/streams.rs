@@ -106,7 +106,7 @@ const FAULTS: [Faults; 3] = [Faults::Error, Faults::Saturate, Faults::Wrap];
 fn attack(format: &Format, body: &[u8]) -> usize {
     let mut count = 0;
     for faults in FAULTS {
-        let mut decoder = Decoder::<Target>::new().with_faults(faults);
+        let mut decoder = Decoder::<Target>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
         for offset in if cfg!(miri) { &[0][..] } else { &[0, 8, 3] } {
             let mut body = Aligned::new(body, *offset);
             if let Ok(record) = decoder.decode(&message(format, body.bytes())) {
@@ -117,7 +117,7 @@ fn attack(format: &Format, body: &[u8]) -> usize {
                 touch!(record, Target);
             }
         }
-        let mut decoder = Decoder::<FlatTarget>::new().with_faults(faults);
+        let mut decoder = Decoder::<FlatTarget>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
         for offset in [0, 1] {
             let mut body = Aligned::new(body, offset);
             let mut place = FlatTarget {
@@ -141,7 +141,7 @@ fn attack(format: &Format, body: &[u8]) -> usize {
                 assert_eq!(record, &place);
             }
         }
-        let mut decoder = Decoder::<OwnedTarget>::new().with_faults(faults);
+        let mut decoder = Decoder::<OwnedTarget>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
         if let Ok(record) = decoder.decode_owned(&message(format, body)) {
             touch!(&record, OwnedTarget);
             count += 1;
@@ -306,7 +306,7 @@ fn lengths_of(list: FieldList, size: usize, body: &[u64]) -> std::result::Result
     let mut found = Vec::new();
     for faults in FAULTS {
         let mut body = Aligned::new(&body, 0);
-        let mut decoder = Decoder::<Lengths>::new().with_faults(faults);
+        let mut decoder = Decoder::<Lengths>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
         for in_place in [false, true] {
             let record = match in_place {
                 false => decoder.decode(&message(&format, body.bytes())),
@@ -374,7 +374,7 @@ fn an_enumeration_with_other_numbers_is_not_used_in_place() {
         let format = list.format(Machine::NATIVE, 2, 1).unwrap();
         for faults in FAULTS {
             for flag in [body[1], 2, 255] {
-                let mut decoder = Decoder::<Small>::new().with_faults(faults);
+                let mut decoder = Decoder::<Small>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
                 let body = [body[0], flag];
                 let came = decoder.decode(&message(&format, &body));
                 assert_eq!(came.is_ok(), good && (flag == 1 || faults != Faults::Error), "{words} {body:?} {faults}");

@@ -32,6 +32,7 @@ impl MemorySink {
         options: Options,
         bell: Arc<Bell>,
     ) -> Result<MemorySink> {
+        let rules = options.rules(rules);
         let mut decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
         let wanted = options.wanted(Some(format.clone()), rules);
         let end = SinkEnd::new(member, wanted, bell)?;
