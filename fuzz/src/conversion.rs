@@ -3,7 +3,7 @@
 use crate::parts::Parts;
 use crate::{refusal, same, typed};
 use isoform::core::plan::{Faults, Plan, Rules, compare};
-use isoform::core::{Body, Dimension, Element, Field, Structure, Value, interp};
+use isoform::core::{Body, Dimension, Element, Field, Missing, Structure, Value, interp};
 use isoform::{Format, View};
 use isoform_jit::Code;
 
@@ -121,7 +121,8 @@ fn rules(choice: u8, wire: &Format, native: &Format, small: bool) -> Rules {
     let (aliases, defaults, required) = (choice & 1 > 0, small && choice & 2 > 0, choice & 4 > 0);
     let wire = wire.structure().fields();
     let record = native.structure();
-    let mut rules = Rules::new();
+    let missing = if choice & 8 > 0 { Missing::Refuse } else { Missing::Zero };
+    let mut rules = Rules::new().missing(missing);
     for (i, field) in record.fields().iter().enumerate().take(16) {
         if aliases {
             let other = &wire[(i + usize::from(choice >> 3)) % wire.len()];

@@ -137,7 +137,7 @@ fn message<'a>(wire: &'a Format, body: &'a [u8]) -> Incoming<'a> {
 }
 
 fn decoder<T: Record>(faults: Faults) -> Decoder<T> {
-    Decoder::new().with_faults(faults)
+    Decoder::new().with_faults(faults).with_missing(isoform::Missing::Zero)
 }
 
 /// Decodes in every way there is for a record that borrows; the results are the same.

@@ -17,6 +17,7 @@ import message
 import values
 from body import Verifier
 from compare import equal, same
+from matching import Matching, Rules
 from reader import read
 from refused import Refused
 
@@ -102,10 +103,25 @@ def vector(path):
         same(values.record(format, body), one["record"], format.root.name)
 
 
+def conversions():
+    """Whether a pair of formats is refused because fields are missing, and which."""
+    for case in json.loads((TOP / "vectors/conversion/index.json").read_text()):
+        wire, native = (description.parse(bytes.fromhex(case[side])) for side in ("wire", "native"))
+        verdict = Matching(wire, native, Rules(case["rules"])).verdict()
+        for result in case["results"]:
+            error = result.get("error", {})
+            is_pair = error.get("of") == "pair"
+            if is_pair and error["name"] not in ("Required", "NoConversion") or is_pair and error["path"] != native.root.name and "fields" not in error:
+                continue  # a matter of types
+            expected = (error["name"], error.get("fields", [])) if is_pair else None
+            check(f"conversion, {case['name']}", lambda: equal(verdict, expected))
+
+
 if __name__ == "__main__":
     hash_vectors()
     spec_examples()
     invalid_streams()
     vectors()
+    conversions()
     print(f"python reader: {passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -22,6 +22,7 @@ struct Tick {
 struct Wide {
     value: f32,
     count: i32,
+    #[isoform(default)]
     extra: u8,
 }
 

@@ -177,8 +177,8 @@ pub(crate) struct Format {
 #[command(after_help = "Examples:
   printf 'record Point\\n  id  int\\n  x   float\\n' > old.shape
   printf 'record Point\\n  id  long\\n  x   double\\n  y   double\\n' > new.shape
-  isoform explain old.shape@s390x new.shape
-  isoform explain --plan old.shape@s390x new.shape
+  isoform explain new.shape old.shape@s390x
+  isoform explain --missing zero --plan old.shape@s390x new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x")]
 pub(crate) struct Explain {
     /// The sender's format: a stream, shapes or a channel; see `isoform help sources`
@@ -191,9 +191,31 @@ pub(crate) struct Explain {
     /// The treatment of numbers that do not fit
     #[arg(long, value_enum, default_value_t)]
     pub(crate) faults: Faults,
+    /// The treatment of fields that the sender lacks. A shape has no defaults
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) missing: Missing,
     /// Print JSON, one object on each line: the fields, then the verdict
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The treatment of fields that the sender lacks and that have no default.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Missing {
+    /// Refuse the sender's format
+    #[default]
+    Refuse,
+    /// Make them zero, null or empty
+    Zero,
+}
+
+impl From<Missing> for plan::Missing {
+    fn from(missing: Missing) -> plan::Missing {
+        match missing {
+            Missing::Refuse => plan::Missing::Refuse,
+            Missing::Zero => plan::Missing::Zero,
+        }
+    }
 }
 
 /// The treatment of numbers that do not fit.

@@ -16,9 +16,9 @@ const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
     let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
-    let faults = arguments.faults.into();
-    let verdict = compare(&wire, &native, &Rules::new(), faults);
-    let explained = Plan::explained(&wire, &native, &Rules::new(), faults).ok();
+    let (faults, rules) = (arguments.faults.into(), Rules::new().missing(arguments.missing.into()));
+    let verdict = compare(&wire, &native, &rules, faults);
+    let explained = Plan::explained(&wire, &native, &rules, faults).ok();
     match arguments.json {
         true => print_json(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
         false => print(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,

@@ -1,7 +1,7 @@
 //! The rules of a receiver, by the names of structures and fields.
 
 use isoform::core::{Element, Field, Structure};
-use isoform::{Code, Error, Format, Result, Rules, text::json};
+use isoform::{Code, Error, Format, Missing, Result, Rules, text::json};
 
 /// Rules that are given before the format is known, since the meaning of a default depends on the type of its field.
 ///
@@ -17,7 +17,10 @@ use isoform::{Code, Error, Format, Result, Rules, text::json};
 /// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Wishes(Vec<Wish>);
+pub struct Wishes {
+    wishes: Vec<Wish>,
+    missing: Option<Missing>,
+}
 
 #[derive(Clone, Debug)]
 struct Wish {
@@ -30,6 +33,7 @@ struct Wish {
 enum What {
     Alias(String),
     Default(String),
+    DefaultZero,
     Required,
 }
 
@@ -37,7 +41,7 @@ impl Wishes {
     /// Creates empty rules.
     #[expect(clippy::new_without_default, reason = "`default` gives a field its value")]
     pub fn new() -> Wishes {
-        Wishes(Vec::new())
+        Wishes { wishes: Vec::new(), missing: None }
     }
 
     /// Adds another name under which the field may arrive.
@@ -50,13 +54,29 @@ impl Wishes {
         self.add(structure, field, What::Default(json.into()));
     }
 
+    /// Makes the field zero, null or empty for senders that lack it.
+    pub fn default_zero(&mut self, structure: &str, field: &str) {
+        self.add(structure, field, What::DefaultZero);
+    }
+
+    /// Sets the treatment of fields that have no default and that the sender lacks.
+    pub fn missing(&mut self, missing: Missing) {
+        self.missing = Some(missing);
+    }
+
+    /// Adds all of these, which go before those that are there.
+    pub fn extend(&mut self, more: &Wishes) {
+        self.wishes.extend(more.wishes.iter().cloned());
+        self.missing = more.missing.or(self.missing);
+    }
+
     /// Refuses formats without the field.
     pub fn required(&mut self, structure: &str, field: &str) {
         self.add(structure, field, What::Required);
     }
 
     fn add(&mut self, structure: &str, field: &str, what: What) {
-        self.0.push(Wish { structure: structure.into(), field: field.into(), what });
+        self.wishes.push(Wish { structure: structure.into(), field: field.into(), what });
     }
 
     /// The rules, for records of a format.
@@ -64,14 +84,15 @@ impl Wishes {
     /// # Errors
     /// As [`field`]; [`Code::Text`] for a default that its field cannot have.
     pub fn of(&self, format: &Format) -> Result<Rules> {
-        let mut rules = Rules::new();
-        for Wish { structure, field: name, what } in &self.0 {
+        let mut rules = Rules::new().missing(self.missing.unwrap_or_default());
+        for Wish { structure, field: name, what } in &self.wishes {
             let field = field(format, structure, name)?;
             rules = match what {
                 What::Alias(alias) => rules.alias(structure, name, alias),
+                What::DefaultZero => rules.default_zero(structure, name),
                 What::Required => rules.required(structure, name),
                 What::Default(json) => {
-                    let value = json::parse_field(field, json).map_err(|error| not_a_default(error, json));
+                    let value = json::parse_default(field, json).map_err(|error| not_a_default(error, json));
                     rules.default(structure, name, value.map_err(|error| error.at(format!("{structure}.{name}")))?)
                 }
             };

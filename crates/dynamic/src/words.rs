@@ -1,7 +1,7 @@
 //! The words and numbers of choices: the treatment of numbers that do not fit, the engine, the policy.
 
 use isoform::memory::Engine;
-use isoform::{Code, Error, Faults, Result};
+use isoform::{Code, Error, Faults, Missing, Result};
 #[cfg(unix)]
 use isoform_channel::{Cause, Policy, Reason, SinkBuilder};
 
@@ -54,6 +54,11 @@ impl Choice for Faults {
     const WHAT: &'static str = "faults";
     const ALL: &'static [(&'static str, Faults)] =
         &[("error", Faults::Error), ("saturate", Faults::Saturate), ("wrap", Faults::Wrap)];
+}
+
+impl Choice for Missing {
+    const WHAT: &'static str = "missing";
+    const ALL: &'static [(&'static str, Missing)] = &[("refuse", Missing::Refuse), ("zero", Missing::Zero)];
 }
 
 impl Choice for Engine {
@@ -160,6 +165,9 @@ mod tests {
         assert!(Engine::numbered(3).is_none() && Engine::numbered(-1).is_none());
         for &(word, faults) in Faults::ALL {
             assert_eq!(faults.to_string(), word);
+        }
+        for &(word, missing) in Missing::ALL {
+            assert_eq!(missing.to_string(), word);
         }
     }
 

@@ -4,7 +4,7 @@
 use isoform::core::plan::Missing;
 use isoform::core::{Element, Field, Plan, Structure, Verifier, interp, value};
 use isoform::stream::Reader;
-use isoform::text::json::{line, parse, parse_field};
+use isoform::text::json::{line, parse, parse_default};
 use isoform::{Code, Error, Faults, Format, Rules, View};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -180,7 +180,7 @@ fn rules(native: &Format, lines: &Json) -> Rules {
         }
         if let Some(default) = line.get("default") {
             let of = named(native.structure(), structure).unwrap().field(field).unwrap();
-            rules = rules.default(structure, field, parse_field(of, &default.to_string()).unwrap());
+            rules = rules.default(structure, field, parse_default(of, &default.to_string()).unwrap());
         }
         if line["zero"] == true {
             rules = rules.default_zero(structure, field);

@@ -3,7 +3,7 @@
 //! to become others in `conversion.rs`.
 
 use isoform_core::plan::Plan;
-use isoform_core::{Error, Faults, Format, Layout, Result, Rules, Shape, Value, Verifier, interp, value};
+use isoform_core::{Error, Faults, Format, Layout, Missing, Result, Rules, Shape, Value, Verifier, interp, value};
 use isoform_jit::{Code, Generator};
 use isoform_testing::{PLAIN, any_layout};
 use proptest::prelude::*;
@@ -38,7 +38,8 @@ fn agree(wire: &Format, native: &Format, record: &Value) -> bool {
     let body = verifier.verify(&body).unwrap();
     let mut generated = false;
     for faults in FAULTS {
-        let Ok(plan) = Plan::new(wire, native, &Rules::new(), faults) else { continue };
+        let rules = Rules::new().missing(Missing::Zero);
+        let Ok(plan) = Plan::new(wire, native, &rules, faults) else { continue };
         let plan = Arc::new(plan);
         let mut expected = Vec::new();
         let result = interp::run(&plan, body, &mut expected);
@@ -210,7 +211,8 @@ fn masks_that_take_turns_in_a_register_do_not_meet_there() {
     };
     let native: String = places.iter().enumerate().map(field).collect();
     let native = Shape::parse(&format!("record P\n{native}")).unwrap().on(&Layout::X86_64).unwrap();
-    let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
+    let rules = Rules::new().missing(Missing::Zero);
+    let plan = Arc::new(Plan::new(&wire, &native, &rules, Faults::Error).unwrap());
     let bodies: Vec<u8> = (0..3 * 40).map(|i| i + 1).collect();
     let verifier = Verifier::new(&wire);
     let bodies = verifier.verify_many(&bodies, 40, 40).unwrap();

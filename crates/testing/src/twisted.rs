@@ -2,7 +2,8 @@
 
 use crate::mutate::Random;
 use isoform_core::{
-    Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Machine, Result, Rules, Structure, Value,
+    Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Machine, Missing, Result, Rules, Structure,
+    Value,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +33,9 @@ pub fn moved(format: &Format, machine: Machine) -> Result<Format> {
 /// # Errors
 /// As [`moved`].
 pub fn twisted(format: &Format, machine: Machine, random: &mut Random) -> Result<(Format, Rules)> {
-    let mut mover = Mover { machine, known: HashMap::new(), rules: Rules::new(), random: Some(random) };
+    let missing = if random.one_in(4) { Missing::Refuse } else { Missing::Zero };
+    let rules = Rules::new().missing(missing);
+    let mut mover = Mover { machine, known: HashMap::new(), rules, random: Some(random) };
     let format = mover.format(format)?;
     Ok((format, mover.rules))
 }
@@ -147,10 +150,11 @@ fn twist(structure: &str, field: &mut Field, lengths: &[usize], random: &mut Ran
 fn rule(structure: &str, field: &mut Field, random: &mut Random, rules: Rules) -> Rules {
     let old = std::mem::take(&mut field.name);
     field.name = format!("{}'", &old[..old.floor_char_boundary(200)]).into();
-    match random.below(6) {
+    match random.below(7) {
         0 => rules.required(structure, &field.name),
         1..=3 => rules.alias(structure, &field.name, &old),
         4 => rules.default(structure, &field.name, default(&field.element, random)),
+        5 => rules.default_zero(structure, &field.name),
         _ => rules,
     }
 }

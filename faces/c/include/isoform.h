@@ -216,6 +216,9 @@ typedef struct iso_field {
     size_t offset;
     const char *unit; /* such as "m/s", or NULL */
     size_t extent; /* of the whole member within the struct; 0 if unknown */
+    /* The value for senders that lack the field, as JSON such as "11.5" or "[0, 1]"; "" for 0, NULL and empty; NULL if there
+       is none. A receiver refuses senders without the field then, unless it is a pointer to a single element. */
+    const char *standard;
 } iso_field;
 
 /* A struct and its fields, in any order. */
@@ -234,11 +237,14 @@ typedef struct iso_structure {
    one element, offset. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
+    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL }
+/* With a default, as JSON; "" for 0, NULL and empty. */
+#define ISO_FIELD_DEFAULT(Struct, member, type, json) \
+    { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), json }
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0 }
+    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL }
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \
@@ -281,10 +287,18 @@ iso_code iso_rules_open(iso_rules **rules);
 void iso_rules_close(iso_rules **rules);
 /* Another name under which the field may arrive. A name with dots reaches into nested structures of the sender. */
 iso_code iso_rules_alias(iso_rules *rules, const char *structure, const char *field, const char *alias);
-/* The value of a field that the sender lacks, as JSON: "11.5", "true", "\"none\"", "[0, 0, 1]". Without one it is 0. */
+/* The value of a field that the sender lacks, as JSON: "11.5", "true", "\"none\"", "[0, 0, 1]"; NULL for 0, null and empty.
+   A sender that lacks a field without a default is refused, unless the field is a pointer to a single element. */
 iso_code iso_rules_default(iso_rules *rules, const char *structure, const char *field, const char *json);
 /* The receiver refuses formats without the field. */
 iso_code iso_rules_required(iso_rules *rules, const char *structure, const char *field);
+
+/* The treatment of fields that the sender lacks and that have no default. */
+typedef enum iso_missing {
+    ISO_MISSING_REFUSE = 0, /* the sender's format is refused; the error names all of them */
+    ISO_MISSING_ZERO = 1    /* they become 0, NULL and empty */
+} iso_missing;
+iso_code iso_rules_missing(iso_rules *rules, iso_missing missing);
 
 /* The treatment of a number that does not fit its field. */
 typedef enum iso_faults {

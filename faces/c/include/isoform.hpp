@@ -194,6 +194,12 @@ public:
     template <class T> rules &standard(const char *field, const char *json) {
         return done(iso_rules_default(handle_.get(), detail::name_of<T>().c_str(), field, json));
     }
+    /* 0, null or empty for senders that lack the field. */
+    template <class T> rules &standard(const char *field) {
+        return done(iso_rules_default(handle_.get(), detail::name_of<T>().c_str(), field, nullptr));
+    }
+    /* The treatment of fields that the sender lacks and that have no default. */
+    rules &missing(iso_missing missing) { return done(iso_rules_missing(handle_.get(), missing)); }
     template <class T> rules &required(const char *field) {
         return done(iso_rules_required(handle_.get(), detail::name_of<T>().c_str(), field));
     }

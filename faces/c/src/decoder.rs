@@ -26,8 +26,8 @@ pub extern "C" fn iso_decoder_open(
 ) -> Status {
     call(|| {
         open(decoder, "decoder", || {
-            let format = &given(format, "format")?.format;
-            let decoder = memory::Decoder::new(format, rules::of(rules, format)?)?;
+            let format = given(format, "format")?;
+            let decoder = memory::Decoder::new(&format.format, rules::of(rules, format)?)?;
             Ok(Decoder(decoder.with_faults(rules::choice(faults)?)))
         })
     })

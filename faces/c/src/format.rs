@@ -4,6 +4,7 @@ use crate::error::{Status, answer, c_text, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, open};
 use crate::table::{self, Table, Tables};
 use isoform::Result;
+use isoform_dynamic::rules::Wishes;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -11,13 +12,19 @@ use std::sync::OnceLock;
 /// `iso_format`
 pub struct Format {
     pub(crate) format: isoform::Format,
+    /// The defaults in the table that declared it.
+    pub(crate) defaults: Wishes,
     name: OnceLock<CString>,
     tables: OnceLock<Tables>,
 }
 
 impl Format {
     pub(crate) fn new(format: &isoform::Format) -> Format {
-        Format { format: format.clone(), name: OnceLock::new(), tables: OnceLock::new() }
+        Format::declared(format.clone(), Wishes::new())
+    }
+
+    fn declared(format: isoform::Format, defaults: Wishes) -> Format {
+        Format { format, defaults, name: OnceLock::new(), tables: OnceLock::new() }
     }
 }
 
@@ -39,7 +46,8 @@ impl Latest {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_format_open(structures: *const Table, count: usize, format: Opened<'_, Format>) -> Status {
     // SAFETY: (1) of the crate.
-    call(|| open(format, "format", || unsafe { table::format(structures, count) }.map(|format| Format::new(&format))))
+    let declared = || unsafe { table::format(structures, count) };
+    call(|| open(format, "format", || declared().map(|(format, defaults)| Format::declared(format, defaults))))
 }
 
 /// `iso_format_parse`
@@ -60,7 +68,11 @@ pub unsafe extern "C" fn iso_format_parse(
 /// `iso_format_copy`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_format_copy(format: Option<&Format>, copy: Opened<'_, Format>) -> Status {
-    call(|| open(copy, "copy", || given(format, "format").map(|format| Format::new(&format.format))))
+    call(|| {
+        open(copy, "copy", || {
+            given(format, "format").map(|of| Format::declared(of.format.clone(), of.defaults.clone()))
+        })
+    })
 }
 
 /// `iso_format_close`

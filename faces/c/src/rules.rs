@@ -1,8 +1,9 @@
 //! Rules: aliases, defaults and required fields of a receiver. Section "Rules" of the header.
 
 use crate::error::{Status, answer, call};
-use crate::pointer::{Held, Opened, close, given, open, text};
-use isoform::{Code, Error, Format, Result};
+use crate::format::Format;
+use crate::pointer::{Held, Opened, close, given, open, optional_text, text};
+use isoform::{Code, Error, Result};
 use isoform_dynamic::rules::Wishes;
 use isoform_dynamic::words::Choice;
 use std::ffi::{c_char, c_int};
@@ -10,9 +11,13 @@ use std::ffi::{c_char, c_int};
 /// `iso_rules`
 pub struct Rules(Wishes);
 
-/// The rules of an argument.
+/// The rules of an argument, and the defaults of the format's table.
 pub(crate) fn of(rules: Option<&Rules>, format: &Format) -> Result<isoform::Rules> {
-    rules.map_or(Ok(isoform::Rules::new()), |rules| rules.0.of(format))
+    let mut all = format.defaults.clone();
+    if let Some(rules) = rules {
+        all.extend(&rules.0);
+    }
+    all.of(&format.format)
 }
 
 /// The choice for a number of a C enumeration.
@@ -66,8 +71,21 @@ pub unsafe extern "C" fn iso_rules_default(
     call(|| {
         // SAFETY: (1) of the crate.
         let (structure, field, json) =
-            unsafe { (text(structure, "structure")?, text(field, "field")?, text(json, "value")?) };
-        given(rules, "rules")?.0.default(structure, field, json);
+            unsafe { (text(structure, "structure")?, text(field, "field")?, optional_text(json, "value")?) };
+        let rules = &mut given(rules, "rules")?.0;
+        match json {
+            Some(json) => rules.default(structure, field, json),
+            None => rules.default_zero(structure, field),
+        }
+        Ok(())
+    })
+}
+
+/// `iso_rules_missing`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_rules_missing(rules: Option<&mut Rules>, missing: c_int) -> Status {
+    call(|| {
+        given(rules, "rules")?.0.missing(choice(missing)?);
         Ok(())
     })
 }

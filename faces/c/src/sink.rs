@@ -189,7 +189,7 @@ pub unsafe extern "C" fn iso_sink_open(
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
             let sink = match format {
-                Some(Format { format, .. }) => Any::of_records(sink, format, rules::of(rules, format)?)?,
+                Some(of) => Any::of_records(sink, &of.format, rules::of(rules, of)?)?,
                 None => Any::of_messages(sink, None)?,
             };
             Ok(Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new() })
@@ -320,11 +320,11 @@ pub unsafe extern "C" fn iso_handler_open(
         open(handler, "handler", || {
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
-            let format = &given(format, "format")?.format;
+            let format = given(format, "format")?;
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
             let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
-            sink.on_memory(format, rules, handle).map(Handler)
+            sink.on_memory(&format.format, rules, handle).map(Handler)
         })
     })
 }

@@ -5,6 +5,7 @@ use crate::pointer::{list, optional_text, text};
 use isoform::core::Structure;
 use isoform::core::declare::{self, Type};
 use isoform::{Format, Machine, Result};
+use isoform_dynamic::rules::Wishes;
 use std::ffi::{CString, c_char};
 
 /// `iso_field`
@@ -17,6 +18,7 @@ pub(crate) struct Row {
     offset: usize,
     unit: *const c_char,
     extent: usize,
+    standard: *const c_char,
 }
 
 /// `iso_structure`
@@ -30,21 +32,34 @@ pub struct Table {
     count: usize,
 }
 
-/// The format of the last of the structures.
+/// The format of the last of the structures, and the defaults of all.
 ///
 /// # Safety
 /// (1) of the crate, for the structures, their rows and all texts.
-pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<Format> {
-    let mut tables = declare::Tables::new(Machine::NATIVE);
+pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<(Format, Wishes)> {
+    let (mut tables, mut defaults) = (declare::Tables::new(Machine::NATIVE), Wishes::new());
     // SAFETY: promised.
     for table in unsafe { list(structures, count, "structures")? } {
         // SAFETY: promised.
         let (name, rows) = unsafe { (text(table.name, "structure name")?, list(table.fields, table.count, "fields")?) };
+        for row in rows {
+            // SAFETY: promised.
+            let (field, json) =
+                unsafe { (text(row.name, "field name")?, optional_text(row.standard, "default of a field")?) };
+            match json {
+                None => {}
+                Some("") => defaults.default_zero(name, field),
+                Some(json) => defaults.default(name, field, json),
+            }
+        }
         // SAFETY: promised.
         let rows = rows.iter().map(|row| unsafe { row.lent() }).collect::<Result<Vec<_>>>()?;
         tables.add(name, table.size, table.alignment, rows)?;
     }
-    tables.format()
+    let format = tables.format()?;
+    // So that a wrong default is found where it is declared.
+    defaults.of(&format)?;
+    Ok((format, defaults))
 }
 
 impl Row {
@@ -93,6 +108,7 @@ impl Tables {
                 offset: field.offset,
                 unit: field.unit.as_deref().map_or(std::ptr::null(), |unit| self.text(unit)),
                 extent: field.extent(pointer).unwrap_or(0),
+                standard: std::ptr::null(),
             });
         }
         let (size, alignment, count) = (structure.size(), structure.align(), rows.len());

@@ -40,6 +40,7 @@ class _Field:
 
     def _words(self) -> str:
         python, pointer = _without_none(self.python)
+        self.optional = pointer
         types = self.note(said.Type)
         element, is_array = _element_of(python, self.path)
         explicit: said.Type | None = types[0] if types else None
@@ -93,8 +94,14 @@ class _Field:
         rules: list[tuple[str, str, str, Any]] = []
         rules += [(structure, self.name, "alias", note.name) for note in self.note(said.Alias)]
         rules += [(structure, self.name, "required", True) for _ in self.note(said.Required)]
-        if self.default is not _MISSING and self.default is not None and self.length is None and self.nested is None:
+        if self.optional and not self.note(said.Required) and self.default in (_MISSING, None):
+            rules.append((structure, self.name, "zero", True))
+        elif self.default is _MISSING or self.default is None or self.nested is not None:
+            pass
+        elif self.length is None:
             rules.append((structure, self.name, "default", self.default))
+        elif len(self.default) == 0:
+            rules.append((structure, self.name, "zero", True))
         return rules
 
     def load(self, value: Any) -> Any:
@@ -180,9 +187,13 @@ def _declared(cls: type[Any], name: str | None, known: dict[Any, Declaration]) -
 
 def _defaults(cls: type[Any]) -> dict[str, Any]:
     if dataclasses.is_dataclass(cls):
-        return {field.name: field.default for field in dataclasses.fields(cls)}
+        return {field.name: _default(field) for field in dataclasses.fields(cls)}
     named = getattr(cls, "_field_defaults", None)
     return dict(named) if named is not None else {name: value for name, value in vars(cls).items() if name[0] != "_"}
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is _MISSING else field.default_factory()
 
 
 def _resolved(python: Any) -> Any:

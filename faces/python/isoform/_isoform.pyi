@@ -156,9 +156,10 @@ class Encoder:
 class Decoder:
     """Decodes messages into records, for senders of any layout.
 
-    `faults` is the treatment of numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `engine` is ``auto``,
-    ``interpreter`` or ``generated``. `rules` are for types without annotations: ``("Sample", "temp", "alias", "t")``,
-    ``(.., "default", 11.5)``, ``(.., "required", True)``. Only one thread at a time can use a decoder.
+    `faults` is the treatment of numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `missing` is that of fields
+    which the sender lacks and which have no default: ``refuse``, with all of them in the error, or ``zero``. `engine` is
+    ``auto``, ``interpreter`` or ``generated``. `rules` are for types without annotations: ``("Sample", "temp", "alias",
+    "t")``, ``(.., "default", 11.5)``, ``(.., "zero", True)``, ``(.., "required", True)``. Only one thread at a time can use a decoder.
     """
 
     def __new__(
@@ -167,6 +168,7 @@ class Decoder:
         *,
         name: str | None = None,
         faults: str = "error",
+        missing: str = "refuse",
         engine: str = "auto",
         rules: Iterable[tuple[str, str, str, Any]] | None = None,
     ) -> Self: ...
@@ -326,6 +328,7 @@ class Channel:
         window: tuple[int, int] | None = None,
         longest: int | None = None,
         faults: str = "error",
+        missing: str = "refuse",
         fields: Sequence[str] | None = None,
         rules: Iterable[tuple[str, str, str, Any]] | None = None,
     ) -> Sink:
@@ -392,6 +395,7 @@ class Sink:
         window: tuple[int, int] | None = None,
         longest: int | None = None,
         faults: str = "error",
+        missing: str = "refuse",
         fields: Sequence[str] | None = None,
         rules: Iterable[tuple[str, str, str, Any]] | None = None,
     ) -> Self: ...

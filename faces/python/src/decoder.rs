@@ -126,12 +126,13 @@ impl PyDecoder {
 #[pymethods]
 impl PyDecoder {
     #[new]
-    #[pyo3(signature = (record, *, name=None, faults="error", engine="auto", rules=None))]
+    #[pyo3(signature = (record, *, name=None, faults="error", missing="refuse", engine="auto", rules=None))]
     pub(crate) fn new(
         py: Python<'_>,
         record: &Bound<'_, PyAny>,
         name: Option<&str>,
         faults: &str,
+        missing: &str,
         engine: &str,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecoder> {
@@ -140,6 +141,7 @@ impl PyDecoder {
         if let Some(more) = rules {
             all = rules::add(all, format, more)?;
         }
+        all = all.missing(choice(missing)?);
         let (faults, engine) = (choice(faults)?, choice(engine)?);
         let way = match kind.is_memory() {
             true => Way::Memory(Box::new(Decoder::new(format, all.clone(), faults, engine).map_err(raise)?)),

@@ -13,12 +13,13 @@ pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) ->
         rules = match &*word {
             "alias" => rules.alias(&structure, &name, &what.extract::<String>()?),
             "required" => rules.required(&structure, &name),
+            "zero" => rules.default_zero(&structure, &name),
             "default" => {
                 let field = field(format, &structure, &name).map_err(raise)?;
                 rules.default(&structure, &name, value::of_field(field, &what)?)
             }
             _ => {
-                let error = Error::new(Code::WrongType).at("rules").expected("alias, required or default");
+                let error = Error::new(Code::WrongType).at("rules").expected("alias, required, default or zero");
                 return Err(raise(error.found(word)));
             }
         };

@@ -93,7 +93,7 @@ impl PySink {
     #[new]
     #[pyo3(signature = (
         channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
-        faults="error", fields=None, rules=None
+        faults="error", missing="refuse", fields=None, rules=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -107,6 +107,7 @@ impl PySink {
         window: Option<(u64, u64)>,
         longest: Option<u64>,
         faults: &str,
+        missing: &str,
         fields: Option<&Bound<'_, PyAny>>,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PySink> {
@@ -117,7 +118,8 @@ impl PySink {
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
-        let decoder = record.map(|record| PyDecoder::new(py, record, name, faults, "auto", rules)).transpose()?;
+        let decoder =
+            record.map(|record| PyDecoder::new(py, record, name, faults, missing, "auto", rules)).transpose()?;
         let end = py.detach(|| match &decoder {
             Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
             other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),

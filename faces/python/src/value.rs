@@ -22,7 +22,10 @@ pub(crate) fn body_without(format: &Format, object: &Bound<'_, PyAny>, skipped: 
 
 /// A value for a field outside of any record: its default.
 pub(crate) fn of_field(field: &Field, object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    any(field, &field.dims, object)
+    let whole = any(field, &field.dims, object);
+    // Of an array, it may be one value for all elements.
+    let single = !field.dims.is_empty() && !field.indirect && whole.is_err();
+    if single && object.extract::<f64>().is_ok() { any(field, &[], object) } else { whole }
 }
 
 fn record(structure: &Structure, object: &Bound<'_, PyAny>, skipped: &[usize]) -> PyResult<Value> {

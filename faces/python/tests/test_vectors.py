@@ -148,10 +148,16 @@ def test_an_invalid_stream_is_refused_for_its_reason(wanted: dict[str, Any]) -> 
 def rules_of(said: list[dict[str, Any]]) -> list[tuple[str, str, str, Any]]:
     rules: list[tuple[str, str, str, Any]] = []
     for rule in said:
+        if "structure" not in rule:
+            continue
         where = rule["structure"], rule["field"]
         rules += [(*where, "alias", alias) for alias in rule.get("aliases", [])]
-        rules += [(*where, word, rule[word]) for word in ("default", "required") if word in rule]
+        rules += [(*where, word, rule[word]) for word in ("default", "zero", "required") if word in rule]
     return rules
+
+
+def missing_of(said: list[dict[str, Any]]) -> str:
+    return next((rule["missing"] for rule in said if "missing" in rule), "refuse")
 
 
 @pytest.mark.parametrize("case", CONVERSIONS, ids=lambda case: case["name"])
@@ -162,7 +168,7 @@ def test_what_becomes_of_records_in_another_format(case: dict[str, Any]) -> None
         message = message_of(wire, bytes.fromhex(result["body"]))
         record(message.view(), result["record"], wire.structure)
         for faults in result["faults"]:
-            decoder = isoform.Decoder(native, faults=faults, rules=rules_of(case["rules"]))
+            decoder = isoform.Decoder(native, faults=faults, missing=missing_of(case["rules"]), rules=rules_of(case["rules"]))
             if "error" in result:
                 with pytest.raises(isoform.Error) as fault:
                     decoder.decode(message)

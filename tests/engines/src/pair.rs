@@ -129,5 +129,5 @@ fn native(shape: &Shape, other: Option<Shape>, wire: &Format, faults: Faults, ra
             }
         }
     }
-    (laid_out(other.as_ref().unwrap_or(shape), random), Rules::new())
+    (laid_out(other.as_ref().unwrap_or(shape), random), Rules::new().missing(isoform_core::Missing::Zero))
 }

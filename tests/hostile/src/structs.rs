@@ -41,7 +41,7 @@ macro_rules! ways {
 macro_rules! borrowed {
     ($type:ident, $format:ident, $body:ident, $outcome:ident) => {
         for faults in choices($type::format(), $format) {
-            let mut decoder = Decoder::<$type>::new().with_faults(faults);
+            let mut decoder = Decoder::<$type>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
             let came = ways!($type, decoder, $format, $body, $outcome);
             if came.is_err_and(|error| is_settled(error.code())) {
                 break;
@@ -53,7 +53,7 @@ macro_rules! borrowed {
 macro_rules! flat {
     ($type:ident, $format:ident, $body:ident, $outcome:ident, $before:expr) => {
         for faults in choices($type::format(), $format) {
-            let mut decoder = Decoder::<$type>::new().with_faults(faults);
+            let mut decoder = Decoder::<$type>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
             let came = ways!($type, decoder, $format, $body, $outcome);
             let mut place = $before;
             let into = decoder.decode_into(&message($format, $body), &mut place).map(|()| touched!(&place, $type));
@@ -69,7 +69,7 @@ macro_rules! flat {
 macro_rules! owned {
     ($type:ident, $format:ident, $body:ident, $outcome:ident) => {
         for faults in choices($type::format(), $format) {
-            let mut decoder = Decoder::<$type>::new().with_faults(faults);
+            let mut decoder = Decoder::<$type>::new().with_faults(faults).with_missing(isoform::Missing::Zero);
             match decoder.decode_owned(&message($format, $body)) {
                 Ok(record) => {
                     let _ = touched!(&record, $type);

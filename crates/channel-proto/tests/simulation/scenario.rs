@@ -7,7 +7,7 @@ use crate::world::{Happening, Tally, World};
 use isoform_channel_proto::{
     ChannelKey, Grants, Identity, Policy, SinkKey, SourceKey, SourceRef, Waits, Wanted, Window,
 };
-use isoform_core::{Limits, Registry};
+use isoform_core::{Limits, Missing, Registry, Rules};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
 
@@ -190,7 +190,9 @@ impl Scenario {
         let longest = random.of_these(&[50, 70_000, 1 << 30, 1 << 30]).unwrap_or(1);
         let format = number.map(|number| world.formats[number].clone());
         let fields = if random.one_in(4) { vec!["count".into()] } else { Vec::new() };
-        let wanted = Wanted { format, must, kept, window, longest, fields, ..Wanted::any(policy) };
+        // So that the older formats fit the newer ones.
+        let rules = Rules::new().missing(Missing::Zero);
+        let wanted = Wanted { format, rules, must, kept, window, longest, fields, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
         let Some(process) = self.process(world, slot) else { return };
         let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };

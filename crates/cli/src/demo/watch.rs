@@ -10,7 +10,7 @@ use crate::explain;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::core::Plan;
-use isoform::core::plan::compare;
+use isoform::core::plan::{Verdict, compare};
 use isoform::{Faults, Format, Record};
 use isoform_channel::{Channel, Event, Info, Node, Policy, SinkLedger};
 use std::ffi::{OsStr, OsString};
@@ -96,11 +96,11 @@ fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Fa
     let (_, reports) = Plan::explained(wire, native, &rules, Faults::Error)?;
     explain::fields(&reports, output)?;
     let verdict = compare(wire, native, &rules, Faults::Error);
-    writeln!(
-        output,
-        "\nverdict: {} - each side can read the other's records",
-        output.paint(Tone::Good, &verdict.to_string())
-    )?;
+    let meaning = match verdict {
+        Verdict::Full => "each side can read the other's records",
+        _ => "the monitor can read the simulation's records",
+    };
+    writeln!(output, "\nverdict: {} - {meaning}", output.paint(Tone::Good, &verdict.to_string()))?;
     writeln!(output, "machine: {} there; {} here\n", wire.machine(), native.machine())?;
     Ok(output.flush()?)
 }

@@ -320,7 +320,7 @@ fn the_type_of_a_channel_is_a_format_like_any_other() {
     assert!(format.starts_with("Gauge: 16 bytes"), "{format}");
     let files = Files::new();
     let shape = files.write("new.shape", "record Gauge\n  depth float\n");
-    assert!(isoform(&["explain", &id, &shape]).good().contains("\nfull"));
+    assert!(isoform(&["explain", &id, &shape]).good().contains("\nbackward"));
     assert!(isoform(&["dump", &id]).bad(2).contains("hint: `isoform echo`"));
     let node = Node::new().unwrap();
     let any = node.create_with("any", None).unwrap().id().to_string();

@@ -6,7 +6,9 @@ use super::*;
 #[cfg(unix)]
 fn four_processes_on_one_channel() {
     let output = isoform(&["demo", "--seconds", "0.6"]).good();
-    for line in ["temperature", "verdict: full", "of river", "are right, 0 wrong", "3 accounts in all: each adds up"] {
+    for line in
+        ["temperature", "verdict: backward", "of river", "are right, 0 wrong", "3 accounts in all: each adds up"]
+    {
         assert!(output.contains(line), "{line} in {output}");
     }
     let monitor =

@@ -42,8 +42,14 @@ possible losses and errors
 
 full: each side can read the other's records
 ";
-    assert_eq!(explain(OLD, NEW, &[]).good(), expected);
-    let back = explain(NEW, OLD, &[]).good();
+    assert_eq!(explain(OLD, NEW, &["--missing", "zero"]).good(), expected);
+    let refused = explain(OLD, NEW, &[]);
+    let words = refused.output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("missing field at extra: expected a default, or the option missing = zero, for extra (i32)")
+    );
+    assert_eq!(refused.status, 1);
+    let back = explain(NEW, OLD, &["--missing", "zero"]).good();
     assert!(
         back.contains("\n  rho    digits are rounded; numbers out of range: refused\n  extra  dropped\n"),
         "{back}"
@@ -53,7 +59,7 @@ full: each side can read the other's records
             .good()
             .contains("out of range: wrapped")
     );
-    let plan = explain(OLD, NEW, &["--plan"]).good();
+    let plan = explain(OLD, NEW, &["--plan", "--missing", "zero"]).good();
     assert!(plan.contains("\nplan Sample (big-endian, 32-bit pointers) -> Sample (little-endian"), "{plan}");
 }
 
@@ -72,15 +78,17 @@ fn verdicts_and_exit_statuses() {
     let files = Files::new();
     let here = |name: &str, text: &str| files.write(name, format!("record R\n{text}"));
     let (a, more) = (here("a", "  x int\n  y int\n"), here("more", "  x int\n  y int\n  z int\n"));
+    let pointer = here("pointer", "  x long\n  y int\n  p int*\n");
     let (unit, other) =
         (here("unit", "  x int\n  y int unit=\"m\"\n"), here("other", "  x int\n  y int unit=\"feet\"\n"));
     let (three, five) = (here("three", "  x int[3]\n"), here("five", "  x int[5]\n"));
     for (wire, native, expected, status) in [
         (&a, &a, "identical", 0),
         (&more, &a, "no copy needed", 0),
-        (&a, &more, "full", 0),
-        (&three, &five, "backward", 0),
-        (&five, &three, "forward", 1),
+        (&a, &more, "forward", 1),
+        (&a, &pointer, "backward", 0),
+        (&three, &five, "incompatible", 1),
+        (&five, &three, "incompatible", 1),
         (&unit, &other, "incompatible", 1),
     ] {
         let run = isoform(&["explain", wire, native]);
@@ -90,7 +98,7 @@ fn verdicts_and_exit_statuses() {
     let reason = isoform(&["explain", &five, &three]).output;
     assert!(reason.lines().all(|line| line.chars().count() <= 80), "{reason}");
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(reason.contains("cannot read the sender's records") && reason.contains(" at x: "), "{reason}");
+    assert!(reason.contains("neither side can read the other's records") && reason.contains(" at x: "), "{reason}");
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn what_only_a_record_can_tell_is_told() {
 
 #[test]
 fn explained_as_json() {
-    let lines = explain(NEW, OLD, &["--json", "--plan"]).good();
+    let lines = explain(NEW, OLD, &["--json", "--plan", "--missing", "zero"]).good();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (verdict, fields) = lines.split_last().unwrap();
     assert_eq!(fields.len(), 4);
@@ -138,7 +146,8 @@ fn the_format_that_is_meant() {
     let stream = files.write("a.iso", stream());
     let shapes = files.write("a.shape", SHAPES);
     let several = files.write("b.shape", "record A\n x int\nrecord B\n x int\n");
-    assert!(isoform(&["explain", &stream, &shapes]).output.starts_with("wire    Track"), "the name that is in both");
+    let explain = |wire: &str, native: &str| isoform(&["explain", "--missing", "zero", wire, native]);
+    assert!(explain(&stream, &shapes).output.starts_with("wire    Track"), "the name that is in both");
     assert!(isoform(&["explain", &format!("{stream}#Gauge"), &shapes]).output.starts_with("wire    Gauge"));
     let errors = isoform(&["explain", &stream, &several]).bad(2);
     assert!(errors.contains("a.iso has several formats: Gauge (4db8acb3), Track ("), "{errors}");
@@ -148,6 +157,6 @@ fn the_format_that_is_meant() {
     let errors = isoform(&["explain", &format!("{stream}#Trek"), &shapes]).bad(1);
     assert!(errors.contains("it has Gauge, Track"), "{errors}");
     assert!(isoform(&["explain", "-", "-"]).bad(2).contains("both sources are standard input"));
-    let run = isoform_reading(&["explain", "-", &shapes], &super::stream());
+    let run = isoform_reading(&["explain", "--missing", "zero", "-", &shapes], &super::stream());
     assert!(run.good().contains("points[].x"));
 }

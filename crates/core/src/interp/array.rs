@@ -139,7 +139,8 @@ impl<O: Output> Run<'_, O> {
         }
         let Some(rest) = &array.rest else {
             let error = self.plan.fault(Code::Required, array.field, None, &[]);
-            return Err(error.expected(format_args!("{count} more elements, or a default for them")));
+            let more = if count == 1 { "1 more element".into() } else { format!("{count} more elements") };
+            return Err(error.expected(format_args!("{more}, or a default for what is missing")));
         };
         if rest.is_empty() {
             let zeros = Step::Fill { dst: 0, bytes: Bytes::Zero(count * array.dst_size) };

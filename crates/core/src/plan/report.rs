@@ -290,14 +290,15 @@ impl fmt::Display for Verdict {
 }
 
 /// The relation of `wire` to a receiver of `native` with these rules, in the terms of schema registries: *backward* if
-/// new readers (`native`) read old records (`wire`), *forward* in the opposite case, and *full* if both hold.
+/// new readers (`native`) read old records (`wire`), *forward* in the opposite case, and *full* if both hold. The sender's
+/// side has no rules here but for the treatment of missing fields, which is the receiver's.
 pub fn compare(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Verdict {
     if wire == native {
         return Verdict::Identical;
     }
     // One after the other, so that at most one plan exists at a time.
     let there = Plan::new(wire, native, rules, faults).map(|plan| plan.is_direct());
-    let back = Plan::new(native, wire, &Rules::new(), faults).map(drop);
+    let back = Plan::new(native, wire, &Rules::new().missing(rules.on_missing()), faults).map(drop);
     match (there, back) {
         (Ok(true), _) => Verdict::NoCopy,
         (Ok(_), Ok(())) => Verdict::Full,

@@ -238,7 +238,8 @@ pub(crate) const CASES: &[Case] = &[
         "a int; p double; s string; e enumeration{on=1,off=2}; b boolean; v short[3]; n long long",
         r#"[{"structure": "R", "field": "p", "default": 1013.25}, {"structure": "R", "field": "s", "default": "none"},
             {"structure": "R", "field": "e", "default": "off"}, {"structure": "R", "field": "b", "default": true},
-            {"structure": "R", "field": "v", "default": [1, -2, 3]}, {"structure": "R", "field": "a", "default": 7}]"#,
+            {"structure": "R", "field": "v", "default": [1, -2, 3]}, {"structure": "R", "field": "a", "default": 7},
+            {"structure": "R", "field": "n", "zero": true}]"#,
         &[(
             Always,
             r#"{"a": 1}"#,

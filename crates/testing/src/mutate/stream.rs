@@ -2,7 +2,7 @@
 
 use super::{Random, body, bytes, format};
 use isoform_core::message::{ALIGNMENT, HEADER};
-use isoform_core::{Faults, Format, Plan, Rules, Token, Value, interp, value};
+use isoform_core::{Faults, Format, Missing, Plan, Rules, Token, Value, interp, value};
 
 /// Messages, and what is no message behind them.
 #[derive(Clone)]
@@ -194,7 +194,7 @@ impl Converter {
         if new.size() > LARGE {
             return None;
         }
-        let plan = Plan::new(&old, &new, &Rules::new(), Faults::Wrap).ok();
+        let plan = Plan::new(&old, &new, &Rules::new().missing(Missing::Zero), Faults::Wrap).ok();
         Some(Converter { old, new, plan })
     }
 

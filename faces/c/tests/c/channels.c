@@ -21,7 +21,7 @@ typedef struct {
     int extra;
 } Other;
 static const iso_field other[] = { ISO_FIELD(Other, value, "float"), ISO_FIELD(Other, count, "short"),
-                                   ISO_FIELD(Other, extra, "int") };
+                                   ISO_FIELD_DEFAULT(Other, extra, "int", "") };
 static const iso_structure others[] = { ISO_STRUCTURE_AS("Tick", Other, other) };
 
 typedef struct {

@@ -175,6 +175,63 @@ static void broken_records(void) {
     iso_encoder_close(&encoder);
 }
 
+/* The record of a receiver that asks for more than there is. */
+typedef struct {
+    int64_t step;
+    double depth;
+    int32_t marks[3];
+} More;
+
+static const iso_field more_strict[] = { ISO_FIELD(More, step, "int64_t"), ISO_FIELD(More, depth, "double"),
+                                         ISO_FIELD(More, marks, "int32_t[3]") };
+static const iso_field more_lenient[] = { ISO_FIELD(More, step, "int64_t"),
+                                          ISO_FIELD_DEFAULT(More, depth, "double", "-1.5"),
+                                          ISO_FIELD_DEFAULT(More, marks, "int32_t[3]", "") };
+static const iso_field more_wrong[] = { ISO_FIELD_DEFAULT(More, depth, "double", "\"deep\"") };
+
+/* The record of a message, in a struct without `depth` and `marks`. */
+static void missing(const iso_message *message) {
+    const iso_structure strict = ISO_STRUCTURE(More, more_strict), lenient = ISO_STRUCTURE(More, more_lenient);
+    const iso_structure wrong = ISO_STRUCTURE(More, more_wrong);
+    iso_format *format;
+    iso_decoder *decoder;
+    iso_rules *rules;
+    const void *record;
+    const More *more;
+    DO(iso_format_open(&strict, 1, &format));
+    DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+    FAILS(iso_decode(decoder, message, &record), ISO_REQUIRED, "depth");
+    CHECK(strstr(iso_last_error()->expected, "missing = zero, for depth (f64), marks (i32[3])") != NULL);
+    iso_decoder_close(&decoder);
+    DO(iso_rules_open(&rules));
+    FAILS(iso_rules_missing(rules, (iso_missing)2), ISO_WRONG_TYPE, "missing");
+    DO(iso_rules_missing(rules, ISO_MISSING_ZERO));
+    DO(iso_decoder_open(format, rules, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, message, &record));
+    more = (const More *)record;
+    CHECK(more->step == 300 && more->depth == 0 && more->marks[2] == 0);
+    iso_decoder_close(&decoder);
+    iso_rules_close(&rules);
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_default(rules, "More", "depth", NULL));
+    DO(iso_rules_default(rules, "More", "marks", "7"));
+    DO(iso_decoder_open(format, rules, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, message, &record));
+    more = (const More *)record;
+    CHECK(more->depth == 0 && more->marks[0] == 7 && more->marks[2] == 7);
+    iso_decoder_close(&decoder);
+    iso_rules_close(&rules);
+    iso_format_close(&format);
+    DO(iso_format_open(&lenient, 1, &format));
+    DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, message, &record));
+    more = (const More *)record;
+    CHECK(more->step == 300 && more->depth == -1.5 && more->marks[2] == 0);
+    iso_decoder_close(&decoder);
+    iso_format_close(&format);
+    FAILS(iso_format_open(&wrong, 1, &format), ISO_TEXT, "More.depth");
+}
+
 static void evolution(void) {
     Track sent = sample(300);
     const void *record;
@@ -190,6 +247,7 @@ static void evolution(void) {
     DO(iso_registry_open(&registry));
     DO(iso_registry_add(registry, format));
     DO(iso_message_parse(registry, bytes, length, &message));
+    missing(&message);
     DO(iso_rules_open(&rules));
     DO(iso_rules_default(rules, "Seen", "pressure", "1013.25"));
     DO(iso_rules_default(rules, "Seen", "color", "\"red\""));

@@ -45,7 +45,10 @@ static void events(const isoform::node &here, const isoform::node &there) {
     options.said.emplace().standard<other::Tick>("extra", "7");
     auto sink = opened.sink<other::Tick>(options);
     auto views = opened.sink<void>();
-    auto batch = channel.sink<other::Tick>();
+    THROWS(channel.sink<other::Tick>(), ISO_REQUIRED, "extra");
+    isoform::sink_options lenient;
+    lenient.said.emplace().missing(ISO_MISSING_ZERO);
+    auto batch = channel.sink<other::Tick>(lenient);
     source.wait(3, soon);
     CHECK(source.sinks() == 3 && sink.fd() >= 0);
     THROWS(source.wait(4, 10ms), ISO_DEADLINE, "");
@@ -94,11 +97,13 @@ static void handlers(const isoform::node &here, const isoform::node &there) {
     CHECK(!channel.format());
     auto source = channel.source<Tick>();
     int sum = 0;
+    isoform::sink_options lenient;
+    lenient.said.emplace().missing(ISO_MISSING_ZERO);
     auto handler = there.open(channel.id().data()).on<other::Tick>([&sum](const isoform::event<other::Tick> &event) {
         if (event.record && event.record->count == 3)
             throw std::runtime_error("three");
         sum += event.record ? event.record->count : 0;
-    });
+    }, lenient);
     source.wait(1, soon);
     for (std::uint64_t i = 1; i <= 3; i++)
         source.submit({i, 0});

@@ -22,7 +22,7 @@ mod parse;
 mod write;
 
 use crate::error::Result;
-use crate::format::{Field, Format};
+use crate::format::{Element, Field, Format};
 use crate::value::Value;
 use crate::view::View;
 use std::fmt;
@@ -123,4 +123,20 @@ pub fn parse(format: &Format, text: &str) -> Result<Value> {
 /// As [`parse()`], with a path relative to the field.
 pub fn parse_field(field: &Field, text: &str) -> Result<Value> {
     parse::value(field, text)
+}
+
+/// Parses the default of a field from JSON: its value; for a fixed array also one value for all elements.
+///
+/// # Errors
+/// As [`parse_field`].
+pub fn parse_default(field: &Field, text: &str) -> Result<Value> {
+    let whole = parse_field(field, text);
+    if whole.is_ok() || field.dims.is_empty() || field.indirect {
+        return whole;
+    }
+    // Text and lists are values of the whole array. If one of them is wrong, so is the array.
+    match text.trim_start().starts_with(['[', '"']) && field.element != Element::String {
+        true => whole,
+        false => parse_field(&Field { dims: [].into(), ..field.clone() }, text),
+    }
 }

@@ -28,7 +28,7 @@ where
     }
 
     fn compare(&self, message: &Incoming<'_>) -> Result<(), String> {
-        let mut decoder = Decoder::<T>::new();
+        let mut decoder = Decoder::<T>::new().with_missing(isoform::Missing::Zero);
         compare(self, decoder.decode(message).map_err(|error| error.to_string())?)?;
         // Where the layouts agree, this is another way: the body itself becomes the record.
         let mut body = message.body().to_vec();
@@ -45,7 +45,10 @@ where
     }
 
     fn compare(&self, message: &Incoming<'_>) -> Result<(), String> {
-        let came = Decoder::<T>::new().decode_owned(message).map_err(|error| error.to_string())?;
+        let came = Decoder::<T>::new()
+            .with_missing(isoform::Missing::Zero)
+            .decode_owned(message)
+            .map_err(|error| error.to_string())?;
         compare(&self.0, &came)
     }
 }
