@@ -86,7 +86,7 @@ fn verdicts_and_exit_statuses() {
         (&a, &a, "identical", 0),
         (&more, &a, "no copy needed", 0),
         (&a, &more, "forward", 1),
-        (&a, &pointer, "backward", 0),
+        (&a, &pointer, "full", 0),
         (&three, &five, "incompatible", 1),
         (&five, &three, "incompatible", 1),
         (&unit, &other, "incompatible", 1),
