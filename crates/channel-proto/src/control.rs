@@ -153,8 +153,8 @@ impl Control {
                 Control::Ask { request, identity: Identity(fields.array()?) }
             }
             FrameKind::Told => {
-                let (request, _) = (fields.u32()?, fields.u32()?);
-                Control::Told { request, report: Report::parse(fields)?.into() }
+                let request = fields.u32()?;
+                Control::Told { request, report: Report::parse_answer(fields)?.into() }
             }
             FrameKind::Format
             | FrameKind::Event
@@ -282,8 +282,8 @@ impl Control {
                 out.extend(identity.0);
             }
             Control::Told { request, report } => {
-                out.extend(u64::from(*request).to_le_bytes());
-                report.put(out);
+                out.extend(request.to_le_bytes());
+                report.put_answer(out);
             }
         }
     }
@@ -362,6 +362,7 @@ mod tests {
             sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
             sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, must: true, counts }],
             refusals: vec![Refusal { code: 410, count: 3, last: "why".into() }],
+            refused: None,
         }
     }
 
@@ -391,6 +392,7 @@ mod tests {
         let silence = std::time::Duration::from_secs(10);
         let addresses = vec!["unix:/x".into()];
         let terms = Terms { ended: 7, formats: 1024, silence, subscriptions: 5, bodies: 6, addresses };
+        let refused = Refusal { code: 411, count: 1, last: text.clone() };
         vec![
             Control::Bye { code: 140, text: text.clone() },
             Control::Ping,
@@ -418,6 +420,7 @@ mod tests {
             Control::End { subscription: 8, next: 9, is_answer: true, code: 409, text },
             Control::Ask { request: 10, identity },
             Control::Told { request: 10, report: report().into() },
+            Control::Told { request: 10, report: Report { refused: Some(refused), ..Report::default() }.into() },
         ]
     }
 

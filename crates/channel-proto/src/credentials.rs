@@ -1,6 +1,7 @@
 //! What a node knows of whoever is at the other end of a connection, besides its id.
 
 use crate::shared::KeyName;
+use std::fmt;
 
 /// What a node knows of whoever is at the other end of a connection. The caller says what its transport knows, and the
 /// greeting adds the shared key.
@@ -15,4 +16,16 @@ pub struct Credentials {
     pub certificate: Option<Vec<String>>,
     /// The shared key that the other side has proven to have.
     pub key: Option<KeyName>,
+}
+
+/// In the words of the rules.
+impl fmt::Display for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.local_user.map(|user| format!("user {user}"));
+        let names = self.certificate.iter().flatten().map(|name| format!("name {name}"));
+        let key = self.key.map(|key| format!("key {key}"));
+        let all: Vec<String> = user.into_iter().chain(key).chain(names).collect();
+        f.write_str(if all.is_empty() { "a node without a user, a key and a certificate" } else { "" })?;
+        f.write_str(&all.join(", "))
+    }
 }

@@ -58,11 +58,14 @@ pub enum Reason {
     CaughtUp = 3,
     /// The source does not grant another policy that the sink must have. The policy stays as it was.
     NotGranted = 4,
+    /// The rules of the source's node do not let it wait for this sink. It drops events instead.
+    Forbidden = 5,
 }
 
 impl Reason {
     /// Every reason, in the order of its number.
-    pub const ALL: [Reason; 5] = [Reason::Asked, Reason::Less, Reason::Slow, Reason::CaughtUp, Reason::NotGranted];
+    pub const ALL: [Reason; 6] =
+        [Reason::Asked, Reason::Less, Reason::Slow, Reason::CaughtUp, Reason::NotGranted, Reason::Forbidden];
 }
 
 impl fmt::Display for Reason {
@@ -73,6 +76,7 @@ impl fmt::Display for Reason {
             Reason::Slow => "the sink was too slow",
             Reason::CaughtUp => "the sink has caught up",
             Reason::NotGranted => "another policy was not granted",
+            Reason::Forbidden => "the rules let no source wait for the sink",
         })
     }
 }

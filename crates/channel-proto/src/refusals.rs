@@ -18,7 +18,11 @@ pub struct Refusal {
 
 /// The refusals of a node: one entry for each reason, so strangers cannot make them many.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Vec<Refusal>);
+pub(crate) struct Refusals {
+    all: Vec<Refusal>,
+    /// For each of them: what makes it another one than those of the same code, and the path of the last error.
+    about: Vec<(String, String)>,
+}
 
 impl Refusals {
     /// Counts one. A second connection with a node that has a link is no refusal of that node.
@@ -27,19 +31,34 @@ impl Refusals {
             return;
         }
         let (code, text) = (error.code() as u16, error.to_string());
-        // Each budget has an entry of its own. There are only so many.
-        let budget = |text: &str| (error.code() == Code::Budget).then(|| text.split(':').next().map(str::to_owned));
-        let is_same = |refusal: &Refusal| refusal.code == code && budget(&refusal.last) == budget(&text);
-        let at = self.0.iter().position(is_same).unwrap_or_else(|| {
-            self.0.push(Refusal { code, count: 0, last: String::new() });
-            self.0.len() - 1
+        // Each budget and each right has an entry of its own. There are only so many.
+        let kind = match error.code() {
+            Code::Budget => text.split(':').next().unwrap_or_default(),
+            Code::Forbidden => error.expectation(),
+            _ => "",
+        };
+        let is_same = |(refusal, (other, _)): &(&Refusal, &(String, String))| refusal.code == code && other == kind;
+        let at = self.all.iter().zip(&self.about).position(|entry| is_same(&entry)).unwrap_or_else(|| {
+            self.all.push(Refusal { code, count: 0, last: String::new() });
+            self.about.push((kind.into(), String::new()));
+            self.all.len() - 1
         });
-        self.0[at].count += 1;
-        self.0[at].last = text[..text.floor_char_boundary(TEXT)].into();
+        self.all[at].count += 1;
+        self.all[at].last = text[..text.floor_char_boundary(TEXT)].into();
+        self.about[at].1 = error.path().into();
     }
 
     pub(crate) fn all(&self) -> &[Refusal] {
-        &self.0
+        &self.all
+    }
+
+    /// The same for another node, which may see some channels. It does not learn the names of others.
+    pub(crate) fn told(&self, may_see: impl Fn(&str) -> bool) -> Vec<Refusal> {
+        let told = |(refusal, (_, path)): (&Refusal, &(String, String))| {
+            let is_secret = refusal.code == Code::Forbidden as u16 && !may_see(path);
+            Refusal { last: if is_secret { String::new() } else { refusal.last.clone() }, ..refusal.clone() }
+        };
+        self.all.iter().zip(&self.about).map(told).collect()
     }
 }
 

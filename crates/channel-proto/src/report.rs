@@ -17,6 +17,8 @@ pub struct Report {
     pub sinks: Vec<SinkReport>,
     /// What the node has refused or failed to do, on any channel.
     pub refusals: Vec<Refusal>,
+    /// Why the node does not tell. Everything else is empty then.
+    pub refused: Option<Refusal>,
 }
 
 /// A source, and the accounts of its events.
@@ -78,7 +80,29 @@ impl Report {
 
     pub(crate) fn parse(fields: &mut Reader<'_>) -> Result<Report> {
         let refusals = list(fields, Refusal::parse)?;
-        Ok(Report { sources: list(fields, SourceReport::parse)?, sinks: list(fields, SinkReport::parse)?, refusals })
+        let (sources, sinks) = (list(fields, SourceReport::parse)?, list(fields, SinkReport::parse)?);
+        Ok(Report { sources, sinks, refusals, refused: None })
+    }
+}
+
+impl Report {
+    /// The answer to an Ask: a report, or the reason why there is none.
+    pub(crate) fn put_answer(&self, out: &mut Vec<u8>) {
+        out.extend(self.refused.as_ref().map_or(0, |refused| refused.code).to_le_bytes());
+        out.extend([0; 2]);
+        match &self.refused {
+            Some(refused) => put_text(out, &refused.last),
+            None => self.put(out),
+        }
+    }
+
+    pub(crate) fn parse_answer(fields: &mut Reader<'_>) -> Result<Report> {
+        let (code, _) = (fields.u16()?, fields.u16()?);
+        if code == 0 {
+            return Report::parse(fields);
+        }
+        let refused = Refusal { code, count: 1, last: fields.text()?.into() };
+        Ok(Report { refused: Some(refused), ..Report::default() })
     }
 }
 
@@ -211,7 +235,8 @@ mod tests {
         let source = SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000] };
         let sink = SinkReport { sink: 1, format: None, policy, must: false, counts: Counts::default() };
         let refusal = Refusal { code: 410, count: 7, last: "x".repeat(256) };
-        let report = Report { sources: vec![source; 3], sinks: vec![sink; 2_000], refusals: vec![refusal; 3] };
+        let report =
+            Report { sources: vec![source; 3], sinks: vec![sink; 2_000], refusals: vec![refusal; 3], refused: None };
         let mut out = Vec::new();
         report.put(&mut out);
         assert!(out.len() <= PAYLOAD - 8, "{} bytes, with the request in front", out.len());

@@ -89,7 +89,8 @@ impl fmt::Display for Right {
 /// let colleague = Credentials { certificate: Some(vec!["desk.lab.example".into()]), ..Credentials::default() };
 /// rights.expect(&colleague, Right::Subscribe, "pump-7")?;
 /// let error = rights.expect(&colleague, Right::Steer, "pump-7").unwrap_err();
-/// assert_eq!(error.to_string(), "forbidden at pump-7: expected the right to steer, found line 3 of the rules, which denies it");
+/// assert_eq!(error.to_string(), "forbidden at pump-7: expected the right to steer, found line 3 of the rules, \
+///     which denies it to name desk.lab.example");
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,8 +138,8 @@ impl Rights {
         let is_about = |rule: &&Rule| rule.is_about(credentials, right, channel);
         let found = match self.0.iter().find(is_about) {
             Some(rule) if rule.allows => return Ok(()),
-            Some(rule) => format!("line {} of the rules, which denies it", rule.line),
-            None => "no line of the rules that allows it".into(),
+            Some(rule) => format!("line {} of the rules, which denies it to {credentials}", rule.line),
+            None => format!("no line of the rules that allows it to {credentials}"),
         };
         Err(Error::new(Code::Forbidden).at(channel).expected(format_args!("the right to {right}")).found(found))
     }

@@ -4,6 +4,7 @@ use crate::Time;
 use crate::access::Access;
 use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
+use crate::rights::Rights;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
@@ -13,6 +14,8 @@ pub struct Settings {
     pub addresses: Vec<String>,
     /// The shared keys that it knows, and whom it admits.
     pub access: Access,
+    /// The rules: which of those that it admits may do what. Without rules, they may do everything.
+    pub rights: Option<Rights>,
     /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
     /// learned formats, but not registered ones.
     pub registry: Registry,
@@ -46,6 +49,7 @@ impl Default for Settings {
         Settings {
             addresses: Vec::new(),
             access: Access::default(),
+            rights: None,
             registry: Registry::new(),
             silence: Time::from_secs(10),
             linger: Time::from_secs(10),

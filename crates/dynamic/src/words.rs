@@ -138,6 +138,7 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::Slow => "slow",
         Reason::CaughtUp => "caught up",
         Reason::NotGranted => "not granted",
+        Reason::Forbidden => "forbidden",
     }
 }
 

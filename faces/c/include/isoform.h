@@ -599,7 +599,8 @@ typedef enum iso_reason {
     ISO_REASON_LESS = 1,       /* the source keeps fewer events or bytes than the sink asked for */
     ISO_REASON_SLOW = 2,       /* the source has waited for the sink as long as it may; it drops events instead */
     ISO_REASON_CAUGHT_UP = 3,  /* the sink has caught up; the source waits for it again */
-    ISO_REASON_NOT_GRANTED = 4 /* another policy that the sink must have was not granted; the policy stays */
+    ISO_REASON_NOT_GRANTED = 4, /* another policy that the sink must have was not granted; the policy stays */
+    ISO_REASON_FORBIDDEN = 5   /* the rules of the source's node do not let it wait for this sink */
 } iso_reason;
 
 typedef struct iso_stamp {

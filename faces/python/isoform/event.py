@@ -79,7 +79,8 @@ class Left(Event):
 @dataclass(frozen=True)
 class Refused(Event):
     """The records of a source cannot become this sink's, and the error names the field and the reason. Or the source does not
-    grant the policy ``lossless``: the code of the error is `NotGranted`."""
+    grant the policy ``lossless``: the code of the error is `NotGranted`. Or the rules of one of the two nodes do not allow it:
+    `Forbidden`."""
 
     source: int
     error: Error
@@ -89,7 +90,7 @@ class Refused(Event):
 class Granted(Event):
     """A source grants another policy than the sink asked for, or changes it. The reason is `slow` (the source has waited for
     the sink as long as it may, and drops events now), `caught up` (it waits for the sink again), `less` (it keeps fewer events),
-    `not granted` (the policy stays), or `asked`."""
+    `not granted` (the policy stays), `forbidden` (the rules of the source's node do not let it wait for this sink), or `asked`."""
 
     source: int
     policy: str

@@ -9,8 +9,9 @@ use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::OpenKey;
 use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
-use crate::links::{Ended, Links};
+use crate::links::{Ended, Links, told};
 use crate::memory::Body;
+use crate::rights::Right;
 use isoform_core::{Code, Error, Result};
 
 /// The time after which a new member looks whether it has enough neighbours.
@@ -28,6 +29,9 @@ impl Channels {
     /// Asks another member to let this node into a channel, which this node has open.
     pub(crate) fn join<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
+        if !links.may(link, Right::See, &channel.name) {
+            return;
+        }
         channel.joining.insert(link);
         let ask = Control::Open { request: key.0, identity: Some(channel.identity), name: channel.name.clone() };
         links.say(link, &ask);
@@ -79,12 +83,21 @@ impl Channels {
         let peers = links.settings.peers;
         let room = |channel: &Channel| channel.members.contains_key(&link) || channel.members.len() < peers;
         let found = self.find(name, identity);
-        let refused = match found.map(|key| (key, room(&self.all[key]))) {
-            None => no_such_channel(name),
-            Some((_, false)) => Error::new(Code::Peers).at(name).expected(format_args!("fewer than {peers} members")),
-            Some((key, true)) => return self.let_in(links, link, request, key),
+        // The rules come first. So the answer does not tell those who may not see a channel whether there is one. An
+        // identity does not lead to a channel of another name that its owner may not see.
+        let visible = links.expect_right(link, Right::See, name).map(|()| {
+            let is_visible = |key: &ChannelKey| links.expect_right(link, Right::See, &self.all[*key].name).is_ok();
+            found.filter(is_visible).filter(|&key| links.lets_open(link, Some(key), name))
+        });
+        let refused = match visible.map(|found| found.map(|key| (key, room(&self.all[key])))) {
+            Err(forbidden) => forbidden,
+            Ok(None) => no_such_channel(name),
+            Ok(Some((_, false))) => {
+                Error::new(Code::Peers).at(name).expected(format_args!("fewer than {peers} members"))
+            }
+            Ok(Some((key, true))) => return self.let_in(links, link, request, key),
         };
-        let (code, text) = (refused.code() as u16, refused.to_string());
+        let (code, text) = told(&refused);
         links.say(link, &Control::Refused { request, code, text });
     }
 
@@ -129,7 +142,7 @@ impl Channels {
         // The answer came too late, or nothing was asked. The sender counts this node as a member, so it has to be
         // told.
         if !wanted {
-            match self.of(identity) {
+            match self.of(identity).filter(|&key| links.may(link, Right::See, &self.all[key].name)) {
                 Some(key) => self.join(links, key, link),
                 None => self.say_leave(links, link, identity),
             }
@@ -143,7 +156,18 @@ impl Channels {
             self.open_refused(links, open, link, error);
             return Ok(());
         }
-        let key = match self.of(identity) {
+        // Its name here may be another one, if the identity was known before.
+        let known = self.of(identity);
+        let seen = known.map_or(&name, |key| &self.all[key].name);
+        if let Err(error) = links.expect_right(link, Right::See, seen) {
+            self.say_leave(links, link, identity);
+            match open {
+                Some(open) => self.open_refused(links, open, link, error),
+                None => self.was_not_let_in(links, link, ChannelKey(request)),
+            }
+            return Ok(());
+        }
+        let key = match known {
             Some(key) => key,
             None => {
                 let format = format.map(|index| links[link].formats.at(index).cloned()).transpose()?;

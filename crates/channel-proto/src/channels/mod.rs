@@ -18,7 +18,7 @@ mod telling;
 
 pub(crate) use meeting::Missed;
 pub(crate) use members::Opened;
-pub(crate) use opens::{code_of, no_such_channel};
+pub(crate) use opens::code_of;
 
 use crate::Time;
 use crate::action::Action;

@@ -8,6 +8,7 @@ use crate::keys::{ChannelKey, Identity, LinkKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::offer::{Offer, Place};
+use crate::rights::Right;
 use isoform_core::{Format, Result};
 
 /// A source of this node.
@@ -51,7 +52,9 @@ impl Channels {
         let channel = &mut self.all[key];
         let own = Own { source, offer: offer.clone() };
         for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
-            own.offer(links, channel.identity, link);
+            if links.expect_right(link, Right::Subscribe, &channel.name).is_ok() {
+                own.offer(links, channel.identity, link);
+            }
         }
         channel.sources.push(own);
         links.actions.act(Action::Changed(key));
@@ -67,9 +70,12 @@ impl Channels {
         self.announce(links, key);
     }
 
-    /// Offers another member all sources that this node has on a channel.
+    /// Offers another member all sources that this node has on a channel, if it may subscribe to them.
     pub(super) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let channel = &self.all[key];
+        if channel.sources.is_empty() || links.expect_right(link, Right::Subscribe, &channel.name).is_err() {
+            return;
+        }
         channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link));
     }
 

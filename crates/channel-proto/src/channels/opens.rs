@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, closed};
 use crate::links::{Links, Purpose};
 use crate::memory::Body;
+use crate::rights::Right;
 use isoform_core::{Code, Error, Result};
 
 /// Requests from this number on are those of the application. The others join members of channels.
@@ -196,6 +197,9 @@ impl Channels {
     /// Sends the request of an attempt to a node.
     fn ask_to_open<B: Body>(&mut self, links: &mut Links<B>, key: OpenKey, link: LinkKey) {
         let Some(open) = self.opens.get_mut(key) else { return };
+        if let Err(error) = links.expect_right(link, Right::See, &open.name) {
+            return self.open_refused(links, key, link, error);
+        }
         if !open.asked.contains(&link) {
             open.asked.push(link);
         }

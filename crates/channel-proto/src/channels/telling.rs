@@ -13,6 +13,7 @@ use crate::frame::PAYLOAD;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::Links;
 use crate::memory::Body;
+use crate::rights::Right;
 use std::collections::{HashMap, VecDeque};
 
 /// How often a member says anew that it is there.
@@ -182,13 +183,22 @@ impl Channels {
             if said.node == peer {
                 self.heard_of_itself(links, key, link, &said);
             }
-            if self.all[key].others.is_news(&said) && self.unproven.allows(now, link) {
+            let is_own = said.node == peer;
+            if self.all[key].others.is_news(&said)
+                && self.unproven.allows(now, link)
+                && (is_own || self.introduces(links, key, link))
+            {
                 self.unproven.queue.push_back((link, key, said));
             }
         }
         if self.unproven.queue.len() <= CHECKS {
             self.check_some(links);
         }
+    }
+
+    /// Whether a neighbour may tell of other members.
+    fn introduces<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) -> bool {
+        links.expect_right(link, Right::Introduce, &self.all[key].name).is_ok()
     }
 
     /// A neighbour tells of itself. The link has proven that it does.
@@ -263,6 +273,9 @@ impl Channels {
         let (now, Call { to, hops, caller }) = (self.now, call);
         let Some(key) = self.of(caller.identity).filter(|&key| self.has_member(key, link)) else { return };
         if !self.unproven.allows(now, link) {
+            return;
+        }
+        if links[link].peer != caller.node && !self.introduces(links, key, link) {
             return;
         }
         if to != links.key.id() {

@@ -65,6 +65,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             sources: sources.iter().map(|&key| self.report_of_source(key)).collect(),
             sinks: sinks.iter().map(|&key| self.report_of_sink(key)).collect(),
             refusals: Vec::new(),
+            refused: None,
         }
     }
 

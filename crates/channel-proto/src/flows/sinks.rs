@@ -10,7 +10,7 @@ use crate::budget::Resource;
 use crate::control::{Control, Resumed, Subscribe};
 use crate::grant::Granted;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey};
-use crate::links::Links;
+use crate::links::{Links, told};
 use crate::memory::{Body, Storage};
 use crate::offer::{Offer, Place};
 use crate::settings::Wanted;
@@ -101,12 +101,19 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// Subscribes a sink to a source. If the source's events cannot become the sink's, both sides learn the reason. It
-    /// is returned for a source of this node.
-    pub(crate) fn subscribe(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer) -> Option<Error> {
+    /// is returned for a source of this node. `forbidden` is the reason why the source's node may not publish.
+    pub(crate) fn subscribe(
+        &mut self,
+        links: &mut Links<B>,
+        key: SinkKey,
+        offer: &Offer,
+        forbidden: Option<Error>,
+    ) -> Option<Error> {
         if self.puts_off(key, offer) {
             return None;
         }
-        if let Some(error) = self.fault(key, offer).or_else(|| self.too_many_subscriptions(links, offer.origin)) {
+        let fault = || self.fault(key, offer);
+        if let Some(error) = forbidden.or_else(fault).or_else(|| self.too_many_subscriptions(links, offer.origin)) {
             return self.decline(links, key, offer, error);
         }
         match offer.origin {
@@ -188,7 +195,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn decline(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, error: Error) -> Option<Error> {
         self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
         let Place::Link(link, source) = offer.origin else { return Some(error) };
-        let (code, text) = (error.code() as u16, error.to_string());
+        let (code, text) = told(&error);
         links.say(link, &Control::Decline { source, sink: key.0, code, text });
         None
     }

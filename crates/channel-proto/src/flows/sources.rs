@@ -2,6 +2,7 @@
 
 use super::accounts::account;
 use super::sending::{Demand, Dequeued, Sending, To};
+use super::waits::within_rules;
 use super::{Flows, Kept, Source, with_lane};
 use crate::Time;
 use crate::account::{Cause, Count, Policy};
@@ -10,7 +11,7 @@ use crate::budget::Resource;
 use crate::control::{Control, Subscribe};
 use crate::grant::{Budget, Granted, Grants};
 use crate::keys::{ChannelKey, LinkKey, NodeId, SendingKey, SourceKey};
-use crate::links::Links;
+use crate::links::{Links, told};
 use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
 use crate::wire::Reader;
@@ -108,12 +109,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// A sink of another node subscribes to a source, or resumes its subscription. `is_member` states whether that node
-    /// is a member of the source's channel.
+    /// is a member of the source's channel. `may` states whether it may subscribe, and then whether it may make the source
+    /// wait.
     pub(crate) fn was_subscribed(
         &mut self,
         links: &mut Links<B>,
         link: LinkKey,
         is_member: bool,
+        may: Result<bool>,
         subscribe: &Subscribe,
     ) -> Result<Option<Error>> {
         let Subscribe { subscription, source, sink, policy, must, resumed, .. } = *subscribe;
@@ -131,7 +134,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = match (known, resumed) {
             (Some(sending), Some(from)) if !self.sendings[sending].live => {
                 self.sendings[sending].resume(from)?;
-                self.regrant(links, sending, asked);
+                self.regrant(links, sending, asked, may == Ok(true));
                 sending
             }
             (Some(_), _) => {
@@ -139,10 +142,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 return Err(error.expected("a number that is not in use").found(subscription));
             }
             (None, None) if is_member && self.has_source(SourceKey(source)) => {
-                match self.granted_to(links, link, subscribe, asked) {
-                    Ok(granted) => self.serve(links, link, subscribe, asked, granted),
+                match may.and_then(|may_block| self.granted_to(links, link, subscribe, asked, may_block)) {
+                    Ok((asked, granted)) => self.serve(links, link, subscribe, asked, granted),
                     Err(error) => {
-                        let (code, text) = (error.code() as u16, error.to_string());
+                        let (code, text) = told(&error);
                         links.say(link, &Control::End { subscription, next: 0, is_answer: false, code, text });
                         return Ok(Some(error));
                     }
@@ -165,18 +168,20 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(None)
     }
 
-    /// The policy that a source grants to a sink of another node.
+    /// What a sink of another node may ask for, and the policy that a source grants to it.
     fn granted_to(
         &self,
         links: &mut Links<B>,
         link: LinkKey,
         subscribe: &Subscribe,
         asked: Granted,
-    ) -> Result<Granted> {
+        may_block: bool,
+    ) -> Result<(Granted, Granted)> {
         if let Some(option) = subscribe.option {
             let expected = "a subscription without critical options";
             return Err(Error::new(Code::Flags).at("subscription").expected(expected).found(option));
         }
+        let asked = within_rules(links, asked, may_block)?;
         let granted = self.grant(links, SourceKey(subscribe.source), asked)?;
         let (of_link, most) = (&self.traffic[link].sendings, links.settings.subscriptions);
         if of_link.len() >= most {
@@ -188,7 +193,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(error.expected(format_args!("at most {AT_ONE_SOURCE} of one node at a source")));
         }
         links.take(link, Resource::Subscriptions, 1)?;
-        Ok(granted)
+        Ok((asked, granted))
+    }
+
+    /// The source of a subscription, by its number on a link.
+    pub(crate) fn source_of(&self, link: LinkKey, subscription: u32) -> Option<SourceKey> {
+        let at = self.traffic.get(link)?.sendings.get(&subscription)?;
+        Some(self.sendings[*at].source)
     }
 
     /// Starts a new subscription.

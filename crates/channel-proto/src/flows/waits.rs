@@ -5,12 +5,13 @@ use super::receiving::{From, Stage};
 use super::sending::{Sending, To};
 use super::{Flows, with_lane};
 use crate::Time;
-use crate::account::Policy;
+use crate::account::{Count, Policy};
 use crate::control::Control;
 use crate::grant::{Granted, Reason};
 use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
+use crate::rights::Right;
 use isoform_core::{Code, Error, Result};
 
 impl<B: Body, S: Storage> Flows<B, S> {
@@ -30,7 +31,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             _ => {}
         }
-        let reason = if policy == asked.policy { Reason::Asked } else { Reason::Less };
+        let reason = match asked.reason {
+            Reason::Forbidden => Reason::Forbidden,
+            _ if policy == asked.policy => Reason::Asked,
+            _ => Reason::Less,
+        };
         Ok(Granted { policy, must: asked.must, reason })
     }
 
@@ -142,32 +147,41 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 From::Link(link, _) if matches!(receiving.stage, Stage::Asked | Stage::Running) => {
                     links.say(link, &Control::Change { subscription: at.0, asked });
                 }
-                From::Here(sending) => self.change(links, sending, asked),
+                From::Here(sending) => self.change(links, sending, asked, true),
                 _ => {}
             }
         }
     }
 
-    /// A sink of another node asks for another policy.
-    pub(crate) fn was_changed(&mut self, links: &mut Links<B>, link: LinkKey, subscription: u32, asked: Granted) {
+    /// A sink of another node asks for another policy. `may_block` states whether its node may make the source wait.
+    pub(crate) fn was_changed(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        subscription: u32,
+        asked: Granted,
+        may_block: bool,
+    ) {
         // It may have crossed with an End.
         if let Some(&at) = self.traffic[link].sendings.get(&subscription) {
-            self.change(links, at, asked);
+            self.change(links, at, Granted::asked(asked.policy, asked.must), may_block);
         }
     }
 
-    fn change(&mut self, links: &mut Links<B>, at: SendingKey, asked: Granted) {
+    fn change(&mut self, links: &mut Links<B>, at: SendingKey, asked: Granted, may_block: bool) {
         let source = self.sendings[at].source;
-        self.regrant(links, at, asked);
+        self.regrant(links, at, asked, may_block);
         self.tell_grant(links, at);
         self.pump(links, at);
         self.make_room(links, source);
     }
 
     /// Grants what a sink asks for, or what it had before, if that is not granted.
-    pub(super) fn regrant(&mut self, links: &Links<B>, at: SendingKey, asked: Granted) {
+    pub(super) fn regrant(&mut self, links: &Links<B>, at: SendingKey, asked: Granted, may_block: bool) {
         let before = self.sendings[at].granted;
-        let granted = match self.grant(links, self.sendings[at].source, asked) {
+        let allowed = within_rules(links, asked, may_block);
+        let asked = *allowed.as_ref().unwrap_or(&asked);
+        let granted = match allowed.and_then(|asked| self.grant(links, self.sendings[at].source, asked)) {
             // A sink that was too slow does not become faster by asking again.
             Ok(granted) if granted.policy == Policy::Block && !granted.must && self.sendings[at].is_slow() => {
                 Granted { reason: Reason::Slow, ..before }
@@ -206,4 +220,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.make_room(links, self.sendings[at].source);
         }
     }
+}
+
+/// What a sink may ask for whose node may make sources wait, or may not. Then the source drops events instead, unless the
+/// sink must have its policy.
+pub(super) fn within_rules<B>(links: &Links<B>, asked: Granted, may_block: bool) -> Result<Granted> {
+    if may_block || asked.policy != Policy::Block {
+        return Ok(asked);
+    }
+    if asked.must {
+        return Err(Error::new(Code::Forbidden).at("policy").expected(format_args!("the right to {}", Right::Block)));
+    }
+    let Count { events, bytes } = links.settings.slow;
+    Ok(Granted { policy: Policy::DropOldest { events, bytes }, must: false, reason: Reason::Forbidden })
 }

@@ -6,6 +6,7 @@
 //! - `guests`: shared keys that came with the ids of channels;
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
 //! - `output`, `outbox`: sending;
+//! - `rights`: the rules for other nodes;
 //! - `timers`: the times at which connections and links have something due;
 //! - `link`: the state of each other node; `held`, `purses`: what it has taken of the budgets.
 
@@ -18,6 +19,7 @@ mod link;
 mod outbox;
 mod output;
 mod purses;
+mod rights;
 mod timers;
 
 pub(crate) use link::Link;
@@ -25,6 +27,7 @@ pub(crate) use link::Link;
 pub(crate) use outbox::AHEAD;
 pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
+pub(crate) use rights::told;
 
 use crate::Time;
 use crate::access::Access;

@@ -2,11 +2,13 @@
 
 use super::Node;
 use crate::Time;
-use crate::channels::{Opened, code_of, no_such_channel};
+use crate::account::Policy;
+use crate::channels::{Channel, Opened, code_of};
 use crate::control::{Control, Subscribe};
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::memory::{Body, Storage};
+use crate::rights::Right;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
@@ -128,13 +130,6 @@ impl<B: Body, S: Storage> Node<B, S> {
                 flows.synced(links, link);
                 channels.synced(links, link);
             }
-            Control::Open { request, identity, name }
-                if !links.lets_open(link, channels.find(&name, identity), &name) =>
-            {
-                let refused = no_such_channel(&name);
-                let (code, text) = (refused.code() as u16, refused.to_string());
-                links.say(link, &Control::Refused { request, code, text });
-            }
             Control::Open { request, identity, name } => channels.asked_to_open(links, link, request, identity, &name),
             Control::Opened { request, format, identity, name } => {
                 channels.was_opened(links, link, Opened { request, format, identity, name })?;
@@ -158,7 +153,11 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.was_declined(link, SourceKey(source), Error::new(code_of(code)).found(text));
             }
             Control::Unsubscribe { subscription, taken } => flows.was_unsubscribed(links, link, subscription, taken)?,
-            Control::Change { subscription, asked } => flows.was_changed(links, link, subscription, asked),
+            Control::Change { subscription, asked } => {
+                let source = flows.source_of(link, subscription);
+                let may_block = source.is_none_or(|source| self.may_block(link, source, asked.policy));
+                self.flows.was_changed(&mut self.links, link, subscription, asked, may_block);
+            }
             Control::Enough { subscription, sequence } => flows.was_enough(links, link, subscription, sequence),
             Control::Started { subscription, next, granted, .. } => {
                 flows.was_started(links, link, subscription, next, granted)?;
@@ -177,12 +176,25 @@ impl<B: Body, S: Storage> Node<B, S> {
     fn was_subscribed(&mut self, link: LinkKey, subscribe: &Subscribe) -> Result<()> {
         let channel = self.flows.channel_of_source(SourceKey(subscribe.source));
         let is_member = channel.is_some_and(|channel| self.channels.has_member(channel, link));
-        let refused = self.flows.was_subscribed(&mut self.links, link, is_member, subscribe)?;
+        let may = match channel.filter(|_| is_member).and_then(|channel| self.channels.get(channel)) {
+            Some(channel) => self.links.expect_right(link, Right::Subscribe, &channel.name),
+            None => Ok(()),
+        };
+        let source = SourceKey(subscribe.source);
+        let may = may.map(|()| !is_member || self.may_block(link, source, subscribe.policy));
+        let refused = self.flows.was_subscribed(&mut self.links, link, is_member, may, subscribe)?;
         if let (Some(channel), Some(error)) = (channel, refused) {
             let node = self.links[link].peer;
             self.channels.declined(&mut self.links, channel, node, error);
         }
         Ok(())
+    }
+
+    /// Whether the rules let a source wait for the sinks of another node, in case that one asks for it.
+    fn may_block(&mut self, link: LinkKey, source: SourceKey, policy: Policy) -> bool {
+        let channel = self.flows.channel_of_source(source).and_then(|channel| self.channels.get(channel));
+        let is_allowed = |channel: &Channel| self.links.expect_right(link, Right::Block, &channel.name).is_ok();
+        policy != Policy::Block || channel.is_none_or(is_allowed)
     }
 
     fn was_declined(&mut self, link: LinkKey, source: SourceKey, error: Error) {

@@ -6,9 +6,11 @@ use crate::account::Counts;
 use crate::channels::Channel;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
+use crate::links::told;
 use crate::memory::{Body, Storage};
 use crate::refusals::Refusal;
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
+use crate::rights::Right;
 use isoform_core::{Error, Format};
 
 /// Information about a channel.
@@ -147,10 +149,19 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// Another member asks for a report.
     pub(super) fn asked(&mut self, link: LinkKey, request: u32, identity: Identity) {
-        if let Some(channel) = self.channels.of(identity) {
-            let report = Box::new(self.report(channel));
-            self.links.say(link, &Control::Told { request, report });
-        }
+        let Some(key) = self.channels.of(identity).filter(|&key| self.channels.has_member(key, link)) else { return };
+        let Some(channel) = self.channels.get(key) else { return };
+        let report = match self.links.expect_right(link, Right::Ask, &channel.name) {
+            Err(error) => {
+                let (code, last) = told(&error);
+                Report { refused: Some(Refusal { code, count: 1, last }), ..Report::default() }
+            }
+            Ok(()) => {
+                let refusals = self.links.refusals.told(|name| self.links.may(link, Right::See, name));
+                Report { refusals, ..self.report(key) }
+            }
+        };
+        self.links.say(link, &Control::Told { request, report: report.into() });
     }
 
     fn report(&self, key: ChannelKey) -> Report {

@@ -31,6 +31,7 @@ use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Storage};
 use crate::offer::Offer;
 use crate::report::SinkLedger;
+use crate::rights::Right;
 use crate::settings::{Settings, Wanted};
 use crate::shared::SharedKey;
 use isoform_core::plan::Plans;
@@ -571,9 +572,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn subscribe(&mut self, sink: SinkKey, offer: &Offer) {
-        if let Some(error) = self.flows.subscribe(&mut self.links, sink, offer)
-            && let Some(channel) = self.flows.channel_of_sink(sink)
-        {
+        let Some(channel) = self.flows.channel_of_sink(sink) else { return };
+        let may_publish = match (offer.origin.link(), self.channels.get(channel)) {
+            (Some(link), Some(channel)) => self.links.expect_right(link, Right::Publish, &channel.name),
+            _ => Ok(()),
+        };
+        if let Some(error) = self.flows.subscribe(&mut self.links, sink, offer, may_publish.err()) {
             self.channels.declined(&mut self.links, channel, offer.node, error);
         }
     }

@@ -23,7 +23,8 @@ pub enum Event<R> {
     /// A source has left; it sends nothing more.
     Left(SourceRef),
     /// The records of this source cannot become this sink's, and the error names the field and the reason. Or the source
-    /// does not grant the policy that this sink must have ([`Code::NotGranted`](isoform::Code::NotGranted)).
+    /// does not grant the policy that this sink must have ([`Code::NotGranted`](isoform::Code::NotGranted)). Or the rules of
+    /// one of the two nodes do not allow it ([`Code::Forbidden`](isoform::Code::Forbidden)).
     Refused(SourceRef, Error),
     /// This source grants another policy than the sink asked for, or another one than before.
     Granted(SourceRef, Granted),

@@ -23,6 +23,7 @@ const VARIABLE: &str = "ISOFORM_KEY";
 const IDENTITY: &str = "ISOFORM_IDENTITY";
 /// The file in a folder of the user's.
 const NAME: &str = "key";
+const RULES: &str = "rules";
 /// How often several processes may get in each other's way. Each time, one of them has gone on.
 const TRIES: u32 = 100;
 
@@ -47,6 +48,11 @@ pub fn new_key() -> Result<SharedKey> {
 /// The keys of this user: that of the variable, and that of the file. The file is made if neither is there.
 pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
     of(&Surroundings::here())
+}
+
+/// The file where nodes of this user look for rules.
+pub(super) fn rules() -> PathBuf {
+    Surroundings::here().folders.swap_remove(0).join(RULES)
 }
 
 #[cfg(feature = "tls")]

@@ -14,13 +14,14 @@ use crate::drive::hub::Hub;
 use crate::drive::keeper::Keeper;
 use crate::drive::machine::Machine;
 use crate::drive::places::Places;
+use crate::drive::rules::RuleFile;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
 #[cfg(feature = "tls")]
 use crate::transport::tls::Tls;
 use crate::transport::{Transport, Transports, serving};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Settings, SharedKey};
+use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Rights, Settings, SharedKey};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,7 +89,17 @@ pub struct NodeBuilder {
     keys: Vec<SharedKey>,
     admits_anyone: bool,
     protection: Protection,
+    rules: Rules,
     settings: Settings,
+}
+
+/// Where the rules of a node come from.
+#[derive(Clone, Debug)]
+enum Rules {
+    /// The file beside the user's key, if it is there.
+    Usual,
+    File(PathBuf),
+    Given(Rights),
 }
 
 impl Node {
@@ -120,6 +131,7 @@ impl Node {
             keys: Vec::new(),
             admits_anyone: false,
             protection: Protection::default(),
+            rules: Rules::Usual,
             settings: Settings::default(),
         }
     }
@@ -301,6 +313,39 @@ impl NodeBuilder {
         self
     }
 
+    /// Reads the rules in this file: which of the nodes that are admitted may do what on which channels. By default, they
+    /// are those in the file `rules` beside the user's key (`~/.config/isoform/rules`), if it is there. Without rules,
+    /// whoever is admitted may do everything.
+    ///
+    /// ```
+    /// use isoform::Code;
+    /// use isoform_channel::{Event, Node};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("rules");
+    /// // Everybody whom this node admits may watch.
+    /// std::fs::write(&path, "allow anyone see,subscribe,ask on *")?;
+    /// let node = Node::builder().rules(&path).build()?;
+    /// let channel = node.create_with("pumps", None)?;
+    ///
+    /// // Another node cannot publish: its source is refused, and both programs are told.
+    /// let mut sink = channel.sink_builder().build_messages()?;
+    /// let other = Node::new()?.open(channel.id().to_string())?;
+    /// let source = other.source_builder().build_messages()?;
+    /// let Event::Refused(_, error) = sink.recv()? else { panic!("it is refused") };
+    /// assert_eq!(error.code(), Code::Forbidden);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rules(mut self, file: impl Into<PathBuf>) -> NodeBuilder {
+        self.rules = Rules::File(file.into());
+        self
+    }
+
+    /// The same with rules that are not in a file.
+    pub fn rights(mut self, rights: Rights) -> NodeBuilder {
+        self.rules = Rules::Given(rights);
+        self
+    }
+
     /// Sets the time of silence after which another node is taken for dead. The default is 10 seconds.
     pub fn silence(mut self, silence: Duration) -> NodeBuilder {
         self.settings.silence = silence;
@@ -346,14 +391,19 @@ impl NodeBuilder {
     ///
     /// # Errors
     /// [`Code::Address`]; [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] if another program
-    /// listens there; [`Code::Io`], also if others can read the file with the user's shared key; [`Code::Handshake`] if a
-    /// certificate cannot be used.
+    /// listens there; [`Code::Io`], also if others can read the file with the user's shared key, or change the file of
+    /// rules; [`Code::Text`] if a line of the rules is wrong; [`Code::Handshake`] if a certificate cannot be used.
     pub fn build(mut self) -> Result<Node> {
         let Settings { silence, linger, .. } = &mut self.settings;
         *silence = (*silence).clamp(SHORTEST, LONGEST);
         *linger = (*linger).min(LONGEST);
         self.transports.extend(self.protection.transports(self.insecure)?);
         self.settings.access = access(self.keys, self.admits_anyone)?;
+        self.settings.rights = match self.rules {
+            Rules::Usual => RuleFile::read_if_there(keys::rules())?.1,
+            Rules::File(path) => Some(RuleFile::read(path)?.1),
+            Rules::Given(rights) => Some(rights),
+        };
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
         }

@@ -174,6 +174,9 @@ pub(crate) struct Network {
     /// a certificate
     #[arg(long)]
     pub(crate) admit_anyone: bool,
+    /// The rules for other nodes (docs/book/reference/rules.md); by default ~/.config/isoform/rules, if it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
 }
 
 impl Echo {

@@ -86,6 +86,9 @@ fn print(
             writeln!(output, "  {}", output.paint(Tone::Warning, &Shown(silence(reach)).to_string()))?;
             continue;
         };
+        if let Some(refused) = &report.refused {
+            writeln!(output, "  {}", output.paint(Tone::Warning, &format!("does not tell: {}", Shown(&refused.last))))?;
+        }
         for Refusal { count, last, .. } in &report.refusals {
             writeln!(
                 output,
@@ -166,6 +169,7 @@ fn as_json(
             "sources": sources,
             "sinks": sinks,
             "refusals": refusals,
+            "refused": member.report.as_ref().and_then(|report| report.refused.as_ref()).map(refused),
         })
     };
     let kind = |kind: &Format| (kind.name().to_string(), kind.token());

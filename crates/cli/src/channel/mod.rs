@@ -74,6 +74,10 @@ fn build(node: NodeBuilder) -> Result<Node, Failure> {
 fn node_builder(network: &Network) -> NodeBuilder {
     let node = Node::builder().insecure(network.insecure).admit_anyone(network.admit_anyone);
     let node = node.tls_on_loopback(network.tls_on_loopback);
+    let node = match &network.rules {
+        Some(file) => node.rules(file),
+        None => node,
+    };
     match &network.identity {
         Some(file) => node.identity(file),
         None => node,
@@ -118,6 +122,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::NotAdmitted => Some(
             "`isoform pub --with-key` prints an id that other users may join with; ISOFORM_KEY sets one key for several",
         ),
+        Code::Forbidden => {
+            Some("the rules of one of the two nodes do not allow it: `isoform info` shows what a node refuses")
+        }
         // That says enough.
         Code::Handshake if error.path().ends_with("tls") => None,
         Code::Handshake => Some("the program that listens there does not speak the protocol of channels"),

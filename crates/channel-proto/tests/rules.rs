@@ -1,0 +1,309 @@
+//! What the rules of a node keep others from, right by right (`spec/channel.md`, "Rules").
+#![forbid(unsafe_code)]
+
+use isoform_channel_proto::{
+    Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
+    NodeId, OpenKey, Outgoing, Policy, Reason, Refusal, Rights, Settings, SinkKey, SourceKey, Submitted, Time, Wanted,
+};
+use isoform_core::{Code, Error, Result};
+use std::sync::Arc;
+
+type Body = Arc<[u8]>;
+type Machine = Node<Body, Vec<u8>>;
+
+const NOW: Time = Time::ZERO;
+const TICKS: Identity = Identity([9; 16]);
+
+/// Nodes that are connected to the first: the second over the connection 1, and so on. The system says that each is of the
+/// user with its number.
+struct World {
+    nodes: Vec<Machine>,
+    /// The kinds of frames that came out of each node.
+    said: Vec<Vec<FrameKind>>,
+    errors: Vec<Error>,
+}
+
+fn node(at: usize, rules: &str) -> Machine {
+    let rights = (!rules.is_empty()).then(|| Rights::parse(rules).expect("rules"));
+    let settings = Settings { rights, addresses: vec![format!("unix:/{at}")], ..Settings::default() };
+    Node::new(Key::from_seed([at as u8 + 1; 32]), settings)
+}
+
+impl World {
+    /// Nodes with these rules, or without. The first has the channel "ticks".
+    fn new(rules: &[&str]) -> World {
+        let mut nodes: Vec<Machine> = rules.iter().enumerate().map(|(at, rules)| node(at, rules)).collect();
+        nodes[0].create(TICKS, "ticks", None).expect("a channel");
+        let said = vec![Vec::new(); nodes.len()];
+        World { nodes, said, errors: Vec::new() }
+    }
+
+    fn ids(&self) -> Vec<NodeId> {
+        self.nodes.iter().map(Node::id).collect()
+    }
+
+    fn run(&mut self) {
+        let mut wires: Vec<(usize, ConnId, Vec<u8>)> = Vec::new();
+        for _ in 0..40 {
+            for from in 0..self.nodes.len() {
+                while let Some(action) = self.nodes[from].action() {
+                    self.act(from, action, &mut wires);
+                }
+            }
+            for (to, id, bytes) in std::mem::take(&mut wires) {
+                self.errors.extend(self.nodes[to].receive(NOW, id, &bytes).err());
+            }
+        }
+    }
+
+    fn act(&mut self, from: usize, action: Action, wires: &mut Vec<(usize, ConnId, Vec<u8>)>) {
+        match action {
+            // Everybody finds the first, and nobody else can be dialed.
+            Action::Dial(dial, address) if address == "unix:/0" => {
+                let id = ConnId(from as u64);
+                let of = |user| Credentials { local_user: Some(user), ..Credentials::default() };
+                self.nodes[from].connected(NOW, id, Some(dial), of(0));
+                self.nodes[0].connected(NOW, id, None, of(from as u32));
+            }
+            Action::Dial(dial, address) => {
+                self.nodes[from].dial_failed(NOW, dial, Error::new(Code::Unreachable).at(address));
+            }
+            Action::Write(id) | Action::Close(id) => {
+                let mut out = Outgoing::default();
+                self.nodes[from].output(NOW, id, &mut out);
+                self.nodes[from].unwritten(id, 0);
+                let bytes = out.to_vec();
+                self.said[from].extend(kinds(&bytes));
+                wires.push((if from == 0 { id.0 as usize } else { 0 }, id, bytes));
+            }
+            _ => {}
+        }
+    }
+
+    /// A node opens a channel of the first by its name, and its identity if that is known.
+    fn open(&mut self, node: usize, name: &str, identity: Option<Identity>) -> Result<ChannelKey> {
+        let open: OpenKey = self.nodes[node].open(NOW, &["unix:/0".into()], name, identity, NOW + Time::from_secs(5));
+        self.run();
+        self.nodes[node].opened(open).expect("an answer")
+    }
+
+    fn source(&mut self, node: usize, lossless: bool) -> SourceKey {
+        let grants = Grants { lossless, ..Grants::default() };
+        let source = self.nodes[node].add_source_that(ChannelKey(0), None, grants).expect("a source");
+        self.run();
+        source
+    }
+
+    fn sink(&mut self, node: usize, policy: Policy, must: bool) -> SinkKey {
+        let wanted = Wanted { must, ..Wanted::any(policy) };
+        let sink = self.nodes[node].add_sink(ChannelKey(0), wanted).expect("a sink");
+        self.run();
+        sink
+    }
+
+    fn submit(&mut self, node: usize, source: SourceKey) -> Submitted {
+        let format = isoform_core::FieldList::new("Tick").field("count", "integer", 8, 0);
+        let format = format.format(isoform_core::Machine::NATIVE, 8, 8).expect("a format");
+        let mut body: Body = Arc::new([7; 8]);
+        let submitted = self.nodes[node].submit(0, source, Some(&format), &mut body).expect("an event");
+        self.run();
+        submitted
+    }
+
+    /// What a sink of a node has got.
+    fn items(&mut self, node: usize, sink: SinkKey) -> Vec<Item> {
+        let (mut batch, mut items) = (Batch::default(), Vec::new());
+        while self.nodes[node].take(NOW, sink, &mut batch) {
+            items.append(&mut batch.items);
+        }
+        self.run();
+        items
+    }
+
+    /// How often a node has refused what the rules forbid, and the text of the last.
+    fn forbidden(&self, node: usize) -> Vec<(u64, String)> {
+        let is_it = |refusal: &&Refusal| refusal.code == Code::Forbidden as u16;
+        self.nodes[node].refusals().iter().filter(is_it).map(|it| (it.count, it.last.clone())).collect()
+    }
+
+    fn members(&self, node: usize) -> usize {
+        self.nodes[node].info(ChannelKey(0)).map_or(0, |info| info.members.len() - 1)
+    }
+}
+
+fn kinds(bytes: &[u8]) -> Vec<FrameKind> {
+    // A Hello has 128 bytes, and begins as no frame does.
+    let mut rest = if bytes.starts_with(&[0x89]) { &bytes[128..] } else { bytes };
+    let mut kinds = Vec::new();
+    while let Some(header) = rest.first_chunk::<HEADER>() {
+        let header = Header::parse(header).expect("a frame");
+        kinds.extend(header.kind);
+        rest = &rest[header.extent()..];
+    }
+    kinds
+}
+
+fn events(items: &[Item]) -> usize {
+    items.iter().filter(|item| matches!(item, Item::Event { .. })).count()
+}
+
+fn refused(items: &[Item]) -> Vec<Code> {
+    let code = |item: &Item| if let Item::Refused(_, error) = item { Some(error.code()) } else { None };
+    items.iter().filter_map(code).collect()
+}
+
+#[test]
+fn without_rules_everybody_may_do_everything() {
+    let mut world = World::new(&["", ""]);
+    world.open(1, "ticks", None).unwrap();
+    let (source, sink) = (world.source(0, true), world.sink(1, Policy::Block, true));
+    assert_eq!(world.submit(0, source), Submitted::Done(0));
+    assert_eq!(events(&world.items(1, sink)), 1);
+    assert!(world.forbidden(0).is_empty() && world.errors.is_empty());
+}
+
+#[test]
+fn who_may_not_see_a_channel_is_told_the_same_whether_it_exists_or_not() {
+    let rules = "allow user 2 all on *\nallow user 1 see on other free\n";
+    let mut world = World::new(&[rules, "", ""]);
+    let code = |opened: Result<ChannelKey>| opened.unwrap_err().code();
+    for identity in [None, Some(TICKS), Some(Identity([7; 16]))] {
+        assert_eq!(code(world.open(1, "ticks", identity)), Code::Forbidden, "{identity:?}");
+        assert_eq!(code(world.open(1, "nothing", identity)), Code::Forbidden, "{identity:?}");
+        // The name may be seen: there is no such channel, also if the identity leads to one that may not be seen.
+        assert_eq!(code(world.open(1, "free", identity)), Code::NoSuchChannel, "{identity:?}");
+    }
+    assert_eq!(world.members(0), 0);
+    world.open(2, "ticks", None).unwrap();
+    assert_eq!(world.members(0), 1);
+    let [(count, last)] = &world.forbidden(0)[..] else { panic!("one reason") };
+    assert_eq!(*count, 7, "six Opens by the name, one by the identity");
+    assert!(last.contains("the right to see") && last.ends_with("to user 1"), "{last}");
+}
+
+#[test]
+fn the_other_node_learns_which_right_it_lacks_and_not_what_the_rules_say() {
+    let mut world = World::new(&["# secret\ndeny anyone see on *", ""]);
+    let error = world.open(1, "ticks", None).unwrap_err().to_string();
+    assert!(error.contains("the right to see") && !error.contains("line") && !error.contains("user"), "{error}");
+    assert!(world.forbidden(0)[0].1.contains("line 2"));
+}
+
+#[test]
+fn a_node_opens_no_channel_at_a_node_that_may_not_see_it() {
+    let mut world = World::new(&["", "deny user 0 see on ticks\nallow anyone all on *"]);
+    let error = world.open(1, "ticks", None).unwrap_err();
+    assert!(error.code() == Code::Forbidden && error.to_string().contains("line 1"), "{error}");
+    assert_eq!((world.members(0), world.said[1].contains(&FrameKind::Open)), (0, false), "it is not even asked");
+}
+
+#[test]
+fn sources_are_not_offered_to_those_who_may_not_subscribe() {
+    let mut world = World::new(&["allow user 1 see,ask,publish on *\nallow user 2 see,subscribe on *", "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    let before = world.source(0, false);
+    let sinks = [1, 2].map(|node| world.sink(node, Policy::Block, false));
+    let after = world.source(0, false);
+    for source in [before, after] {
+        assert_eq!(world.submit(0, source), Submitted::Done(0));
+        assert_eq!(world.nodes[0].listeners(source), 1);
+    }
+    assert_eq!(events(&world.items(1, sinks[0])), 0);
+    assert_eq!(events(&world.items(2, sinks[1])), 2);
+    assert!(!world.said[1].contains(&FrameKind::Subscribe));
+    assert!(world.forbidden(0)[0].1.contains("the right to subscribe"));
+}
+
+#[test]
+fn sources_of_those_who_may_not_publish_are_declined_and_the_program_is_told() {
+    let mut world = World::new(&["deny user 1 publish on ticks\nallow anyone all on *", "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    let sink = world.sink(0, Policy::Block, false);
+    let sources = [1, 2].map(|node| world.source(node, false));
+    assert_eq!(world.submit(1, sources[0]), Submitted::Unheard);
+    assert_eq!(world.submit(2, sources[1]), Submitted::Done(0));
+    let items = world.items(0, sink);
+    assert_eq!((events(&items), refused(&items)), (1, vec![Code::Forbidden]));
+    assert!(world.forbidden(0)[0].1.contains("line 1"));
+    let declined = world.nodes[1].info(ChannelKey(0)).unwrap().declined;
+    assert_eq!(
+        declined.iter().map(|(node, error)| (*node, error.code())).collect::<Vec<_>>(),
+        [(world.ids()[0], Code::Forbidden)]
+    );
+    // A sink that comes later is told as well.
+    let late = world.sink(0, Policy::Latest, false);
+    assert_eq!(refused(&world.items(0, late)), [Code::Forbidden]);
+}
+
+#[test]
+fn the_rules_of_who_dials_hold_for_those_it_dials() {
+    let mut world = World::new(&["", "deny anyone publish on *\nallow anyone all on *"]);
+    world.open(1, "ticks", None).unwrap();
+    let (source, sink) = (world.source(0, false), world.sink(1, Policy::Block, false));
+    assert_eq!(world.submit(0, source), Submitted::Unheard);
+    let items = world.items(1, sink);
+    assert_eq!((events(&items), refused(&items)), (0, vec![Code::Forbidden]));
+}
+
+#[test]
+fn sources_wait_only_for_those_who_may_block() {
+    let mut world = World::new(&["deny user 1 block on *\nallow anyone all on *", "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    let source = world.source(0, true);
+    let must = [1, 2].map(|node| world.sink(node, Policy::Block, true));
+    assert_eq!(refused(&world.items(1, must[0])), [Code::Forbidden]);
+    assert_eq!(refused(&world.items(2, must[1])), []);
+    assert_eq!(world.nodes[0].listeners(source), 1);
+    // A sink that may drop gets another policy, and is told why.
+    let may = world.sink(1, Policy::Block, false);
+    let granted = world.nodes[1].granted(may)[0].1;
+    assert!(granted.reason == Reason::Forbidden && granted.policy != Policy::Block, "{granted}");
+    // To ask again does not help.
+    world.nodes[1].set_policy(may, Policy::Latest, false);
+    world.nodes[1].set_policy(may, Policy::Block, false);
+    world.run();
+    let granted = world.nodes[1].granted(may)[0].1;
+    assert!(granted.reason == Reason::Forbidden && granted.policy != Policy::Block, "{granted}");
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn members_of_whom_others_tell_count_only_if_those_may_introduce() {
+    for (rules, known) in [("deny user 0 introduce on *\nallow anyone all on *", 1), ("", 2)] {
+        let mut world = World::new(&["", rules, ""]);
+        (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+        world.source(2, false);
+        assert_eq!((world.members(0), world.members(1)), (2, known), "{rules}");
+        assert_eq!(world.forbidden(1).len(), usize::from(known == 1));
+    }
+}
+
+#[test]
+fn who_may_not_ask_is_answered_with_the_reason() {
+    let mut world = World::new(&["deny user 1 ask on *\nallow anyone all on *", "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    world.source(0, false);
+    for (node, code) in [(1, Some(Code::Forbidden as u16)), (2, None)] {
+        world.nodes[node].ask(ChannelKey(0), NOW);
+        world.run();
+        let info = world.nodes[node].info(ChannelKey(0)).unwrap();
+        let report = info.members.iter().find_map(|it| it.report.as_ref().filter(|_| it.node == world.ids()[0]));
+        let report = report.expect("an answer");
+        assert_eq!(
+            (report.refused.as_ref().map(|it| it.code), report.sources.len()),
+            (code, 1 - code.is_some() as usize)
+        );
+    }
+}
+
+#[test]
+fn reports_do_not_tell_the_names_of_channels_that_may_not_be_seen() {
+    let mut world = World::new(&["allow user 2 all on ticks", "", ""]);
+    _ = world.open(1, "plans-for-friday", None);
+    world.open(2, "ticks", None).unwrap();
+    world.nodes[2].ask(ChannelKey(0), NOW);
+    world.run();
+    let info = world.nodes[2].info(ChannelKey(0)).unwrap();
+    let refusals: Vec<&Refusal> = info.members[1].report.iter().flat_map(|report| &report.refusals).collect();
+    assert_eq!(refusals.iter().map(|it| (it.code, it.count, &*it.last)).collect::<Vec<_>>(), [(411, 1, "")]);
+}

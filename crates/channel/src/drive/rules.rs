@@ -1,0 +1,75 @@
+//! The file with the rules of a node.
+
+use isoform::{Code, Error, Result};
+use isoform_channel_proto::Rights;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// The most bytes that are read of it. More are no rules.
+const MOST: u64 = 1 << 20;
+
+/// A file of rules: `docs/book/reference/rules.md`.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleFile {
+    path: PathBuf,
+}
+
+impl RuleFile {
+    /// A file, which is there.
+    ///
+    /// # Errors
+    /// [`Code::Io`] if it cannot be read, or others can change it; [`Code::Text`] with the line that is wrong.
+    pub(crate) fn read(path: PathBuf) -> Result<(RuleFile, Rights)> {
+        let file = RuleFile { path };
+        let rights = file.parse()?;
+        Ok((file, rights))
+    }
+
+    /// The same for a file that may be missing.
+    ///
+    /// # Errors
+    /// As [`read`](RuleFile::read).
+    pub(crate) fn read_if_there(path: PathBuf) -> Result<(RuleFile, Option<Rights>)> {
+        let file = RuleFile { path };
+        let is_there = file.path.symlink_metadata().is_ok();
+        let rights = is_there.then(|| file.parse()).transpose()?;
+        Ok((file, rights))
+    }
+
+    fn parse(&self) -> Result<Rights> {
+        let path = self.path.display().to_string();
+        let failed = |error: io::Error| Error::new(Code::Io).at(path.clone()).found(format_args!("rules: {error}"));
+        let file = File::open(&self.path).map_err(failed)?;
+        if let Some(found) = is_exposed(&file.metadata().map_err(failed)?) {
+            let expected = "a file of rules that only this user or the administrator can change";
+            return Err(Error::new(Code::Io).at(path).expected(expected).found(found));
+        }
+        let mut text = String::new();
+        match file.take(MOST).read_to_string(&mut text) {
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Error::new(Code::Text).at(path).expected("rules in UTF-8"));
+            }
+            read => read.map_err(failed)?,
+        };
+        Rights::parse(&text).map_err(|error| {
+            let at = [path, error.path().into()].join(", ");
+            error.at(at)
+        })
+    }
+}
+
+/// What is wrong with the owner or the permissions of something that only this user may change.
+fn is_exposed(about: &Metadata) -> Option<&'static str> {
+    let user = rustix::process::geteuid().as_raw();
+    if ![user, 0].contains(&about.uid()) {
+        Some("one that belongs to somebody else")
+    } else if !about.is_file() {
+        Some("something else")
+    } else if about.mode() & 0o022 != 0 {
+        Some("one that others can change (chmod go-w closes it)")
+    } else {
+        None
+    }
+}
