@@ -461,6 +461,7 @@ enum {
      port 0 is that of the first of them;
    - "key=HEX", 64 hexadecimal digits, is a shared key besides that of the user: see "Who may connect" in the guide;
    - "identity=FILE" is the certificate, key and authority for TLS, in place of those of the user. The path has no spaces;
+   - "rules=FILE" says what other nodes may do on which channels: docs/book/reference/rules.md. The path has no spaces;
    - "tls-on-loopback" speaks TLS also on TCP within this machine, for tunnels and containers.
    `flags` is 0, or ISO_ALLOW_INSECURE and ISO_ADMIT_ANYONE, joined by |. By default, a node admits programs of the same user. */
 iso_code iso_node_open(const char *listen, unsigned flags, iso_node **node);

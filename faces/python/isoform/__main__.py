@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     plot.add_argument("--identity", metavar="FILE", help="the certificate, key and authority for TLS")
     plot.add_argument("--tls-on-loopback", action="store_true", help="speak TLS also within this machine")
     plot.add_argument("--admit-anyone", action="store_true", help="ask for no shared key")
+    plot.add_argument("--rules", metavar="FILE", help="the rules for other nodes")
     given = parser.parse_args(arguments)
     if find_spec("matplotlib") is None:
         print("isoform plot: matplotlib is missing: pip install matplotlib", file=sys.stderr)

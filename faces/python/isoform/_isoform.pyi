@@ -270,7 +270,8 @@ class Node:
     addresses in ``advertise`` in place of those of TCP at which it listens.
     It speaks TLS to other machines, with the certificate, key and authority in the file ``identity``, or with those of
     ``isoform keys``; ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
-    It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits. Times are in seconds."""
+    It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits.
+    The file ``rules`` says what they may do on which channels (docs/book/reference/rules.md). Times are in seconds."""
 
     def __new__(
         cls,
@@ -282,6 +283,7 @@ class Node:
         tls_on_loopback: bool = False,
         key: str | None = None,
         admit_anyone: bool = False,
+        rules: str | PathLike[str] | None = None,
         silence: float | None = None,
         linger: float | None = None,
     ) -> Self: ...

@@ -102,7 +102,7 @@ def run(given: argparse.Namespace) -> int:
     import matplotlib.pyplot as plt
 
     seconds = given.seconds if given.seconds is not None or not given.png else 5.0
-    network = {name: getattr(given, name) for name in ("insecure", "identity", "tls_on_loopback", "admit_anyone")}
+    network = {name: getattr(given, name) for name in ("insecure", "identity", "tls_on_loopback", "admit_anyone", "rules")}
     channel = Node(**network).open(given.channel)
     with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20) as sink:
         first = wait_for_first(sink, None if seconds is None else seconds + PATIENCE)

@@ -19,7 +19,7 @@ impl PyNode {
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     #[pyo3(signature = (
         listen=None, *, advertise=None, insecure=false, identity=None, tls_on_loopback=false, key=None, admit_anyone=false,
-        silence=None, linger=None
+        rules=None, silence=None, linger=None
     ))]
     fn new(
         py: Python<'_>,
@@ -30,6 +30,7 @@ impl PyNode {
         tls_on_loopback: bool,
         key: Option<&str>,
         admit_anyone: bool,
+        rules: Option<PathBuf>,
         silence: Option<f64>,
         linger: Option<f64>,
     ) -> PyResult<PyNode> {
@@ -37,6 +38,9 @@ impl PyNode {
             Node::builder().insecure(insecure).admit_anyone(admit_anyone).tls_on_loopback(tls_on_loopback);
         if let Some(file) = identity {
             builder = builder.identity(file);
+        }
+        if let Some(file) = rules {
+            builder = builder.rules(file);
         }
         if let Some(key) = key {
             builder = builder.key(key.parse().map_err(|error: Error| raise(error.within("key")))?);
