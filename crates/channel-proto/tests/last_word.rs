@@ -122,6 +122,8 @@ fn a_sink_that_never_took_anything_holds_nobody_once_its_connection_is_cut() {
         assert_eq!(pair.nodes[0].submit(7, pair.source, None, &mut Body::from([1; 8])), Ok(Submitted::Done(sequence)));
     }
     assert_eq!(pair.nodes[0].ledger(pair.source)[0].ledger.in_flight, 100);
+    pair.nodes[0].end_source(pair.source);
+    assert!(pair.nodes[0].is_settled(pair.source) && pair.nodes[0].is_over(pair.source), "nobody lingers for it");
 }
 
 #[test]

@@ -189,15 +189,18 @@ impl<B: Body> Sending<B> {
     /// Whether a source with the policy *block* waits for the sink.
     #[cold]
     fn is_waited_for(&self) -> bool {
-        // Nothing is known of a sink that has never taken anything, and whose connection broke.
-        let is_gone = !self.live && self.taken.events == 0;
         let has_kept = self.queue.front().is_some_and(|front| front.sequence < self.began);
-        self.unwanted == 0 && !is_gone && (self.granted.must || !has_kept)
+        self.unwanted == 0 && !self.is_abandoned() && (self.granted.must || !has_kept)
     }
 
-    /// Whether everything was sent and taken.
+    /// Whether its sink has never taken anything, and the connection broke. Then nobody waits for it.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        !self.live && self.taken.events == 0
+    }
+
+    /// Whether everything was sent and taken, or nobody waits for that.
     pub(crate) fn is_settled(&self) -> bool {
-        self.queue.is_empty() && self.sent.events == self.taken.events
+        self.is_abandoned() || self.queue.is_empty() && self.sent.events == self.taken.events
     }
 
     #[inline]

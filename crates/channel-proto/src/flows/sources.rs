@@ -98,9 +98,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.get(key).is_some_and(|source| !source.left)
     }
 
-    /// Whether a source has left, and all its accounts are closed.
+    /// Whether a source has left, and all its accounts are closed, but for those of sinks that nobody waits for.
     pub(crate) fn is_over(&self, key: SourceKey) -> bool {
-        self.sources.get(key).is_none_or(|source| source.left && source.sendings.is_empty())
+        let is_abandoned = |sending: &SendingKey| self.sendings[*sending].is_abandoned();
+        self.sources.get(key).is_none_or(|source| source.left && source.sendings.iter().all(is_abandoned))
     }
 
     /// The channel of a source.

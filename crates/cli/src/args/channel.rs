@@ -77,8 +77,8 @@ pub(crate) struct Echo {
 /// channel. The command reports malformed lines, and skips them.
 ///
 /// At the end, the command waits until the sinks have taken all events, and prints the account of every sink. Ctrl-C ends the
-/// input; a second Ctrl-C also ends the waiting. The exit status is 1 if records were skipped, or if the first records were
-/// lost because there was no sink. Use --wait 0 if no sink is needed.
+/// input; a second Ctrl-C ends the command at once, without the accounts. The exit status is 1 if records were skipped, or if
+/// the first records were lost because there was no sink. Use --wait 0 if no sink is needed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   printf 'record Tick\\n  count  int\\n  value  double\\n' > tick.shape
