@@ -6,7 +6,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
-use isoform::{Format, Token};
+use isoform::{Code, Format, Token};
 use isoform_channel::{Counts, Info, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -111,11 +111,14 @@ fn print(
     account::write(accounts, output)
 }
 
+const SILENT: &str = "has not answered: its process hangs, or has just ended";
+
 /// Why there is no report of a member.
 fn silence(reach: &Reach) -> String {
     match reach {
+        Reach::Missed(error) if error.code() == Code::Deadline => format!("{SILENT}, or nothing gets there: {error}"),
         Reach::Missed(error) => format!("cannot be reached from here: {error}"),
-        Reach::Here | Reach::Linked | Reach::Heard => "has not answered: its process hangs, or has just ended".into(),
+        Reach::Here | Reach::Linked | Reach::Heard => SILENT.into(),
     }
 }
 
