@@ -55,6 +55,7 @@ pub unsafe extern "C" fn iso_rules_alias(
         // SAFETY: (1) of the crate.
         let (structure, field, alias) =
             unsafe { (text(structure, "structure")?, text(field, "field")?, text(alias, "alias")?) };
+        isoform::Rules::check_alias(alias).map_err(|error| error.at(format!("{structure}.{field}")))?;
         given(rules, "rules")?.0.alias(structure, field, alias);
         Ok(())
     })

@@ -11,7 +11,11 @@ pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) ->
     for rule in said.try_iter()? {
         let (structure, name, word, what): (String, String, String, Bound<'_, PyAny>) = rule?.extract()?;
         rules = match &*word {
-            "alias" => rules.alias(&structure, &name, &what.extract::<String>()?),
+            "alias" => {
+                let alias: String = what.extract()?;
+                Rules::check_alias(&alias).map_err(|error| raise(error.at(format!("{structure}.{name}"))))?;
+                rules.alias(&structure, &name, &alias)
+            }
             "required" => rules.required(&structure, &name),
             "zero" => rules.default_zero(&structure, &name),
             "default" => {

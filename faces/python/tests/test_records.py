@@ -274,6 +274,40 @@ def test_a_receiver_has_what_it_wants() -> None:
         isoform.Decoder(Wants).decode(isoform.Encoder(Track).encode(TRACK))
     assert (fault.value.code, fault.value.path) == (isoform.Code.Required, "wind")
 
+
+def test_fields_that_nobody_sends_are_refused_all_at_once() -> None:
+    alarm = np.dtype([("time", "i8"), ("level", "u1")])
+    depth = np.dtype([("time", "i8"), ("depth", "f8"), ("quality", "u1", (2,))])
+    message = isoform.Encoder(alarm, name="Alarm").encode(np.array((7, 1), alarm))
+    with pytest.raises(isoform.Error) as fault:
+        isoform.Decoder(depth).decode(message)
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Required, "depth")
+    assert "missing = zero, for depth (f64), quality (u8[2])" in str(fault.value)
+    assert isoform.Decoder(depth, missing="zero").decode(message)["depth"] == 0
+    name = isoform.Format.of(depth).name if hasattr(isoform.Format, "of") else isoform.Decoder(depth).format.name
+    rules = [(name, "depth", "default", -1.5), (name, "quality", "zero", True)]
+    came = isoform.Decoder(depth, rules=rules).decode(message)
+    assert (came["depth"], list(came["quality"])) == (-1.5, [0, 0])
+    with pytest.raises(isoform.Error) as fault:
+        isoform.Decoder(depth, rules=[(name, "depth", "alias", "nonsense..[3]")])
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Declaration, f"{name}.depth")
+
+
+def test_what_is_optional_or_empty_by_default_may_be_missing() -> None:
+    @dataclass
+    class Alarm:
+        time: int
+
+    @dataclass
+    class Note:
+        time: int
+        remark: Optional[str]
+        marks: list[float] = field(default_factory=list)
+        level: float = 0.5
+
+    message = isoform.Encoder(Alarm).encode(Alarm(7))
+    assert isoform.Decoder(Note).decode(message) == Note(7, None, [], 0.5)
+
     @dataclass
     class Feet:
         depth: Annotated[list[float], unit("ft")]

@@ -2,6 +2,7 @@
 //!
 //! Rules do not travel. They belong to a receiver's declaration, and are not part of the token.
 
+use crate::error::{Code, Error, Result};
 use crate::value::Value;
 use std::collections::HashMap;
 
@@ -95,6 +96,29 @@ impl Rules {
     pub fn alias(mut self, structure: &str, field: &str, alias: &str) -> Rules {
         self.rule(structure, field).aliases.push(alias.into());
         self
+    }
+
+    /// Checks that a field can have this alias: names of fields, with dots between them.
+    ///
+    /// ```
+    /// use isoform_core::plan::Rules;
+    /// assert!(Rules::check_alias("pos.x").is_ok());
+    /// let error = Rules::check_alias("nonsense..[3]").unwrap_err();
+    /// assert!(error.to_string().ends_with("with dots between them, found nonsense..[3]"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Declaration`].
+    pub fn check_alias(alias: &str) -> Result<()> {
+        let odd = |c: char| c.is_control() || c.is_whitespace() || "[]{}*,=".contains(c);
+        let is_name = |name: &str| !name.is_empty() && name.len() <= 255 && !name.contains(odd);
+        match alias.split('.').all(is_name) {
+            true => Ok(()),
+            false => {
+                let error = Error::new(Code::Declaration).expected("an alias: names of fields, with dots between them");
+                Err(error.found(alias))
+            }
+        }
     }
 
     /// Sets the value of the field for senders that lack it.

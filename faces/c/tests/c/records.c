@@ -288,6 +288,7 @@ static void evolution(void) {
     FAILS(iso_decoder_open(tight, rules, ISO_FAULTS_ERROR, &decoder), ISO_NO_SUCH_FIELD, "Narrow.large");
     iso_rules_close(&rules);
     DO(iso_rules_open(&rules));
+    FAILS(iso_rules_alias(rules, "Narrow", "small", "nonsense..[3]"), ISO_DECLARATION, "Narrow.small");
     DO(iso_rules_alias(rules, "Narrow", "small", "step"));
     DO(iso_decoder_open(tight, rules, ISO_FAULTS_ERROR, &decoder));
     FAILS(iso_decode(decoder, &message, &record), ISO_OVERFLOW, "small");
