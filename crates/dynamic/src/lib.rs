@@ -30,7 +30,7 @@
 //! use std::time::Duration;
 //!
 //! // The program names its fields ..
-//! let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None };
+//! let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None, member: None };
 //! let (mut written, mut read) = (Tables::new(Machine::NATIVE), Tables::new(Machine::NATIVE));
 //! written.add("Level", 8, 4, [row("station", "integer", 4, 0), row("depth", "float", 4, 4)])?;
 //! read.add("Level", 8, 8, [row("depth", "float", 8, 0)])?;

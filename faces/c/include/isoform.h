@@ -219,7 +219,59 @@ typedef struct iso_field {
     /* The value for senders that lack the field, as JSON such as "11.5" or "[0, 1]"; "" for 0, NULL and empty; NULL if there
        is none. A receiver refuses senders without the field then, unless it is a pointer to a single element. */
     const char *standard;
+    const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
 } iso_field;
+
+/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *".
+   It is NULL for structs, for arrays of several dimensions in C, and in C before C11. */
+#if defined(__cplusplus)
+extern "C++" {
+template <class T> struct iso_member {
+    static constexpr const char *name() { return NULL; }
+};
+template <class T> struct iso_member<const T> : iso_member<T> {};
+template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
+template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
+#define ISO_MEMBER_OF(T) \
+    template <> struct iso_member<T> { \
+        static constexpr const char *name() { return #T; } \
+    }; \
+    template <> struct iso_member<T *> { \
+        static constexpr const char *name() { return #T " *"; } \
+    }; \
+    template <> struct iso_member<const T *> : iso_member<T *> {};
+ISO_MEMBER_OF(bool)
+ISO_MEMBER_OF(char)
+ISO_MEMBER_OF(signed char)
+ISO_MEMBER_OF(unsigned char)
+ISO_MEMBER_OF(short)
+ISO_MEMBER_OF(unsigned short)
+ISO_MEMBER_OF(int)
+ISO_MEMBER_OF(unsigned int)
+ISO_MEMBER_OF(long)
+ISO_MEMBER_OF(unsigned long)
+ISO_MEMBER_OF(long long)
+ISO_MEMBER_OF(unsigned long long)
+ISO_MEMBER_OF(float)
+ISO_MEMBER_OF(double)
+ISO_MEMBER_OF(long double)
+#undef ISO_MEMBER_OF
+}
+#define ISO_MEMBER(Struct, member) iso_member<decltype(((Struct *)0)->member)>::name()
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* The address of an array is no T * or T **, so an array is left to the second choice, where it decays to a pointer. */
+#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(((Struct *)0)->member)
+#define ISO_MEMBER_AT(at) \
+    _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
+             const char **: "char *", default: (const char *)NULL))
+#define ISO_VALUE(T) T *: #T, const T *: #T, T **: #T " *", const T **: #T " *",
+#define ISO_ARRAY(T) T *: #T, const T *: #T,
+#define ISO_TYPES(X) \
+    X(_Bool) X(char) X(signed char) X(unsigned char) X(short) X(unsigned short) X(int) X(unsigned int) X(long) \
+    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double)
+#else
+#define ISO_MEMBER(Struct, member) NULL
+#endif
 
 /* A struct and its fields, in any order. */
 typedef struct iso_structure {
@@ -230,21 +282,25 @@ typedef struct iso_structure {
     size_t count;
 } iso_structure;
 
-/* ISO_FIELD takes the size and the offset from the compiler; the library compares them with the type. It compares sizes
-   only, and so takes a char[8] for a "string", and a pointer for a "float". ISO_POINTER is for a pointer whose type leaves
+/* ISO_FIELD takes the size, the offset and, in C11 and C++, the type of the member from the compiler. The library compares
+   them with the type, and refuses a table that differs: "float" is no double, and "float[32]" no float[64]. Where only the
+   size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer whose type leaves
    the size open, such as "float[n]". It takes the size of the object that the member points at, which must be one
    element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size of
    one element, offset. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL }
+    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, \
+      ISO_MEMBER(Struct, member) }
 /* With a default, as JSON; "" for 0, NULL and empty. */
 #define ISO_FIELD_DEFAULT(Struct, member, type, json) \
-    { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), json }
+    { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), json, \
+      ISO_MEMBER(Struct, member) }
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL }
+    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, \
+      ISO_MEMBER(Struct, member) }
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, NULL }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \

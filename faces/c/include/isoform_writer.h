@@ -38,7 +38,7 @@
        words of C            char, signed char, unsigned char, short, int, long, long long and their variants, size_t,
                              int32_t, uint8_t .., bool, double, long double, double complex, __int128, char*
        of fixed size         i8 .. i128, u8 .. u128, f16, bf16, f32, f64, f128
-       of the member's size  float, integer, unsigned integer, complex float, boolean, enumeration{red=0,green=1},
+       of the member's size  float (a C float, where the compiler tells), integer, unsigned integer, complex float, boolean, enumeration{red=0,green=1},
                              unsigned enumeration{..}, x87, double-double, bfloat; or of a given size: boolean(4)
        others                string (a char * to text with a NUL, or NULL); the name of a structure declared before
 
@@ -48,7 +48,8 @@
    "char" is text; "signed char" and "unsigned char" are numbers. "long double" is the type of this machine's C
    compiler, which the description tells readers.
 
-   TABLES. ISO_FIELD takes the size and the offset from the compiler; iso_declare compares them with the type.
+   TABLES. ISO_FIELD takes the size, the offset and, in C11 and C++, the type of the member from the compiler.
+   iso_declare compares them with the type, and refuses a table that differs: "float" is no double then.
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
    takes the size of the object that the member points at, which must be one element. ISO_POINTER_UNIT adds a unit to
    that. ISO_ROW states everything: name, type, the size of one element, offset. ISO_STRUCTURE names a structure after
@@ -115,7 +116,59 @@ typedef struct iso_field {
     size_t offset;
     const char *unit; /* such as "m/s", or NULL */
     size_t extent; /* of the whole member within the struct; 0 if unknown */
+    const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
 } iso_field;
+
+/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *".
+   It is NULL for structs, for arrays of several dimensions in C, and in C before C11. */
+#if defined(__cplusplus)
+extern "C++" {
+template <class T> struct iso_member {
+    static constexpr const char *name() { return NULL; }
+};
+template <class T> struct iso_member<const T> : iso_member<T> {};
+template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
+template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
+#define ISO_MEMBER_OF(T) \
+    template <> struct iso_member<T> { \
+        static constexpr const char *name() { return #T; } \
+    }; \
+    template <> struct iso_member<T *> { \
+        static constexpr const char *name() { return #T " *"; } \
+    }; \
+    template <> struct iso_member<const T *> : iso_member<T *> {};
+ISO_MEMBER_OF(bool)
+ISO_MEMBER_OF(char)
+ISO_MEMBER_OF(signed char)
+ISO_MEMBER_OF(unsigned char)
+ISO_MEMBER_OF(short)
+ISO_MEMBER_OF(unsigned short)
+ISO_MEMBER_OF(int)
+ISO_MEMBER_OF(unsigned int)
+ISO_MEMBER_OF(long)
+ISO_MEMBER_OF(unsigned long)
+ISO_MEMBER_OF(long long)
+ISO_MEMBER_OF(unsigned long long)
+ISO_MEMBER_OF(float)
+ISO_MEMBER_OF(double)
+ISO_MEMBER_OF(long double)
+#undef ISO_MEMBER_OF
+}
+#define ISO_MEMBER(Struct, member) iso_member<decltype(((Struct *)0)->member)>::name()
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* The address of an array is no T * or T **, so an array is left to the second choice, where it decays to a pointer. */
+#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(((Struct *)0)->member)
+#define ISO_MEMBER_AT(at) \
+    _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
+             const char **: "char *", default: (const char *)NULL))
+#define ISO_VALUE(T) T *: #T, const T *: #T, T **: #T " *", const T **: #T " *",
+#define ISO_ARRAY(T) T *: #T, const T *: #T,
+#define ISO_TYPES(X) \
+    X(_Bool) X(char) X(signed char) X(unsigned char) X(short) X(unsigned short) X(int) X(unsigned int) X(long) \
+    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double)
+#else
+#define ISO_MEMBER(Struct, member) NULL
+#endif
 
 /* A struct and its fields, in any order. */
 typedef struct iso_structure {
@@ -128,11 +181,13 @@ typedef struct iso_structure {
 
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
+    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
+      ISO_MEMBER(Struct, member) }
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member) }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0 }
+    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
+      ISO_MEMBER(Struct, member) }
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \
@@ -671,6 +726,50 @@ static iso_code iso__settle_size(const iso__declaring *where, iso__field *field)
     return ISO_OK;
 }
 
+/* Compares the type with the member's type in C, if the compiler has told it. An integer may be a boolean, a character or an
+   enumeration, and may hold a half, for which C has no type. */
+static iso_code iso__compare_member(const iso__declaring *where, const iso__field *field) {
+    const iso_field *row = where->row;
+    const char *member = row->member;
+    const size_t length = member ? strlen(member) : 0;
+    const int pointer = length > 2 && strcmp(member + length - 2, " *") == 0;
+    const int string = field->kind == ISO__STRING;
+    char word[32];
+    size_t size = 0;
+    int floats, wanted, same;
+    if (!member || row->extent == 0 || length >= sizeof word)
+        return ISO_OK;
+    memcpy(word, member, length + 1);
+    word[length - (pointer ? 2 : 0)] = '\0';
+    floats = strcmp(word, "float") == 0 || strcmp(word, "double") == 0 || strcmp(word, "long double") == 0;
+    if (floats)
+        size = *word == 'f' ? sizeof(float) : *word == 'd' ? sizeof(double) : sizeof(long double);
+    else
+        size = strstr(word, "char") || strstr(word, "ool") ? 1
+               : strstr(word, "short")                     ? sizeof(short)
+               : strstr(word, "long long")                 ? sizeof(long long)
+               : strstr(word, "long")                      ? sizeof(long)
+                                                           : sizeof(int);
+    wanted = field->kind >= ISO__FLOAT && field->kind <= ISO__DOUBLE2;
+    same = field->kind < ISO__STRING && !iso__is_complex(field) && field->size == size &&
+           (wanted == floats || (wanted && size == 2)) &&
+           !(field->kind == ISO__FLOAT && size != sizeof(float) && strncmp(row->type, "float", 5) == 0 && row->type[5] != '(');
+    if (string)
+        same = pointer && strcmp(word, "char") == 0 && !field->indirect;
+    else
+        same = same && pointer == field->indirect;
+    if (same)
+        return ISO_OK;
+    if (pointer && strcmp(word, "char") == 0)
+        return iso__refuse(where, ISO_DECLARATION, "expected \"string\", for a member %.40s, found \"%.60s\"", member,
+                           row->type);
+    if (pointer)
+        return iso__refuse(where, ISO_DECLARATION, "expected \"%.30s*\" or \"%.30s[n]\", as the member is, found \"%.60s\"",
+                           word, word, row->type);
+    return iso__refuse(where, ISO_DECLARATION, "expected %lu of \"%.30s\", as the member is, found \"%.60s\"",
+                       (unsigned long)(row->extent / size), word, row->type);
+}
+
 static iso_code iso__declare_field(const iso__declaring *where, iso__field *field, iso__structure *structures,
                                    const iso__structure *end) {
     iso__rest rest = where->row->type;
@@ -691,6 +790,8 @@ static iso_code iso__declare_field(const iso__declaring *where, iso__field *fiel
         code = iso__read_dimensions(where, field, &rest);
     if (code == ISO_OK)
         code = iso__settle_size(where, field);
+    if (code == ISO_OK)
+        code = iso__compare_member(where, field);
     for (i = 0; code == ISO_OK && i < field->symbol_count; i++)
         if (!iso__fits(field, field->symbols[i].value))
             code = iso__expected(where, "numbers that fit the enumeration", field->symbols[i].name);

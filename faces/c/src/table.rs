@@ -19,6 +19,7 @@ pub(crate) struct Row {
     unit: *const c_char,
     extent: usize,
     standard: *const c_char,
+    member: *const c_char,
 }
 
 /// `iso_structure`
@@ -70,7 +71,9 @@ impl Row {
         let (name, words, unit) = unsafe {
             (text(self.name, "field name")?, text(self.kind, "field type")?, optional_text(self.unit, "field unit")?)
         };
-        Ok(declare::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent) })
+        // SAFETY: promised.
+        let member = unsafe { optional_text(self.member, "type of a member")? };
+        Ok(declare::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent), member })
     }
 }
 
@@ -109,6 +112,7 @@ impl Tables {
                 unit: field.unit.as_deref().map_or(std::ptr::null(), |unit| self.text(unit)),
                 extent: field.extent(pointer).unwrap_or(0),
                 standard: std::ptr::null(),
+                member: std::ptr::null(),
             });
         }
         let (size, alignment, count) = (structure.size(), structure.align(), rows.len());

@@ -270,6 +270,7 @@ fn placed(structures: &[Placed], machine: Machine) -> isoform::Result<Format> {
             offset: *offset,
             unit: unit.as_deref(),
             extent: None,
+            member: None,
         });
         tables.add(name, *size, *alignment, rows)?;
     }

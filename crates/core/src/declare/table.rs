@@ -28,6 +28,9 @@ pub struct Row<'a> {
     /// The `sizeof` of the whole member if a C compiler made the table, or 0 if that is unknown. The words then have
     /// the meaning that they have to that compiler.
     pub extent: Option<usize>,
+    /// The member's type in C, or that of an array's elements, as the compiler tells it: `float`, `char *`. `None` if it is
+    /// unknown. Then only sizes are compared with the words.
+    pub member: Option<&'a str>,
 }
 
 /// Structures with all fields in their places, each after those that it nests. The last is the record.
@@ -36,7 +39,7 @@ pub struct Row<'a> {
 /// use isoform_core::Machine;
 /// use isoform_core::declare::{Row, Tables};
 /// let mut tables = Tables::new(Machine::NATIVE);
-/// let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None };
+/// let row = |name, words, size, offset| Row { name, words, size, offset, unit: None, extent: None, member: None };
 /// tables.add("Point", 16, 8, [row("x", "float", 8, 0), row("y", "float", 8, 8)])?;
 /// tables.add("Track", 40, 8, [row("id", "integer", 4, 0), row("ends", "Point[2]", 16, 8)])?;
 /// assert_eq!(tables.format()?.name(), "Track");
@@ -122,6 +125,9 @@ fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
         Length::Field(_) => Some(product),
     });
     let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
+    if let (Some(member), true) = (row.member, extent != 0) {
+        Member::parse(member, extent, fixed)?.compare(&words)?;
+    }
     let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
     if row.size == 0 && extent != 0 && !words.is_indirect() {
         let expected = match known {
@@ -159,12 +165,84 @@ fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
     }
 }
 
+/// A member as the compiler sees it.
+struct Member<'a> {
+    /// The word for its element, or for what it points at.
+    word: &'a str,
+    element: Kind,
+    pointer: bool,
+    extent: usize,
+    /// The number of elements that the words state.
+    stated: usize,
+}
+
+impl<'a> Member<'a> {
+    fn parse(text: &'a str, extent: usize, stated: usize) -> Result<Member<'a>> {
+        let (word, pointer) = text.strip_suffix(" *").map_or((text, false), |word| (word, true));
+        let element = match word.parse::<Type>()?.kind.settled(&Layout::NATIVE) {
+            kind if kind.width() == Some(Width::Open) => kind.with_width(Width::Bytes(size_of::<f32>() as u8)),
+            kind => kind,
+        };
+        Ok(Member { word, element, pointer, extent, stated })
+    }
+
+    fn compare(&self, words: &Type) -> Result<()> {
+        let is_string = words.kind == Kind::String;
+        let same = match (self.pointer, is_string) {
+            (true, true) => self.element == Kind::Char && !words.is_indirect(),
+            (true, false) => words.is_indirect() && self.is_element(&words.kind),
+            (false, true) => false,
+            (false, false) => {
+                !words.is_indirect() && self.is_element(&words.kind) && self.size() * self.stated == self.extent
+            }
+        };
+        if same {
+            return Ok(());
+        }
+        let declared = if self.pointer { format!("{} *", self.word) } else { self.fit() };
+        let error = Error::new(Code::Declaration).expected(format_args!("{}, for a member {declared}", self.fit()));
+        Err(error.found(words))
+    }
+
+    /// Whether the compiler's element and that of the words are of one class and size. C has no type for some numbers: halves
+    /// may be in integers, and every integer may be a boolean, a character or an enumeration.
+    fn is_element(&self, kind: &Kind) -> bool {
+        let float = |kind: &Kind| matches!(kind, Kind::Float { .. });
+        let whole = |kind: &Kind| {
+            matches!(kind, Kind::Integer { .. } | Kind::Char | Kind::Boolean { .. } | Kind::Enumeration { .. })
+        };
+        let size = match kind {
+            // Without a size, it is C's.
+            Kind::Float { kind: FloatKind::Ieee, width: Width::Open } => size_of::<f32>(),
+            Kind::Char => 1,
+            _ if kind.width() == Some(Width::Pointer) => size_of::<usize>(),
+            _ => kind.bytes().unwrap_or(self.size()),
+        };
+        let half = float(kind) && whole(&self.element) && size == 2;
+        size == self.size() && (float(kind) && float(&self.element) || whole(kind) && whole(&self.element) || half)
+    }
+
+    fn size(&self) -> usize {
+        if self.element == Kind::Char { 1 } else { self.element.bytes().unwrap_or(1) }
+    }
+
+    /// The type that would fit.
+    fn fit(&self) -> String {
+        match (self.pointer, self.word, self.extent / self.size()) {
+            (true, "char", _) => "string".into(),
+            (true, word, _) => format!("{word}* or {word}[n]"),
+            (false, word, 1) => word.into(),
+            (false, word, count) => format!("{word}[{count}]"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn row(name: &'static str, words: &'static str, size: usize, extent: Option<usize>) -> Row<'static> {
-        Row { name, words, size, offset: 0, unit: None, extent }
+        Row { name, words, size, offset: 0, unit: None, extent, member: None }
     }
 
     fn fault(row: Row<'_>) -> String {
@@ -182,6 +260,43 @@ mod tests {
         ] {
             let fault = fault(row);
             assert!(fault.contains(says), "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_a_compiler_says_of_an_element_agrees_with_its_type() {
+        let member = |words, extent, member| Row { member: Some(member), ..row("u", words, 0, Some(extent)) };
+        for (words, extent, element, expected) in [
+            ("float[32]", 256, "float", "float[64], for a member float[64], found float[32]"),
+            ("float", 8, "double", "double, for a member double, found float"),
+            ("double", 8, "long long", "long long, for a member long long, found f64"),
+            ("int", 4, "float", "float, for a member float, found i32"),
+            ("string", 8, "char", "char[8], for a member char[8], found string"),
+            ("i64", 8, "double *", "double* or double[n], for a member double *, found i64"),
+            ("float[n]", 8, "double *", "double* or double[n], for a member double *, found float[n]"),
+            ("char[8]", 8, "char *", "string, for a member char *, found char[8]"),
+            ("Point", 8, "double", "double, for a member double, found "),
+        ] {
+            let fault = fault(member(words, extent, element));
+            assert!(fault.starts_with("invalid declaration at r.u: expected "), "{fault}");
+            assert!(fault.contains(expected), "{words} of {element}: {fault}");
+        }
+        for (words, extent, element) in [
+            ("float[64]", 256, "float"),
+            ("integer[2]", 4, "short"),
+            ("boolean", 4, "int"),
+            ("enumeration{a=0}", 4, "unsigned int"),
+            ("f16", 2, "unsigned short"),
+            ("char[8]", 8, "char"),
+            ("u8[8]", 8, "unsigned char"),
+            ("size_t", size_of::<usize>(), if size_of::<usize>() == 8 { "unsigned long long" } else { "unsigned int" }),
+            ("double[3][2]", 48, "double"),
+            ("string[2]", 2 * size_of::<usize>(), "char *"),
+            ("float(8)", 8, "double"),
+            ("bool", 1, "_Bool"),
+        ] {
+            let added = Tables::new(Machine::NATIVE).add("r", extent, 1, [member(words, extent, element)]);
+            assert!(added.is_ok(), "{words} of {element}: {}", added.unwrap_err());
         }
     }
 

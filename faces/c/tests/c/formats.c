@@ -35,11 +35,11 @@ static const iso_field all[] = {
     ISO_FIELD(All, a, "signed char"), ISO_FIELD(All, b, "unsigned char"), ISO_FIELD(All, c, "short"),
     ISO_FIELD(All, d, "unsigned short"), ISO_FIELD(All, e, "integer"), ISO_FIELD(All, f, "unsigned integer"),
     ISO_FIELD(All, g, "long"), ISO_FIELD(All, h, "unsigned long"), ISO_FIELD(All, i, "long long"),
-    ISO_FIELD(All, j, "size_t"), ISO_FIELD(All, k, "float"), ISO_FIELD(All, l, "float"),
+    ISO_FIELD(All, j, "size_t"), ISO_FIELD(All, k, "float"), ISO_FIELD(All, l, "double"),
     ISO_FIELD(All, m, "long double"), ISO_FIELD(All, n, "char[20]"), ISO_FIELD(All, o, "int8_t[2][3]"),
     ISO_FIELD(All, p, "Point"), ISO_FIELD(All, q, "Point*"), ISO_FIELD(All, r, "string"),
     ISO_FIELD(All, color, "enumeration{red,green=4,blue}"), ISO_FIELD(All, n_x, "int"), ISO_FIELD(All, n_y, "int"),
-    ISO_POINTER_UNIT(All, grid, "float[n_x][n_y]", "kg/m3"), ISO_FIELD(All, path, "Point[n_x]"),
+    ISO_POINTER_UNIT(All, grid, "double[n_x][n_y]", "kg/m3"), ISO_FIELD(All, path, "Point[n_x]"),
     ISO_FIELD(All, names, "string[2]") };
 static const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE_AS("Everything", All, all) };
 

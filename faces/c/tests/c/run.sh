@@ -104,6 +104,15 @@ step 'by the writer' $cc -std=c99 -DBY_WRITER "$here/moved.c" -o "$work/by-write
   step 'the same stream by both' sh -c "'$work/by-writer' > '$work/writer.iso' && '$work/by-library' > '$work/library.iso' && \
     cmp '$work/writer.iso' '$work/library.iso' && test -s '$work/library.iso'" || failed=1
 
+# Tables that differ from their structs.
+for standard in c99 c11; do
+  step "lies by the writer as $standard" $cc -std=$standard -DBY_WRITER "$here/lies.c" -o "$work/lies" && step 'they are refused' "$work/lies" || failed=1
+  step "lies by the library as $standard" $cc -std=$standard "$here/lies.c" $link -o "$work/lies" && step 'they are refused' "$work/lies" || failed=1
+done
+if has c++; then
+  step 'lies by the library as c++11' $cxx "$here/lies.c" $link -o "$work/lies" && step 'they are refused' "$work/lies" || failed=1
+fi
+
 # Both headers in one file say why that does not go.
 for order in 'isoform.h isoform_writer.h' 'isoform_writer.h isoform.h'; do
   for header in $order; do echo "#include \"$header\""; done > "$work/both.c"
