@@ -3,7 +3,8 @@
 
 use isoform_channel_proto::{
     Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
-    NodeId, OpenKey, Outgoing, Policy, Reason, Refusal, Rights, Settings, SinkKey, SourceKey, Submitted, Time, Wanted,
+    NodeId, OpenKey, Origin, Outgoing, Policy, Reason, Refusal, Relayed, Rights, Settings, SinkKey, SourceKey,
+    Submitted, Time, Wanted,
 };
 use isoform_core::{Code, Error, Result};
 use std::sync::Arc;
@@ -306,4 +307,138 @@ fn reports_do_not_tell_the_names_of_channels_that_may_not_be_seen() {
     let info = world.nodes[2].info(ChannelKey(0)).unwrap();
     let refusals: Vec<&Refusal> = info.members[1].report.iter().flat_map(|report| &report.refusals).collect();
     assert_eq!(refusals.iter().map(|it| (it.code, it.count, &*it.last)).collect::<Vec<_>>(), [(411, 1, "")]);
+}
+
+const ALL: &str = "allow anyone all on *";
+
+impl World {
+    /// The first node has other rules from now on.
+    fn change(&mut self, rules: &str) {
+        self.nodes[0].set_rights(NOW, Some(Rights::parse(rules).expect("rules")));
+        self.run();
+    }
+
+    /// The account of a source with the sinks of another node: submitted, acknowledged, lost, and still there.
+    fn account(&self, node: usize, source: SourceKey, of: usize) -> (u64, u64, u64, bool) {
+        let all = self.nodes[node].ledger(source);
+        let one = all.iter().find(|it| it.node == self.ids()[of]).expect("an account");
+        let ledger = one.ledger;
+        assert_eq!(ledger.submitted, ledger.acknowledged + ledger.lost() + ledger.skipped + ledger.in_flight);
+        (ledger.submitted, ledger.acknowledged, ledger.lost(), one.present)
+    }
+}
+
+#[test]
+fn a_subscription_that_is_not_allowed_any_more_ends_with_an_exact_account() {
+    let mut world = World::new(&[ALL, ""]);
+    world.open(1, "ticks", None).unwrap();
+    let (source, sink) = (world.source(0, true), world.sink(1, Policy::Block, true));
+    (0..3).for_each(|_| _ = world.submit(0, source));
+    assert_eq!(events(&world.items(1, sink)), 3);
+    (0..2).for_each(|_| _ = world.submit(0, source));
+    world.change("deny anyone subscribe on *\nallow anyone all on *");
+    assert_eq!(world.submit(0, source), Submitted::Done(5), "it is not over before the sink has taken all");
+    let items = world.items(1, sink);
+    assert_eq!((events(&items), refused(&items)), (2, vec![Code::Forbidden]), "what was sent before has arrived");
+    _ = world.items(1, sink);
+    assert_eq!(world.account(0, source, 1), (5, 5, 0, false));
+    assert_eq!(world.submit(0, source), Submitted::Unheard);
+    // With the right, it comes back by itself.
+    world.change(ALL);
+    assert_eq!(world.nodes[0].listeners(source), 1);
+    _ = world.submit(0, source);
+    assert_eq!(events(&world.items(1, sink)), 1);
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn what_waits_for_a_sink_that_may_not_have_it_any_more_is_lost() {
+    let mut world = World::new(&[ALL, ""]);
+    world.open(1, "ticks", None).unwrap();
+    let source = world.source(0, false);
+    let sink = world.sink(1, Policy::Latest, false);
+    (0..5).for_each(|_| _ = world.submit(0, source));
+    world.change("deny anyone subscribe on *\nallow anyone all on *");
+    while !world.items(1, sink).is_empty() {}
+    assert_eq!(world.account(0, source, 1), (5, 1, 4, false));
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn events_of_a_source_that_may_not_publish_any_more_do_not_arrive() {
+    let mut world = World::new(&[ALL, ""]);
+    world.open(1, "ticks", None).unwrap();
+    let (sink, source) = (world.sink(0, Policy::Block, false), world.source(1, false));
+    (0..3).for_each(|_| _ = world.submit(1, source));
+    // It has no chance to hear of it before it submits more.
+    world.nodes[0].set_rights(NOW, Some(Rights::parse("deny anyone publish on *\nallow anyone all on *").unwrap()));
+    (0..2).for_each(|_| _ = world.submit(1, source));
+    let items = world.items(0, sink);
+    assert_eq!((events(&items), refused(&items)), (3, vec![Code::Forbidden]));
+    _ = world.items(0, sink);
+    assert_eq!(world.account(1, source, 0), (5, 3, 2, false));
+    assert_eq!(world.submit(1, source), Submitted::Unheard);
+    world.change(ALL);
+    _ = world.submit(1, source);
+    assert_eq!(events(&world.items(0, sink)), 1);
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn a_member_that_may_not_see_the_channel_any_more_is_none() {
+    let mut world = World::new(&[ALL, ""]);
+    world.open(1, "ticks", None).unwrap();
+    let (source, sink) = (world.source(0, false), world.sink(1, Policy::Block, false));
+    let (own, theirs) = (world.sink(0, Policy::Block, false), world.source(1, false));
+    _ = (world.submit(0, source), world.submit(1, theirs));
+    assert_eq!([world.items(1, sink), world.items(0, own)].map(|items| events(&items)), [1 + 1, 1 + 1]);
+    world.change("allow user 7 all on *");
+    let items = [world.items(1, sink), world.items(0, own)];
+    assert_eq!(items.map(|items| refused(&items)), [[Code::Forbidden], [Code::Forbidden]]);
+    let linked = |world: &World| world.nodes[0].info(ChannelKey(0)).unwrap().members.iter().skip(1).count();
+    let reports = world.nodes[0].info(ChannelKey(0)).unwrap();
+    assert!(reports.members.iter().skip(1).all(|it| it.reach != isoform_channel_proto::Reach::Linked));
+    world.nodes[1].ask(ChannelKey(0), NOW);
+    world.run();
+    _ = (world.submit(0, source), world.submit(1, theirs));
+    assert_eq!([world.items(1, sink), world.items(0, own)].map(|items| events(&items)), [1, 1], "only their own");
+    world.change(ALL);
+    assert_eq!(linked(&world), 1);
+    _ = (world.submit(0, source), world.submit(1, theirs));
+    assert_eq!([world.items(1, sink), world.items(0, own)].map(|items| events(&items)), [2, 2]);
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn sources_stop_waiting_for_those_who_may_not_block_any_more() {
+    let mut world = World::new(&[ALL, "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    let source = world.source(0, true);
+    let [must, may] = [(1, true), (2, false)].map(|(node, must)| world.sink(node, Policy::Block, must));
+    world.change("deny anyone block on *\nallow anyone all on *");
+    assert_eq!(refused(&world.items(1, must)), [Code::Forbidden]);
+    let granted = world.nodes[2].granted(may)[0].1;
+    assert!(granted.reason == Reason::Forbidden && granted.policy != Policy::Block, "{granted}");
+    _ = world.submit(0, source);
+    assert_eq!((events(&world.items(1, must)), events(&world.items(2, may))), (0, 1));
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn events_that_come_from_elsewhere_need_the_right_to_relay() {
+    for (rules, delivered) in [("deny anyone relay on *\nallow anyone all on *", 1), (ALL, 2)] {
+        let mut world = World::new(&[rules, ""]);
+        world.open(1, "ticks", None).unwrap();
+        let (sink, source) = (world.sink(0, Policy::Block, false), world.source(1, false));
+        _ = world.submit(1, source);
+        let format = isoform_core::FieldList::new("Tick").field("count", "integer", 8, 0);
+        let format = format.format(isoform_core::Machine::NATIVE, 8, 8).expect("a format");
+        let origin = Origin { node: world.ids()[0], source: 0, sequence: 0 };
+        let draft: Body = Arc::new([7; 8]);
+        world.nodes[1].submit(0, source, Some(&format), &mut Relayed { draft, origin }).expect("an event");
+        world.run();
+        let items = world.items(0, sink);
+        assert_eq!((events(&items), refused(&items).len()), (delivered, 2 - delivered));
+        assert!(world.errors.is_empty(), "{:?}", world.errors);
+    }
 }

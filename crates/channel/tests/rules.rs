@@ -100,3 +100,56 @@ fn a_file_that_others_can_change_or_that_has_a_wrong_line_makes_no_node() {
     let error = build().unwrap_err();
     assert!(error.code() == Code::Io && error.actual().contains("chmod go-w"), "{error}");
 }
+
+#[test]
+fn a_changed_file_holds_while_the_node_runs_and_a_wrong_one_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules");
+    let write = |text: &str| {
+        // As careful editors do.
+        let next = folder.path().join("next");
+        std::fs::write(&next, text).unwrap();
+        std::fs::set_permissions(&next, Permissions::from_mode(0o644)).unwrap();
+        std::fs::rename(next, &path).unwrap();
+    };
+    write("allow anyone all on *");
+    let server = Node::builder().rules(&path).build().unwrap();
+    let channel = server.create::<Tick>("ticks").unwrap();
+    let mut source = channel.source::<Tick>().unwrap();
+    let client = Node::new().unwrap();
+    let mut sink = client.open(channel.id().to_string()).unwrap().sink::<Tick>().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    source.submit(&Tick { count: 1 }).unwrap();
+
+    // A wrong file is named in the refusals, and changes nothing.
+    write("allow anyone all on *\ndeny anyone\n");
+    let said = || {
+        let info = channel.info(Duration::ZERO).unwrap();
+        let refusals = info.members[0].report.as_ref().unwrap().refusals.clone();
+        refusals.iter().any(|refusal| refusal.code == Code::Text as u16 && refusal.last.contains("line 2"))
+    };
+    while !said() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    source.submit(&Tick { count: 2 }).unwrap();
+
+    write("deny anyone subscribe on *\nallow anyone all on *");
+    let mut counts = Vec::new();
+    loop {
+        match sink.recv_timeout(LONG).unwrap().expect("an event") {
+            Event::Record { record, .. } => counts.push(record.count),
+            Event::Refused(_, error) => {
+                assert_eq!(error.code(), Code::Forbidden);
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(counts, [1, 2]);
+
+    write("allow anyone all on *");
+    while !matches!(sink.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))) {}
+    source.submit(&Tick { count: 3 }).unwrap();
+    let three = sink.recv_timeout(LONG).unwrap().and_then(Event::record).map(|tick| tick.count);
+    assert_eq!(three, Some(3));
+}

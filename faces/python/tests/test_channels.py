@@ -495,3 +495,24 @@ def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(isoform.Error) as refused:
         isoform.Node(identity=tmp_path / "nowhere.pem", tls_on_loopback=True)
     assert refused.value.code == isoform.Code.Io and "nowhere.pem" in str(refused.value)
+
+
+def test_rules(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text("allow anyone watch on *")
+    rules.chmod(0o600)
+    with pytest.raises(isoform.Error) as wrong:
+        isoform.Node(rules=rules)
+    assert wrong.value.code == isoform.Code.Text and "line 1" in str(wrong.value)
+    rules.write_text("allow anyone see,subscribe on ticks")
+    node = isoform.Node(rules=rules)
+    with pytest.raises(isoform.Error) as forbidden:
+        isoform.Node().open(node.create("secret").id)
+    assert forbidden.value.code == isoform.Code.Forbidden
+    channel = node.create("ticks", SAMPLE)
+    sink = channel.sink(SAMPLE)
+    other = isoform.Node()
+    source = other.open(channel.id).source(SAMPLE)
+    refused = sink.recv(timeout=30)
+    assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.Forbidden
+    source.close()

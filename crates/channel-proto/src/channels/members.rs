@@ -229,6 +229,22 @@ impl Channels {
         self.announce(links, key);
     }
 
+    /// A member may not see a channel any more.
+    pub(crate) fn turn_out<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let identity = self.all[key].identity;
+        self.say_leave(links, link, identity);
+        self.lose_member(links, key, link);
+        self.announce(links, key);
+    }
+
+    /// The rules have changed: asks a node to let this one in that may see a channel again.
+    pub(crate) fn join_again<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let is_known = |node| self.all[key].others.get(node).is_some_and(|other| other.is_there());
+        if links.peer(link).is_some_and(is_known) {
+            self.join_once(links, key, link);
+        }
+    }
+
     /// Says that this node is not a member of a channel. The other node may have answered earlier requests before this
     /// arrives, and then forgets its answers with the membership. So these requests are sent again.
     pub(super) fn say_leave<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, identity: Identity) {

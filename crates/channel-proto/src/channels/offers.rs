@@ -79,6 +79,27 @@ impl Channels {
         channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link));
     }
 
+    /// Another member may not subscribe to the sources on a channel any more.
+    pub(crate) fn withdraw_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        for own in &self.all[key].sources {
+            links.say(link, &Control::Withdraw { source: own.source.0 });
+        }
+    }
+
+    /// The rules have changed: offers another member what it may subscribe to. What it knows changes nothing.
+    pub(crate) fn offer_more<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let has_sinks = self.all[key].members.get(&link).is_some_and(|member| member.has.sinks);
+        if has_sinks && links.may(link, Right::Subscribe, &self.all[key].name) {
+            self.offer_all(links, key, link);
+        }
+    }
+
+    /// The sources that another member offers on a channel.
+    pub(crate) fn offered_by(&self, key: ChannelKey, link: LinkKey) -> Vec<Offer> {
+        let member = self.all.get(key).and_then(|channel| channel.members.get(&link));
+        member.map_or(Vec::new(), |member| member.offers.values().cloned().collect())
+    }
+
     /// Another member offers a source. If it is new, returns the channel and the offer for its sinks.
     pub(crate) fn was_offered<B: Body>(
         &mut self,

@@ -47,7 +47,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let receiving = self.receivings.get_mut(at).filter(|receiving| receiving.is_from(link));
             let receiving = receiving.ok_or_else(|| unknown(at))?;
             used += length;
-            if receiving.stage == Stage::Leaving {
+            if receiving.stage.is_deaf() {
                 continue;
             }
             expect_running(receiving)?;
@@ -79,7 +79,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let (first, count, cause) = (fields.u64()?, fields.u64()?, Cause::of(fields.u16()?));
         let (at, gap) = (ReceivingKey(subscription), Gap { first, count, cause });
         let receiving = self.receiving(link, at)?;
-        if receiving.stage == Stage::Leaving {
+        if receiving.stage.is_deaf() {
             return Ok(());
         }
         if cause == Cause::Declined && first == receiving.expected && count == 1 {
@@ -96,7 +96,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn skipped(&mut self, link: LinkKey, subscription: u32, fields: &mut Reader<'_>) -> Result<()> {
         let (first, count) = (fields.u64()?, fields.u64()?);
         let receiving = self.receiving(link, ReceivingKey(subscription))?;
-        if receiving.stage == Stage::Leaving {
+        if receiving.stage.is_deaf() {
             return Ok(());
         }
         expect_running(receiving)?;
@@ -107,7 +107,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn comes_from(&mut self, link: LinkKey, subscription: u32, fields: &mut Reader<'_>) -> Result<()> {
         let origin = Origin::parse(fields)?;
         let receiving = self.receiving(link, ReceivingKey(subscription))?;
-        if receiving.stage == Stage::Leaving {
+        if receiving.stage.is_deaf() {
             return Ok(());
         }
         expect_running(receiving)?;
@@ -120,7 +120,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let entry = &links[link];
         let (format, time) = (entry.formats.at(header.index)?.clone(), entry.time + u64::from(header.time));
         let receiving = self.receiving(link, ReceivingKey(header.subscription))?;
-        if receiving.stage == Stage::Leaving {
+        if receiving.stage.is_deaf() {
             return Ok(());
         }
         expect_running(receiving)?;
@@ -142,7 +142,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let at = ReceivingKey(header.subscription);
         let receiving = self.receiving(link, at)?;
         let wanted = match (&receiving.long, receiving.stage) {
-            (_, Stage::Leaving) => None,
+            (_, stage) if stage.is_deaf() => None,
             (Some(long), _) if length == long.missing().min(PAYLOAD) => Some(at),
             (long, _) => {
                 let missing = long.as_ref().map_or(0, Long::missing).min(PAYLOAD);

@@ -30,8 +30,8 @@ pub(crate) trait Lane<B> {
     /// Declares events skipped, as the sink does not want them.
     fn skip(&mut self, first: u64, count: u64);
 
-    /// Declares the end, after the event before number `next`.
-    fn end(&mut self, next: u64);
+    /// Declares the end, after the event before number `next`, with the reason if it was revoked: a code, and a text.
+    fn end(&mut self, next: u64, revoked: Option<&(u16, String)>);
 }
 
 /// A lane over a link.
@@ -102,8 +102,12 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         });
     }
 
-    fn end(&mut self, next: u64) {
-        Control::end(self.number, next, false).put(self.outbox.bytes());
+    fn end(&mut self, next: u64, revoked: Option<&(u16, String)>) {
+        let end = match revoked.cloned() {
+            Some((code, text)) => Control::End { subscription: self.number, next, is_answer: false, code, text },
+            None => Control::end(self.number, next, false),
+        };
+        end.put(self.outbox.bytes());
     }
 }
 
@@ -148,7 +152,7 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         debug_assert!(counted.is_ok(), "{counted:?}");
     }
 
-    fn end(&mut self, next: u64) {
+    fn end(&mut self, next: u64, _: Option<&(u16, String)>) {
         if let Some(gap) = self.receiving.until(next, Cause::Ended) {
             self.inbox.tell(Item::Gap(self.receiving.source, gap));
         }

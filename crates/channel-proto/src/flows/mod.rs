@@ -6,6 +6,7 @@
 //! - `arrive`, `depart`: receiving events over links, and sending them;
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `lane`: the way between both, over a link
 //!   or within the node; `inbox`: the events that have arrived for a sink;
+//! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
 mod accounts;
@@ -15,6 +16,7 @@ pub(crate) mod inbox;
 mod lane;
 mod news;
 mod receiving;
+mod rules;
 mod sending;
 mod sinks;
 mod sources;

@@ -29,8 +29,22 @@ pub(crate) enum Stage {
     Running,
     /// The source has left, and events that arrived remain to be taken.
     Ended,
+    /// The rules do not allow it any more. What came before remains to be taken. Further events are discarded.
+    Barred,
     /// The sink has announced that it leaves, and waits for the end. Further events are discarded.
     Leaving,
+}
+
+impl Stage {
+    /// Whether what still comes is discarded.
+    pub(crate) fn is_deaf(self) -> bool {
+        matches!(self, Stage::Barred | Stage::Leaving)
+    }
+
+    /// Whether nothing follows, and what came before remains to be taken.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Stage::Ended | Stage::Barred)
+    }
 }
 
 pub(crate) struct Receiving<S> {

@@ -79,6 +79,8 @@ pub(crate) struct Sending<B> {
     /// The last body longer than the window: the number of events sent before it, and its length.
     beyond: Option<(u64, u64)>,
     ending: Ending,
+    /// Why it was ended, if the rules do not allow it any more: a code, and a text.
+    revoked: Option<Box<(u16, String)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -161,6 +163,7 @@ impl<B: Body> Sending<B> {
             long: None,
             beyond: None,
             ending: Ending::No,
+            revoked: None,
         }
     }
 
@@ -190,7 +193,8 @@ impl<B: Body> Sending<B> {
     #[cold]
     fn is_waited_for(&self) -> bool {
         let has_kept = self.queue.front().is_some_and(|front| front.sequence < self.began);
-        self.unwanted == 0 && !self.is_abandoned() && (self.granted.must || !has_kept)
+        let is_over = self.revoked.is_some() || self.is_abandoned();
+        self.unwanted == 0 && !is_over && (self.granted.must || !has_kept)
     }
 
     /// Whether its sink has never taken anything, and the connection broke. Then nobody waits for it.
@@ -226,6 +230,9 @@ impl<B: Body> Sending<B> {
         many: bool,
         lane: &mut impl Lane<B>,
     ) {
+        if self.revoked.is_some() {
+            return;
+        }
         let sequence = self.next;
         self.next += 1;
         self.ledger.submitted += 1;
@@ -298,7 +305,7 @@ impl<B: Body> Sending<B> {
         self.tell_gaps(self.next, lane);
         if self.ending == Ending::Soon {
             self.ending = Ending::Told;
-            lane.end(self.next);
+            lane.end(self.next, self.revoked.as_deref());
         }
         false
     }
@@ -545,6 +552,20 @@ impl<B: Body> Sending<B> {
         if self.ending == Ending::No {
             self.ending = Ending::Soon;
         }
+    }
+
+    /// The rules do not allow it any more. Nothing follows but the end: events that wait, or are sent in part, are lost.
+    pub(crate) fn revoke(&mut self, why: (u16, String), lane: &mut impl Lane<B>) {
+        if self.live && self.long.is_some() {
+            self.enough(self.position - 1, lane);
+        }
+        while self.drop_oldest(Cause::Ended) {}
+        self.revoked = Some(why.into());
+        self.end();
+    }
+
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.revoked.is_some()
     }
 
     /// The sink has left after taking this many events. The others are lost.

@@ -278,7 +278,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             Stage::Leaving if is_answer => self.forget_receiving(links, at),
             // The source left while the Unsubscribe was on its way.
-            Stage::Leaving | Stage::Ended => {}
+            Stage::Leaving | Stage::Ended | Stage::Barred => {}
             Stage::Asked | Stage::Running => {
                 let (sink, from) = (receiving.sink, receiving.from);
                 self.source_left(links, at, next, Cause::Ended);
@@ -361,8 +361,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let expected = receiving.expected;
         match receiving.stage {
             Stage::Leaving => self.forget_receiving(links, at),
-            Stage::Ended if receiving.is_drained() => self.forget_receiving(links, at),
-            Stage::Ended => {}
+            Stage::Ended | Stage::Barred if receiving.is_drained() => self.forget_receiving(links, at),
+            Stage::Ended | Stage::Barred => {}
             Stage::Asked | Stage::Running => self.source_left(links, at, expected, Cause::Unknown),
         }
     }

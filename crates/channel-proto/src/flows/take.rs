@@ -2,7 +2,7 @@
 
 use super::Flows;
 use super::inbox::{Batch, Run};
-use super::receiving::{From, Stage};
+use super::receiving::From;
 use crate::Time;
 use crate::action::Action;
 use crate::keys::{LinkKey, ReceivingKey, SinkKey};
@@ -72,7 +72,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.taken.events += taken.items;
         receiving.taken.bytes += taken.bytes;
-        let is_over = receiving.stage == Stage::Ended && receiving.is_drained();
+        let is_over = receiving.stage.is_over() && receiving.is_drained();
         match receiving.from {
             From::Link(link, _) => self.owe(now, links, link, at),
             From::Here(sending) => {

@@ -168,7 +168,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    fn change(&mut self, links: &mut Links<B>, at: SendingKey, asked: Granted, may_block: bool) {
+    pub(super) fn change(&mut self, links: &mut Links<B>, at: SendingKey, asked: Granted, may_block: bool) {
         let source = self.sendings[at].source;
         self.regrant(links, at, asked, may_block);
         self.tell_grant(links, at);

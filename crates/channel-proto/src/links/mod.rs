@@ -189,6 +189,11 @@ impl<B: Body> Links<B> {
         self.all.get(key).is_some_and(|link| link.credentials.local_user.is_some())
     }
 
+    /// All links.
+    pub(crate) fn keys(&self) -> Vec<LinkKey> {
+        self.all.keys()
+    }
+
     /// The link with a node.
     pub(crate) fn with(&self, node: NodeId) -> Option<LinkKey> {
         self.peers.get(&node).copied()

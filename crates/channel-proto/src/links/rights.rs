@@ -8,18 +8,19 @@ use isoform_core::{Code, Error, Result};
 impl<B> Links<B> {
     /// Checks that the node at the other end of a link has a right on the channel of this name. A refusal is counted.
     pub(crate) fn expect_right(&mut self, link: LinkKey, right: Right, channel: &str) -> Result<()> {
-        let Some(rights) = &self.settings.rights else { return Ok(()) };
-        let allowed = rights.expect(&self.all[link].credentials, right, channel);
-        if let Err(error) = &allowed {
-            self.refusals.note(error);
-        }
-        allowed
+        let forbidden = self.forbidden(link, right, channel);
+        forbidden.iter().for_each(|error| self.refusals.note(error));
+        forbidden.map_or(Ok(()), Err)
     }
 
     /// Whether it has the right. Nothing is counted.
     pub(crate) fn may(&self, link: LinkKey, right: Right, channel: &str) -> bool {
-        let is_allowed = |rights: &crate::Rights| rights.expect(&self.all[link].credentials, right, channel).is_ok();
-        self.settings.rights.as_ref().is_none_or(is_allowed)
+        self.forbidden(link, right, channel).is_none()
+    }
+
+    /// Why it does not have the right. Nothing is counted.
+    pub(crate) fn forbidden(&self, link: LinkKey, right: Right, channel: &str) -> Option<Error> {
+        self.settings.rights.as_ref()?.expect(&self.all[link].credentials, right, channel).err()
     }
 }
 

@@ -84,7 +84,10 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.flows.lost(&mut self.links, link, header.subscription, &mut fields)
             }
             Some(FrameKind::Skip) => self.flows.skipped(link, header.subscription, &mut fields),
-            Some(FrameKind::Origin) => self.flows.comes_from(link, header.subscription, &mut fields),
+            Some(FrameKind::Origin) => {
+                self.expect_relay(link, header.subscription);
+                self.flows.comes_from(link, header.subscription, &mut fields)
+            }
             Some(FrameKind::Ack) => self.flows.acknowledged(now, &mut self.links, link, &mut fields),
             Some(_) => match Control::parse(header, payload)? {
                 Some(control) => {

@@ -13,6 +13,7 @@
 
 mod frames;
 mod info;
+mod rules;
 
 pub use info::{ChannelInfo, MemberInfo, Reach};
 
@@ -169,6 +170,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                     flows.begin_link(link);
                     channels.say_all(links, link);
                     flows.say_subscriptions(links, link);
+                    // The node may have come with other credentials.
+                    self.heed(link);
+                    let links = &mut self.links;
                     links.say(link, &crate::control::Control::Synced);
                 }
                 Turn::Cut(link) => flows.cut_link(link),

@@ -399,10 +399,17 @@ impl NodeBuilder {
         *linger = (*linger).min(LONGEST);
         self.transports.extend(self.protection.transports(self.insecure)?);
         self.settings.access = access(self.keys, self.admits_anyone)?;
-        self.settings.rights = match self.rules {
-            Rules::Usual => RuleFile::read_if_there(keys::rules())?.1,
-            Rules::File(path) => Some(RuleFile::read(path)?.1),
-            Rules::Given(rights) => Some(rights),
+        let rules;
+        (rules, self.settings.rights) = match self.rules {
+            Rules::Usual => {
+                let (file, rights) = RuleFile::read_if_there(keys::rules())?;
+                (Some(file), rights)
+            }
+            Rules::File(path) => {
+                let (file, rights) = RuleFile::read(path)?;
+                (Some(file), Some(rights))
+            }
+            Rules::Given(rights) => (None, Some(rights)),
         };
         if self.listen.is_empty() {
             self.listen.push("127.0.0.1:0".into());
@@ -424,7 +431,7 @@ impl NodeBuilder {
             state.places = Places::new(addresses, advertised);
             state.tell_places();
         });
-        let keeper = Keeper::new(hub.clone(), listeners)?;
+        let keeper = Keeper::new(hub.clone(), listeners, rules)?;
         let handlers = Handlers::new();
         let shared = hub.clone();
         let keeper = std::thread::Builder::new().name("isoform".into()).spawn(move || {

@@ -4,6 +4,7 @@
 
 use super::hub::{Hub, LOOK};
 use super::places::Learned;
+use super::rules::RuleFile;
 use super::state::State;
 use super::wait::DOORS;
 use super::wire::Wire;
@@ -52,6 +53,7 @@ pub(crate) struct Keeper {
     last_round: Time,
     next_round: Time,
     next_clock: Time,
+    rules: Option<RuleFile>,
 }
 
 impl Keeper {
@@ -59,7 +61,7 @@ impl Keeper {
     ///
     /// # Errors
     /// [`Code::Io`](isoform::Code::Io), if the system has no memory for it.
-    pub(crate) fn new(hub: Arc<Hub>, mut listeners: Vec<Box<dyn Door>>) -> Result<Keeper> {
+    pub(crate) fn new(hub: Arc<Hub>, mut listeners: Vec<Box<dyn Door>>, rules: Option<RuleFile>) -> Result<Keeper> {
         for listener in &mut listeners {
             await_door(&hub, &mut **listener, true)?;
         }
@@ -75,6 +77,7 @@ impl Keeper {
             last_round: Time::ZERO,
             next_round: Time::ZERO,
             next_clock: Time::ZERO,
+            rules,
         })
     }
 
@@ -108,6 +111,12 @@ impl Keeper {
             self.next_clock = now + LOOK;
             hub.set_wall();
             hub.transports.iter().for_each(|transport| transport.look_after());
+            match self.rules.as_mut().and_then(RuleFile::look) {
+                Some(Ok(rights)) => hub.with(|state| state.machine.set_rights(now, Some(rights))),
+                // The old ones go on.
+                Some(Err(error)) => hub.with(|state| state.machine.note(&error)),
+                None => {}
+            }
         }
         // The silence of others does not count while this process was stopped.
         let was_stopped = now > self.last_round + STOPPED;

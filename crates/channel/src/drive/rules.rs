@@ -6,15 +6,23 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// The most bytes that are read of it. More are no rules.
 const MOST: u64 = 1 << 20;
 
 /// A file of rules: `docs/book/reference/rules.md`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RuleFile {
     path: PathBuf,
+    /// The file that was read last.
+    read: Option<Stamp>,
+    /// The file at the last look.
+    seen: Option<Stamp>,
 }
+
+/// The state of a file, which differs once its content does.
+type Stamp = (SystemTime, u64, u64);
 
 impl RuleFile {
     /// A file, which is there.
@@ -22,7 +30,8 @@ impl RuleFile {
     /// # Errors
     /// [`Code::Io`] if it cannot be read, or others can change it; [`Code::Text`] with the line that is wrong.
     pub(crate) fn read(path: PathBuf) -> Result<(RuleFile, Rights)> {
-        let file = RuleFile { path };
+        let mut file = RuleFile { path, read: None, seen: None };
+        file.read = file.stamp();
         let rights = file.parse()?;
         Ok((file, rights))
     }
@@ -32,10 +41,27 @@ impl RuleFile {
     /// # Errors
     /// As [`read`](RuleFile::read).
     pub(crate) fn read_if_there(path: PathBuf) -> Result<(RuleFile, Option<Rights>)> {
-        let file = RuleFile { path };
-        let is_there = file.path.symlink_metadata().is_ok();
-        let rights = is_there.then(|| file.parse()).transpose()?;
-        Ok((file, rights))
+        if path.symlink_metadata().is_ok() {
+            return RuleFile::read(path).map(|(file, rights)| (file, Some(rights)));
+        }
+        Ok((RuleFile { path, read: None, seen: None }, None))
+    }
+
+    /// Reads the file again if it has changed, and has not changed since the last look: somebody may be writing it. `None`
+    /// if there is nothing new. A file that was removed changes nothing.
+    pub(crate) fn look(&mut self) -> Option<Result<Rights>> {
+        let now = self.stamp();
+        let before = std::mem::replace(&mut self.seen, now);
+        if now.is_none() || now == self.read || now != before {
+            return None;
+        }
+        self.read = now;
+        Some(self.parse())
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        let about = std::fs::metadata(&self.path).ok()?;
+        Some((about.modified().ok()?, about.len(), about.ino()))
     }
 
     fn parse(&self) -> Result<Rights> {

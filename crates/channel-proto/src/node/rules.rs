@@ -1,0 +1,99 @@
+//! The rules, when they change or become known anew (`spec/channel.md`, "Rules").
+
+use super::Node;
+use crate::Time;
+use crate::keys::{ChannelKey, LinkKey, ReceivingKey};
+use crate::memory::{Body, Storage};
+use crate::rights::{Right, Rights};
+use isoform_core::Error;
+
+impl<B: Body, S: Storage> Node<B, S> {
+    /// Sets the rules for other nodes. What they do not allow any more ends; what they allow now begins.
+    pub fn set_rights(&mut self, now: Time, rights: Option<Rights>) {
+        self.links.settings.rights = rights;
+        for link in self.links.keys() {
+            self.heed(link);
+            for channel in self.channels.keys() {
+                self.channels.join_again(&mut self.links, channel, link);
+                self.channels.offer_more(&mut self.links, channel, link);
+                self.subscribe_more(channel, link);
+            }
+        }
+        self.follow(now);
+    }
+
+    /// Counts an error of the caller's among the refusals, so that reports tell of it.
+    pub fn note(&mut self, error: &Error) {
+        self.links.refusals.note(error);
+    }
+
+    /// Ends what the rules do not allow the node at the other end of a link, on any channel.
+    pub(super) fn heed(&mut self, link: LinkKey) {
+        if self.links.settings.rights.is_none() {
+            return;
+        }
+        for key in self.channels.keys() {
+            let Some(channel) = self.channels.get(key).filter(|channel| channel.members.contains_key(&link)) else {
+                continue;
+            };
+            let links = &self.links;
+            let lacks = |right| links.forbidden(link, right, &channel.name);
+            let see = lacks(Right::See);
+            let either = |right| see.clone().or_else(|| lacks(right));
+            let [subscribe, publish, block] = [Right::Subscribe, Right::Publish, Right::Block].map(either);
+            if let Some(why) = subscribe {
+                self.revoke_all(key, link, &why);
+            } else if let Some(why) = block {
+                for at in self.flows.sendings_on(link, key) {
+                    if self.flows.revoke_block(&mut self.links, link, at, &why) {
+                        self.links.refusals.note(&why);
+                    }
+                }
+            }
+            if let Some(why) = publish {
+                for at in self.flows.receivings_on(link, key) {
+                    self.links.refusals.note(&why);
+                    self.flows.bar(&mut self.links, at, &why);
+                }
+            }
+            if let Some(why) = see {
+                self.links.refusals.note(&why);
+                self.channels.turn_out(&mut self.links, key, link);
+            }
+        }
+    }
+
+    fn revoke_all(&mut self, key: ChannelKey, link: LinkKey, why: &Error) {
+        self.channels.withdraw_all(&mut self.links, key, link);
+        for at in self.flows.sendings_on(link, key) {
+            self.links.refusals.note(why);
+            self.flows.revoke(&mut self.links, link, at, why);
+        }
+    }
+
+    /// Subscribes to the sources of a node that may publish now.
+    fn subscribe_more(&mut self, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.channels.get(key) else { return };
+        if !self.links.may(link, Right::Publish, &channel.name) {
+            return;
+        }
+        for offer in self.channels.offered_by(key, link) {
+            for sink in self.channels.sinks(key) {
+                if self.flows.may_subscribe(sink, &offer) {
+                    self.subscribe(sink, &offer);
+                }
+            }
+        }
+    }
+
+    /// The next event of a subscription comes from elsewhere. Ends it if its source's node may not relay events.
+    pub(super) fn expect_relay(&mut self, link: LinkKey, subscription: u32) {
+        let at = ReceivingKey(subscription);
+        let channel = self.flows.channel_of_receiving(link, at).and_then(|channel| self.channels.get(channel));
+        if let Some(channel) = channel
+            && let Err(why) = self.links.expect_right(link, Right::Relay, &channel.name)
+        {
+            self.flows.bar(&mut self.links, at, &why);
+        }
+    }
+}
