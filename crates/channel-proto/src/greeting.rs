@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::control::{Control, Proof};
 use crate::credentials::Credentials;
 use crate::frame;
-use crate::hello::Hello;
+use crate::hello::{self, Hello};
 use crate::identity::{Greetings, Key, Side};
 use crate::keys::NodeId;
 use crate::shared::{KeyName, OFFERED, SharedKey};
@@ -27,6 +27,8 @@ pub struct Greeting {
     wanted: NodeId,
     /// The shared keys that the dialer offers to prove.
     offered: [KeyName; OFFERED],
+    /// Whether the other side understands a Bye, by its first bytes.
+    pub(crate) understands: bool,
     /// What the other side has said.
     said: Option<Said>,
     /// What is known of the other side. The shared key counts once `peer` is there.
@@ -81,7 +83,8 @@ impl Greeting {
     fn new(own: Own<'_>, credentials: Credentials, side: Side, wanted: NodeId) -> Greeting {
         let (key, access, offered) = (own.key.clone(), own.access.clone(), Default::default());
         let (nonce, out) = (own.nonce, Vec::new());
-        Greeting { key, access, side, nonce, wanted, offered, said: None, credentials, out, peer: None, refused: None }
+        let (understands, said, peer, refused) = (false, None, None, None);
+        Greeting { key, access, side, nonce, wanted, offered, understands, said, credentials, out, peer, refused }
     }
 
     fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Hello {
@@ -94,11 +97,6 @@ impl Greeting {
         if self.said.is_none() {
             self.credentials = credentials;
         }
-    }
-
-    /// Whether the other side has said a Hello.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.said.is_some()
     }
 
     /// Takes bytes that arrived, and says how many of them were used: the rest is to be given again, with more behind it.
@@ -124,7 +122,7 @@ impl Greeting {
         }
     }
 
-    /// The last words, if the other side speaks a link of another version: it learns which version this node has.
+    /// Says the acceptor's Hello before a Bye, if it is still to be said: it tells the version of this node.
     pub(crate) fn introduce(&mut self) {
         if self.side == Side::Acceptor && self.said.is_none() {
             self.out.extend(self.hello(NodeId::ANY, Default::default()).to_bytes());
@@ -132,6 +130,7 @@ impl Greeting {
     }
 
     fn greeted(&mut self, input: &[u8]) -> Result<usize> {
+        self.understands = hello::understands_refusal(input);
         let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
         let (node, asked, theirs) = (hello.node(), hello.wanted, input[..length].to_vec());
         let (own, wanted) = (self.key.id(), if self.side == Side::Dialer { self.wanted } else { node });

@@ -7,7 +7,7 @@ use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
 const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
-/// The first bytes of what TLS says at first: an alert, a handshake.
+/// The first byte of TLS: of an alert, or of a handshake.
 const TLS: [u8; 2] = [21, 22];
 /// The only version so far.
 const VERSION: u8 = 1;
@@ -66,7 +66,7 @@ impl Hello {
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], as soon as the bytes show it.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Hello, usize)>> {
         let there = bytes.len().min(MAGIC.len());
-        if bytes.first().is_some_and(|first| TLS.contains(first)) {
+        if is_tls(bytes) {
             return Err(encrypted());
         }
         if bytes[..there] != MAGIC[..there] {
@@ -88,9 +88,8 @@ impl Hello {
         let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
         let length = usize::from(u16::from_le_bytes([fixed[MORE], fixed[MORE + 1]]));
         if length > REST {
-            return Err(Error::new(Code::Handshake)
-                .expected(format_args!("at most {REST} further bytes"))
-                .found(length));
+            let error = Error::new(Code::Handshake).at("hello");
+            return Err(error.expected(format_args!("at most {REST} further bytes")).found(length));
         }
         if rest.len() < length {
             return Ok(None);
@@ -109,11 +108,17 @@ impl Hello {
 fn encrypted() -> Error {
     let expected = "a greeting without TLS, as this node speaks it (a certificate from `isoform keys issue` lets a node speak \
                     TLS to other machines)";
-    Error::new(Code::Handshake).at(ENCRYPTED).expected(expected).found("TLS")
+    Error::new(Code::Handshake).at("tls").expected(expected).found("TLS")
 }
 
-/// Where the error is if the other side speaks TLS.
-pub(crate) const ENCRYPTED: &str = "tls";
+fn is_tls(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| TLS.contains(first))
+}
+
+/// Whether the other side, which has said these bytes, understands why its Hello is refused.
+pub(crate) fn understands_refusal(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) || is_tls(bytes)
+}
 
 #[cfg(test)]
 mod tests {

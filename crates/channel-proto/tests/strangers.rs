@@ -295,3 +295,28 @@ fn the_highest_version_that_both_know_is_spoken() {
         assert_eq!(Header::parse(answer.first_chunk().unwrap()).unwrap().kind, Some(FrameKind::Terms));
     }
 }
+
+#[test]
+fn a_refused_hello_is_answered_with_a_hello_and_the_reason() {
+    let valid = claim(5, 1).to_bytes();
+    let changed = |at: usize, bytes: &[u8]| [&valid[..at], bytes, &valid[at + bytes.len()..]].concat();
+    let refused = [
+        (changed(4, &[2, 2]), Code::Version),
+        (changed(6, &[1]), Code::Flags),
+        (changed(120, &[1, 16]), Code::Handshake),
+        (b"\x16\x03\x01".to_vec(), Code::Handshake),
+    ];
+    let mut world = World::new(1, |number| number);
+    for (hello, code) in refused {
+        let wire = world.visit(0);
+        world.say(wire, &hello);
+        assert!(world.closed.contains(&wire), "{code:?}");
+        let (acceptor, bye) = world.carried[wire][0].split_at(GREETING);
+        assert_eq!(Hello::parse(acceptor).unwrap().unwrap().0.node(), key(0).id());
+        assert_eq!(Header::parse(bye.first_chunk().unwrap()).unwrap().kind, Some(FrameKind::Bye));
+        assert_eq!(bye[HEADER..HEADER + 2], (code as u16).to_le_bytes());
+    }
+    let wire = world.visit(0);
+    world.say(wire, b"GET / HTTP/1.1\r\n");
+    assert!(world.closed.contains(&wire) && world.carried[wire][0].is_empty(), "a program of another protocol");
+}

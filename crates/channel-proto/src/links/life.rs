@@ -6,7 +6,6 @@ use crate::Time;
 use crate::action::Action;
 use crate::budget::Resource;
 use crate::control::Control;
-use crate::hello::ENCRYPTED;
 use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
@@ -79,9 +78,8 @@ impl<B: Body> Links<B> {
                 farewell.extend(out.to_vec());
                 self.end(link, Some(error.clone()));
             }
-            // Who does not speak as a link does is not answered, unless a later version or TLS is spoken: then the answer
-            // lets the other side say why it fails.
-            None if connection.has_begun() || error.code() == Code::Version || error.path() == ENCRYPTED => {
+            // A program that speaks neither this protocol nor TLS is not answered.
+            None if connection.understands() => {
                 if let Some(greeting) = &mut connection.greeting {
                     greeting.introduce();
                     farewell.append(&mut greeting.out);

@@ -99,9 +99,9 @@ struct Connection {
 }
 
 impl Connection {
-    /// Whether the other side speaks as a link does.
-    fn has_begun(&self) -> bool {
-        self.peer.is_some() || self.greeting.as_ref().is_some_and(Greeting::has_begun)
+    /// Whether the other side understands a Bye.
+    fn understands(&self) -> bool {
+        self.peer.is_some() || self.greeting.as_ref().is_some_and(|greeting| greeting.understands)
     }
 }
 
