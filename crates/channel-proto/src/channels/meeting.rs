@@ -211,11 +211,13 @@ impl Channels {
     }
 
     fn was_missed<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId, error: Error) {
-        let now = self.now;
+        let (now, chance) = (self.now, self.random(1000) as u32);
         let Some(other) = self.all[key].others.get_mut(node) else { return };
         other.tries += 1;
         other.failure = Some(error);
-        let again = now + later(other.tries);
+        // Of many that dial one, not all come back at the same time.
+        let pause = later(other.tries);
+        let again = now + pause - pause / 2 * chance / 1000;
         other.rests = again;
         links.actions.act(Action::Changed(key));
         if self.all[key].wants_to_meet(now, node) {
