@@ -469,7 +469,7 @@ def test_threads_share_a_source_and_a_sink(node: isoform.Node) -> None:
 def test_however_many_are_wanted_at_once_there_is_room(node: isoform.Node) -> None:
     large = np.dtype([("step", "i4"), ("depth", "f8", (1 << 18,))])
     channel = node.create("large", large)
-    sink, source = channel.sink(large), channel.source(large)
+    sink, source = channel.sink(large, policy="lossless"), channel.source(large, lossless=True)
     threading.Thread(target=lambda: [source.submit(np.full(1, step, large)) for step in range(20)]).start()
     assert isinstance(sink.recv_many(sys.maxsize), isoform.Joined)
     steps: list[int] = []
