@@ -254,7 +254,7 @@ fn a_member_is_dialed_only_where_it_has_said_itself_that_it_is_found() {
     let mut world = World::new(2);
     world.add_sink();
     for lie in [relayed(&said), relayed(&announcement(1, 6, SOURCES, "test:100"))] {
-        world.tell(&[lie.clone()]);
+        world.tell(std::slice::from_ref(&lie));
         world.lie(CALL, &call(&lie));
         world.wait(Time::from_secs(1));
         assert!(world.dials.is_empty(), "{:?}", world.dials);

@@ -12,7 +12,7 @@ use isoform_testing::mutate::Random;
 use network::{CHANNEL, Network, SILENT};
 
 fn members() -> usize {
-    std::env::var("MEMBERS").ok().map_or(300, |count| count.parse().expect("a number of members"))
+    std::env::var("MEMBERS").ok().map_or(150, |count| count.parse().expect("a number of members"))
 }
 
 /// Lets a process join at another one, and gives it a sink.
