@@ -16,12 +16,11 @@ pub struct Access {
 /// Whom a node admits: as a node that dials it, and as a node that it dials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
-    /// Everyone who can connect. A node of this crate admits them unless its caller says otherwise; those of
-    /// `isoform-channel` do not.
+    /// Everyone who can connect. This is the default of this crate, but not of `isoform-channel`.
     #[default]
     Anyone,
-    /// Whoever proves a shared key that the node knows, or has a certificate that the transport has checked, or runs for
-    /// one of these users of this machine.
+    /// A node that proves a shared key that this node knows, or has a certificate that the transport has checked, or runs
+    /// for one of these users of this machine.
     Known {
         /// The numbers of the users.
         users: Vec<u32>,
@@ -40,7 +39,7 @@ impl Admission {
         }
     }
 
-    /// Refuses whom it does not admit.
+    /// Fails if the other side is not admitted.
     pub(crate) fn expect(&self, credentials: &Credentials) -> Result<()> {
         if self.admits(credentials) {
             return Ok(());
@@ -64,7 +63,7 @@ mod tests {
     use crate::shared::KeyName;
 
     #[test]
-    fn those_who_are_known_are_admitted() {
+    fn a_key_a_certificate_or_a_user_is_admitted() {
         let none = Credentials::default();
         let key = Credentials { key: Some(KeyName([1; 8])), ..none.clone() };
         let certificate = Credentials { certificate: Some(vec!["a.example".into()]), ..none.clone() };

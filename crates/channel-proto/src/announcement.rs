@@ -1,4 +1,5 @@
-//! Announcements: what a member says of itself, signed, so that others can hand it on (`spec/channel.md`, "Channels").
+//! Announcements: signed statements of members about themselves, which others pass on (`spec/channel.md`,
+//! "Announcements").
 
 use crate::identity::{Key, SIGNATURE, check_signature};
 use crate::keys::{Identity, NodeId};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 pub(crate) const LONGEST: usize = 1024;
 const ADDRESSES: usize = 512;
 
-/// What is signed, so that it cannot be taken for anything else.
+/// Separates these hashes from all others.
 const DOMAIN: &str = "Isoform 2026 announcement";
 
 const SOURCES: u32 = 1;
@@ -25,7 +26,7 @@ const SERVED: u32 = 8;
 pub(crate) struct Has {
     pub(crate) sources: bool,
     pub(crate) sinks: bool,
-    /// It is no member any more.
+    /// It is no longer a member.
     pub(crate) left: bool,
     /// It has a neighbour that it wants something from, or that wants something from it.
     pub(crate) served: bool,
@@ -40,12 +41,12 @@ pub(crate) struct Announcement {
     pub(crate) number: u64,
     pub(crate) has: Has,
     pub(crate) addresses: Vec<String>,
-    /// All its bytes, to be handed on as they are.
+    /// All its bytes, which are passed on unchanged.
     bytes: Arc<[u8]>,
 }
 
 impl Announcement {
-    /// Says something of this node, and signs it. Addresses for which there is no room are left out.
+    /// Makes and signs an announcement of this node. Leaves out the addresses for which there is no room.
     pub(crate) fn sign(key: &Key, identity: Identity, number: u64, has: Has, addresses: &[String]) -> Announcement {
         let mut room = ADDRESSES;
         let fits = |address: &&String| {
@@ -66,7 +67,7 @@ impl Announcement {
         Announcement { node: key.id(), identity, number, has, addresses, bytes }
     }
 
-    /// Reads one. Whether its node has said it is [checked](Announcement::check) later, since that takes long.
+    /// Parses an announcement. The signature is [checked](Announcement::check) later, since that takes long.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Announcement> {
         if bytes.len() > LONGEST {
             let error = Error::new(Code::Frame).at("announcement");
@@ -80,7 +81,7 @@ impl Announcement {
         Ok(Announcement { node, identity, number, has, addresses: fields.texts()?, bytes: bytes.into() })
     }
 
-    /// Checks that its node has said this.
+    /// Whether the signature is that of its node.
     pub(crate) fn check(&self) -> bool {
         let Some((signature, said)) = self.bytes.split_first_chunk::<SIGNATURE>() else { return false };
         let Some(public) = said.first_chunk() else { return false };
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_announcement_is_nobodys() {
+    fn a_changed_announcement_has_a_wrong_signature() {
         let said = some();
         for at in 0..said.bytes().len() {
             let mut bytes = said.bytes().to_vec();

@@ -1,15 +1,20 @@
 //! Budgets: how much of this node's memory and time others may take (`spec/channel.md`, "Limits").
 //!
-//! Whatever another node makes this node keep is charged to three purses: that of the node as a whole; that of the
-//! other node's id, however often it connects; and, as long as the two nodes have no channel in common, the one purse
-//! that all such strangers share, since anybody can make up ids. What is given back returns to the same purses.
+//! A node charges what another node makes it keep to these purses:
+//!
+//! - that of the node as a whole;
+//! - that of the other node's id, however often it connects;
+//! - as long as the two nodes have no channel in common, the purse that all such strangers share, since anybody can make
+//!   up ids.
+//!
+//! What another node gives back returns to the same purses.
 
 use crate::keys::NodeId;
 use isoform_core::{Code, Error, Result};
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// Something of which others may take only so much.
+/// A resource that a node limits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Resource {
@@ -188,7 +193,7 @@ impl Purses {
         Ok(())
     }
 
-    /// Charges a node whatever its purses have: for what must be granted to everybody.
+    /// Charges a node even if its purses are empty: for what must be granted to everybody.
     pub(crate) fn force(&mut self, taken: &mut Taken, resource: Resource, amount: u64) {
         taken.amounts[resource] += amount;
         self.node[resource] += amount;

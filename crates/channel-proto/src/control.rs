@@ -48,11 +48,11 @@ pub(crate) struct Proof {
     pub(crate) shared: [u8; 32],
 }
 
-/// The wish of a member that another one dials it.
+/// A member asks another one to dial it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) to: NodeId,
-    /// How many more times it may be handed on.
+    /// How many more times it may be passed on.
     pub(crate) hops: u8,
     /// What the caller says of itself.
     pub(crate) caller: Announcement,

@@ -1,14 +1,14 @@
-//! What a node knows of whoever is at the other end of a connection, besides its id.
+//! What a node knows of the other end of a connection, besides its id.
 
 use crate::shared::KeyName;
 use std::fmt;
 
-/// What a node knows of whoever is at the other end of a connection. The caller says what its transport knows, and the
-/// greeting adds the shared key.
+/// What a node knows of the other end of a connection. The caller says what its transport knows, and the greeting adds
+/// the shared key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// Bytes that only the two ends of an encrypted connection can have in common: the proofs of both sides cover them.
-    /// Zeros without encryption.
+    /// Bytes that only the two ends of an encrypted connection know. The proofs of both sides cover them. Zeros without
+    /// encryption.
     pub binding: [u8; 32],
     /// The user for whom the other process runs, if it is on this machine and the system says so.
     pub local_user: Option<u32>,

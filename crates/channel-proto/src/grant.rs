@@ -17,7 +17,7 @@ pub struct Grants {
     pub keep: usize,
 }
 
-/// How long a source waits for the sinks that it need not wait for, all of them together.
+/// How long a source waits for all sinks together that it need not wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
     /// The longest wait for one event.

@@ -1,6 +1,5 @@
 //! A connection before it is known who is at its other end: both Hellos, and the proofs of both sides
-//! (`spec/channel.md`, "Handshake"). It needs nothing but the keys of this node; what a node does with those who have
-//! proven who they are is the business of `links`.
+//! (`spec/channel.md`, "Handshake"). It needs only the keys of this node. `links` continues with the proven node.
 
 use crate::access::Access;
 use crate::control::{Control, Proof};
@@ -15,9 +14,9 @@ use std::sync::Arc;
 
 /// The state of a connection until the other side has proven who it is.
 ///
-/// A node takes bytes of a handshake as any others. But making and checking a proof takes some hundred microseconds, in
-/// which a node that threads share would let all of them wait. So such a node's caller may [take](crate::Node::take_greeting)
-/// the greeting of a connection, give it the bytes that arrive, and put it back.
+/// A node takes bytes of a handshake as any others. But making and checking a proof takes some hundred microseconds. If
+/// threads share a node, all of them would wait that long. So the caller may [take](crate::Node::take_greeting) the
+/// greeting of a connection, give it the bytes that arrive, and put it back.
 pub struct Greeting {
     key: Arc<Key>,
     access: Arc<Access>,
@@ -58,8 +57,8 @@ struct Said {
 }
 
 impl Greeting {
-    /// This side has connected, and wants a node or whichever is there. It offers to prove a few shared keys: the
-    /// one that it is told, and then the first ones.
+    /// This side has connected, and wants a certain node or any. It offers to prove `first`, and then the first of its other
+    /// shared keys.
     pub(crate) fn dialer(
         own: Own<'_>,
         credentials: Credentials,
@@ -91,16 +90,16 @@ impl Greeting {
         Hello { public: self.key.public(), nonce: self.nonce, wanted, keys }
     }
 
-    /// What is known of the other side, from a caller whose transport learns it from the first bytes that arrive. It
-    /// counts until the other side has said a Hello.
+    /// Notes what the transport has learnt of the other side from its first bytes. After the other side's Hello, this has
+    /// no effect.
     pub fn learn(&mut self, credentials: Credentials) {
         if self.said.is_none() {
             self.credentials = credentials;
         }
     }
 
-    /// Takes bytes that arrived, and says how many of them were used: the rest is to be given again, with more behind it.
-    /// Once the other side has proven who it is, the rest is for the [node](crate::Node::receive).
+    /// Takes bytes that arrived, and returns how many were used. Pass the others again, with more bytes after them. Once the
+    /// other side has proven who it is, pass them to the [node](crate::Node::receive).
     ///
     /// # Errors
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], [`Code::WrongNode`], [`Code::NotAdmitted`].
@@ -155,7 +154,7 @@ impl Greeting {
         if node == own {
             return Err(Error::new(Code::WrongNode).expected("another node").found("this node itself"));
         }
-        // Strangers cost no signature. Whoever is admitted by a shared key has still to prove it.
+        // Strangers cost no signature. A node that is admitted by a shared key must still prove it.
         self.credentials.key = said.chosen.as_ref().map(SharedKey::name);
         self.access.admission.expect(&self.credentials)?;
         if self.side == Side::Acceptor {

@@ -35,7 +35,7 @@ pub struct Hello {
     pub public: [u8; 32],
     /// Bytes that the sender has used for no other connection.
     pub nonce: [u8; 32],
-    /// The node that the dialer wants to reach; zeros for whichever is there.
+    /// The node that the dialer wants to reach; zeros for any node.
     pub wanted: NodeId,
     /// The shared keys that the dialer offers to prove. The acceptor's: the one that it has chosen, in the first place.
     pub keys: [KeyName; OFFERED],
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_understood_however_it_arrives() {
+    fn a_hello_may_arrive_in_any_pieces() {
         let bytes = hello().to_bytes();
         for cut in 0..bytes.len() {
             assert_eq!(Hello::parse(&bytes[..cut]).unwrap(), None);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_link_is_refused_at_its_first_byte() {
+    fn other_protocols_and_versions_are_refused_at_their_first_bytes() {
         let refused = |bytes: &[u8]| Hello::parse(bytes).unwrap_err();
         assert_eq!(refused(b"GET / HTTP/1.1\r\n").code(), Code::Handshake);
         assert_eq!(refused(b"\x16\x03\x01").actual(), "TLS", "a handshake");

@@ -9,11 +9,11 @@ use std::str::FromStr;
 /// The most shared keys that a dialer offers to prove.
 pub(crate) const OFFERED: usize = 4;
 
-/// What each hash is of, so that none can be taken for another.
+/// They separate the two kinds of hashes from each other and from all others.
 const NAME: &str = "Isoform 2026 shared key name";
 const PROOF: &str = "Isoform 2026 shared key proof";
 
-/// A secret that nodes have in common. Whoever proves that it has the key is admitted by the others that have it.
+/// A secret that nodes have in common. Nodes that have it admit each other.
 ///
 /// Its text is 64 hexadecimal digits. Keys are random bytes: nothing here makes a weak secret, such as a word, strong.
 ///

@@ -193,7 +193,7 @@ fn an_address_that_many_invented_members_name_is_dialed_seldom() {
 }
 
 #[test]
-fn who_invents_members_makes_a_node_dial_little() {
+fn a_liar_that_invents_members_makes_a_node_dial_little() {
     let mut world = World::new(2);
     world.add_sink();
     let invent = |number| announcement(number, 1, SOURCES, &format!("tcp:10.0.0.1:{number}"));
@@ -267,7 +267,7 @@ fn a_member_is_dialed_only_where_it_has_said_itself_that_it_is_found() {
 }
 
 #[test]
-fn what_a_member_said_before_is_no_news() {
+fn an_old_announcement_is_ignored() {
     let mut world = World::new(2);
     world.tell(&[announcement(1, 5, SINKS, "test:100")]);
     world.tell(&[announcement(1, 4, SINKS, "test:200")]);

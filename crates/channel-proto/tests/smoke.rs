@@ -162,7 +162,7 @@ fn sinks_of_the_same_node_are_reached_without_a_link() {
 }
 
 #[test]
-fn who_leaves_waits_for_nobody() {
+fn a_node_that_leaves_waits_for_nobody() {
     let mut node = Node::<Body, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
     let open = node.open(Time::ZERO, &["test:2".into()], "ticks", None, Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };

@@ -254,7 +254,7 @@ fn another_channel_than_was_asked_for_is_not_opened() {
 }
 
 #[test]
-fn strangers_who_say_nothing_give_way() {
+fn silent_strangers_give_way() {
     let mut world = World::new(2, |number| number);
     world.nodes[0] =
         Node::new(key(0), Settings { connections: 5, addresses: vec!["test:0".into()], ..Settings::default() });

@@ -1,5 +1,5 @@
-//! How much a node dials because of what others tell of further members (`spec/channel.md`, "Which links there are"):
-//! whoever invents members makes it dial little, and no address often.
+//! Bounds how much a node dials because of what others tell of further members (`spec/channel.md`, "Which links there
+//! are"). A node that invents members makes it dial little, and no address often.
 
 use crate::Time;
 use crate::keys::{LinkKey, NodeId};
@@ -30,7 +30,7 @@ impl Introductions {
         self.spent.get(&teller).is_none_or(|&(spent, since)| spent.saturating_sub(forgiven(now, since)) < AT_ONCE)
     }
 
-    /// When an address may be dialed that others tell.
+    /// The time at which an address that others have told may be dialed.
     pub(super) fn may_be_dialed(&self, address: &str) -> Time {
         self.vain.get(address).map_or(Time::ZERO, |&(_, at)| at)
     }

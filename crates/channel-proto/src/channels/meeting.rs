@@ -1,5 +1,5 @@
-//! With whom a node has links: with the members that it wants something from, and with a few more so that all members of a
-//! channel hear of each other (`spec/channel.md`, "Which links there are").
+//! Decides with which members a node has links: those that it wants something from, and a few more, so that all members of
+//! a channel hear of each other (`spec/channel.md`, "Which links there are").
 
 use super::agenda::Errand;
 use super::{Channel, Channels, Membership};
@@ -18,14 +18,14 @@ const SPARE: usize = 3;
 const NEIGHBOURS: usize = 2;
 /// A link has this long to carry something wanted.
 const GRACE: Time = Time::from_secs(2);
-/// How often links are looked at that may be let go.
+/// How often a node looks for links that it may end.
 const TIDY: Time = Time::from_secs(1);
 /// The time before the next attempt: the shortest, and the longest.
 const SOON: Time = Time::from_millis(200);
 const LATE: Time = Time::from_secs(30);
-/// A member with enough neighbours waits so many times as long, in the end, before it tries the addresses of its id again.
+/// A member with enough neighbours waits up to this many times as long before it tries the addresses of its id again.
 const RARE: u32 = 10;
-/// A member whose link has ended in order is no neighbour to choose for this long.
+/// A member whose link has ended in order is not chosen as a neighbour for this long.
 const REST: Time = Time::from_secs(10);
 /// After this many attempts, the sinks are told that a member cannot be reached.
 const ATTEMPTS: u32 = 3;
@@ -71,8 +71,8 @@ fn later(tries: u32) -> Time {
     (SOON * (1 << tries.min(8))).min(LATE)
 }
 
-/// The addresses of a member where this node may dial it. At this node's own addresses, nobody else is found. A path may be
-/// that of any program of this machine: only who is on this machine may name one.
+/// The addresses of a member where this node may dial it. These leave out this node's own addresses. Any program of this
+/// machine may listen at a path, so only a node on this machine may name one.
 pub(super) fn dialable<B: Body>(links: &Links<B>, said: &Announcement, is_near: bool) -> Vec<String> {
     let own = &links.settings.addresses;
     let all = said.addresses.iter().filter(|address| !own.contains(address) && (is_near || !is_path(address)));
@@ -253,8 +253,8 @@ impl Channels {
         channel.is_served() || channel.members.len() + channel.joining.len() >= NEIGHBOURS
     }
 
-    /// Looks for neighbours if there are too few, and tries the addresses that the id named: so those find each other whom
-    /// something has parted.
+    /// Looks for neighbours if there are too few, and tries the addresses that the id named. So separated parts of a channel
+    /// find each other again.
     fn look<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
         let (now, looks) = (self.now, self.all[key].looks);
         self.all[key].looks = looks.saturating_add(1);
@@ -285,7 +285,7 @@ impl Channels {
         }
     }
 
-    /// Tries to make a member a neighbour, by chance. Whether there was one to try.
+    /// Tries to make a random member a neighbour. Returns whether there was one to try.
     fn try_a_member<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) -> bool {
         let (now, channel) = (self.now, &self.all[key]);
         let is_linked = |node| links.with(node).is_some_and(|link| channel.members.contains_key(&link));
@@ -335,7 +335,7 @@ impl Channels {
         self.do_errands(links);
     }
 
-    /// Lets links go that carry nothing wanted, but for a few. `is_used` tells whether there are subscriptions on a link.
+    /// Ends links that carry nothing wanted, except for a few. `is_used` tells whether there are subscriptions on a link.
     pub(crate) fn tidy<B: Body>(&mut self, links: &mut Links<B>, is_used: impl Fn(LinkKey) -> bool) {
         let now = self.now;
         if self.tidied.is_some_and(|last| now < last + TIDY) || links.len() <= 1 {
@@ -360,17 +360,17 @@ impl Channels {
             }
             match needed.contains(&link) {
                 true => spare.push((!alone.contains(&link), since, link)),
-                // Both have better ones.
+                // Both nodes are served elsewhere.
                 false => useless.push(link),
             }
         }
-        // Those through which alone this node hears of a channel come first, then the oldest.
+        // Links with the only neighbour on a channel come first, then the oldest.
         spare.sort_unstable();
         let more = spare.into_iter().skip(SPARE).filter(|(is_free, ..)| *is_free).map(|(.., link)| link);
         useless.into_iter().chain(more).for_each(|link| links.part_from(link));
     }
 
-    /// When links are looked at again that may be let go.
+    /// When this node next looks for links that it may end.
     pub(super) fn next_tidying<B>(&self, links: &Links<B>) -> Option<Time> {
         (links.len() > 1).then(|| self.tidied.map_or(self.now + TIDY, |last| last + TIDY).max(self.now))
     }

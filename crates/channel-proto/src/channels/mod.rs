@@ -4,7 +4,8 @@
 //! - `opens`: the requests of the application;
 //! - `members`: neighbours, which are the members that this node has a link with: they join, are let in, and leave;
 //! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of;
-//! - `meeting`: with whom this node has links; `introductions`: how much it dials because others tell of members; `agenda`: what is to be done, and when;
+//! - `meeting`: with which members this node has links; `introductions`: how much it dials because others tell of members;
+//! - `agenda`: what is due, and when;
 //! - `offers`: the sources of this node and of its neighbours.
 
 mod agenda;
@@ -137,7 +138,7 @@ impl Channels {
         self.now = self.now.max(now);
     }
 
-    /// A number below another one, by chance.
+    /// A random number below another one.
     fn random(&mut self, below: usize) -> usize {
         // SplitMix64.
         self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);

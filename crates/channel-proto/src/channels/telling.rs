@@ -1,5 +1,5 @@
 //! Announcements: what this node says of itself on its channels, and what it hears and tells of others
-//! (`spec/channel.md`, "Who is there").
+//! (`spec/channel.md`, "Announcements").
 
 use super::agenda::Errand;
 use super::meeting::dialable;
@@ -21,17 +21,17 @@ const RENEW: Time = Time::from_secs(30);
 /// How many members without sources a neighbour is told of when it comes, and with each renewal.
 const TOLD: usize = 16;
 const TOLD_AGAIN: usize = 2;
-/// How many announcements are checked at a time, and how long others have their turn then.
+/// How many announcements are checked at a time, and the pause after that, in which other work is done.
 const CHECKS: usize = 8;
 const PAUSE: Time = Time::from_millis(2);
 /// How many announcements of one link are checked: at once, and in a second.
 const ALLOWED: u32 = 1024;
 const A_SECOND: u32 = 64;
-/// The most times that a call is handed on.
+/// The most times that a call is passed on.
 const HOPS: u8 = 8;
 /// Bytes before the announcements of a frame.
 const COUNT: usize = 8;
-/// A neighbour that has so many bytes to read is told nothing more.
+/// A neighbour with this many unread bytes gets no further announcements.
 const UNREAD: usize = 4 << 20;
 
 /// Announcements that have yet to be checked, and how much is checked for each link.
@@ -132,7 +132,7 @@ impl Channels {
         self.agenda.set(key, Errand::Renew, now + RENEW - jitter);
     }
 
-    /// Tells a new neighbour who is there: this node, all members with sources, and some others.
+    /// Sends a new neighbour the announcements of this node, of all members with sources, and of some others.
     pub(super) fn greet<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let (now, peer) = (self.now, links[link].peer);
         let own = self.own(links, key);
@@ -142,7 +142,7 @@ impl Channels {
         tell(links, link, std::iter::once(own).chain(sources).chain(some));
     }
 
-    /// Some members that have no sources, by chance.
+    /// Some members that have no sources, chosen at random.
     fn some_others(&mut self, key: ChannelKey, but: NodeId, most: usize) -> Vec<Announcement> {
         let channel = &self.all[key];
         let is_told = |node: NodeId| {
@@ -231,7 +231,7 @@ impl Channels {
         }
     }
 
-    /// A member has said something of itself.
+    /// Learns from an announcement whose signature is right.
     fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) {
         let (now, node, chance) = (self.now, said.node, self.random(usize::MAX));
         let before = self.all[key].others.get(node).map(|other| (other.said.has, other.is_there()));
@@ -268,7 +268,7 @@ impl Channels {
         links.say(way, &Control::Call(Call { to: node, hops: HOPS, caller }.into()));
     }
 
-    /// A member wants to be dialed: by this node, or by one that this node knows.
+    /// A member asks this node, or one that this node knows, to dial it.
     pub(crate) fn was_called<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, call: Call) {
         let (now, Call { to, hops, caller }) = (self.now, call);
         let Some(key) = self.of(caller.identity).filter(|&key| self.has_member(key, link)) else { return };
@@ -292,7 +292,7 @@ impl Channels {
         let is_free = links.with(node).is_none() && !links.is_dialing(node);
         if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link) && caller.check() {
             let addresses = dialable(links, &caller, links.is_near(link));
-            // Whose addresses rest calls again.
+            // A caller whose addresses rest will call again.
             self.dial_for(links, key, link, node, addresses);
         }
     }

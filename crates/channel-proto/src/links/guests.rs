@@ -1,5 +1,5 @@
-//! Shared keys that came with the ids of channels. Whoever has such a key is a guest: it may open the channels that this
-//! node has opened with such a key, and no others.
+//! Shared keys that came with the ids of channels. A node with such a key is a guest: it may open only the channels that
+//! this node has opened with such a key.
 
 use super::{Links, Purpose};
 use crate::access::Access;
@@ -81,7 +81,7 @@ impl<B> Links<B> {
         is_for_guests || !self.is_guest(&self.all[link].credentials)
     }
 
-    /// Whether a node is admitted for the sake of such a key alone.
+    /// Whether a node is admitted only because of such a key.
     fn is_guest(&self, credentials: &Credentials) -> bool {
         let without = Credentials { key: None, ..credentials.clone() };
         credentials.key.is_some_and(|name| self.guests.keys.iter().any(|key| key.name() == name))

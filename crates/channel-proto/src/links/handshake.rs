@@ -50,7 +50,7 @@ impl<B: Body> Links<B> {
         self.timers.add_handshake(now + self.settings.handshake, id);
     }
 
-    /// Closes the oldest connection whose other side has not proven who it is. Whether there was one.
+    /// Closes the oldest connection whose other side has not proven who it is. Returns whether there was one.
     fn turn_out_a_stranger(&mut self) -> bool {
         let Links { connections, timers, .. } = self;
         let is_over = |id| connections.get(&id).is_none_or(|connection| connection.link.is_some());
@@ -68,7 +68,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// What came in a handshake: how much of it was used. Behind a Start there are frames.
+    /// Takes bytes of a handshake, and returns how many were used. After the Start, other frames follow.
     pub(crate) fn shake(&mut self, now: Time, id: ConnId, input: &[u8]) -> Result<usize> {
         let Some(connection) = self.connections.get(&id) else { return Ok(input.len()) };
         if let Some(peer) = connection.peer {
@@ -103,7 +103,7 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// Tells a node that has proven who it is what holds for the epoch.
+    /// Sends the Terms to a node that has proven who it is.
     fn state_terms(&mut self, id: ConnId, peer: NodeId) {
         let link = self.with(peer).map(|link| &self.all[link]);
         let terms = Terms {
@@ -228,12 +228,12 @@ impl<B: Body> Links<B> {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
-        // Only those who have proven who they are can mean another connection with this node.
+        // Only a proven node can refer to another connection with this node.
         let peer = connection.peer.filter(|_| code == Code::Duplicate as u16);
         let link = peer.and_then(|peer| self.with(peer)).filter(|&link| self.stands(link));
         match (peer, link) {
             (Some(_), Some(link)) => self.reached(dial, link),
-            // The connection that is meant has yet to be heard of here.
+            // This node does not know of that connection yet.
             (Some(_), None) => self.dial_again(now, dial),
             (None, _) => {
                 let refused = match code == Code::NotAdmitted as u16 {

@@ -14,7 +14,7 @@ impl<B: Body> Links<B> {
         self.purses.take(link.peer, &mut link.taken, resource, amount)
     }
 
-    /// Charges it whatever the budgets have.
+    /// Charges it even if the budgets are empty.
     pub(crate) fn force(&mut self, key: LinkKey, resource: Resource, amount: u64) {
         if let Some(link) = self.all.get_mut(key) {
             self.purses.force(&mut link.taken, resource, amount);
@@ -92,8 +92,8 @@ impl<B: Body> Links<B> {
         Ok(())
     }
 
-    /// Ends a link whose connection broke, for a new one: that which stood for the shortest time, since somebody may come
-    /// and go with ever new ids. Whether there was one.
+    /// Ends a link without a connection, to make room for a new one: the one that had connections for the shortest time,
+    /// since somebody may come and go with ever new ids. Returns whether there was one.
     fn let_a_cut_one_give_way(&mut self) -> bool {
         let cut = self.all.iter().filter(|(_, link)| !link.stands());
         let Some((key, link)) = cut.min_by_key(|(_, link)| (link.stood, link.since)) else { return false };
@@ -109,14 +109,14 @@ impl<B: Body> Links<B> {
         self.purses.refuse(self.all[key].peer, resource, Purse::Node)
     }
 
-    /// Ends such a link, for others.
+    /// Ends a link that takes so much, to make room for others.
     pub(crate) fn give_way(&mut self, key: LinkKey, resource: Resource) {
         let error = self.over_budget(key, resource);
         self.refusals.note(&error);
         self.part_with(key, &Control::Bye { code: Code::Budget as u16, text: error.to_string() });
     }
 
-    /// Ends the oldest link with a stranger other than this one. Whether there was one.
+    /// Ends the oldest link with a stranger other than this one. Returns whether there was one.
     fn let_a_stranger_give_way(&mut self, but: NodeId) -> bool {
         let strangers = self.all.iter().filter(|(_, link)| link.taken.is_stranger() && link.peer != but);
         let Some((key, link)) = strangers.min_by_key(|(_, link)| link.since) else { return false };

@@ -1,5 +1,5 @@
-//! The times at which connections and links have something due. So a node with thousands of links finds the next time at
-//! once, and looks only at those whose time has come.
+//! The times at which something is due for connections and links. So a node with thousands of links finds the next time at
+//! once, and looks only at the links whose time has come.
 
 use crate::Time;
 use crate::keys::{ConnId, LinkKey};

@@ -24,14 +24,14 @@ const IDENTITY: &str = "ISOFORM_IDENTITY";
 /// The file in a folder of the user's.
 const NAME: &str = "key";
 const RULES: &str = "rules";
-/// How often several processes may get in each other's way. Each time, one of them has gone on.
+/// How often several processes may collide. Each time, one of them has succeeded.
 const TRIES: u32 = 100;
 
 /// A new shared key, of the system's random bytes.
 ///
 /// ```
 /// use isoform_channel::{Node, new_key};
-/// // Whoever is given this id may join, also another user of this machine.
+/// // Anybody with this id may join, also another user of this machine.
 /// let key = new_key()?;
 /// let node = Node::builder().key(key.clone()).build()?;
 /// let channel = node.create_with("river", None)?;

@@ -14,7 +14,7 @@ use {
     isoform::{Code, Error},
 };
 
-/// The certificates of a node. Nothing was said: those of the user, if there are any.
+/// The certificates of a node. By default: those of the user, if there are any.
 #[cfg(feature = "tls")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Protection(Option<Tls>);
@@ -39,7 +39,7 @@ impl Protection {
         self.0.take().unwrap_or_else(Tls::of_this_user)
     }
 
-    /// The transports of the node. What was said must be usable.
+    /// The transports of the node. Certificates that the program has named must be usable.
     pub(super) fn transports(self, insecure: bool) -> Result<Transports> {
         if let Some(tls) = &self.0 {
             check(tls)?;

@@ -1,4 +1,4 @@
-//! The few things in a certificate that webpki does not tell: until when it holds, and the names of whom it is for.
+//! What webpki does not tell of a certificate: until when it is valid, and the names that it is for.
 
 use rustls::pki_types::CertificateDer;
 

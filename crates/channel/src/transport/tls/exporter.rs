@@ -1,4 +1,4 @@
-//! What both ends of a connection have in common, and nobody else: an exporter of TLS 1.3 (RFC 8446, 7.5).
+//! Bytes that only the two ends of a connection know: an exporter of TLS 1.3 (RFC 8446, 7.5).
 //!
 //! rustls exports from connections that it seals and opens itself. From others, it gives out the secret that an export
 //! follows from, to whoever may log it: that is this file, which keeps it until the end of the handshake.

@@ -8,8 +8,8 @@
 //! | `trust`, `der` | which certificates are accepted, and what they say |
 //! | `words` | errors that say what to do |
 //!
-//! The handshake is part of reading a connection. So it needs no thread, and whoever is slow in it is a stranger like those
-//! who are slow in their greeting: the same number of them is kept, for the same time.
+//! The handshake is part of reading a connection. So it needs no thread, and a slow one counts as a slow greeting: the same
+//! limits of number and time hold for both.
 
 mod certificates;
 mod der;
@@ -76,7 +76,7 @@ impl Transport for Encrypting {
     }
 }
 
-/// Stands for every number, as none is checked.
+/// Stands for every numeric address, as none is checked.
 const NUMBER: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// The name that the other side's certificate must have, if it was dialed by one.

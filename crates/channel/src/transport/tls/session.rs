@@ -2,8 +2,8 @@
 //!
 //! The thread that reads also makes the handshake. What the connection does not take of it at once waits with the records of
 //! the node, and the node is told to write it ([`Connection::has_unwritten`]). The first bytes that the node writes wait for
-//! the end of the handshake. From then on each direction has a key and a lock of its own, which only the one thread takes that reads or writes.
-//! They meet where keys change, which happens every few hundred gigabytes.
+//! the end of the handshake. From then on, each direction has a key and a lock of its own. Only the thread that reads, or
+//! the one that writes, takes it. Both meet where keys change, which happens every few hundred gigabytes.
 
 use super::certificates::{Certificates, Current};
 use super::handshake::Handshake;
@@ -24,9 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// The first byte of what a node says without TLS.
 const PLAINLY: u8 = 0x89;
-/// What is answered to that: an alert of TLS, handshake_failure, which a node knows as the sign of TLS.
+/// The answer to that: an alert of TLS, handshake_failure, by which a node recognises TLS.
 const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
-/// The size of the first buffer, for the handshake of whoever comes; and of the largest.
+/// The size of the first buffer, for the handshake of a stranger; and of the largest.
 const FIRST: usize = 4 << 10;
 const MOST: usize = 256 << 10;
 /// The most bytes of a handshake that wait for more.
@@ -257,7 +257,7 @@ impl Reading {
         }
     }
 
-    /// Hands on what has arrived, and goes on with the handshake.
+    /// Passes on what has arrived, and continues the handshake.
     fn deliver(&mut self, session: &Session, places: &mut Places<'_, '_>) {
         loop {
             let taken = places.fill(&self.input[self.ready.clone()]);

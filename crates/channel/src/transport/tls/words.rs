@@ -1,4 +1,4 @@
-//! Errors of TLS in the words of whoever has to mend them.
+//! Errors of TLS, in words that tell the user what to do.
 
 use super::certificates::Certificates;
 use super::der::date;
