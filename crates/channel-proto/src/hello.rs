@@ -106,8 +106,8 @@ impl Hello {
 
 /// The error for another side that speaks TLS, where this one does not.
 fn encrypted() -> Error {
-    let expected = "a greeting without TLS, as this node speaks it (a certificate from `isoform keys issue` lets a node speak \
-                    TLS to other machines)";
+    let expected = "a node without TLS (to speak TLS, this node needs a certificate, see `isoform keys`; it must not be \
+                    `insecure`; and it needs `tls_on_loopback` at an address of this machine, such as that of a tunnel)";
     Error::new(Code::Handshake).at("tls").expected(expected).found("TLS")
 }
 

@@ -1,7 +1,7 @@
 //! The neighbours on a channel, the members that this node has a link with: how they are let in, and how they leave.
 
 use super::agenda::Errand;
-use super::opens::{OPENS, code_of, no_such_channel};
+use super::opens::{OPENS, error_of, no_such_channel};
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
@@ -193,7 +193,7 @@ impl Channels {
         code: u16,
         text: String,
     ) {
-        let error = Error::new(code_of(code)).found(text);
+        let error = error_of(code, &text);
         match request.checked_sub(OPENS).map(OpenKey) {
             Some(key) if self.opens.get(key).is_some_and(|open| open.awaits(link)) => {
                 self.open_refused(links, key, link, error);

@@ -24,7 +24,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         match asked.policy {
             _ if !asked.must => {}
             Policy::Block if !self.sources[source].grants.lossless => {
-                return refuse(format_args!("a policy that does not make this source wait, as it is not lossless"));
+                return Err(Error::new(Code::NotGranted)
+                    .at("policy")
+                    .expected("a sink that may lose events, or a source with `lossless`")
+                    .found("a lossless sink, and a source that may drop events"));
             }
             _ if policy != asked.policy => {
                 return refuse(format_args!("at most {policy}, which is as much as this source keeps"));

@@ -3,7 +3,7 @@
 use super::Node;
 use crate::Time;
 use crate::account::Policy;
-use crate::channels::{Channel, Opened, code_of};
+use crate::channels::{Channel, Opened, error_of};
 use crate::control::{Control, Subscribe};
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
@@ -125,7 +125,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                 return Err(Error::new(Code::Frame).at("kind").expected("no frame of a handshake behind it"));
             }
             Control::Bye { code, text } => {
-                let why = (code != 0).then(|| Error::new(code_of(code)).found(text));
+                let why = (code != 0).then(|| error_of(code, &text));
                 links.end(link, why);
                 self.follow(now);
             }
@@ -153,7 +153,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             Control::Withdraw { source } => channels.was_withdrawn(links, link, source),
             Control::Subscribe(subscribe) => self.was_subscribed(link, &subscribe)?,
             Control::Decline { source, code, text, .. } => {
-                self.was_declined(link, SourceKey(source), Error::new(code_of(code)).found(text));
+                self.was_declined(link, SourceKey(source), error_of(code, &text));
             }
             Control::Unsubscribe { subscription, taken } => flows.was_unsubscribed(links, link, subscription, taken)?,
             Control::Change { subscription, asked } => {
@@ -167,7 +167,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Granted { subscription, granted } => flows.was_granted(links, link, subscription, granted)?,
             Control::End { subscription, next, is_answer, code, text } => {
-                let refused = (code != 0).then(|| Error::new(code_of(code)).found(text));
+                let refused = (code != 0).then(|| error_of(code, &text));
                 self.was_ended(link, subscription, next, is_answer, refused)?;
             }
             Control::Ask { request, identity } => self.asked(link, request, identity),

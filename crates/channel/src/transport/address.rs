@@ -90,9 +90,9 @@ impl Address {
         if insecure || self.is_local() {
             return Ok(());
         }
-        let expected = "an address of this machine, such as 127.0.0.1:7000, or a certificate for TLS (isoform keys init), \
-                        since others on a network could read and change the traffic (insecure(true) or --insecure \
-                        allows that)";
+        let expected = "a certificate for TLS on this host (isoform keys), or an address of this machine, such as \
+                        127.0.0.1:7000, or permission for traffic that others on the network can read and change \
+                        (insecure(true), --insecure)";
         Err(Error::new(Code::Insecure).expected(expected).found(self))
     }
 }

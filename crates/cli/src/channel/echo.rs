@@ -2,7 +2,7 @@
 
 use super::stop::{LOOK, Stop};
 use super::time::utc;
-use super::{STARTING, cannot_open, may_come, open_at, short, shown};
+use super::{STARTING, cannot_open, may_come, not_open, open_at, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
@@ -81,7 +81,7 @@ fn find(node: &Node, arguments: &args::Echo, stop: &Stop) -> Result<Option<Chann
             Err(error) if !may_come(&error) => return Err(cannot_open(id, error)),
             Err(error) if !is_said && began.elapsed() >= STARTING => {
                 is_said = true;
-                notice(&format!("{error}: waiting for {}", shown(id)));
+                notice(&format!("{}; trying again until it is there", not_open(&shown(id), error)));
             }
             Err(_) => {}
         }

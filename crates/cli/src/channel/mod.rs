@@ -58,6 +58,11 @@ pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
+/// The hint for a host without a certificate.
+#[cfg(unix)]
+const NO_CERTIFICATE: &str = "one of your hosts has an authority (`isoform keys init`); `isoform keys issue HOST` there makes a \
+                              certificate for this host, and `isoform keys install FILE` here installs it";
+
 /// A node as the options say.
 #[cfg(unix)]
 fn node(network: &Network) -> Result<Node, Failure> {
@@ -67,7 +72,10 @@ fn node(network: &Network) -> Result<Node, Failure> {
 /// If a node cannot be as the options say, the command line is at fault.
 #[cfg(unix)]
 fn build(node: NodeBuilder) -> Result<Node, Failure> {
-    node.build().map_err(|error| Failure::usage(error.to_string()))
+    node.build().map_err(|error| match error.code() {
+        Code::Insecure => Failure::usage(error.to_string()).hint(NO_CERTIFICATE),
+        _ => Failure::usage(error.to_string()),
+    })
 }
 
 #[cfg(unix)]
@@ -118,7 +126,10 @@ fn cannot_open(id: &str, error: Error) -> Failure {
     let hint = match error.code() {
         Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
         Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
-        Code::Unreachable | Code::Deadline => Some("is a program that has the channel open still running there?"),
+        Code::Unreachable | Code::Deadline => {
+            Some("check the address, and whether a program that has the channel open is running there")
+        }
+        Code::Insecure => Some(NO_CERTIFICATE),
         Code::NotAdmitted => Some(
             "`isoform pub --with-key` prints an id that other users may join with; ISOFORM_KEY sets one key for several",
         ),
@@ -131,9 +142,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
         Code::NoSuchChannel if has_identity() => {
             Some("without /IDENTITY behind its name, the id finds the channel that has this name now")
         }
-        Code::NoSuchChannel => {
-            Some("the program there has no such channel, or not yet; the program that creates a channel knows its id")
-        }
+        Code::NoSuchChannel => Some(
+            "check the name: the program that creates a channel prints its id; or wait until it has created the channel",
+        ),
         _ => None,
     };
     let failure = match error.class() {
@@ -141,17 +152,20 @@ fn cannot_open(id: &str, error: Error) -> Failure {
             Failure::usage(format!("cannot open {shown}: no such channel there"))
         }
         Class::Usage => Failure::usage(error.to_string()),
-        _ => {
-            // The message contains the id already.
-            let path = error.path().to_string();
-            let error = error.at(path.strip_prefix(&*shown).map_or(&*path, |rest| rest.trim_start_matches('.')));
-            Failure::usage(format!("cannot open {shown}: {error}"))
-        }
+        _ => Failure::usage(not_open(&shown, error)),
     };
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+/// What to say of a channel that cannot be opened, with its id once.
+#[cfg(unix)]
+fn not_open(shown: &str, error: Error) -> String {
+    let path = error.path().to_string();
+    let error = error.at(path.strip_prefix(shown).map_or(&*path, |rest| rest.trim_start_matches('.')));
+    format!("cannot open {shown}: {error}")
 }
 
 /// The first digits of a node's id, which distinguish it well enough for a reader.

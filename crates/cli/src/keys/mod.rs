@@ -36,7 +36,7 @@ fn init(name: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let at = folder.join(AUTHORITY);
     if at.exists() {
         return Err(Failure::usage(format!("there is an authority already: {}", at.display()))
-            .hint("`isoform keys issue NAME` makes a certificate; remove the file to begin anew"));
+            .hint("`isoform keys issue HOST` makes a certificate for another host; remove the file to start again"));
     }
     let name = name.map_or_else(host, str::to_owned);
     make_folder(&folder)?;
@@ -45,7 +45,8 @@ fn init(name: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     writeln!(output, "authority:   {} (keep it secret: it can issue certificates)", at.display())?;
     let identity = folder.join(IDENTITY);
     if identity.exists() {
-        notice(&format!("{} is kept: it is of another authority", identity.display()));
+        notice(&format!("{} is kept: its certificate was issued by another authority", identity.display()));
+        notice("hosts with certificates of different authorities do not accept each other");
         return Ok(());
     }
     store(&identity, &new(&folder, &authority, &name, &[], DAYS)?)?;
@@ -60,16 +61,17 @@ fn issue(arguments: &Issue, output: &mut Output) -> Result<(), Failure> {
     let name = &arguments.name;
     let file = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.pem")));
     if file.exists() {
-        return Err(Failure::usage(format!("{} exists", file.display())).hint("--output FILE writes another file"));
+        return Err(Failure::usage(format!("{} exists", file.display()))
+            .hint("remove it once it is installed on its host; or --output FILE writes another file"));
     }
     store(&file, &new(&folder, &authority, name, &arguments.host, arguments.days)?)?;
     let shown = file.display();
     writeln!(
         output,
-        "{shown}: certificate and key of {name}, for {} days. Who has this file can act as {name}.",
+        "{shown}: certificate and key of {name}, for {} days. Whoever has this file can act as {name}.",
         arguments.days
     )?;
-    writeln!(output, "next: scp {shown} {name}: && ssh {name} isoform keys install {shown}")?;
+    writeln!(output, "next: scp {shown} {name}: && ssh {name} isoform keys install {shown} && rm {shown}")?;
     Ok(())
 }
 
@@ -98,7 +100,12 @@ fn install(file: &Path, output: &mut Output) -> Result<(), Failure> {
     store(&new, &text)?;
     // Nodes must never find one that they cannot use.
     let checked = Tls::new().certificate(&new).describe();
-    let shown = checked.inspect_err(|_| _ = fs::remove_file(&new))?;
+    let shown = checked.map_err(|error| {
+        _ = fs::remove_file(&new);
+        // The user knows only the file that was given.
+        let error = error.to_string().replace(&*new.display().to_string(), &file.display().to_string());
+        Failure::data(error).hint("install a file that `isoform keys issue` made")
+    })?;
     fs::rename(&new, &identity).map_err(|error| unwritable(&identity, &error))?;
     writeln!(output, "{}\n{shown}", identity.display())?;
     if file.to_str() != Some("-") {
@@ -147,14 +154,22 @@ fn revoke(name: &str, output: &mut Output) -> Result<(), Failure> {
     let at = folder.join(REVOKED);
     store(&at, &authority.revoke(&revoked).map_err(failed)?)?;
     store(&folder.join(ISSUED), &(lines.join("\n") + "\n"))?;
-    writeln!(output, "{}: {} certificates. Copy it to ~/.config/isoform of every host.", at.display(), revoked.len())?;
+    let number = match revoked.len() {
+        1 => "1 certificate is revoked".into(),
+        more => format!("{more} certificates are revoked"),
+    };
+    writeln!(output, "{}: {number}. Copy this file to ~/.config/isoform of every host.", at.display())?;
     Ok(())
 }
 
 fn load(folder: &Path) -> Result<Authority, Failure> {
     let at = folder.join(AUTHORITY);
     let text = fs::read_to_string(&at).map_err(|error| {
-        Failure::usage(format!("no authority: {}: {error}", at.display())).hint("`isoform keys init` makes one")
+        Failure::usage(format!("no authority: {}: {error}", at.display())).hint(if folder.join(IDENTITY).exists() {
+            "run this where you ran `isoform keys init`: the certificate of this host was issued there"
+        } else {
+            "`isoform keys init` makes one; one is enough for all of your hosts"
+        })
     })?;
     Authority::from_pem(&text).map_err(|error| Failure::data(format!("{}: {error}", at.display())))
 }

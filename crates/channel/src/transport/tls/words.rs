@@ -38,7 +38,9 @@ fn untrusted(peer: &str, error: &CertificateError, certificates: &Certificates) 
             "a certificate by an authority that {} trusts (`isoform keys show`)",
             certificates.described()
         ))
-        .found(format_args!("that of {peer}, by another authority")),
+        .found(format_args!(
+            "that of {peer}, by another authority (issue the certificates of all hosts on one of them)"
+        )),
         CertificateError::Revoked => {
             refused("a certificate that is not revoked").found(format_args!("that of {peer}, which is revoked"))
         }
@@ -83,13 +85,13 @@ fn alerted(peer: &str, alert: AlertDescription) -> Error {
 
 /// This node demands TLS, and the dialer does not speak it.
 pub(super) fn plain_dialer(peer: &str) -> Error {
-    failed("TLS, as it comes from beyond this machine").found(format_args!("{peer}, which speaks without it"))
+    failed("TLS, as it comes from beyond this machine").found(format_args!("{peer}, which speaks without TLS"))
 }
 
 /// This node speaks TLS, and the one that it dialed does not.
 pub(super) fn plain_acceptor(peer: &str) -> Error {
     failed("TLS, as it is beyond this machine").found(format_args!(
-        "{peer}, which speaks without it: give it a certificate (isoform keys issue), or let both sides be insecure"
+        "{peer}, which speaks without TLS: give it a certificate (isoform keys issue), or use `insecure` on both sides"
     ))
 }
 
