@@ -220,9 +220,9 @@ fn nodes_with_and_without_tls_tell_what_is_missing() {
     let (with, without) = (authority.node("a", 1), plain());
     let (hidden, open) = (with.create::<Field>("fields").unwrap(), without.create::<Field>("fields").unwrap());
     let error = refusal(&without, &hidden.id().to_string());
-    assert!(error.contains("a greeting without TLS") && error.contains("found TLS"), "{error}");
+    assert!(error.contains("a node without TLS") && error.contains("found TLS"), "{error}");
     let error = refusal(&with, &open.id().to_string());
-    assert!(error.contains("speaks without it: give it a certificate"), "{error}");
+    assert!(error.contains("speaks without TLS: give it a certificate"), "{error}");
 }
 
 #[test]

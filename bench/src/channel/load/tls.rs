@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,12 +25,29 @@ const BYTES: usize = 16 << 20;
 /// The most events of a round.
 const MOST: u32 = 500;
 
+/// Events of a megabyte are moved over the stack, which compilers that do not optimize do several times.
+const STACK: usize = 64 << 20;
+
 /// Measures events of a hundred bytes to a megabyte.
 pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let identity = identity()?;
-    sized::<Small>(options, &identity, line)?;
-    sized::<Large>(options, &identity, line)?;
-    sized::<Huge>(options, &identity, line)
+    let lines = thread::scope(|scope| -> Result<Vec<Line>> {
+        let all = || all(options).map_err(|error| error.to_string());
+        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, all)?;
+        Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?)
+    })?;
+    lines.into_iter().try_for_each(line)
+}
+
+fn all(options: &Options) -> Result<Vec<Line>> {
+    let (identity, mut lines) = (identity()?, Vec::new());
+    let mut keep = |line| {
+        lines.push(line);
+        Ok(())
+    };
+    sized::<Small>(options, &identity, &mut keep)?;
+    sized::<Large>(options, &identity, &mut keep)?;
+    sized::<Huge>(options, &identity, &mut keep)?;
+    Ok(lines)
 }
 
 fn sized<E>(options: &Options, identity: &str, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()>

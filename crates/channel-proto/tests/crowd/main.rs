@@ -37,7 +37,11 @@ fn all_have_all(network: &mut Network, what: &str, within: u64) -> Time {
             return network.now - begin;
         }
         let waited = network.now - begin;
-        assert!(waited < Time::from_secs(within), "{what}: of {sinks} sinks, sources have only {lacking:?}");
+        if waited >= Time::from_secs(within) {
+            let of = |slot| network.without(slot);
+            let without: Vec<String> = lacking.iter().flat_map(|&(slot, _)| of(slot)).take(10).collect();
+            panic!("{what}: of {sinks} sinks, sources have only {lacking:?}: {without:#?}");
+        }
         network.run(Time::from_millis(250));
     }
 }

@@ -134,6 +134,22 @@ impl Network {
         process.source.map_or(0, |source| process.node.listeners(source))
     }
 
+    /// The sinks that do not have a source, and what each knows of its node.
+    pub(crate) fn without(&self, source: usize) -> Vec<String> {
+        let at = |slot: usize| self.slots[slot].as_ref().expect("a process");
+        let has = at(source).source.map_or(Vec::new(), |key| at(source).node.ledger(key));
+        let lacking =
+            self.alive().filter(|&slot| self.has_sink(slot) && has.iter().all(|it| it.node != at(slot).node.id()));
+        let told = lacking.map(|slot| {
+            let info = at(slot).channel.and_then(|channel| at(slot).node.info(channel));
+            let known = info.map_or(Vec::new(), |info| info.members);
+            let links = known.iter().filter(|member| member.reach == Reach::Linked).count();
+            let of_it = known.into_iter().find(|member| member.node == at(source).node.id());
+            format!("slot {slot} with {links} links: {of_it:?}")
+        });
+        told.collect()
+    }
+
     /// How many links a process has, but for those that began just now.
     pub(crate) fn links(&self, slot: usize) -> usize {
         let is_old = |wire: &u64| self.wires.get(wire).is_some_and(|wire| wire.since + MOMENT <= self.now);

@@ -122,7 +122,7 @@ impl SinkBuilder {
     }
 
     /// Sets the treatment of fields and elements that a source lacks and that have no default. Without it, such a source
-    /// is refused ([`Event::Refused`](crate::Event::Refused)), and the others go on.
+    /// is refused ([`Event::Refused`]), and the others go on.
     pub fn missing(mut self, missing: Missing) -> SinkBuilder {
         self.options.missing = Some(missing);
         self

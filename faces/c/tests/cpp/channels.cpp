@@ -99,11 +99,14 @@ static void handlers(const isoform::node &here, const isoform::node &there) {
     int sum = 0;
     isoform::sink_options lenient;
     lenient.said.emplace().missing(ISO_MISSING_ZERO);
-    auto handler = there.open(channel.id().data()).on<other::Tick>([&sum](const isoform::event<other::Tick> &event) {
-        if (event.record && event.record->count == 3)
-            throw std::runtime_error("three");
-        sum += event.record ? event.record->count : 0;
-    }, lenient);
+    auto handler = there.open(channel.id().data())
+                       .on<other::Tick>(
+                           [&sum](const isoform::event<other::Tick> &event) {
+                               if (event.record && event.record->count == 3)
+                                   throw std::runtime_error("three");
+                               sum += event.record ? event.record->count : 0;
+                           },
+                           lenient);
     source.wait(1, soon);
     for (std::uint64_t i = 1; i <= 3; i++)
         source.submit({i, 0});

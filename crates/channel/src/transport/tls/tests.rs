@@ -256,7 +256,7 @@ fn those_who_speak_without_tls_are_told_apart() {
     let session = Shared(Session::accept(far, &a, false));
     assert_eq!(near.write(&[IoSlice::new(&hello)], false).unwrap(), Moved::Bytes(8));
     let error = failed(&session);
-    assert!(error.contains("which speaks without it"), "{error}");
+    assert!(error.contains("which speaks without TLS"), "{error}");
     let mut answer = [0; 7];
     assert_eq!(near.read(&mut [IoSliceMut::new(&mut answer)], true).unwrap(), Moved::Bytes(7));
     assert_eq!(answer, [21, 3, 3, 0, 2, 2, 40]);
@@ -275,7 +275,7 @@ fn those_who_speak_without_tls_are_told_apart() {
     let session = Shared(Session::dial(near, &a, name("a.example")).unwrap());
     assert_eq!(far.write(&[IoSlice::new(&hello)], false).unwrap(), Moved::Bytes(8));
     let error = failed(&session);
-    assert!(error.contains("which speaks without it: give it a certificate"), "{error}");
+    assert!(error.contains("which speaks without TLS: give it a certificate"), "{error}");
 }
 
 fn failed(end: &Shared) -> String {
