@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use isoform_bench::{Group, Line, Options, Result, run};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a quick run of the group gives, of this program as both processes.
 fn lines(program: &str, words: &[&str]) -> Result<Vec<Line>> {
@@ -25,8 +26,16 @@ fn measured(words: &[&str]) -> Vec<Line> {
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_isoform-bench");
 
+/// Descriptors of this process are counted, so the tests that open some take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn every_way_gets_every_event_across() {
+    let _turn = turn();
     // Unoptimised, each move of the largest event takes its megabyte of stack.
     let all = std::thread::Builder::new().stack_size(64 << 20).spawn(all_ways).unwrap();
     all.join().unwrap();
@@ -63,6 +72,7 @@ fn has(line: &Line, figures: &[&str]) {
 
 #[test]
 fn nine_sinks_receive_whatever_the_tenth_does() {
+    let _turn = turn();
     let lines = measured(&["fanout"]);
     let cases: Vec<_> = lines.iter().map(|line| (line.text("transport"), line.text("case"))).collect();
     let tenth = ["nine", "ten", "stopped", "unread"];
@@ -72,6 +82,7 @@ fn nine_sinks_receive_whatever_the_tenth_does() {
 
 #[test]
 fn events_are_handled_within_a_thread() {
+    let _turn = turn();
     let lines = measured(&["local", "idle"]);
     let cases: Vec<_> = lines.iter().map(|line| (line.text("measure"), line.text("case"))).collect();
     assert_eq!(cases, [("local", "equal"), ("local", "different"), ("idle", "")]);
@@ -81,6 +92,7 @@ fn events_are_handled_within_a_thread() {
 
 #[test]
 fn nobody_waits_for_a_process_that_has_ended() {
+    let _turn = turn();
     for (program, measure) in [("true", "rtt"), ("/nowhere", "rtt"), ("true", "fanout")] {
         assert!(lines(program, &[measure]).is_err(), "{program} {measure}");
     }
@@ -88,6 +100,7 @@ fn nobody_waits_for_a_process_that_has_ended() {
 
 #[test]
 fn a_crowd_and_many_channels_and_visitors_are_counted() {
+    let _turn = turn();
     let lines = measured(&["load"]);
     let all = |measure| lines.iter().filter(move |line: &&Line| line.text("measure") == measure).collect::<Vec<_>>();
     let [fanout, channels, connects] = ["fanout", "channels", "connects"].map(all);

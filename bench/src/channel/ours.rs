@@ -74,7 +74,9 @@ struct End<T: Event> {
 
 impl<T: Event> End<T> {
     fn new(leaving: &Channel, coming: &Channel, submits: Submits, directory: Directory) -> Result<End<T>> {
-        let (leaving, coming) = (leaving.source()?, coming.sink()?);
+        // Without that, a slow sink would lose events: the machine may be busy with something else.
+        let leaving = leaving.source_builder().lossless().build()?;
+        let coming = coming.sink_builder().lossless().build()?;
         let at_once = if submits == Submits::Many { (MANY / size_of::<T>()).max(1) } else { 1 };
         let (events, shared) = (vec![T::new(0); at_once], Arc::new(T::new(0)));
         Ok(End { submits, events, shared, leaving, coming, _directory: directory })
@@ -264,12 +266,12 @@ impl Handled {
         let node = Node::new()?;
         let (channel, last) = (node.create::<Small>("local")?, Arc::new(AtomicU32::new(u32::MAX)));
         let seen = last.clone();
-        let handler = channel.sink_builder().on::<T>(move |event| {
+        let handler = channel.sink_builder().lossless().on::<T>(move |event| {
             if let Came::Record { record, .. } = event {
                 seen.store(step(record), Ordering::Relaxed);
             }
         })?;
-        Ok(Handled { source: channel.source()?, node, last, _handler: handler })
+        Ok(Handled { source: channel.source_builder().lossless().build()?, node, last, _handler: handler })
     }
 
     /// Submits an event, and handles it.

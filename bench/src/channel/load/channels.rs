@@ -120,12 +120,12 @@ impl Many {
         let (mut sources, mut handlers) = (Vec::new(), Vec::new());
         for channel in channels {
             let seen = last.clone();
-            handlers.push(coming(channel).sink_builder().on::<Small>(move |event| {
+            handlers.push(coming(channel).sink_builder().lossless().on::<Small>(move |event| {
                 if let Event::Record { record, .. } = event {
                     seen.store(record.step, Ordering::Relaxed);
                 }
             })?);
-            sources.push(leaving(channel).source()?);
+            sources.push(leaving(channel).source_builder().lossless().build()?);
         }
         Ok(Many { node, sources, last, _handlers: handlers, _directory: directory })
     }

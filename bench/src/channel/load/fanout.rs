@@ -103,7 +103,7 @@ impl Ours {
     fn new(options: &Options, sinks: usize) -> Result<Ours> {
         let (node, directory) = node(Transport::Unix)?;
         let channel = node.create::<Kilo>("crowd")?;
-        let source = channel.source()?;
+        let source = channel.source_builder().lossless().build()?;
         let partners = crowd(options, sinks, &format!("crowd {}", channel.id()))?;
         source.wait_for_sinks(sinks, PATIENCE)?;
         Ok(Ours { source, partners, _directory: directory })
@@ -179,7 +179,7 @@ impl Handled {
         let (node, directory) = node(Transport::Unix)?;
         let next = Arc::new(AtomicU32::new(0));
         let seen = next.clone();
-        let handler = node.open(id)?.sink_builder().on::<Kilo>(move |event| {
+        let handler = node.open(id)?.sink_builder().lossless().on::<Kilo>(move |event| {
             if let Event::Record { record, .. } = event {
                 seen.store(record.step + 1, Ordering::Relaxed);
             }
