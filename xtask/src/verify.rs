@@ -65,7 +65,7 @@ pub(crate) fn hostile() -> Outcome {
             return Err("mutants found a defect".into());
         }
     }
-    quietly(trying(program.clone()).args(["visits", &seed.to_string(), &setting("VISITS", 4000).to_string()]))?;
+    quietly(trying(program.clone()).args(["visits", &seed.to_string(), &setting("VISITS", 1000).to_string()]))?;
     let mut agree = trying("python3".into());
     agree.arg("tests/hostile/agree.py").arg(program);
     quietly(agree.args([seed.to_string(), setting("AGREED", 3000).to_string()]))
