@@ -23,6 +23,8 @@ const TOLD: usize = 16;
 const TOLD_AGAIN: usize = 2;
 /// How many announcements are checked at a time, and the pause after that, in which other work is done.
 const CHECKS: usize = 8;
+/// How many announcements are looked at for that.
+const LOOKS: usize = 1024;
 const PAUSE: Time = Time::from_millis(2);
 /// How many announcements of one link are checked: at once, and in a second.
 const ALLOWED: u32 = 1024;
@@ -222,11 +224,18 @@ impl Channels {
 
     /// Checks some announcements, so that others have their turn in between.
     pub(super) fn check_some<B: Body>(&mut self, links: &mut Links<B>) {
-        for _ in 0..CHECKS {
+        let mut checks = 0;
+        for _ in 0..LOOKS {
+            if checks == CHECKS {
+                return;
+            }
             let Some((link, key, said)) = self.unproven.queue.pop_front() else { return };
-            let is_news = self.all.get(key).is_some_and(|channel| channel.others.is_news(&said));
-            if is_news && said.check() {
-                self.learn(links, link, key, said);
+            // Many neighbours tell the same. All but the first cost little.
+            if self.all.get(key).is_some_and(|channel| channel.others.is_news(&said)) {
+                checks += 1;
+                if said.check() {
+                    self.learn(links, link, key, said);
+                }
             }
         }
     }
