@@ -1,11 +1,12 @@
-//! `#[derive(Record)]` and `#[derive(Enumeration)]`: formats from Rust declarations.
+//! `#[derive(Record)]`, `#[derive(Enumeration)]` and `#[derive(Kinds)]`: formats from Rust declarations.
 //!
 //! `attributes` reads the attributes, `record` decides what kind of record a struct is, `plain` and `owned` write the
-//! code for either kind, and `enumeration` that for enumerations. The generated code is mostly lists of fields. The
+//! code for either kind, `enumeration` that for enumerations, and `kinds` that for kinds of records. The generated code is mostly lists of fields. The
 //! crate `isoform` does the work, in its hidden module `derive`.
 
 mod attributes;
 mod enumeration;
+mod kinds;
 mod owned;
 mod plain;
 mod record;
@@ -103,6 +104,45 @@ pub fn record(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Enumeration, attributes(isoform))]
 pub fn enumeration(input: TokenStream) -> TokenStream {
     finish(syn::parse(input).and_then(|input| enumeration::expand(&input)))
+}
+
+/// Makes an enumeration the kinds of records that a receiver takes. A `KindDecoder`, or a sink of kinds, returns each
+/// record as the variant that fits.
+///
+/// A variant holds one record: `River(River)`, which owns its parts, or `River(&'m River)`, which is borrowed as by
+/// `Decoder::decode`. The name of the record's format counts, not that of the variant.
+///
+/// One variant may be `#[isoform(other)]`, for messages that fit no kind. It holds the message, as `Incoming<'m>`, or
+/// anything else that is `From<Incoming<'_>>`; or nothing, for programs that count them. Without such a variant, these
+/// messages are errors.
+///
+/// ```
+/// use isoform::{Incoming, Kinds, Record};
+///
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct River {
+///     time: i64,
+///     depth: f64,
+/// }
+///
+/// #[derive(Record)]
+/// struct Alarm {
+///     time: i64,
+///     text: String,
+/// }
+///
+/// #[derive(Kinds)]
+/// enum Seen<'m> {
+///     River(&'m River),
+///     Alarm(Alarm),
+///     #[isoform(other)]
+///     Other(Incoming<'m>),
+/// }
+/// ```
+#[proc_macro_derive(Kinds, attributes(isoform))]
+pub fn kinds(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| kinds::expand(&input)))
 }
 
 fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

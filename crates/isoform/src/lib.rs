@@ -100,6 +100,7 @@
 //! | hold text, arrays and single records in them | [`Str`], [`Slice`], [`Array`], [`Ref`], or `String`, `Vec`, `Option<Box<T>>` |
 //! | encode records as messages | [`Encoder`], [`Message`] |
 //! | decode messages to records | [`Decoder`], [`Incoming`]; [`Faults`] for numbers that do not fit, [`Missing`] for fields that do not come |
+//! | decode messages of several kinds of records | [`KindDecoder`], [`Kinds`](macro@Kinds) |
 //! | write and read streams | [`stream::Writer`], [`stream::Reader`] |
 //! | read fields without a struct, or print messages | [`View`], [`text`] |
 //! | know formats, and ask for unknown ones | [`Format`], [`Token`], [`Registry`], [`Resolver`] |
@@ -127,6 +128,7 @@ extern crate self as isoform;
 mod decoder;
 mod default;
 mod encoder;
+mod kinds;
 pub mod memory;
 pub mod message;
 mod native;
@@ -136,7 +138,7 @@ pub mod stream;
 // In the order in which a program comes to need them. What else formats are made of is in `core`.
 
 // Records and their parts,
-pub use isoform_derive::{Enumeration, Record};
+pub use isoform_derive::{Enumeration, Kinds, Record};
 pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
 pub use record::{Owned, Record};
 // to send them,
@@ -146,6 +148,7 @@ pub use native::scratch::Scratch;
 // and to receive them.
 pub use decoder::{Column, Columns, Decoder};
 pub use isoform_core::{Faults, Missing};
+pub use kinds::{KindDecoder, Kinds};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};
 pub use native::Aligned;
@@ -162,13 +165,17 @@ pub use isoform_core as core;
 #[doc(hidden)]
 pub mod derive {
     pub use crate::default::{Defaulted, default};
+    pub use crate::kinds::{Body, Kinds, Settings, borrowed, owned};
     pub use crate::native::scratch::Scratch;
     pub use crate::native::{Declared, Fields, Flat, MAX_ALIGN, Native, Part, Placed};
     pub use crate::native::{deeper, enumeration, format, nested_rules, structure};
     pub use crate::record::{Owned, OwnedPart, Record};
+    pub use crate::{Decoder, Incoming};
+    pub use isoform_core::plan::Kind;
     pub use isoform_core::{Element, Format, Result, Rules, Value};
     pub use std::mem::{align_of, needs_drop, offset_of, size_of};
     pub use std::sync::OnceLock;
+    pub use std::vec::Vec;
 }
 
 /// The programs of the README and of other documents compile.

@@ -9,6 +9,7 @@ mod block;
 mod default;
 mod element;
 mod find;
+mod kinds;
 mod lengths;
 mod make;
 mod missing;
@@ -20,6 +21,7 @@ mod step;
 mod text;
 
 pub use isoform_kernels::{Number, NumberClass};
+pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;
 pub use report::{Action, FieldReport, Reports, Verdict, compare};
 pub use rules::{Faults, Fill, Missing, Rule, Rules};

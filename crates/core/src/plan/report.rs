@@ -50,6 +50,11 @@ impl Reports {
         self.entries.iter().map(|entry| self.report(entry))
     }
 
+    /// The numbers of the wire field and of the native field, and the conversion, for each field.
+    pub(super) fn decisions(&self) -> impl Iterator<Item = (Option<u16>, Option<u16>, &Action)> {
+        self.entries.iter().map(|entry| (entry.wire, entry.native, &entry.action))
+    }
+
     fn report(&self, entry: &Entry) -> FieldReport {
         let wire = entry.wire.and_then(|number| self.wire.structure().numbered(number.into()));
         let native = entry.native.and_then(|number| self.native.structure().numbered(number.into()));

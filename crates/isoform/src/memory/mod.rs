@@ -27,18 +27,20 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 //!
-//! `encoder` and `decoder` are the two ends. `conversion` caches the conversion of each wire format, and `engine` runs
+//! `encoder` and `decoder` are the two ends; `kinds` decodes as one of several formats. `conversion` caches the conversion of each wire format, and `engine` runs
 //! it.
 
 mod conversion;
 mod decoder;
 mod encoder;
 mod engine;
+mod kinds;
 
 pub(crate) use conversion::{Conversions, Receiver};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use engine::Engine;
+pub use kinds::KindDecoder;
 
 use crate::native::MAX_ALIGN;
 use isoform_core::{Code, Element, Error, Format, Machine, Result, Structure};

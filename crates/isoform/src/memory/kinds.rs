@@ -1,0 +1,66 @@
+//! Decodes messages of several kinds of records, whose formats are known only at run time.
+
+use super::Decoder;
+use crate::message::Incoming;
+use isoform_core::plan::{Choice, Kind, Kinds};
+use isoform_core::{Format, Result};
+use std::fmt;
+
+/// Decodes each message as the kind of record that fits; see [`isoform::KindDecoder`](crate::KindDecoder).
+pub struct KindDecoder {
+    kinds: Kinds,
+    decoders: Vec<Decoder>,
+}
+
+impl KindDecoder {
+    /// Creates a decoder for these kinds.
+    ///
+    /// # Errors
+    /// As [`Decoder::new`].
+    pub fn new(kinds: Vec<Kind>) -> Result<KindDecoder> {
+        let of = |kind: &Kind| Ok(Decoder::new(&kind.format, kind.rules.clone())?.with_faults(kind.faults));
+        let decoders = kinds.iter().map(of).collect::<Result<_>>()?;
+        Ok(KindDecoder { kinds: Kinds::new(kinds), decoders })
+    }
+
+    /// Decodes a message, as [`Decoder::decode`] does. Returns the place of its kind in the list, and the record.
+    ///
+    /// # Errors
+    /// [`NoConversion`](isoform_core::Code::NoConversion) at the name of the sender's format if it fits no kind, with the
+    /// reason for each. Otherwise as [`Decoder::decode`].
+    #[inline]
+    pub fn decode<'m>(&'m mut self, message: &Incoming<'m>) -> Result<(usize, &'m [u8])> {
+        let kind = self.kinds.kind_of(message.format())?;
+        Ok((kind, self.decoders[kind].decode(message)?))
+    }
+
+    /// As [`Decoder::decode_in_place`], for the kind that fits.
+    ///
+    /// # Errors
+    /// As [`decode`](KindDecoder::decode).
+    pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<(usize, &'m [u8])> {
+        let kind = self.kinds.kind_of(format)?;
+        Ok((kind, self.decoders[kind].decode_in_place(format, body)?))
+    }
+
+    /// The choice for a format, with the reason. As text, it has a line for each kind.
+    pub fn explain(&mut self, format: &Format) -> &Choice {
+        self.kinds.explain(format)
+    }
+
+    /// The kinds.
+    pub fn kinds(&self) -> &[Kind] {
+        self.kinds.list()
+    }
+
+    /// The number of messages so far that fitted no kind.
+    pub fn others(&self) -> u64 {
+        self.kinds.others()
+    }
+}
+
+impl fmt::Debug for KindDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KindDecoder({:?})", self.kinds)
+    }
+}
