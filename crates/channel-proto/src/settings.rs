@@ -5,6 +5,7 @@ use crate::access::Access;
 use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
 use crate::rights::Rights;
+use isoform_core::plan::Kind;
 use isoform_core::{Faults, Format, Limits, Registry, Rules};
 
 /// The settings with which a node is created.
@@ -75,6 +76,8 @@ pub struct Wanted {
     pub rules: Rules,
     /// The treatment of numbers that do not fit.
     pub faults: Faults,
+    /// The kinds of its records, if it takes several and no others. Sources of a format that fits none are refused.
+    pub kinds: Vec<Kind>,
     /// The paths of the fields that it needs; empty for all fields.
     pub fields: Vec<String>,
     /// The behaviour of sources when it is too slow.
@@ -97,6 +100,7 @@ impl Wanted {
             format: None,
             rules: Rules::new(),
             faults: Faults::default(),
+            kinds: Vec::new(),
             fields: Vec::new(),
             policy,
             must: false,

@@ -27,7 +27,7 @@ pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
-pub use api::sink::{MemorySink, MessageSink, Sink};
+pub use api::sink::{DecodingSink, KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{

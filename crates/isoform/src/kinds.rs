@@ -41,6 +41,21 @@ pub trait Kinds {
     fn other<'m>(message: Incoming<'m>) -> Option<Self::Of<'m>>;
 }
 
+/// What decodes messages of several kinds, for sinks.
+#[doc(hidden)]
+pub trait DecodeKinds {
+    /// A decoded record.
+    type Of<'m>
+    where
+        Self: 'm;
+
+    /// Decodes a body as the kind that fits.
+    ///
+    /// # Errors
+    /// As [`KindDecoder::decode`].
+    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<Self::Of<'m>>;
+}
+
 /// The settings of the decoders of all kinds.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -225,12 +240,9 @@ impl<K: Kinds> KindDecoder<K> {
         self.decode_body(Body::Own(format, body))
     }
 
-    #[inline]
-    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<K::Of<'m>> {
-        match self.kinds.kind_of(body.format()) {
-            Ok(kind) => K::decode(&mut self.decoders, kind, body),
-            Err(error) => K::other(body.message()).ok_or(error),
-        }
+    /// The kinds, in the order of their declaration.
+    pub fn kinds(&self) -> &[Kind] {
+        self.kinds.list()
     }
 
     /// The choice for a format, with the reason. As text, it has a line for each kind.
@@ -266,6 +278,21 @@ impl<K: Kinds> KindDecoder<K> {
     /// The number of messages so far that fitted no kind.
     pub fn others(&self) -> u64 {
         self.kinds.others()
+    }
+}
+
+impl<K: Kinds> DecodeKinds for KindDecoder<K> {
+    type Of<'m>
+        = K::Of<'m>
+    where
+        Self: 'm;
+
+    #[inline]
+    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<K::Of<'m>> {
+        match self.kinds.kind_of(body.format()) {
+            Ok(kind) => K::decode(&mut self.decoders, kind, body),
+            Err(error) => K::other(body.message()).ok_or(error),
+        }
     }
 }
 

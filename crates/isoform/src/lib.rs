@@ -165,7 +165,7 @@ pub use isoform_core as core;
 #[doc(hidden)]
 pub mod derive {
     pub use crate::default::{Defaulted, default};
-    pub use crate::kinds::{Body, Kinds, Settings, borrowed, owned};
+    pub use crate::kinds::{Body, DecodeKinds, Kinds, Settings, borrowed, owned};
     pub use crate::native::scratch::Scratch;
     pub use crate::native::{Declared, Fields, Flat, MAX_ALIGN, Native, Part, Placed};
     pub use crate::native::{deeper, enumeration, format, nested_rules, structure};

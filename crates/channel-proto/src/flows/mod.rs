@@ -38,7 +38,7 @@ use crate::report::SinkLedger;
 use crate::settings::Wanted;
 use inbox::{Inbox, Run};
 use isoform_core::Format;
-use isoform_core::plan::Plans;
+use isoform_core::plan::{Kinds, Plans};
 use receiving::Receiving;
 use sending::Sending;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -81,6 +81,8 @@ struct Sink<B, S> {
     wanted: Wanted,
     /// Its plans, if it converts events into a format of its own.
     plans: Option<Plans>,
+    /// Its kinds of records, if it takes several and no others.
+    kinds: Option<Kinds>,
     inbox: Inbox<B, S>,
     /// The runs of the application's batch that are not accounted for yet, the last first.
     runs: Vec<Run>,

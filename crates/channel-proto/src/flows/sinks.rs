@@ -16,7 +16,7 @@ use crate::offer::{Offer, Place};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format};
-use isoform_core::plan::Plans;
+use isoform_core::plan::{Kinds, Plans};
 use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -44,6 +44,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let (Some(wire), Some(plans)) = (agreed, &plans) {
             plans.plan(wire)?;
         }
+        // They are not kept twice: the rest of the terms is cloned for each subscription.
+        let kinds = std::mem::take(&mut wanted.kinds);
+        let mut kinds = (!kinds.is_empty()).then(|| Kinds::new(kinds));
+        if let (Some(wire), Some(kinds)) = (agreed, &mut kinds) {
+            kinds.explain(wire).kind()?;
+        }
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
             // The paths do not fit into a frame. Without paths, all fields are sent, which includes those.
@@ -53,6 +59,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             channel,
             wanted,
             plans,
+            kinds,
             inbox: Inbox::new(),
             runs: Vec::new(),
             done: 0,
@@ -112,8 +119,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if self.puts_off(key, offer) {
             return None;
         }
-        let fault = || self.fault(key, offer);
-        if let Some(error) = forbidden.or_else(fault).or_else(|| self.too_many_subscriptions(links, offer.origin)) {
+        let fault = forbidden.or_else(|| self.fault(key, offer));
+        if let Some(error) = fault.or_else(|| self.too_many_subscriptions(links, offer.origin)) {
             return self.decline(links, key, offer, error);
         }
         match offer.origin {
@@ -176,9 +183,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// The reason why a sink cannot use a source, if there is one.
-    fn fault(&self, key: SinkKey, offer: &Offer) -> Option<Error> {
-        let Sink { wanted, plans, .. } = &self.sinks[key];
-        let (wire, native) = (offer.format.as_ref()?, wanted.format.as_ref()?);
+    fn fault(&mut self, key: SinkKey, offer: &Offer) -> Option<Error> {
+        let Sink { wanted, plans, kinds, .. } = &mut self.sinks[key];
+        let wire = offer.format.as_ref()?;
+        if let Some(kinds) = kinds {
+            return kinds.explain(wire).kind().err();
+        }
+        let native = wanted.format.as_ref()?;
         plans.as_ref()?.plan(wire).err().map(|error| explained(&error, wire, native))
     }
 
@@ -291,7 +302,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// Whether a sink has no subscription to a source, and could use its events.
-    pub(crate) fn may_subscribe(&self, key: SinkKey, offer: &Offer) -> bool {
+    pub(crate) fn may_subscribe(&mut self, key: SinkKey, offer: &Offer) -> bool {
         let has = match offer.origin {
             Place::Link(..) => self.has_subscribed(key, offer.origin),
             Place::Here(source) => {

@@ -8,12 +8,13 @@ use super::event::Event;
 use super::handler::Handler;
 use super::life::Member;
 use super::options::Options;
-use super::sink::{MemorySink, MessageSink, Sink};
+use super::sink::{KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
 use super::source::{MemorySource, MessageSource, Source, Wishes};
 use crate::drive::bell::Bell;
 #[cfg(doc)]
 use isoform::Code;
-use isoform::{Faults, Format, Missing, Record, Result, Rules};
+use isoform::core::plan::Kind;
+use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules};
 use isoform_channel_proto::{Policy, Waits, Window};
 use std::fmt;
 use std::time::Duration;
@@ -159,6 +160,67 @@ impl SinkBuilder {
         MemorySink::new(&self.member, format, rules, self.options, Bell::new())
     }
 
+    /// Builds a sink for records of several kinds. Each becomes the variant of the enumeration that fits;
+    /// [`KindDecoder`](isoform::KindDecoder) says which. Sources whose format fits none are refused, unless a variant takes
+    /// all others.
+    ///
+    /// ```
+    /// use isoform::{Kinds, Record};
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct River {
+    ///     depth: f64,
+    /// }
+    /// #[derive(Record)]
+    /// struct Alarm {
+    ///     text: String,
+    /// }
+    /// #[derive(Kinds)]
+    /// enum Seen<'e> {
+    ///     River(&'e River),
+    ///     Alarm(Alarm),
+    /// }
+    /// let channel = Node::new()?.create_with("news", None)?;
+    /// let mut sink = channel.sink_builder().build_kinds::<Seen>()?;
+    /// channel.source::<River>()?.submit(&River { depth: 4.5 })?;
+    /// channel.source::<Alarm>()?.submit(&Alarm { text: "the river rises".into() })?;
+    /// let (mut depth, mut said) = (0.0, String::new());
+    /// while said.is_empty() {
+    ///     match sink.recv()?.record() {
+    ///         Some(Seen::River(river)) => depth = river.depth,
+    ///         Some(Seen::Alarm(alarm)) => said = alarm.text,
+    ///         None => {} // a source has come or left
+    ///     }
+    /// }
+    /// assert_eq!((depth, said.as_str()), (4.5, "the river rises"));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::NoConversion`] if the channel's type fits no kind. [`Code::Closed`]; [`Code::Io`].
+    pub fn build_kinds<K: Kinds>(self) -> Result<KindSink<K>> {
+        KindSink::of(&self.member, self.options, Bell::new())
+    }
+
+    /// The same for formats that are known only at run time, in memory of this machine. The treatment of numbers and of
+    /// missing fields is that of each kind.
+    ///
+    /// # Errors
+    /// As [`build_kinds`](SinkBuilder::build_kinds) and [`build_memory`](SinkBuilder::build_memory).
+    pub fn build_memory_kinds(self, kinds: Vec<Kind>) -> Result<MemoryKindSink> {
+        MemoryKindSink::in_memory(&self.member, kinds, self.options)
+    }
+
+    /// Builds a sink for messages that can become one of several kinds of records, in the format of their source. It is for
+    /// programs that convert them themselves, with [`core::plan::Kinds`](isoform::core::plan::Kinds).
+    ///
+    /// # Errors
+    /// As [`build_kinds`](SinkBuilder::build_kinds).
+    pub fn build_messages_of(self, kinds: Vec<Kind>) -> Result<MessageSink> {
+        MessageSink::of_kinds(&self.member, kinds, self.options)
+    }
+
     /// Builds a sink for messages of any format, whose fields are read by name.
     ///
     /// # Errors
@@ -212,6 +274,18 @@ impl SinkBuilder {
         mut handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
     ) -> Result<Handler> {
         let sink = Sink::<T>::new(&self.member, self.options, self.member.life.handlers.bell().clone())?;
+        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
+    }
+
+    /// The same for records of several kinds; see [`build_kinds`](SinkBuilder::build_kinds).
+    ///
+    /// # Errors
+    /// As [`build_kinds`](SinkBuilder::build_kinds).
+    pub fn on_kinds<K: Kinds<Decoders: Send> + 'static>(
+        self,
+        mut handle: impl for<'e> FnMut(Event<K::Of<'e>>) + Send + 'static,
+    ) -> Result<Handler> {
+        let sink = KindSink::<K>::of(&self.member, self.options, self.member.life.handlers.bell().clone())?;
         Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
     }
 

@@ -1,9 +1,11 @@
-//! Sinks receive events. This file has those for records of a Rust type, and the common part of all. `memory` has those
-//! for a format that is known only at run time, and `messages` those for messages.
+//! Sinks receive events. This file has those for records of a Rust type, and the common part of all. `kinds` has those
+//! for several types, `memory` those for a format that is known only at run time, and `messages` those for messages.
 
+mod kinds;
 mod memory;
 mod messages;
 
+pub use kinds::{DecodingSink, KindSink, MemoryKindSink};
 pub use memory::MemorySink;
 pub use messages::MessageSink;
 

@@ -1,6 +1,7 @@
 //! Decodes messages of several kinds of records, whose formats are known only at run time.
 
 use super::Decoder;
+use crate::kinds::{Body, DecodeKinds};
 use crate::message::Incoming;
 use isoform_core::plan::{Choice, Kind, Kinds};
 use isoform_core::{Format, Result};
@@ -56,6 +57,18 @@ impl KindDecoder {
     /// The number of messages so far that fitted no kind.
     pub fn others(&self) -> u64 {
         self.kinds.others()
+    }
+}
+
+impl DecodeKinds for KindDecoder {
+    type Of<'m> = (usize, &'m [u8]);
+
+    #[inline]
+    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<(usize, &'m [u8])> {
+        match body {
+            Body::Own(format, body) => self.decode_in_place(format, body),
+            Body::Lent(message) => self.decode(&message),
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use crate::Event;
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
+use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
-use isoform_channel_proto::{Counts, Granted, Policy, SourceRef};
+use isoform_channel_proto::{Counts, Granted, Policy, SourceRef, Wanted};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -20,6 +21,11 @@ pub struct MessageSink {
 }
 
 impl MessageSink {
+    pub(crate) fn of_kinds(member: &Member, kinds: Vec<Kind>, options: Options) -> Result<MessageSink> {
+        let wanted = Wanted { kinds, ..options.wanted(None, Rules::new()) };
+        Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })
+    }
+
     pub(crate) fn new(member: &Member, format: Option<&Format>, rules: Rules, options: Options) -> Result<MessageSink> {
         let wanted = options.wanted(format.cloned(), rules);
         Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })

@@ -1,0 +1,223 @@
+//! Several kinds of records on one channel.
+#![cfg(unix)]
+
+use isoform::core::plan::Kind;
+use isoform::{Code, Faults, Format, Kinds, Record, Rules, Slice};
+use isoform_channel::{Channel, Event, Node};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[derive(Record, Clone, Debug, PartialEq)]
+#[repr(C)]
+struct River {
+    time: i64,
+    depth: f64,
+}
+
+#[derive(Record, Debug, PartialEq)]
+struct Alarm {
+    text: String,
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Track<'a> {
+    points: Slice<'a, f64>,
+}
+
+/// Fits nothing below.
+#[derive(Record)]
+#[repr(C)]
+struct Wind {
+    speed: f32,
+}
+
+#[derive(Kinds)]
+enum Seen<'e> {
+    River(&'e River),
+    Alarm(Alarm),
+    Track(&'e Track<'e>),
+}
+
+#[derive(Kinds)]
+enum WithOthers<'e> {
+    River(&'e River),
+    #[isoform(other)]
+    Other(isoform::Incoming<'e>),
+}
+
+/// Submits one record of each kind, from a source for each.
+fn submit(channel: &Channel, sinks: usize) {
+    let mut river = channel.source::<River>().unwrap();
+    let mut alarm = channel.source::<Alarm>().unwrap();
+    let mut track = channel.source::<Track>().unwrap();
+    river.wait_for_sinks(sinks, SOON).unwrap();
+    river.submit(&River { time: 7, depth: 4.5 }).unwrap();
+    alarm.wait_for_sinks(sinks, SOON).unwrap();
+    alarm.submit(&Alarm { text: "high".into() }).unwrap();
+    track.wait_for_sinks(sinks, SOON).unwrap();
+    track.submit(&Track { points: Slice::from(&[0.5, 1.5]) }).unwrap();
+    for accounts in [river.close(SOON), alarm.close(SOON), track.close(SOON)] {
+        let taken: Vec<u64> = accounts.unwrap().iter().map(|account| account.ledger.acknowledged).collect();
+        assert_eq!(taken, vec![1; sinks], "each sink has taken it");
+    }
+}
+
+fn told(seen: Seen<'_>) -> String {
+    match seen {
+        Seen::River(river) => format!("river {} {}", river.time, river.depth),
+        Seen::Alarm(alarm) => format!("alarm {}", alarm.text),
+        Seen::Track(track) => format!("track {:?}", &track.points[..]),
+    }
+}
+
+const ALL: [&str; 3] = ["alarm high", "river 7 4.5", "track [0.5, 1.5]"];
+
+#[test]
+fn each_record_becomes_the_kind_that_fits_here_and_elsewhere() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("news", None).unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    std::thread::scope(|scope| {
+        for channel in [&channel, &opened] {
+            let mut sink = channel.sink_builder().build_kinds::<Seen>().unwrap();
+            scope.spawn(move || {
+                let mut seen = Vec::new();
+                while seen.len() < 3 {
+                    let event = sink.recv_timeout(SOON).unwrap().expect("an event");
+                    if let Event::Refused(_, error) = &event {
+                        panic!("{error}");
+                    }
+                    seen.extend(event.record().map(told));
+                }
+                seen.sort();
+                assert_eq!(seen, ALL);
+                assert_eq!(sink.counts().lost, 0);
+            });
+        }
+        submit(&channel, 2);
+    });
+}
+
+#[test]
+fn a_source_of_no_kind_is_refused_once_with_the_reasons_and_the_others_go_on() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("news", None).unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink_builder().build_kinds::<Seen>().unwrap();
+    let mut wind = channel.source::<Wind>().unwrap();
+    let Some(Event::Refused(_, error)) = sink.recv_timeout(SOON).unwrap() else { panic!("not refused") };
+    assert_eq!((error.code(), error.path()), (Code::NoConversion, "Wind"));
+    for kind in ["not River: ", "not Alarm: ", "not Track: "] {
+        assert!(error.actual().contains(kind), "{error}");
+    }
+    assert_eq!(wind.sinks(), 0);
+    wind.submit(&Wind { speed: 9.0 }).unwrap();
+    let mut river = channel.source::<River>().unwrap();
+    river.submit(&River { time: 1, depth: 2.0 }).unwrap();
+    let seen = loop {
+        let event = sink.recv_timeout(SOON).unwrap().expect("an event");
+        assert!(!matches!(event, Event::Refused(..)), "once");
+        if let Some(seen) = event.record() {
+            break told(seen);
+        }
+    };
+    assert_eq!(seen, "river 1 2");
+    // The type of a channel shows it at once.
+    let typed = node.create::<Wind>("wind").unwrap();
+    assert_eq!(typed.sink_builder().build_kinds::<Seen>().map(drop).unwrap_err().path(), "Wind");
+}
+
+#[test]
+fn others_are_handed_over_if_a_variant_takes_them() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let mut sink = channel.sink_builder().build_kinds::<WithOthers>().unwrap();
+    let mut wind = channel.source::<Wind>().unwrap();
+    wind.submit(&Wind { speed: 9.0 }).unwrap();
+    let mut river = channel.source::<River>().unwrap();
+    river.submit(&River { time: 1, depth: 2.0 }).unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        seen.extend(sink.recv_timeout(SOON).unwrap().expect("an event").record().map(|came| match came {
+            WithOthers::River(river) => river.depth,
+            WithOthers::Other(message) => message.view().unwrap().f64("speed").unwrap(),
+        }));
+    }
+    assert_eq!((seen, sink.others()), (vec![9.0, 2.0], 1));
+    assert_eq!(sink.explain(Wind::format()).kind().unwrap_err().path(), "Wind");
+}
+
+#[test]
+fn messages_of_no_kind_are_errors_and_the_next_call_goes_on() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let mut sink = channel.sink_builder().build_kinds::<Seen>().unwrap();
+    // The format of a source of messages is known only from its events.
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut encoder = isoform::Encoder::new();
+    let wind = encoder.encode(&Wind { speed: 9.0 }).unwrap().to_vec();
+    let mut registry = isoform::Registry::new();
+    registry.register(Wind::format()).unwrap();
+    source.submit(&isoform::Incoming::parse(&wind, &mut registry).unwrap()).unwrap();
+    channel.source::<River>().unwrap().submit(&River { time: 1, depth: 2.0 }).unwrap();
+    let (mut seen, mut errors) = (Vec::new(), Vec::new());
+    while seen.is_empty() {
+        match sink.recv_timeout(SOON) {
+            Ok(event) => seen.extend(event.expect("an event").record().map(told)),
+            Err(error) => errors.push(error.code()),
+        }
+    }
+    assert_eq!((seen, errors, sink.others()), (vec!["river 1 2".to_string()], vec![Code::NoConversion], 1));
+}
+
+#[test]
+fn a_handler_gets_each_kind() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let to = seen.clone();
+    let _handler = channel.sink_builder().on_kinds::<Seen>(move |event| {
+        to.lock().unwrap().extend(event.record().map(told));
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| submit(&channel, 1));
+        while seen.lock().unwrap().len() < 3 {
+            node.poll(SOON).unwrap();
+        }
+    });
+    let mut seen = seen.lock().unwrap().clone();
+    seen.sort();
+    assert_eq!(seen, ALL);
+}
+
+#[test]
+fn formats_that_are_known_only_at_run_time_are_chosen_alike() {
+    let kind = |format: &Format| Kind { format: format.clone(), rules: Rules::new(), faults: Faults::Error };
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let kinds = vec![kind(Track::format()), kind(River::format()), kind(Alarm::format())];
+    let mut sink = channel.sink_builder().build_memory_kinds(kinds.clone()).unwrap();
+    let mut messages = channel.sink_builder().build_messages_of(kinds).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| submit(&channel, 2));
+        let mut seen = Vec::new();
+        while seen.len() < 3 {
+            seen.extend(sink.recv_timeout(SOON).unwrap().expect("an event").record().map(|(kind, _)| kind));
+        }
+        seen.sort();
+        assert_eq!(seen, [0, 1, 2]);
+        for _ in 0..3 {
+            while messages.recv_timeout(SOON).unwrap().expect("an event").record().is_none() {}
+        }
+    });
+    let _wind = channel.source::<Wind>().unwrap();
+    let refused = loop {
+        match messages.recv_timeout(SOON).unwrap().expect("an event") {
+            Event::Refused(_, error) => break error,
+            other => assert!(other.record().is_none()),
+        }
+    };
+    assert_eq!(refused.path(), "Wind");
+}
