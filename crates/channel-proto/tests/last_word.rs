@@ -123,7 +123,9 @@ fn a_sink_that_never_took_anything_holds_nobody_once_its_connection_is_cut() {
     }
     assert_eq!(pair.nodes[0].ledger(pair.source)[0].ledger.in_flight, 100);
     pair.nodes[0].end_source(pair.source);
-    assert!(pair.nodes[0].is_settled(pair.source) && pair.nodes[0].is_over(pair.source), "nobody lingers for it");
+    let waits_for_nobody = |now| [pair.nodes[0].is_settled(now, pair.source), pair.nodes[0].is_over(now, pair.source)];
+    assert_eq!(waits_for_nobody(pair.now + Time::from_millis(999)), [false, false], "an honest sink comes back soon");
+    assert_eq!(waits_for_nobody(pair.now + Time::from_secs(1)), [true, true], "nobody lingers for it");
 }
 
 #[test]

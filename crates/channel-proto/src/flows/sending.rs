@@ -197,14 +197,14 @@ impl<B: Body> Sending<B> {
         self.unwanted == 0 && !is_over && (self.granted.must || !has_kept)
     }
 
-    /// Whether its sink has never taken anything, and the connection broke. Then nobody waits for it.
+    /// Whether its sink has never taken anything, and the connection broke. Then no submitting thread waits for it.
     pub(crate) fn is_abandoned(&self) -> bool {
         !self.live && self.taken.events == 0
     }
 
-    /// Whether everything was sent and taken, or nobody waits for that.
+    /// Whether everything was sent and taken.
     pub(crate) fn is_settled(&self) -> bool {
-        self.is_abandoned() || self.queue.is_empty() && self.sent.events == self.taken.events
+        self.queue.is_empty() && self.sent.events == self.taken.events
     }
 
     #[inline]

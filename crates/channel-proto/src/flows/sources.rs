@@ -22,6 +22,8 @@ use std::collections::VecDeque;
 const AT_ONE_SOURCE: usize = 64;
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
+/// How long a source that leaves waits for a sink that has never taken anything, after its connection broke.
+const RETURN: Time = Time::from_secs(1);
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Adds a source to a channel of this type. Its events have the given format, or any.
@@ -87,10 +89,16 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.remove(key).map_or(Vec::new(), |source| source.past.into())
     }
 
-    /// Whether no event of a source is in flight.
-    pub(crate) fn is_settled(&self, key: SourceKey) -> bool {
-        let source = self.sources.get(key);
-        source.is_none_or(|source| source.sendings.iter().all(|&sending| self.sendings[sending].is_settled()))
+    /// Whether no event of a source is in flight, but for those to sinks that nobody waits for.
+    pub(crate) fn is_settled(&self, links: &Links<B>, now: Time, key: SourceKey) -> bool {
+        let is_settled = |at: SendingKey| self.sendings[at].is_settled() || self.is_given_up(links, now, at);
+        self.sources.get(key).is_none_or(|source| source.sendings.iter().all(|&at| is_settled(at)))
+    }
+
+    /// Whether a source that leaves waits no longer for a sink: it has never taken anything, and has been gone for a while.
+    fn is_given_up(&self, links: &Links<B>, now: Time, at: SendingKey) -> bool {
+        let sending = &self.sendings[at];
+        matches!(sending.to, To::Link(link, _) if sending.is_abandoned() && links.cut_for(now, link) >= RETURN)
     }
 
     /// Whether this source exists and has not left.
@@ -99,9 +107,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// Whether a source has left, and all its accounts are closed, but for those of sinks that nobody waits for.
-    pub(crate) fn is_over(&self, key: SourceKey) -> bool {
-        let is_abandoned = |sending: &SendingKey| self.sendings[*sending].is_abandoned();
-        self.sources.get(key).is_none_or(|source| source.left && source.sendings.iter().all(is_abandoned))
+    pub(crate) fn is_over(&self, links: &Links<B>, now: Time, key: SourceKey) -> bool {
+        let is_given_up = |&at: &SendingKey| self.is_given_up(links, now, at);
+        self.sources.get(key).is_none_or(|source| source.left && source.sendings.iter().all(is_given_up))
     }
 
     /// The channel of a source.

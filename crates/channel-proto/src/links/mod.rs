@@ -174,6 +174,12 @@ impl<B: Body> Links<B> {
         self.all.get(key).is_some_and(|link| link.connection.is_some())
     }
 
+    /// How long a link has been without a connection.
+    pub(crate) fn cut_for(&self, now: Time, key: LinkKey) -> Time {
+        let cut = self.all.get(key).filter(|link| link.connection.is_none());
+        cut.map_or(Time::ZERO, |link| now.saturating_sub(link.since))
+    }
+
     /// The links that have a connection, and since when.
     pub(crate) fn standing(&self) -> impl Iterator<Item = (LinkKey, Time)> {
         self.all.iter().filter(|(_, link)| link.connection.is_some()).map(|(key, link)| (key, link.since))

@@ -454,9 +454,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.waits_over(&mut self.links, key)
     }
 
-    /// Whether no event of a source is in flight.
-    pub fn is_settled(&self, key: SourceKey) -> bool {
-        self.flows.is_settled(key)
+    /// Whether no event of a source is in flight, but for those to sinks that nobody waits for.
+    pub fn is_settled(&self, now: Time, key: SourceKey) -> bool {
+        self.flows.is_settled(&self.links, now, key)
     }
 
     /// Whether this source exists and has not left.
@@ -464,9 +464,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.has_source(key)
     }
 
-    /// Whether a source has left, and all its accounts are closed.
-    pub fn is_over(&self, key: SourceKey) -> bool {
-        self.flows.is_over(key)
+    /// Whether a source has left, and all its accounts are closed, but for those of sinks that nobody waits for.
+    pub fn is_over(&self, now: Time, key: SourceKey) -> bool {
+        self.flows.is_over(&self.links, now, key)
     }
 }
 

@@ -42,9 +42,9 @@ impl Drop for Life {
         }
         // Ends that were dropped are settled, or wait in vain.
         let until = Instant::now() + PARTING;
-        while Instant::now() < until && !hub.with(|state| state.is_settled()) {
+        while Instant::now() < until && !hub.with(|state| state.is_settled(hub.now())) {
             let soon = Instant::now() + Duration::from_millis(5);
-            let settled = |state: &mut State| state.is_settled().then_some(());
+            let settled = |state: &mut State| state.is_settled(hub.now()).then_some(());
             if hub.drive(self.handlers.bell(), Some(soon.min(until)), settled).is_err() {
                 break;
             }

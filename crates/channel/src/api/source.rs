@@ -17,9 +17,10 @@ use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, 
 use isoform_channel_proto::{
     Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
 };
+use parking_lot::MutexGuard;
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
@@ -416,10 +417,10 @@ impl SourceEnd {
         let hub = &self.life.hub;
         hub.with(|state| state.machine.end_source(self.key));
         let until = after(patience);
-        while !hub.lock().machine.is_over(self.key) && until.is_none_or(|until| Instant::now() < until) {
+        while !hub.lock().machine.is_over(hub.now(), self.key) && until.is_none_or(|until| Instant::now() < until) {
             let soon = Instant::now() + Duration::from_millis(20);
             let look = until.map_or(soon, |until| soon.min(until));
-            let over = |state: &mut State| state.machine.is_over(self.key).then_some(());
+            let over = |state: &mut State| state.machine.is_over(hub.now(), self.key).then_some(());
             hub.drive(&self.bell, Some(look), over)?;
         }
         Ok(hub.with(|state| state.machine.drop_source(self.key)))

@@ -16,10 +16,11 @@ use crate::transport::poll::{Interest, Poller};
 use crate::transport::{Connection, Ready, Transports, Watch, serving};
 use isoform::{Error, Result};
 use isoform_channel_proto::{Action, ConnId, DialKey, Outgoing, SourceKey, Time};
+use parking_lot::MutexGuard;
 use portable_atomic::AtomicI64;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,7 +28,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hub {
-    state: Mutex<State>,
+    /// This lock is fair: of a thread that reads much and one that submits now and then, both get their turn.
+    state: parking_lot::Mutex<State>,
     pub(super) poller: Arc<Poller>,
     pub(crate) lookout: Lookout,
     /// The only connection, if the leading thread reads it directly. The poller then does not watch it. Only the
@@ -68,7 +70,7 @@ pub(super) type Effects = SmallVec<[Effect; 1]>;
 impl Hub {
     pub(crate) fn new(machine: Machine, transports: Transports, insecure: bool) -> Result<Hub> {
         let hub = Hub {
-            state: Mutex::new(State::new(machine)),
+            state: parking_lot::Mutex::new(State::new(machine)),
             poller: Arc::new(Poller::new()?),
             lookout: Lookout::new(),
             muted: Mutex::default(),
@@ -105,7 +107,7 @@ impl Hub {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A thread that panicked left the machine in a usable state, since the calls of the machine do not call back.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Calls the machine, and then takes its actions.

@@ -4,6 +4,8 @@ use super::hub::Hub;
 use super::reader::{Filled, Reader};
 use super::state::State;
 use super::wire::Wire;
+use isoform::Result;
+use isoform_channel_proto::Time;
 use std::sync::Arc;
 
 /// The number of reads before a thread does something else, although the connection has more.
@@ -50,17 +52,32 @@ impl Hub {
                 if reader.is_greeting() {
                     self.greet(wire, reader);
                 }
-                // The machine closes a connection whose bytes it does not understand.
-                let fed = self.with(|state| {
-                    (state.now, state.busy) = (now, now);
-                    let fed = reader.feed(&mut state.machine, now, wire.id);
-                    look(state);
-                    fed
-                });
+                let fed = self.feed(wire, reader, now, look);
                 self.write_own(wire);
                 let more = wire.connection.has_more();
                 wire.tell_rest(&self.poller, more);
                 fed.is_ok() && (full && reader.is_amid() || more)
+            }
+        }
+    }
+
+    /// Passes the bytes to the machine, in turns, between which other threads get the state. Then looks at the state.
+    fn feed(&self, wire: &Wire, reader: &mut Reader, now: Time, look: impl FnOnce(&mut State)) -> Result<()> {
+        let mut look = Some(look);
+        loop {
+            // The machine closes a connection whose bytes it does not understand.
+            let fed = self.with(|state| {
+                (state.now, state.busy) = (now, now);
+                let fed = reader.feed(&mut state.machine, now, wire.id);
+                if !matches!(fed, Ok(false))
+                    && let Some(look) = look.take()
+                {
+                    look(state);
+                }
+                fed
+            });
+            if !matches!(fed, Ok(false)) {
+                return fed.map(drop);
             }
         }
     }

@@ -20,11 +20,16 @@ const BEHIND: usize = 32;
 const BEYOND: usize = 1 << 10;
 /// The number of further fragments in one read.
 const FURTHER: usize = 16;
+/// The most bytes that are passed to the machine while the state is locked once, so that a thread that submits an event
+/// does not wait behind everything that a connection brings. A longer frame is passed whole.
+const TURN: usize = 32 << 10;
 
 /// The bytes that have arrived and are not used, and the places for the next ones.
 pub(crate) struct Reader {
     input: Aligned,
     filled: usize,
+    /// The number of the filled bytes that the machine has used.
+    used: usize,
     /// The number of bytes that one read puts into `input`.
     ahead: usize,
     /// A fragment that is read into its final memory.
@@ -64,7 +69,7 @@ pub(crate) enum Filled {
 
 impl Reader {
     pub(crate) fn new() -> Reader {
-        Reader { input: Aligned::new(), filled: 0, ahead: FIRST, large: None, is_known: false }
+        Reader { input: Aligned::new(), filled: 0, used: 0, ahead: FIRST, large: None, is_known: false }
     }
 
     /// Reads once: bytes that have arrived or, if it may wait, bytes that arrive within a little while.
@@ -122,19 +127,28 @@ impl Reader {
         self.is_known = true;
     }
 
-    /// Passes the bytes that arrived to the machine.
-    pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
+    /// Passes bytes that arrived to the machine: all of them, or a part. Returns whether all have had their turn.
+    pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<bool> {
         if let Some(coming) = self.large.take() {
             self.feed_fragments(coming, machine, now, id)?;
         }
-        let used = machine.receive(now, id, &self.input[..self.filled])?;
-        self.filled -= used;
-        if self.filled > 0 {
-            self.input.copy_within(used..used + self.filled, 0);
-        } else {
+        let rest = &self.input[self.used..self.filled];
+        let mut used = machine.receive(now, id, &rest[..rest.len().min(TURN)])?;
+        if used == 0 && rest.len() > TURN {
+            used = machine.receive(now, id, rest)?;
+        }
+        self.used += used;
+        // Less than a frame is left, unless there was more than this turn's.
+        if used > 0 && rest.len() > TURN {
+            return Ok(false);
+        }
+        self.input.copy_within(self.used..self.filled, 0);
+        self.filled -= self.used;
+        self.used = 0;
+        if self.filled == 0 {
             self.large = machine.take_large(id).map(Coming::new);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {

@@ -97,7 +97,7 @@ impl State {
     pub(crate) fn let_go(&mut self, now: Time) {
         let machine = &mut self.machine;
         self.orphans.retain(|&(source, until)| {
-            let waits = !machine.is_settled(source) && now < until;
+            let waits = !machine.is_settled(now, source) && now < until;
             if !waits {
                 machine.drop_source(source);
             }
@@ -152,8 +152,8 @@ impl State {
     }
 
     /// Whether all dropped sources are settled.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.orphans.iter().all(|&(source, _)| self.machine.is_settled(source))
+    pub(crate) fn is_settled(&self, now: Time) -> bool {
+        self.orphans.iter().all(|&(source, _)| self.machine.is_settled(now, source))
     }
 
     /// The connection, if there is exactly one.
