@@ -24,6 +24,7 @@
 mod access;
 mod account;
 mod action;
+mod allowance;
 mod announcement;
 mod budget;
 mod channels;

@@ -27,6 +27,14 @@ struct World {
     dials: Vec<(DialKey, String)>,
     now: Time,
     credentials: Credentials,
+    /// Why input of a node was refused.
+    refused: Vec<String>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking() || self.refused.is_empty(), "{:?}", self.refused);
+    }
 }
 
 impl World {
@@ -47,7 +55,15 @@ impl World {
         };
         let nodes = (0..count).map(node).collect();
         let wires = vec![[Vec::new(), Vec::new()]; count];
-        let mut world = World { nodes, channels: Vec::new(), wires, dials: Vec::new(), now: Time::ZERO, credentials };
+        let mut world = World {
+            nodes,
+            channels: Vec::new(),
+            wires,
+            dials: Vec::new(),
+            now: Time::ZERO,
+            credentials,
+            refused: Vec::new(),
+        };
         world.channels.push(world.nodes[0].create(CHANNEL, "ticks", None).unwrap());
         for number in 1..count {
             let deadline = Time::from_secs(5);
@@ -69,7 +85,11 @@ impl World {
             for wire in 1..self.nodes.len() {
                 for (end, node) in [(0, 0), (1, wire)] {
                     let bytes = std::mem::take(&mut self.wires[wire][end]);
-                    let used = self.nodes[node].receive(self.now, ConnId(wire as u64), &bytes).unwrap();
+                    let used =
+                        self.nodes[node].receive(self.now, ConnId(wire as u64), &bytes).unwrap_or_else(|error| {
+                            self.refused.push(error.to_string());
+                            bytes.len()
+                        });
                     let later = std::mem::replace(&mut self.wires[wire][end], bytes[used..].to_vec());
                     self.wires[wire][end].extend(later);
                 }
@@ -351,4 +371,20 @@ fn a_node_that_was_stopped_meanwhile_forgets_several_links_at_once() {
     // Behind the linger of all three links, and when the node announces itself anew.
     world.nodes[0].tick(world.now + Time::from_secs(60));
     assert!(world.known().iter().all(|(_, _, reach)| *reach != Reach::Linked));
+}
+
+#[test]
+fn a_link_that_floods_a_node_with_frames_ends() {
+    const PING: u8 = 2;
+    let mut world = World::new(3);
+    let pings = |count| invented::frame(PING, &[]).repeat(count);
+    world.wires[2][0].extend(pings(30_000));
+    world.wires[1][0].extend(pings(20_000));
+    world.run();
+    world.wait(Time::from_secs(1));
+    world.wires[1][0].extend(pings(30_000));
+    world.run();
+    let expected = "requests of a node: expected at most 32768 at once, and 4096 in a second";
+    assert!(world.refused.iter().any(|why| why.contains(expected)), "{:?}", world.refused);
+    assert_eq!(std::mem::take(&mut world.refused).len(), 1);
 }

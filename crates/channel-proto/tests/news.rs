@@ -17,6 +17,7 @@ struct Host {
     node: Machine,
     sink: SinkKey,
     guests: u8,
+    now: Time,
 }
 
 /// A node that has opened the host's channel.
@@ -36,7 +37,7 @@ impl Host {
         let mut node = node(200);
         let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();
         let sink = node.add_sink(channel, Wanted::any(Policy::Block)).unwrap();
-        Host { node, sink, guests: 0 }
+        Host { node, sink, guests: 0, now: NOW }
     }
 
     /// Another node comes, over a connection of its own.
@@ -53,13 +54,14 @@ impl Host {
         Guest { node, id, channel }
     }
 
-    /// Carries bytes until neither has more to say. An error is what the host has against the guest.
+    /// Carries bytes for a second, until neither has more to say. An error is what the host has against the guest.
     fn talk(&mut self, guest: &mut Machine, id: ConnId) -> Result<()> {
+        self.now += Time::from_secs(1);
         for _ in 0..10 {
             let said = output(guest, id);
-            assert_eq!(self.node.receive(NOW, id, &said)?, said.len());
+            assert_eq!(self.node.receive(self.now, id, &said)?, said.len());
             let said = output(&mut self.node, id);
-            assert_eq!(guest.receive(NOW, id, &said).unwrap(), said.len());
+            assert_eq!(guest.receive(self.now, id, &said).unwrap(), said.len());
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::others::{News, Teller};
 use super::{Channel, Channels};
 use crate::Time;
 use crate::action::Action;
+use crate::allowance::Allowance;
 use crate::announcement::{Announcement, Has};
 use crate::control::{Call, Control};
 use crate::frame::PAYLOAD;
@@ -43,24 +44,10 @@ pub(super) struct Unproven {
     allowances: HashMap<LinkKey, Allowance>,
 }
 
-struct Allowance {
-    left: u32,
-    since: Time,
-}
-
 impl Unproven {
     /// Whether one more may be checked that came over a link.
     fn allows(&mut self, now: Time, link: LinkKey) -> bool {
-        let allowance = self.allowances.entry(link).or_insert(Allowance { left: ALLOWED, since: now });
-        let seconds = now.saturating_sub(allowance.since).as_secs();
-        if seconds > 0 {
-            let more = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(A_SECOND);
-            allowance.left = allowance.left.saturating_add(more).min(ALLOWED);
-            allowance.since = now;
-        }
-        let left = allowance.left.checked_sub(1);
-        allowance.left = left.unwrap_or(0);
-        left.is_some()
+        self.allowances.entry(link).or_default().take(now, ALLOWED, A_SECOND)
     }
 
     pub(super) fn forget(&mut self, link: LinkKey) {

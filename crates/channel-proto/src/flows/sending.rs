@@ -481,8 +481,8 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// The sink has taken this many events and bytes.
-    pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<()> {
+    /// The sink has taken this many events and bytes. Returns whether that is news.
+    pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<bool> {
         let (before, sent) = (self.taken, self.sent);
         let possible =
             (before.events..=sent.events).contains(&taken.events) && (before.bytes..=sent.bytes).contains(&taken.bytes);
@@ -490,8 +490,7 @@ impl<B: Body> Sending<B> {
             let error = Error::new(Code::Frame).at("acknowledgement");
             return Err(error.expected(format_args!("from {before:?} to {sent:?}")).found(format_args!("{taken:?}")));
         }
-        self.taken = taken;
-        Ok(())
+        Ok(std::mem::replace(&mut self.taken, taken) != taken)
     }
 
     /// Its connection broke. A body that was sent in part is lost. Queued events wait.

@@ -282,27 +282,30 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// Sinks of another node have taken events.
+    /// Sinks of another node have taken events. Returns how many entries told nothing new.
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
         links: &mut Links<B>,
         link: LinkKey,
         fields: &mut Reader<'_>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
+        let mut vain = 0;
         while !fields.is_empty() {
             let (number, _) = (fields.u32()?, fields.u32()?);
             let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
             // It may have crossed with an End.
-            if let Some(&sending) = self.traffic[link].sendings.get(&number) {
-                self.sendings[sending].acknowledge(taken)?;
-                self.pump(links, sending);
-                self.follow_sink(now, links, sending);
-                self.make_room(links, self.sendings[sending].source);
-            }
+            let Some(&sending) = self.traffic[link].sendings.get(&number) else {
+                vain += 1;
+                continue;
+            };
+            vain += usize::from(!self.sendings[sending].acknowledge(taken)?);
+            self.pump(links, sending);
+            self.follow_sink(now, links, sending);
+            self.make_room(links, self.sendings[sending].source);
         }
         self.unpark(links, link);
-        Ok(())
+        Ok(vain)
     }
 
     /// Closes the accounts of the subscriptions that the other side no longer has, chosen by number.

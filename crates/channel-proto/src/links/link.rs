@@ -4,6 +4,7 @@ use super::held::Held;
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
 use super::timers::Due;
 use crate::Time;
+use crate::allowance::Allowance;
 use crate::budget::Taken;
 use crate::credentials::Credentials;
 use crate::keys::{ConnId, NodeId};
@@ -53,6 +54,8 @@ pub(crate) struct Link<B> {
     pub(super) is_chosen: bool,
     /// What it has taken of the budgets.
     pub(crate) taken: Taken,
+    /// How many requests and reports it may send.
+    pub(crate) requests: Allowance,
     /// The base time of arriving events.
     pub(crate) time: u64,
 }
@@ -93,6 +96,7 @@ impl<B: Body> Link<B> {
             pings: 0,
             is_chosen: false,
             taken: Taken::default(),
+            requests: Allowance::default(),
             time: 0,
         }
     }

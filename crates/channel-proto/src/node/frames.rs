@@ -14,6 +14,9 @@ use isoform_core::{Code, Error, Result};
 
 /// A node with this many unread bytes gets no more answers. The start of a connection needs far less.
 const UNREAD: usize = 4 << 20;
+/// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them.
+const REQUESTS: u32 = 32_768;
+const REQUESTS_A_SECOND: u32 = 4_096;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Takes bytes that arrived on a connection, and returns how many were used. Pass the others again, with more bytes
@@ -72,9 +75,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         let mut fields = Reader::new(payload, "payload");
         match header.kind {
             // A later version defines it, and allows others to skip it.
-            None => Ok(()),
-            Some(FrameKind::Format) => self.links.name(link, header.index, payload),
+            None => self.expect_patience(now, link),
+            Some(FrameKind::Format) => {
+                self.expect_patience(now, link)?;
+                self.links.name(link, header.index, payload)
+            }
             Some(FrameKind::Time) => {
+                self.expect_patience(now, link)?;
                 self.links[link].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
                 Ok(())
             }
@@ -88,14 +95,20 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.expect_relay(link, header.subscription);
                 self.flows.comes_from(link, header.subscription, &mut fields)
             }
-            Some(FrameKind::Ack) => self.flows.acknowledged(now, &mut self.links, link, &mut fields),
-            Some(_) => match Control::parse(header, payload)? {
-                Some(control) => {
-                    self.expect_moderation(link)?;
-                    self.control(now, link, control)
+            Some(FrameKind::Ack) => {
+                let vain = self.flows.acknowledged(now, &mut self.links, link, &mut fields)?;
+                (0..vain).try_for_each(|_| self.expect_patience(now, link))
+            }
+            Some(_) => {
+                self.expect_patience(now, link)?;
+                match Control::parse(header, payload)? {
+                    Some(control) => {
+                        self.expect_moderation(link)?;
+                        self.control(now, link, control)
+                    }
+                    None => Ok(()),
                 }
-                None => Ok(()),
-            },
+            }
         }
     }
 
@@ -113,6 +126,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         Err(error
             .expected("a node that reads the answers to its requests")
             .found(format_args!("{unread} bytes unread")))
+    }
+
+    /// Ends a link that floods this node with frames: each costs time, in which no other thread has the state.
+    fn expect_patience(&mut self, now: Time, link: LinkKey) -> Result<()> {
+        if self.links[link].requests.take(now, REQUESTS, REQUESTS_A_SECOND) {
+            return Ok(());
+        }
+        let error = Error::new(Code::Budget).at("requests of a node");
+        Err(error.expected(format_args!("at most {REQUESTS} at once, and {REQUESTS_A_SECOND} in a second")))
     }
 
     /// Handles a frame about channels and subscriptions.
