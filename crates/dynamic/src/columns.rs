@@ -1,15 +1,19 @@
 //! Single fields of many records, each in one array, converted directly to their place without records in between.
 
 use crate::flat::Decoder;
-use isoform::core::{ByteOrder, Element, Field, Structure};
+use isoform::core::{ByteOrder, Element, Field, Plan, Structure};
 use isoform::memory::Engine;
-use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules};
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules, Token};
 use std::mem;
 
 /// Fields of many records, with a column for each.
 pub struct Columns {
     columns: Vec<Column>,
     rows: usize,
+    rules: Rules,
+    faults: Faults,
+    /// The last format of which it is known that it has one of the fields.
+    known: Option<Token>,
 }
 
 /// One of them.
@@ -21,8 +25,7 @@ struct Column {
 }
 
 impl Columns {
-    /// Creates columns for the fields of these names, or for all fields, in this machine's byte order. A field without
-    /// a default is required.
+    /// Creates columns for the fields of these names, or for all fields, in this machine's byte order.
     ///
     /// # Errors
     /// [`Code::NoSuchField`]; [`Code::WrongType`] for a field that is not of fixed size, or has pointers.
@@ -36,7 +39,7 @@ impl Columns {
             Some(names) => names.iter().map(named).map(column).collect::<Result<_>>()?,
             None => structure.fields().iter().map(Ok).map(column).collect::<Result<_>>()?,
         };
-        Ok(Columns { columns, rows: 0 })
+        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, known: None })
     }
 
     /// Adds a row for a message.
@@ -44,6 +47,7 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append`]; the columns are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
+        self.check(message.format())?;
         self.add(1, |decoder, bytes| decoder.append(message, bytes))
     }
 
@@ -52,7 +56,29 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append_many`]; the columns are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.check(batch.format())?;
         self.add(batch.len(), |decoder, bytes| decoder.append_many(batch, bytes))
+    }
+
+    /// Refuses records of another kind, which have none of the fields.
+    fn check(&mut self, wire: &Format) -> Result<()> {
+        if self.known == Some(wire.token()) {
+            return Ok(());
+        }
+        let mut other = None;
+        for column in &self.columns {
+            let native = column.decoder.format();
+            match Plan::new(wire, native, &self.rules, self.faults) {
+                Err(error) if error.code() == Code::NoConversion && error.path() == native.name() => {
+                    other.get_or_insert(error);
+                }
+                _ => {
+                    self.known = Some(wire.token());
+                    return Ok(());
+                }
+            }
+        }
+        other.map_or(Ok(()), Err)
     }
 
     fn add(&mut self, count: usize, mut add: impl FnMut(&mut Decoder, &mut Vec<u8>) -> Result<()>) -> Result<()> {
@@ -97,7 +123,7 @@ impl Columns {
 }
 
 impl Column {
-    fn new(structure: &Structure, field: &Field, more: Rules, faults: Faults) -> Result<Column> {
+    fn new(structure: &Structure, field: &Field, rules: Rules, faults: Faults) -> Result<Column> {
         let machine = structure.machine();
         let size = field.extent(machine.pointer).filter(|_| !field.has_slots() && !field.is_dynamic());
         let size = size.ok_or_else(|| {
@@ -107,12 +133,7 @@ impl Column {
         let machine = Machine { order: ByteOrder::NATIVE, ..machine };
         let field = Field { offset: 0, ..on(machine, field)? };
         let record = Structure::new(structure.name(), machine, size, 1, vec![field.clone()])?;
-        // Without the field, a row would have only its default.
-        let rules = match more.of(structure.name(), &field.name) {
-            Some(rule) if rule.default.is_some() => more,
-            _ => more.required(structure.name(), &field.name),
-        };
-        let decoder = Decoder::new(&Format::new(record.into())?, rules, faults, Engine::Auto)?;
+        let decoder = Decoder::new(&Format::new(record.into())?, rules.part(), faults, Engine::Auto)?;
         Ok(Column { field, decoder, bytes: Vec::new() })
     }
 }

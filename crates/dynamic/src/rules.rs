@@ -114,6 +114,29 @@ pub fn field<'f>(format: &'f Format, structure: &str, name: &str) -> Result<&'f 
     found.field(name).ok_or_else(|| fault().expected(names(found)).found(name))
 }
 
+/// The structure of the field at a path such as `com.x`, and the name of the field there.
+///
+/// # Errors
+/// [`Code::NoSuchField`].
+pub fn owner<'f, 'p>(format: &'f Format, path: &'p str) -> Result<(&'f Structure, &'p str)> {
+    let mut structure = format.structure();
+    let (outer, name) = path.rsplit_once('.').map_or(("", path), |(outer, name)| (outer, name));
+    let fault = |structure: &Structure, found: &str| {
+        Error::new(Code::NoSuchField).at(path).expected(names(structure)).found(found)
+    };
+    for step in outer.split('.').filter(|_| !outer.is_empty()) {
+        structure = match structure.field(step).map(|field| &field.element) {
+            Some(Element::Structure(inner)) => inner,
+            Some(_) => return Err(Error::new(Code::NoSuchField).at(path).expected("a nested record").found(step)),
+            None => return Err(fault(structure, step)),
+        };
+    }
+    match structure.field(name) {
+        Some(_) => Ok((structure, name)),
+        None => Err(fault(structure, name)),
+    }
+}
+
 /// The names of a structure's fields, for errors.
 pub(crate) fn names(structure: &Structure) -> String {
     let names: Vec<&str> = structure.fields().iter().map(|field| &*field.name).collect();
@@ -161,6 +184,12 @@ mod tests {
         assert_eq!(text("Point", "z"), "no such field at Point.z: expected one of x, found z");
         let none = "no such field at Line.x: expected a structure of the format, such as Track, found Line";
         assert_eq!(text("Line", "x"), none);
+        let (structure, name) = owner(&format, "ends.x").unwrap();
+        assert_eq!((structure.name(), name), ("Point", "x"));
+        for (path, expected) in [("ends.z", "one of x"), ("end", "one of ends"), ("ends.x.y", "a nested record")] {
+            let fault = owner(&format, path).unwrap_err();
+            assert_eq!((fault.code(), fault.path(), fault.expectation()), (Code::NoSuchField, path, expected));
+        }
     }
 
     #[test]

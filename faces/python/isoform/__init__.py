@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer
+from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -22,6 +22,7 @@ from .declare import (
     f32,
     f64,
     f128,
+    field,
     i8,
     i16,
     i32,
@@ -64,6 +65,7 @@ __all__ = [
     "f32",
     "f64",
     "Field",
+    "field",
     "Format",
     "Gap",
     "Granted",
@@ -104,4 +106,5 @@ __all__ = [
     "Usage",
     "View",
     "Writer",
+    "__version__",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import declare as said
 from ._isoform import Field, Format, Structure
 from .errors import declaration, wrong_type
 
@@ -26,23 +27,33 @@ _ADVICE = {
 }
 
 
-def format_of(dtype: np.dtype[Any], name: str) -> Format:
-    """The format of records of a structured dtype."""
+def declared(dtype: np.dtype[Any], name: str) -> tuple[Format, list[tuple[str, str, str, Any]]]:
+    """The format of records of a structured dtype, and the rules of its fields."""
     if dtype.names is None:
         raise declaration(name, "a structured dtype", str(dtype))
     table = _Table()
     table.add(dtype, name, name)
     big = table.order == ">"
-    return Format._placed(table.structures, big, 8)
+    return Format._placed(table.structures, big, 8), table.rules
 
 
 def placement(dtype: np.dtype[Any]) -> Any:
-    """The offsets and the alignment of a dtype, since NumPy ignores them when it compares dtypes."""
+    """The offsets, the alignment and the notes of a dtype, since NumPy ignores them when it compares dtypes."""
+    notes = _notes(dtype)
     while dtype.subdtype is not None:
         dtype = dtype.subdtype[0]
     fields = (_field(dtype, name) for name in dtype.names or ())
     inner = tuple((name, offset, placement(field)) for name, field, offset in fields)
-    return dtype.itemsize, dtype.alignment, dtype.isalignedstruct, inner
+    return dtype.itemsize, dtype.alignment, dtype.isalignedstruct, notes, inner
+
+
+def _notes(dtype: np.dtype[Any]) -> said.Notes | None:
+    """What `isoform.field` said about a field of this dtype, or about its elements."""
+    metadata: Any = dtype.metadata or {}
+    notes = metadata.get("isoform")
+    if notes is None and dtype.subdtype is not None:
+        return _notes(dtype.subdtype[0])
+    return notes if isinstance(notes, said.Notes) else None
 
 
 class _Table:
@@ -51,16 +62,20 @@ class _Table:
     def __init__(self) -> None:
         self.structures: list[Placed] = []
         self.known: dict[str, np.dtype[Any]] = {}
+        self.rules: list[tuple[str, str, str, Any]] = []
         self.order: str = ""
 
     def add(self, dtype: np.dtype[Any], name: str, path: str) -> str:
         """Adds a structure, and returns its name. One that is nested is named after its field."""
-        while self.known.get(name, dtype) is not dtype and self.known[name] != dtype:
+        while name in self.known and not _same(self.known[name], dtype):
             name += "_"
         if name in self.known:
             return name
         self.known[name] = dtype
         fields = [self.field(*_field(dtype, field), f"{path}.{field}") for field in dtype.names or ()]
+        for field in dtype.names or ():
+            notes = _notes(_field(dtype, field)[1])
+            self.rules += notes.rules(name, field) if notes is not None else []
         alignment = dtype.alignment if dtype.isalignedstruct else 1
         self.structures.append((name, dtype.itemsize, alignment, fields))
         return name
@@ -68,6 +83,7 @@ class _Table:
     def field(
         self, name: str, dtype: np.dtype[Any], offset: int, path: str
     ) -> tuple[str, str, int, int, str | None]:
+        notes = _notes(dtype)
         shape: tuple[int, ...] = ()
         while dtype.subdtype is not None:
             dtype, outer = dtype.subdtype
@@ -75,7 +91,7 @@ class _Table:
         words, size = self.words(name, dtype, path)
         if dtype.kind == "S" and dtype.itemsize != 1:
             shape += (dtype.itemsize,)
-        return name, words + "".join(f"[{length}]" for length in shape), size, offset, None
+        return name, words + "".join(f"[{length}]" for length in shape), size, offset, notes.unit if notes is not None else None
 
     def words(self, name: str, dtype: np.dtype[Any], path: str) -> tuple[str, int]:
         """The type of an element, and its size."""
@@ -104,6 +120,10 @@ class _Table:
         self.order = order
 
 
+def _same(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    return one is other or one == other and placement(one) == placement(other)
+
+
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _ORDERS = {"<": "little-endian", ">": "big-endian"}
 
@@ -123,7 +143,7 @@ def identifier(name: str) -> str:
 def dtype_of(format: Format) -> np.dtype[Any]:
     """The dtype of records of a format, in its own byte order.
 
-    Enumerations become integers, and arrays of `char` become `S`. What no array of fixed size can hold is refused.
+    Enumerations become integers, arrays of `char` become `S`, and units are notes, as `isoform.field` makes them. What no array of fixed size can hold is refused.
     """
     return _dtype(format.structure, "<" if format.byte_order == "little" else ">", format.name)
 
@@ -158,6 +178,8 @@ def _element(field: Field, order: str, path: str) -> Any:
         base = np.dtype(f"S{shape.pop() if long else 1}")
     else:
         base = np.dtype(order + _scalar(field, path))
+    if field.unit is not None:
+        base = said.field(base, unit=field.unit)
     return (base, tuple(shape)) if shape else base
 
 

@@ -8,7 +8,7 @@ from . import _isoform
 from ._dtypes import column, dtype_of, rows
 from ._records import bytes_of, kind_of
 from .channel import batches, events, open, records
-from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage
+from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
 from .event import Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
@@ -20,6 +20,7 @@ __all__ = [
     "BadInput",
     "batches",
     "bytes_of",
+    "cannot_open",
     "column",
     "dtype_of",
     "events",

@@ -11,6 +11,8 @@ from .view import View
 
 #: A type of records: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
 _RecordType = Any
+#: A rule for a field: its path, or its structure and name; ``alias``, ``default``, ``zero`` or ``required``; and a value.
+_Rule = tuple[str, str, Any] | tuple[str, str, str, Any]
 
 @final
 class Format:
@@ -33,7 +35,8 @@ class Format:
     @staticmethod
     def _declared(structures: Sequence[tuple[str, Sequence[tuple[str, str, str | None]]]]) -> Format: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the records."""
     @property
     def token(self) -> str:
         """The name of the format on the wire: 32 hexadecimal digits."""
@@ -41,7 +44,8 @@ class Format:
     def size(self) -> int:
         """Bytes of the record itself, without the memory that its pointers point at."""
     @property
-    def alignment(self) -> int: ...
+    def alignment(self) -> int:
+        """The alignment of its records in memory, in bytes."""
     @property
     def byte_order(self) -> str:
         """``little`` or ``big``."""
@@ -52,9 +56,11 @@ class Format:
     def has_pointers(self) -> bool:
         """Whether records have strings, or arrays of variable length."""
     @property
-    def description(self) -> bytes: ...
+    def description(self) -> bytes:
+        """Its canonical description: bytes that are the same on every machine."""
     @property
-    def structure(self) -> Structure: ...
+    def structure(self) -> Structure:
+        """Its fields with their names, as a structure."""
     @property
     def fields(self) -> tuple[Field, ...]:
         """Its fields, by ascending offset."""
@@ -69,20 +75,25 @@ class Structure:
     """The named fields of a record, or of one nested in it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Bytes of one record."""
     @property
-    def alignment(self) -> int: ...
+    def alignment(self) -> int:
+        """The alignment of its records in memory, in bytes."""
     @property
-    def fields(self) -> tuple[Field, ...]: ...
+    def fields(self) -> tuple[Field, ...]:
+        """Its fields, by ascending offset."""
 
 @final
 class Field:
     """A field of a structure."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
     def kind(self) -> str:
         """``integer``, ``unsigned integer``, ``float``, ``char``, ``boolean``, ``enumeration``, ``string`` .., or the name of a
@@ -94,7 +105,8 @@ class Field:
     def size(self) -> int:
         """Bytes of one element."""
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The position of its first byte in the record."""
     @property
     def dimensions(self) -> tuple[int | str, ...]:
         """Each a number, or the name of the length field."""
@@ -102,7 +114,8 @@ class Field:
     def indirect(self) -> bool:
         """Whether the field is behind a pointer."""
     @property
-    def unit(self) -> str | None: ...
+    def unit(self) -> str | None:
+        """The unit of measurement, if it has one."""
     @property
     def symbols(self) -> dict[str, int] | None:
         """The symbols of an enumeration, and their numbers."""
@@ -118,9 +131,11 @@ class Message:
     def parse(message: bytes, registry: Registry) -> Message:
         """The message of these bytes, header and body. The registry must know its format."""
     @property
-    def format(self) -> Format: ...
+    def format(self) -> Format:
+        """The sender's format."""
     @property
-    def body(self) -> bytes: ...
+    def body(self) -> bytes:
+        """The record in its sender's layout, with the memory that its pointers point at."""
     def view(self) -> View:
         """Verifies the message, and returns its fields by name, without converting them."""
     def array(self) -> np.void:
@@ -134,7 +149,8 @@ class Batch:
     """Messages of one format and one length."""
 
     @property
-    def format(self) -> Format: ...
+    def format(self) -> Format:
+        """The sender's format."""
     def array(self) -> np.ndarray[Any, np.dtype[Any]]:
         """The records as a read-only NumPy array, without a copy, in the sender's byte order."""
     def __len__(self) -> int: ...
@@ -146,7 +162,8 @@ class Encoder:
 
     def __new__(cls, record: _RecordType, name: str | None = None) -> Self: ...
     @property
-    def format(self) -> Format: ...
+    def format(self) -> Format:
+        """The format of its messages."""
     def encode(self, record: Any) -> Message:
         """Encodes a record."""
     def encode_many(self, records: Any) -> Batch | None:
@@ -158,8 +175,9 @@ class Decoder:
 
     `faults` is the treatment of numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `missing` is that of fields
     which the sender lacks and which have no default: ``refuse``, with all of them in the error, or ``zero``. `engine` is
-    ``auto``, ``interpreter`` or ``generated``. `rules` are for types without annotations: ``("Sample", "temp", "alias",
-    "t")``, ``(.., "default", 11.5)``, ``(.., "zero", True)``, ``(.., "required", True)``. Only one thread at a time can use a decoder.
+    ``auto``, ``interpreter`` or ``generated``. `rules` are for types that do not state them: ``("temp", "alias", "t")``,
+    ``("com.x", "default", 11.5)``, ``(.., "zero", True)``, ``(.., "required", True)``. The field is a path, or a structure and
+    the name of a field there: ``("Sample", "temp", "alias", "t")``. Only one thread at a time can use a decoder.
     """
 
     def __new__(
@@ -170,10 +188,11 @@ class Decoder:
         faults: str = "error",
         missing: str = "refuse",
         engine: str = "auto",
-        rules: Iterable[tuple[str, str, str, Any]] | None = None,
+        rules: Iterable[_Rule] | None = None,
     ) -> Self: ...
     @property
-    def format(self) -> Format: ...
+    def format(self) -> Format:
+        """The format to which it converts messages."""
     def decode(self, message: Message) -> Any:
         """Decodes a message."""
     def decode_many(self, source: Batch | Reader | Iterable[Message | Batch]) -> Any:
@@ -184,15 +203,25 @@ class Decoder:
 class Columns:
     """Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 
-    `fields` are the names of the fields; by default, all fields of the record. ``pyarrow.record_batch(columns)``,
+    `fields` are the names of the fields; by default, all fields of the record. `faults`, `missing` and `rules` are as for a
+    :class:`Decoder`. ``pyarrow.record_batch(columns)``,
     ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
 
-    def __new__(cls, record: _RecordType, fields: Sequence[str] | None = None, *, faults: str = "error") -> Self: ...
+    def __new__(
+        cls,
+        record: _RecordType,
+        fields: Sequence[str] | None = None,
+        *,
+        faults: str = "error",
+        missing: str = "refuse",
+        rules: Iterable[_Rule] | None = None,
+    ) -> Self: ...
     def append(self, source: Batch | Reader | Iterable[Message | Batch]) -> None:
         """Adds a row for each message."""
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """The names of the columns."""
     def __getitem__(self, name: str, /) -> np.ndarray[Any, np.dtype[Any]]: ...
     def __len__(self) -> int: ...
     def clear(self) -> None:
@@ -240,7 +269,8 @@ class Reader:
     @property
     def position(self) -> int:
         """The position of the next message in the stream."""
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the file. Calling it twice does no harm."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -256,8 +286,10 @@ class Writer:
         """Writes a message, a batch, or records of the writer's type."""
     def describe(self, format: Format) -> None:
         """Writes the description of a format, so that a reader knows the format before its first message."""
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
+    def flush(self) -> None:
+        """Writes what is buffered."""
+    def close(self) -> None:
+        """Writes the rest, and closes the file. Calling it twice does no harm."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -288,7 +320,8 @@ class Node:
         linger: float | None = None,
     ) -> Self: ...
     @property
-    def addresses(self) -> list[str]: ...
+    def addresses(self) -> list[str]:
+        """The addresses at which others reach it."""
     def create(self, name: str, record: _RecordType | None = None) -> Channel:
         """Creates a channel for records of this type, or of all types."""
     def open(self, id: str, timeout: float = 5.0) -> Channel:
@@ -302,11 +335,14 @@ class Channel:
     def id(self) -> str:
         """The id with which others open it."""
     @property
-    def ids(self) -> list[str]: ...
+    def ids(self) -> list[str]:
+        """Its ids for all addresses of its members."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def format(self) -> Format | None: ...
+    def format(self) -> Format | None:
+        """The type of its records, or `None` if it accepts all."""
     @property
     def members(self) -> list[str]:
         """The nodes that have it open, this one first."""
@@ -332,7 +368,8 @@ class Channel:
         faults: str = "error",
         missing: str = "refuse",
         fields: Sequence[str] | None = None,
-        rules: Iterable[tuple[str, str, str, Any]] | None = None,
+        rules: Iterable[_Rule] | None = None,
+        until: str = "closed",
     ) -> Sink:
         """A sink for records of this type, or for messages of any. See :class:`Sink`."""
     def info(self, timeout: float = 1.0) -> list[Member]:
@@ -364,7 +401,8 @@ class Source:
     def wait_for_sinks(self, count: int = 1, timeout: float | None = None) -> None:
         """Waits until `count` sinks have subscribed."""
     @property
-    def sinks(self) -> int: ...
+    def sinks(self) -> int:
+        """The number of sinks that have subscribed."""
     def ledger(self) -> list[Ledger]:
         """The account with every subscribed sink, and with those that left most recently."""
     def close(self, timeout: float = 10.0) -> list[Ledger]:
@@ -382,7 +420,10 @@ class Sink:
     then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
     (they keep `events` events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
     `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
-    `fields` the paths of the needed fields. `rules` are as for a :class:`Decoder`.
+    `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
+    refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+    Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
+    `until` = ``left`` also when the last source has left, after all of its events.
     """
 
     def __new__(
@@ -399,7 +440,8 @@ class Sink:
         faults: str = "error",
         missing: str = "refuse",
         fields: Sequence[str] | None = None,
-        rules: Iterable[tuple[str, str, str, Any]] | None = None,
+        rules: Iterable[_Rule] | None = None,
+        until: str = "closed",
     ) -> Self: ...
     def recv(self, timeout: float | None = None) -> Event | None:
         """The next event, or `None` if none arrives within `timeout` seconds."""
@@ -407,9 +449,9 @@ class Sink:
         """The records that have arrived, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`. Another event is
         returned as by :meth:`recv`. For records without strings and arrays of variable length."""
     def batches(self, most: int = 8192) -> Iterator[Event]:
-        """The results of :meth:`recv_many`, until the channel is closed."""
+        """The results of :meth:`recv_many`, until the iteration ends (`until`)."""
     def records(self) -> Iterator[Any]:
-        """The records without other events, until the channel is closed."""
+        """The records without other events, until the iteration ends (`until`)."""
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
     @property
@@ -417,15 +459,20 @@ class Sink:
         """The numbers of events that have arrived, were taken, and are lost."""
     def fileno(self) -> int:
         """A descriptor that is readable when an event has arrived, for `select` and event loops."""
+    def _patience(self) -> float | None: ...
+    def _begin(self) -> None: ...
     def _descriptors(self) -> tuple[int, int]: ...
     def __iter__(self) -> Iterator[Event]: ...
     def __next__(self) -> Event: ...
     def __aiter__(self) -> AsyncIterator[Event]: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Leaves the channel. Calling it twice does no harm."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
+
+__version__: str
 
 def codes() -> list[tuple[int, str, str]]: ...
 def _stand_behind(face: ModuleType) -> None: ...
@@ -446,6 +493,7 @@ __all__ = [
     "Source",
     "Structure",
     "Writer",
+    "__version__",
     "_stand_behind",
     "codes",
 ]

@@ -24,11 +24,11 @@ class Arrays:
     """Records of a structured dtype, which are their memory."""
 
     is_memory = True
-    rules: list[tuple[str, str, str, Any]] = []
 
-    def __init__(self, dtype: np.dtype[Any], format: Format) -> None:
+    def __init__(self, dtype: np.dtype[Any], format: Format, rules: list[tuple[str, str, str, Any]]) -> None:
         self.dtype = dtype
         self.format = format
+        self.rules = rules
 
     def memory(self, records: Any) -> Bytes:
         """The bytes of an array of records, or of one record."""
@@ -178,12 +178,12 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
         return Pointers(record, declaration) if format.has_pointers else Structures(record, format)
     if isinstance(record, type):
         return Objects(record, name)
-    return Arrays(record, _dtypes.format_of(record, name or "record"))
+    return Arrays(record, *_dtypes.declared(record, name or "record"))
 
 
 def _of_format(format: Format) -> Any:
     """Records of a format: arrays if NumPy supports it, and otherwise fields."""
     try:
-        return Arrays(_dtypes.dtype_of(format), format)
+        return Arrays(_dtypes.dtype_of(format), format, [])
     except Error:
         return Fields(format)

@@ -50,16 +50,20 @@ def create(name: str, record: Any = None) -> Channel:
 
 
 def batches(sink: Sink, most: int) -> Iterator[Event]:
-    """The events of a sink in batches of those that have arrived, until the channel is closed."""
+    """The events of a sink in batches of those that have arrived, until the channel is closed or as the sink's `until` says."""
     while True:
+        patience = sink._patience()
         try:
-            event = sink.recv_many(most)
+            event = sink.recv_many(most, patience)
         except Error as error:
             if error.code == Code.Closed:
                 return
             raise
         if event is not None:
             yield event
+        elif patience is not None:
+            sink._begin()
+            return
 
 
 def records(sink: Sink) -> Iterator[Any]:
@@ -86,6 +90,9 @@ async def events(sink: Sink) -> AsyncIterator[Event]:
                 if error.code == Code.Closed:
                     return
                 raise
+            if event is None and sink._patience() is not None:
+                sink._begin()
+                return
             if event is None:
                 await _readable(descriptors)
                 continue

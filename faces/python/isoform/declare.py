@@ -1,4 +1,4 @@
-"""Annotations of fields: their types on the wire, units, other names.
+"""What a class or a dtype says about its fields: their types on the wire, units, other names.
 
 Write the type on the wire after the Python type: ``Annotated[int, i32]``. A type with lengths is an array:
 ``Annotated[list[float], f32[3]]``. ``char[20]`` is text of fixed size.
@@ -6,7 +6,13 @@ Write the type on the wire after the Python type: ``Annotated[int, i32]``. A typ
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import wrong_type
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,63 @@ class Length:
     """The name of an array's length field. By default it is the name of the array and ``_len``."""
 
     name: str
+
+
+class _Nothing:
+    """No default."""
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What :func:`field` says about a field of a dtype. It can be hashed, since types of records are cached by it."""
+
+    unit: str | None
+    aliases: tuple[str, ...]
+    required: bool
+    default: Any = _Nothing
+
+    def rules(self, structure: str, name: str) -> list[tuple[str, str, str, Any]]:
+        """The rules of a field, as decoders take them."""
+        rules: list[tuple[str, str, str, Any]] = [(structure, name, "alias", alias) for alias in self.aliases]
+        rules += [(structure, name, "required", True)] if self.required else []
+        return rules + ([] if self.default is _Nothing else [(structure, name, "default", self.default)])
+
+    def __repr__(self) -> str:
+        said: dict[str, Any] = {"unit": self.unit, "alias": self.aliases, "required": self.required}
+        if self.default is not _Nothing:
+            said["default"] = self.default
+        return ", ".join(f"{word}={value!r}" for word, value in said.items() if value)
+
+
+def field(
+    dtype: Any,
+    *,
+    unit: str | None = None,
+    alias: str | Iterable[str] = (),
+    required: bool = False,
+    default: Any = _Nothing,
+) -> np.dtype[Any]:
+    """The dtype of a field, with its unit, other names under which it may arrive, its value for senders that lack it, and
+    whether senders without it are refused. They are stored as metadata of the dtype, which NumPy keeps.
+
+    >>> sample = np.dtype([("depth", isoform.field("f4", unit="m", alias="d")), ("wind", isoform.field("f8", default=11.5))])
+    """
+    aliases = (alias,) if isinstance(alias, str) else tuple(alias)
+    notes = Notes(unit, aliases, required, default if default is _Nothing else _hashable(default))
+    plain = np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(plain, metadata={**(plain.metadata or {}), "isoform": notes})
+    return found
+
+
+def _hashable(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    if isinstance(value, (list, tuple)):
+        return tuple(_hashable(item) for item in value)
+    try:
+        hash(value)
+    except TypeError:
+        raise wrong_type("default", "a number, a bool, text, or a list of these", type(value).__name__) from None
+    return value
 
 
 unit = Unit

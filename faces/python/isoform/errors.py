@@ -8,6 +8,8 @@ whose format is unknown, for ``Code.UnknownFormat``, and otherwise None.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
+from typing import Any
 
 
 class Code(IntEnum):
@@ -113,7 +115,8 @@ class Mismatch(Error):
 
 
 class Unavailable(Error):
-    """Something is missing, perhaps only for now: a format, the rest of a stream, a file, a channel."""
+    """Something is missing, perhaps only for now: a format, the rest of a stream, a file, a channel. The error of a file that
+    cannot be opened is also Python's own, such as `FileNotFoundError`."""
 
 
 class Usage(Error):
@@ -122,6 +125,25 @@ class Usage(Error):
 
 class Internal(Error):
     """Isoform has a defect: please report it."""
+
+
+@lru_cache(maxsize=None)
+def _both(kind: type[OSError]) -> type[Unavailable]:
+    """The class of exceptions that are `Unavailable` and also Python's own, such as `FileNotFoundError`."""
+    return type(kind.__name__, (Unavailable, kind), {"__module__": __name__, "__reduce__": _reduced})
+
+
+def _reduced(error: Any) -> tuple[Any, tuple[int, str, str]]:
+    return cannot_open, (error.errno, error.strerror, error.filename)
+
+
+def cannot_open(number: int, text: str, path: str) -> Unavailable:
+    """An error for a file that cannot be opened, with the system's number and text."""
+    kind: Any = type(OSError(number, text))
+    error: Any = _both(kind)(f"input/output at {path}: {text}", Code.Io, str(path), "", text)
+    error.errno, error.strerror, error.filename = number, text, path
+    found: Unavailable = error
+    return found
 
 
 def declaration(path: str, expected: str, actual: str) -> BadInput:

@@ -11,7 +11,7 @@ use isoform_channel::Channel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// An event path, directly from every source to every sink. See `isoform.Channel`.
+/// An event path, directly from every source to every sink.
 #[pyclass(name = "Channel", module = "isoform", frozen)]
 pub(crate) struct PyChannel(Unhurried<Channel>);
 
@@ -42,11 +42,13 @@ impl PyChannel {
         self.0.id().to_string()
     }
 
+    /// Its ids for all addresses of its members.
     #[getter]
     fn ids(&self) -> Vec<String> {
         self.0.ids().map(|id| id.to_string()).collect()
     }
 
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()

@@ -8,6 +8,7 @@ use crate::format::PyFormat;
 use crate::message::{PyBatch, PyMessage};
 use crate::record_type::RecordType;
 use crate::rows::{rows, texts};
+use crate::rules;
 use crate::stream::PyReader;
 use isoform::Incoming;
 use isoform::core::Field;
@@ -15,7 +16,11 @@ use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
-/// Fields of many records as arrays. See `isoform.Columns`.
+/// Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
+///
+/// `fields` are the names of the fields; by default, all fields of the record. `faults`, `missing` and `rules` are as for a
+/// :class:`Decoder`. ``pyarrow.record_batch(columns)``,
+/// ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
 #[pyclass(name = "Columns", module = "isoform")]
 pub(crate) struct PyColumns {
     name: String,
@@ -78,15 +83,18 @@ impl PyColumns {
 #[pymethods]
 impl PyColumns {
     #[new]
-    #[pyo3(signature = (record, fields=None, *, faults="error"))]
+    #[pyo3(signature = (record, fields=None, *, faults="error", missing="refuse", rules=None))]
     fn new(
         py: Python<'_>,
         record: &Bound<'_, PyAny>,
         fields: Option<&Bound<'_, PyAny>>,
         faults: &str,
+        missing: &str,
+        rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyColumns> {
         let kind = RecordType::of(record, None)?;
-        let (format, rules) = (kind.format(), kind.rules(py)?);
+        let format = kind.format();
+        let rules = rules::of(py, &kind, rules, missing)?;
         let fields = fields.map(texts).transpose()?;
         let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
         let seen = columns.fields().map(|_| None).collect();
@@ -98,6 +106,7 @@ impl PyColumns {
         self.add(py, source, 0)
     }
 
+    /// The names of the columns.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.columns.fields().map(|field| field.name.to_string()).collect()

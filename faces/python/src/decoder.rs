@@ -16,7 +16,13 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-/// Decodes messages into records. See `isoform.Decoder`.
+/// Decodes messages into records, for senders of any layout.
+///
+/// `faults` is the treatment of numbers that do not fit: ``error``, ``saturate`` or ``wrap``. `missing` is that of fields
+/// which the sender lacks and which have no default: ``refuse``, with all of them in the error, or ``zero``. `engine` is
+/// ``auto``, ``interpreter`` or ``generated``. `rules` are for types that do not state them: ``("temp", "alias", "t")``,
+/// ``("com.x", "default", 11.5)``, ``(.., "zero", True)``, ``(.., "required", True)``. The field is a path, or a structure and
+/// the name of a field there: ``("Sample", "temp", "alias", "t")``. Only one thread at a time can use a decoder.
 #[pyclass(name = "Decoder", module = "isoform")]
 pub(crate) struct PyDecoder {
     kind: RecordType,
@@ -137,11 +143,7 @@ impl PyDecoder {
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecoder> {
         let kind = RecordType::of(record, name)?;
-        let (format, mut all) = (kind.format(), kind.rules(py)?);
-        if let Some(more) = rules {
-            all = rules::add(all, format, more)?;
-        }
-        all = all.missing(choice(missing)?);
+        let (format, all) = (kind.format(), rules::of(py, &kind, rules, missing)?);
         let (faults, engine) = (choice(faults)?, choice(engine)?);
         let way = match kind.is_memory() {
             true => Way::Memory(Box::new(Decoder::new(format, all.clone(), faults, engine).map_err(raise)?)),

@@ -12,7 +12,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// Encodes records as messages. See `isoform.Encoder`.
+/// Encodes records as messages, without converting them.
 #[pyclass(name = "Encoder", module = "isoform")]
 pub(crate) struct PyEncoder {
     kind: RecordType,
@@ -97,6 +97,7 @@ impl PyEncoder {
         Ok(PyEncoder { kind, memory, large })
     }
 
+    /// The format of its messages.
     #[getter]
     fn format(&self) -> PyFormat {
         PyFormat(self.kind.format().clone())

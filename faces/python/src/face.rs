@@ -36,6 +36,8 @@ pub(crate) struct Face {
     pub(crate) granted: Py<PyAny>,
     pub(crate) ledger: Py<PyAny>,
     pub(crate) member: Py<PyAny>,
+    /// Makes the exception of a file that cannot be opened.
+    pub(crate) cannot_open: Py<PyAny>,
     /// The exceptions, by the class of their code.
     #[pyo3(attribute("BadInput"))]
     pub(crate) bad_input: Py<PyAny>,

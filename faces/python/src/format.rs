@@ -13,12 +13,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
-/// The memory layout of a record, with its name on the wire. See `isoform.Format`.
+/// The memory layout of a record, with its name on the wire. Equal formats have equal tokens, wherever they were made.
 #[pyclass(name = "Format", module = "isoform", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyFormat(pub(crate) Format);
 
-/// A field of a structure: a view into its format.
+/// A field of a structure.
 #[pyclass(name = "Field", module = "isoform", frozen)]
 pub(crate) struct PyField {
     structure: Arc<Structure>,
@@ -72,26 +72,31 @@ impl PyFormat {
         declared(table).map(PyFormat).map_err(raise)
     }
 
+    /// The name of the records.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
+    /// The name of the format on the wire: 32 hexadecimal digits.
     #[getter]
     fn token(&self) -> String {
         self.0.token().to_string()
     }
 
+    /// Bytes of the record itself, without the memory that its pointers point at.
     #[getter]
     fn size(&self) -> usize {
         self.0.size()
     }
 
+    /// The alignment of its records in memory, in bytes.
     #[getter]
     fn alignment(&self) -> usize {
         self.0.structure().align()
     }
 
+    /// ``little`` or ``big``.
     #[getter]
     fn byte_order(&self) -> &'static str {
         match self.0.machine().order {
@@ -100,26 +105,31 @@ impl PyFormat {
         }
     }
 
+    /// Bytes of a pointer: 4 or 8.
     #[getter]
     fn pointer(&self) -> u8 {
         self.0.machine().pointer
     }
 
+    /// Its canonical description: bytes that are the same on every machine.
     #[getter]
     fn description<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.description().as_bytes())
     }
 
+    /// Whether records have strings, or arrays of variable length.
     #[getter]
     fn has_pointers(&self) -> bool {
         self.0.structure().has_slots()
     }
 
+    /// Its fields with their names, as a structure.
     #[getter]
     fn structure(&self) -> PyStructure {
         PyStructure(self.0.structure().clone())
     }
 
+    /// Its fields, by ascending offset.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.structure().fields(py)
@@ -143,21 +153,25 @@ impl PyFormat {
 
 #[pymethods]
 impl PyStructure {
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
+    /// Bytes of one record.
     #[getter]
     fn size(&self) -> usize {
         self.0.size()
     }
 
+    /// The alignment of its records in memory, in bytes.
     #[getter]
     fn alignment(&self) -> usize {
         self.0.align()
     }
 
+    /// Its fields, by ascending offset.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, (0..self.0.fields().len()).map(|index| PyField { structure: self.0.clone(), index }))
@@ -176,6 +190,7 @@ impl PyField {
 
 #[pymethods]
 impl PyField {
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.field().name
@@ -204,11 +219,13 @@ impl PyField {
         Type::of(self.field(), &self.structure).to_string()
     }
 
+    /// Bytes of one element.
     #[getter]
     fn size(&self) -> usize {
         self.field().element_size(self.structure.machine().pointer)
     }
 
+    /// The position of its first byte in the record.
     #[getter]
     fn offset(&self) -> usize {
         self.field().offset
@@ -225,16 +242,19 @@ impl PyField {
         PyTuple::new(py, each.collect::<PyResult<Vec<_>>>()?)
     }
 
+    /// Whether the field is behind a pointer.
     #[getter]
     fn indirect(&self) -> bool {
         self.field().indirect
     }
 
+    /// The unit of measurement, if it has one.
     #[getter]
     fn unit(&self) -> Option<&str> {
         self.field().unit.as_deref()
     }
 
+    /// The symbols of an enumeration, and their numbers.
     #[getter]
     fn symbols<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Element::Enumeration(enumeration) = &self.field().element else { return Ok(None) };

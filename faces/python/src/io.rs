@@ -3,7 +3,8 @@
 //! They are used without the GIL. They take it to call an object, and to check whether a signal such as Ctrl-C should
 //! stop them.
 
-use pyo3::exceptions::PyOSError;
+use crate::error::{raise, wrong_type};
+use crate::face::face;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::File;
@@ -77,12 +78,15 @@ impl Fault {
     }
 }
 
-/// The exception of Python's own `open`, which names the file.
+/// An exception that is `isoform.Unavailable` and that of Python's own `open`. It names the file.
 fn cannot_open(error: Error, path: PathBuf) -> PyErr {
     let Some(code) = error.raw_os_error() else { return error.into() };
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-    PyOSError::new_err((code, text, path.into_os_string(), code)) // The last of them is Windows' number.
+    Python::attach(|py| {
+        let error = face(py).and_then(|face| face.cannot_open.bind(py).call1((code, text, path.into_os_string())));
+        error.map_or_else(|fault| fault, PyErr::from_value)
+    })
 }
 
 impl Input {
@@ -93,9 +97,10 @@ impl Input {
         }
         // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
-            Some(read) => read,
-            None => source.getattr("read")?,
+            Some(read) => Some(read),
+            None => source.getattr_opt("read")?,
         };
+        let read = read.ok_or_else(|| raise(wrong_type("the path of a file, or an object with `read`", source)))?;
         Ok(Input { from: From::Object { read: read.unbind() }, fault: Arc::default() })
     }
 
@@ -140,8 +145,10 @@ impl Output {
             let file = Interruptible { file, fault: fault.clone(), was_short: false };
             return Ok(Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault });
         }
+        let write = target.getattr_opt("write")?;
+        let write = write.ok_or_else(|| raise(wrong_type("the path of a file, or an object with `write`", target)))?;
         let flush = target.getattr_opt("flush")?.map(Bound::unbind);
-        let to = To::Object { write: target.getattr("write")?.unbind(), flush };
+        let to = To::Object { write: write.unbind(), flush };
         Ok(Output { to, fault: Arc::default() })
     }
 

@@ -44,6 +44,11 @@ use pyo3::prelude::*;
 #[pymodule]
 #[pyo3(name = "_isoform")]
 mod module {
+    /// The version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python calls it so")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     #[cfg(unix)]
     #[pymodule_export]
     use crate::{channel::PyChannel, node::PyNode, sink::PySink, source::PySource};

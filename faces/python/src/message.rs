@@ -11,14 +11,14 @@ use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header}
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// A record as its sender sent it. See `isoform.Message`.
+/// A record as its sender sent it: a format, and a body in the sender's layout.
 #[pyclass(name = "Message", module = "isoform", frozen)]
 pub(crate) struct PyMessage {
     pub(crate) format: Format,
     pub(crate) body: Py<PyBytes>,
 }
 
-/// Messages of one format and one length. See `isoform.Batch`.
+/// Messages of one format and one length.
 #[pyclass(name = "Batch", module = "isoform", frozen)]
 pub(crate) struct PyBatch {
     format: Format,
@@ -60,11 +60,13 @@ impl PyMessage {
         Ok(PyMessage::of_body(py, message.format(), message.body()))
     }
 
+    /// The sender's format.
     #[getter]
     fn format(&self) -> PyFormat {
         PyFormat(self.format.clone())
     }
 
+    /// The record in its sender's layout, with the memory that its pointers point at.
     #[getter]
     fn body(&self, py: Python<'_>) -> Py<PyBytes> {
         self.body.clone_ref(py)
@@ -149,6 +151,7 @@ impl PyBatch {
 
 #[pymethods]
 impl PyBatch {
+    /// The sender's format.
     #[getter]
     fn format(&self) -> PyFormat {
         PyFormat(self.format.clone())

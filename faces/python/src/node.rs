@@ -1,7 +1,7 @@
 //! A node: the member of channels that acts for this process.
 
 use crate::channel::PyChannel;
-use crate::error::raise;
+use crate::error::{raise, wrong_type};
 use crate::record_type::RecordType;
 use crate::wait::{Unhurried, aside, patience};
 use isoform::Error;
@@ -9,7 +9,13 @@ use isoform_channel::{ChannelId, Node};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// The member of channels that acts for this process. See `isoform.Node`.
+/// The member of channels that acts for this process. It creates and opens channels. It listens at the given addresses
+/// (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
+/// addresses in ``advertise`` in place of those of TCP at which it listens.
+/// It speaks TLS to other machines, with the certificate, key and authority in the file ``identity``, or with those of
+/// ``isoform keys``; ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
+/// It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits.
+/// The file ``rules`` says what they may do on which channels (docs/book/reference/rules.md). Times are in seconds.
 #[pyclass(name = "Node", module = "isoform", frozen)]
 pub(crate) struct PyNode(Unhurried<Node>);
 
@@ -23,8 +29,8 @@ impl PyNode {
     ))]
     fn new(
         py: Python<'_>,
-        listen: Option<Listen>,
-        advertise: Option<Listen>,
+        listen: Option<&Bound<'_, PyAny>>,
+        advertise: Option<&Bound<'_, PyAny>>,
         insecure: bool,
         identity: Option<PathBuf>,
         tls_on_loopback: bool,
@@ -45,10 +51,10 @@ impl PyNode {
         if let Some(key) = key {
             builder = builder.key(key.parse().map_err(|error: Error| raise(error.within("key")))?);
         }
-        for address in listen.map_or_else(Vec::new, Listen::addresses) {
+        for address in addresses("listen", listen)? {
             builder = builder.listen(address);
         }
-        for address in advertise.map_or_else(Vec::new, Listen::addresses) {
+        for address in addresses("advertise", advertise)? {
             builder = builder.advertise(address);
         }
         if let Some(seconds) = silence {
@@ -88,18 +94,12 @@ impl PyNode {
     }
 }
 
-/// One address, or several.
-#[derive(FromPyObject)]
-pub(crate) enum Listen {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl Listen {
-    fn addresses(self) -> Vec<String> {
-        match self {
-            Listen::One(address) => vec![address],
-            Listen::Many(addresses) => addresses,
-        }
+/// The addresses of an argument, which is one or a list of them.
+fn addresses(argument: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    if let Ok(one) = given.extract() {
+        return Ok(vec![one]);
     }
+    let expected = "an address such as \"127.0.0.1:7000\" or \"unix:/tmp/x.sock\", or a list of addresses";
+    given.extract().map_err(|_| raise(wrong_type(expected, given).at(argument)))
 }

@@ -5,7 +5,8 @@ use crate::format::PyFormat;
 use isoform::{Limits, Registry};
 use pyo3::prelude::*;
 
-/// The known formats, and the limits for input. See `isoform.Registry`.
+/// The known formats, and the limits for input: bytes of a message and of a description, depth and fields of a format, and
+/// the number of stored formats. ``docs/book/reference/limits.md`` lists the defaults.
 #[pyclass(name = "Registry", module = "isoform")]
 pub(crate) struct PyRegistry(pub(crate) Registry);
 

@@ -1,27 +1,47 @@
 //! The rules for a receiver's fields, as Python passes them.
 
-use crate::error::raise;
+use crate::decoder::choice;
+use crate::error::{raise, wrong_type};
+use crate::record_type::RecordType;
 use crate::value;
 use isoform::{Code, Error, Format, Rules};
-use isoform_dynamic::rules::field;
+use isoform_dynamic::rules::{field, owner};
 use pyo3::prelude::*;
 
-/// Adds rules. Each has the structure, the field, the kind of rule, and its value: `("Sample", "depth", "alias", "d")`.
+/// What a rule looks like.
+const RULE: &str = "rules such as (\"depth\", \"alias\", \"d\"), or (\"Sample\", \"depth\", \"alias\", \"d\")";
+
+/// The rules of a type of records, those that are added, and the treatment of missing fields.
+pub(crate) fn of(py: Python<'_>, kind: &RecordType, more: Option<&Bound<'_, PyAny>>, missing: &str) -> PyResult<Rules> {
+    let own = kind.rules(py)?.missing(choice(missing)?);
+    more.into_iter().try_fold(own, |rules, more| add(rules, kind.format(), more))
+}
+
+/// Adds rules. Each has a field, the kind of rule, and its value. The field is a path, `("com.x", "alias", "x")`, or a
+/// structure and the name of a field there: `("Point", "x", "alias", "x")`.
 pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) -> PyResult<Rules> {
-    for rule in said.try_iter()? {
-        let (structure, name, word, what): (String, String, String, Bound<'_, PyAny>) = rule?.extract()?;
+    let refused = |found: &Bound<'_, PyAny>| raise(wrong_type(RULE, found).at("rules"));
+    for rule in said.try_iter().map_err(|_| refused(said))? {
+        let rule = rule?;
+        let (structure, name, word, what) = match rule.extract::<(String, String, String, Bound<'_, PyAny>)>() {
+            Ok(rule) => rule,
+            Err(_) => {
+                let (path, word, what) = rule.extract::<(String, String, _)>().map_err(|_| refused(&rule))?;
+                let (structure, name) = owner(format, &path).map_err(raise)?;
+                (structure.name().to_owned(), name.to_owned(), word, what)
+            }
+        };
+        let field = field(format, &structure, &name).map_err(raise)?;
         rules = match &*word {
             "alias" => {
-                let alias: String = what.extract()?;
+                let alias: String = what.extract().map_err(|_| raise(wrong_type("a name", &what).at(&*word)))?;
                 Rules::check_alias(&alias).map_err(|error| raise(error.at(format!("{structure}.{name}"))))?;
                 rules.alias(&structure, &name, &alias)
             }
+            "required" | "zero" if !what.is_truthy()? => rules,
             "required" => rules.required(&structure, &name),
             "zero" => rules.default_zero(&structure, &name),
-            "default" => {
-                let field = field(format, &structure, &name).map_err(raise)?;
-                rules.default(&structure, &name, value::of_field(field, &what)?)
-            }
+            "default" => rules.default(&structure, &name, value::of_field(field, &what)?),
             _ => {
                 let error = Error::new(Code::WrongType).at("rules").expected("alias, required, default or zero");
                 return Err(raise(error.found(word)));

@@ -13,12 +13,22 @@ use isoform_channel::{Event, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
+use std::collections::HashSet;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Receives the events of a channel. See `isoform.Sink`.
+/// Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
+///
+/// `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait as long as they grant, and
+/// then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
+/// (they keep `events` events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
+/// `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
+/// `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
+/// refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+/// Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
+/// `until` = ``left`` also when the last source has left, after all of its events.
 #[pyclass(name = "Sink", module = "isoform", frozen)]
 pub(crate) struct PySink {
     /// `None` once it was closed.
@@ -28,6 +38,48 @@ pub(crate) struct PySink {
     parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Shared by threads without a lock. The parts that a decoder changes are in `end`, or have locks of their own.
     decoder: Option<PyDecoder>,
+    until: Until,
+    sources: Mutex<Sources>,
+}
+
+/// The end of iterations.
+#[derive(Clone, Copy, PartialEq)]
+enum Until {
+    /// The sink or its channel is closed.
+    Closed,
+    /// The last source has left.
+    Left,
+}
+
+/// The sources that have joined and have not left.
+#[derive(Default)]
+struct Sources {
+    present: HashSet<u32>,
+    /// The last of them has left since the last iteration ended.
+    all_left: bool,
+}
+
+impl Until {
+    fn named(word: &str) -> Result<Until> {
+        match word {
+            "closed" => Ok(Until::Closed),
+            "left" => Ok(Until::Left),
+            other => Err(Error::new(Code::WrongType).at("until").expected("closed or left").found(other)),
+        }
+    }
+}
+
+impl Sources {
+    fn note<R>(&mut self, event: &Event<R>) {
+        match event {
+            Event::Joined(source, _) => {
+                self.present.insert(source.0);
+                self.all_left = false;
+            }
+            Event::Left(source) if self.present.remove(&source.0) => self.all_left = self.present.is_empty(),
+            _ => {}
+        }
+    }
 }
 
 /// Something received, before it becomes a Python object.
@@ -56,7 +108,10 @@ impl PySink {
                     Event::Record { stamp, record: dynamic::Content::Message(message) } => {
                         Received::Message(stamp, message.format().clone(), message.body().to_vec())
                     }
-                    other => Received::Other(other.map(drop)),
+                    other => {
+                        self.sources().note(&other);
+                        Received::Other(other.map(drop))
+                    }
                 }))
             })
         })
@@ -83,6 +138,10 @@ impl PySink {
         }
     }
 
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn decoder(&self) -> PyResult<&PyDecoder> {
         self.decoder.as_ref().filter(|decoder| decoder.is_memory()).ok_or_else(|| raise(no_arrays()))
     }
@@ -93,7 +152,7 @@ impl PySink {
     #[new]
     #[pyo3(signature = (
         channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
-        faults="error", missing="refuse", fields=None, rules=None
+        faults="error", missing="refuse", fields=None, rules=None, until="closed"
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -110,7 +169,9 @@ impl PySink {
         missing: &str,
         fields: Option<&Bound<'_, PyAny>>,
         rules: Option<&Bound<'_, PyAny>>,
+        until: &str,
     ) -> PyResult<PySink> {
+        let until = Until::named(until).map_err(raise)?;
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
         let sink = words::with_policy(channel.sink_builder(), policy, events, bytes).map_err(raise)?;
@@ -124,7 +185,13 @@ impl PySink {
             Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
             other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),
         });
-        Ok(PySink { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), parting: Mutex::default(), decoder })
+        Ok(PySink {
+            end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))),
+            parting: Mutex::default(),
+            decoder,
+            until,
+            sources: Mutex::default(),
+        })
     }
 
     /// The next event, or `None` if none arrives within `timeout` seconds.
@@ -154,7 +221,10 @@ impl PySink {
                 let records = self.decoder()?.many_of(py, bytes)?;
                 event::records(py, &stamps, records).map(Some)
             }
-            Some(other) => event::about(py, &other),
+            Some(other) => {
+                self.sources().note(&other);
+                event::about(py, &other)
+            }
         }
     }
 
@@ -208,12 +278,26 @@ impl PySink {
         slf
     }
 
-    /// The next event. The iteration ends when the channel is closed.
+    /// The next event. The iteration ends when the channel is closed, or as `until` says.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.recv(py, None) {
+        match self.recv(py, self._patience()) {
             Err(error) if is_closed(py, &error)? => Ok(None),
+            Ok(None) => {
+                self._begin();
+                Ok(None)
+            }
             other => other,
         }
+    }
+
+    /// The time that an iteration waits for an event before it ends: none if the last source has left and `until` says so.
+    fn _patience(&self) -> Option<f64> {
+        (self.until == Until::Left && self.sources().all_left).then_some(0.0)
+    }
+
+    /// An iteration has ended. The next one waits for sources again.
+    fn _begin(&self) {
+        self.sources().all_left = false;
     }
 
     /// The events in batches.

@@ -14,7 +14,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Mutex, PoisonError};
 
-/// Submits records to the sinks of a channel. See `isoform.Source`.
+/// Submits records to all sinks of a channel. `channel` is a channel or an id.
+///
+/// A source waits a millisecond for an event, and ten in a second, for sinks with policy ``block`` that have no room. Then it
+/// drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
+/// `keep` records for sinks that come later.
 #[pyclass(name = "Source", module = "isoform", frozen)]
 pub(crate) struct PySource {
     /// `None` once it was closed.

@@ -14,14 +14,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::Arc;
 
-/// Reads a stream. See `isoform.Reader`.
+/// Reads a stream of messages from the file at this path, or from an object with `read`.
+///
+/// After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
 #[pyclass(name = "Reader", module = "isoform")]
 pub(crate) struct PyReader {
     reader: Option<Reader<Input>>,
     fault: Arc<Fault>,
 }
 
-/// Writes a stream. See `isoform.Writer`.
+/// Writes a stream of messages, with the description of each format before its first message. The target is the path of a
+/// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,
@@ -154,6 +157,7 @@ impl PyWriter {
         self.write_by(py, |writer| writer.describe(&format.0))
     }
 
+    /// Writes what is buffered.
     fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
         self.write_by(py, Writer::flush)
     }

@@ -101,6 +101,54 @@ def test_what_cannot_work_is_refused_before_the_first_event(river: isoform.Chann
         assert (fault.value.code, fault.value.path) == (isoform.Code.NoConversion, "step")
 
 
+def test_fields_that_a_sink_asks_for_must_exist(river: isoform.Channel, node: isoform.Node) -> None:
+    with pytest.raises(isoform.Usage) as fault:
+        river.sink(SEEN, fields=["nope"])
+    assert (fault.value.code, fault.value.actual) == (isoform.Code.NoSuchField, "nope")
+    assert fault.value.expected == "one of depth, step"
+    river.sink(SEEN, fields=["d"], rules=[("depth", "alias", "d")]).close()
+    channel = node.create("any")
+    with channel.sink(fields=["depth", "nope"]) as sink, channel.source(SAMPLE) as source:
+        refused = sink.recv(20)
+        assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.NoSuchField
+        assert refused.error.actual == "nope" and source.submit(samples(1)) is None
+
+
+def test_an_iteration_ends_with_the_last_source_if_it_is_asked_to(river: isoform.Channel) -> None:
+    other = isoform.Node().open(river.id)
+    def submit(*steps: int) -> None:
+        """Submits from a source for each number, and closes them while the sink is read."""
+        sources = [river.source(SAMPLE) for _ in steps]
+        for source, count in zip(sources, steps):
+            source.wait_for_sinks(1, 20)
+            source.submit(samples(count))
+        threading.Thread(target=lambda: [source.close() for source in sources]).start()
+
+    with other.sink(SEEN, until="left") as sink:
+
+        async def main() -> int:
+            return len([event async for event in sink if isinstance(event, isoform.Record)])
+
+        for _ in range(2):
+            submit(10, 10)
+            assert sum(isinstance(event, isoform.Record) for event in sink) == 20
+        submit(3)
+        assert [int(record["step"]) for record in sink.records()] == [0, 1, 2]
+        submit(3)
+        assert sum(len(event) for event in sink.batches() if isinstance(event, isoform.Records)) == 3
+        submit(3)
+        assert asyncio.run(asyncio.wait_for(main(), 20)) == 3
+    with pytest.raises(isoform.Usage, match="expected closed or left, found never"):
+        river.sink(SEEN, until="never")
+
+
+def test_listen_says_what_it_expects() -> None:
+    for wrong in (5, [5], {"a": 1}):
+        with pytest.raises(isoform.Usage) as fault:
+            isoform.Node(wrong)  # type: ignore[arg-type]
+        assert fault.value.path == "listen" and "127.0.0.1:7000" in fault.value.expected
+
+
 def test_a_refused_source_is_an_event(node: isoform.Node) -> None:
     channel = node.create("any")
     sink = channel.sink(SEEN)

@@ -92,7 +92,7 @@ def test_a_batch_that_does_not_fit_adds_nothing() -> None:
     assert len(columns) == len(columns["i"]) == len(columns["u"]) == 1
     with pytest.raises(isoform.Mismatch) as fault:
         isoform.Columns(np.dtype([("nobody", "i8")])).append(batch(wire(1)))
-    assert fault.value.code == isoform.Code.Required
+    assert fault.value.code == isoform.Code.NoConversion
 
 
 def test_of_classes_those_of_fixed_size() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import errno
 import gc
 import io
 import os
@@ -97,6 +99,15 @@ def test_a_closed_reader_and_writer_say_so_and_closing_twice_does_no_harm(tmp_pa
     reader.close()
     with pytest.raises(isoform.Unavailable):
         next(reader)
+    kinds: list[type[Exception]] = [FileNotFoundError, isoform.Unavailable]
+    for kind in kinds:
+        with pytest.raises(kind, match="nobody.iso") as both:
+            isoform.Reader(tmp_path / "nobody.iso")
+        error: Any = copy.copy(both.value)
+        assert (error.code, error.errno) == (isoform.Code.Io, errno.ENOENT)
+        assert error.filename == str(tmp_path / "nobody.iso") and str(error) == str(both.value)
+    with pytest.raises(isoform.Usage, match="expected the path of a file, or an object with `read`, found int"):
+        isoform.Reader(5)  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError, match="nobody.iso"):
         isoform.Reader(tmp_path / "nobody.iso")
 

@@ -15,8 +15,8 @@ use crate::memory::{Body, Storage};
 use crate::offer::{Offer, Place};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
-use isoform_core::format::{Field, Format};
-use isoform_core::plan::{Kinds, Plans};
+use isoform_core::format::{Field, Format, Structure};
+use isoform_core::plan::{Kinds, Plans, Rules};
 use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -49,6 +49,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let mut kinds = (!kinds.is_empty()).then(|| Kinds::new(kinds));
         if let (Some(wire), Some(kinds)) = (agreed, &mut kinds) {
             kinds.explain(wire).kind()?;
+        }
+        if let Some(native) = &wanted.format {
+            let known = |path: &str| {
+                has(native, &wanted.rules, path) || agreed.is_some_and(|wire| wire.structure().has_path(path))
+            };
+            check_paths(&wanted.fields, native, known)?;
         }
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
@@ -189,7 +195,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let Some(kinds) = kinds {
             return kinds.explain(wire).kind().err();
         }
-        let native = wanted.format.as_ref()?;
+        let Some(native) = &wanted.format else {
+            return check_paths(&wanted.fields, wire, |path| wire.structure().has_path(path)).err();
+        };
         plans.as_ref()?.plan(wire).err().map(|error| explained(&error, wire, native))
     }
 
@@ -413,6 +421,25 @@ impl<B: Body, S: Storage> Flows<B, S> {
 #[cold]
 pub(super) fn unknown(at: ReceivingKey) -> Error {
     Error::new(Code::Frame).at("subscription").expected("a subscription of this link").found(at.0)
+}
+
+/// Checks that fields exist at all paths.
+fn check_paths(paths: &[String], format: &Format, exists: impl Fn(&str) -> bool) -> Result<()> {
+    let Some(path) = paths.iter().find(|path| !exists(path)) else { return Ok(()) };
+    let names: Vec<&str> = format.structure().fields().iter().take(FIELDS).map(|field| &*field.name).collect();
+    let error = Error::new(Code::NoSuchField).at("fields").expected(format_args!("one of {}", names.join(", ")));
+    Err(error.found(path))
+}
+
+/// Whether a path leads to a field of a sink's records, by its own name or by an alias.
+fn has(native: &Format, rules: &Rules, path: &str) -> bool {
+    let is_alias = |structure: &Structure, field: &Field| {
+        let rule = rules.of(structure.name(), &field.name);
+        rule.is_some_and(|rule| rule.aliases.iter().any(|alias| **alias == *path))
+    };
+    let mut all = native.structure().inside_out().into_iter();
+    native.structure().has_path(path)
+        || all.any(|structure| structure.fields().iter().any(|field| is_alias(structure, field)))
 }
 
 /// Adds the fields of both sides to an error of a plan, since a reader of it may know neither.

@@ -177,6 +177,8 @@ impl<'a> Peace<'a> {
                     let sink = &world.oracle.sinks[taking.sink];
                     let fits = match (format, sink.format) {
                         (Some(from), Some(to)) => from == to || from < COMPATIBLE && to < COMPATIBLE,
+                        // The sinks of messages that want fields want one that only those formats have.
+                        (Some(from), None) => from < COMPATIBLE || sink.wanted.fields.is_empty(),
                         _ => true,
                     };
                     if sink.channel == channel.identity && fits {

@@ -137,6 +137,10 @@ impl Echo {
                 self.sources.as_mut().map(|sources| sources.remove(&source));
                 self.tell(json!({"left": {"source": source}}), &format!("source {source} has left"))
             }
+            // The source has none of the fields that were asked for, and nothing before had them.
+            Event::Refused(_, error) if error.code() == Code::NoSuchField && self.shown == 0 => {
+                Err(self.request(error))
+            }
             Event::Refused(SourceRef(source), error) => {
                 let line = json!({"refused": {"source": source, "error": error.to_string()}});
                 let what = if error.code() == Code::NotGranted { "" } else { "the records of " };

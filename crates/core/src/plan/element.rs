@@ -5,6 +5,7 @@
 use super::block::Block;
 use super::find::{At, Found};
 use super::make::Maker;
+use super::report::words;
 use super::rules::{Fill, Rule};
 use super::schedule::Steps;
 use super::step::{Conversion, Step, Symbols, Transform};
@@ -105,7 +106,7 @@ impl Maker<'_> {
     }
 
     fn mismatch(&self, wire: &Element, native: &Element, number: usize) -> Error {
-        Error::new(Code::NoConversion).at(self.path(number)).expected(native).found(wire)
+        Error::new(Code::NoConversion).at(self.path(number)).expected(words(native)).found(words(wire))
     }
 
     fn number(&self, from: Number, to: Number, per: usize) -> Transform {

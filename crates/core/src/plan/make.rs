@@ -11,7 +11,7 @@ use super::element::{Change, Transforms};
 use super::find::{At, Found, find};
 use super::lengths::Lengths;
 use super::missing::{Lacking, Short};
-use super::report::{Action, Reports, element_path};
+use super::report::{Action, Reports, describe, element_path};
 use super::rules::{Faults, Missing, Rule, Rules};
 use super::schedule::Steps;
 use super::step::{Array, Bytes, Count, Extent, Place, Step, Transform};
@@ -46,7 +46,7 @@ pub(super) fn plan(
     };
     let mut block = Block::default();
     maker.structure(At::start(wire.structure(), 0), At::start(root, 0), None, &mut block)?;
-    if !maker.matched && !maker.lacking.has_required() {
+    if !maker.matched && !maker.lacking.has_required() && !rules.is_part() {
         // The sender's record is of another kind. Zeros would pass for data.
         let error = Error::new(Code::NoConversion).at(native.name());
         let expected = format_args!("a record with a field in common with {}", Names(root));
@@ -161,10 +161,8 @@ impl Maker<'_> {
             return Ok(());
         }
         if w.dims.len() != n.dims.len() {
-            let shape = |field: &Field| match field.dims.len() {
-                1 => "1 dimension".to_string(),
-                count => format!("{count} dimensions"),
-            };
+            let text = |field: &Field| if field.element == Element::Char { " (text)" } else { "" };
+            let shape = |field: &Field| describe(field) + text(field);
             return Err(Error::new(Code::Shape).at(self.path(number)).expected(shape(n)).found(shape(w)));
         }
         if !w.indirect && !n.indirect && n.dims.is_empty() {

@@ -1,6 +1,7 @@
 //! Plans in words: for each field its conversion, possible losses and the cost; and the relation of two formats.
 
 use super::Plan;
+use super::make::Names;
 use super::rules::{Faults, Rules};
 use super::step::{Conversion, Symbols, Transform};
 use crate::declare::Kind;
@@ -149,6 +150,14 @@ pub(super) fn describe(field: &Field) -> String {
         text.push_str(&format!(" in {unit}"));
     }
     text
+}
+
+/// The type of an element, for an error. The name of a structure alone could be taken for that of a field.
+pub(super) fn words(element: &Element) -> String {
+    match element {
+        Element::Structure(structure) => format!("a record {} with {}", structure.name(), Names(structure)),
+        other => Kind::of(other).to_string(),
+    }
 }
 
 /// The conversion of a field.

@@ -72,6 +72,7 @@ pub enum Fill {
 pub struct Rules {
     structures: HashMap<Box<str>, HashMap<Box<str>, Rule>>,
     missing: Missing,
+    part: bool,
 }
 
 /// The rules for one field.
@@ -142,6 +143,17 @@ impl Rules {
     /// The treatment of fields and elements that have no default and that the sender lacks.
     pub fn on_missing(&self) -> Missing {
         self.missing
+    }
+
+    /// Accepts senders that have no field in common with the receiver, since its fields are a part of a record whose other
+    /// fields the caller compares.
+    pub fn part(mut self) -> Rules {
+        self.part = true;
+        self
+    }
+
+    pub(crate) fn is_part(&self) -> bool {
+        self.part
     }
 
     /// Refuses formats without the field.

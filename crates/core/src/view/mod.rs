@@ -123,10 +123,7 @@ impl<'a> View<'a> {
     /// As [`View::get`], if no record of the format has a value at this path.
     pub fn find(&self, path: &str) -> Result<Item<'a>> {
         match self.get(path) {
-            Err(error)
-                if matches!(error.code(), Code::Null | Code::NoSuchField)
-                    && path::is_possible(self.structure, path) =>
-            {
+            Err(error) if matches!(error.code(), Code::Null | Code::NoSuchField) && self.structure.has_path(path) => {
                 Ok(Item::Null)
             }
             found => found,

@@ -34,8 +34,14 @@ pub(super) fn get<'a>(view: View<'a>, path: &str) -> Result<(Item<'a>, &'a Eleme
     }
 }
 
-/// Whether a record of this structure can have a value at a path, whatever its pointers and lengths are.
-pub(super) fn is_possible(mut structure: &Structure, path: &str) -> bool {
+impl Structure {
+    /// Whether records can have a value at a path such as `grid[3].rho`, whatever their pointers and lengths are.
+    pub fn has_path(&self, path: &str) -> bool {
+        is_possible(self, path)
+    }
+}
+
+fn is_possible(mut structure: &Structure, path: &str) -> bool {
     let mut names = path.split('.').peekable();
     while let Some(name) = names.next() {
         let (name, indices) = name.split_at(name.find('[').unwrap_or(name.len()));
