@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use isoform::core::plan::Kind;
+use isoform::memory::{self, Chosen};
 use isoform::{Code, Faults, Format, Kinds, Record, Rules, Slice};
 use isoform_channel::{Channel, Event, Node};
 use std::sync::{Arc, Mutex};
@@ -198,16 +199,28 @@ fn formats_that_are_known_only_at_run_time_are_chosen_alike() {
     let node = Node::new().unwrap();
     let channel = node.create_with("news", None).unwrap();
     let kinds = vec![kind(Track::format()), kind(River::format()), kind(Alarm::format())];
-    let mut sink = channel.sink_builder().build_memory_kinds(kinds.clone()).unwrap();
+    let decoder = memory::KindDecoder::new(kinds.clone()).unwrap();
+    let mut sink = channel.sink_builder().build_memory_kinds(decoder).unwrap();
+    let decoder = memory::KindDecoder::new(kinds[1..2].to_vec()).unwrap().with_others();
+    let mut rivers = channel.sink_builder().build_memory_kinds(decoder).unwrap();
     let mut messages = channel.sink_builder().build_messages_of(kinds).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| submit(&channel, 2));
-        let mut seen = Vec::new();
-        while seen.len() < 3 {
-            seen.extend(sink.recv_timeout(SOON).unwrap().expect("an event").record().map(|(kind, _)| kind));
+        scope.spawn(|| submit(&channel, 3));
+        let told = |chosen: Chosen<'_>| match chosen {
+            Chosen::Record(kind, record) => format!("{kind}: {} bytes", record.len()),
+            Chosen::Other(message) => message.format().name().to_owned(),
+        };
+        let slot = size_of::<usize>();
+        let all = [format!("0: {} bytes", slot + 8), "1: 16 bytes".into(), format!("2: {slot} bytes")];
+        let some = ["0: 16 bytes", "Alarm", "Track"].map(String::from);
+        for (sink, expected) in [(&mut sink, all), (&mut rivers, some)] {
+            let mut seen = Vec::new();
+            while seen.len() < 3 {
+                seen.extend(sink.recv_timeout(SOON).unwrap().expect("an event").record().map(told));
+            }
+            seen.sort();
+            assert_eq!(seen, expected);
         }
-        seen.sort();
-        assert_eq!(seen, [0, 1, 2]);
         for _ in 0..3 {
             while messages.recv_timeout(SOON).unwrap().expect("an event").record().is_none() {}
         }

@@ -2,8 +2,11 @@
 
 use crate::convert::Converter;
 use crate::flat;
+use isoform::memory::{Chosen, KindDecoder};
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
-use isoform_channel::{Counts, Event, Granted, MemorySink, MessageSink, Policy, SinkBuilder, SourceRef, Stamp};
+use isoform_channel::{
+    Counts, Event, Granted, MemoryKindSink, MemorySink, MessageSink, Policy, SinkBuilder, SourceRef, Stamp,
+};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -16,6 +19,7 @@ pub struct Sink {
 
 enum Form {
     Records(Box<MemorySink>),
+    Kinds(Box<MemoryKindSink>),
     Messages(Box<MessageSink>),
 }
 
@@ -24,6 +28,8 @@ enum Form {
 pub enum Content<'s> {
     /// A record of the sink's format, with the memory that it points at.
     Record(&'s [u8]),
+    /// A record of one of several kinds: the place of the kind in their list, and the record.
+    Kind(usize, &'s [u8]),
     /// A message, in its sender's format.
     Message(Incoming<'s>),
 }
@@ -49,6 +55,15 @@ impl Sink {
         Ok(Sink::new(Form::Messages(Box::new(messages))))
     }
 
+    /// Creates a sink for records of several kinds, in memory. [`Content::Message`] is one that fits no kind, if the decoder
+    /// lends these.
+    ///
+    /// # Errors
+    /// As [`SinkBuilder::build_memory_kinds`].
+    pub fn of_kinds(sink: SinkBuilder, decoder: KindDecoder) -> Result<Sink> {
+        Ok(Sink::new(Form::Kinds(Box::new(sink.build_memory_kinds(decoder)?))))
+    }
+
     fn new(form: Form) -> Sink {
         Sink { form, room: Vec::new() }
     }
@@ -60,6 +75,12 @@ impl Sink {
     pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Content<'_>>>> {
         Ok(match &mut self.form {
             Form::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Record)),
+            Form::Kinds(sink) => sink.recv_timeout(patience)?.map(|event| {
+                event.map(|chosen| match chosen {
+                    Chosen::Record(kind, record) => Content::Kind(kind, record),
+                    Chosen::Other(message) => Content::Message(message),
+                })
+            }),
             Form::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Message)),
         })
     }
@@ -86,8 +107,10 @@ impl Sink {
     pub fn set_policy(&self, policy: Policy, must: bool) {
         match (&self.form, must) {
             (Form::Records(sink), false) => sink.set_policy(policy),
+            (Form::Kinds(sink), false) => sink.set_policy(policy),
             (Form::Messages(sink), false) => sink.set_policy(policy),
             (Form::Records(sink), true) => sink.set_lossless(),
+            (Form::Kinds(sink), true) => sink.set_lossless(),
             (Form::Messages(sink), true) => sink.set_lossless(),
         }
     }
@@ -96,6 +119,7 @@ impl Sink {
     pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
         match &self.form {
             Form::Records(sink) => sink.granted(),
+            Form::Kinds(sink) => sink.granted(),
             Form::Messages(sink) => sink.granted(),
         }
     }
@@ -104,6 +128,7 @@ impl Sink {
     pub fn counts(&self) -> Counts {
         match &self.form {
             Form::Records(sink) => sink.counts(),
+            Form::Kinds(sink) => sink.counts(),
             Form::Messages(sink) => sink.counts(),
         }
     }
@@ -115,6 +140,7 @@ impl Sink {
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         match &self.form {
             Form::Records(sink) => sink.descriptor(),
+            Form::Kinds(sink) => sink.descriptor(),
             Form::Messages(sink) => sink.descriptor(),
         }
     }
@@ -124,7 +150,9 @@ impl Form {
     fn records(&mut self) -> Result<&mut MemorySink> {
         match self {
             Form::Records(sink) => Ok(sink),
-            Form::Messages(_) => Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format")),
+            Form::Kinds(_) | Form::Messages(_) => {
+                Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format"))
+            }
         }
     }
 }

@@ -93,14 +93,14 @@ pub enum Body<'m> {
 }
 
 impl<'m> Body<'m> {
-    fn format(&self) -> &'m Format {
+    pub(crate) fn format(&self) -> &'m Format {
         match self {
             Body::Own(format, _) => format,
             Body::Lent(message) => message.format(),
         }
     }
 
-    fn message(self) -> Incoming<'m> {
+    pub(crate) fn message(self) -> Incoming<'m> {
         match self {
             Body::Own(format, body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
             Body::Lent(message) => message,

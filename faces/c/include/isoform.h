@@ -432,6 +432,26 @@ void iso_blocks_close(iso_blocks **blocks);
    */
 uint64_t iso_decoder_copied(const iso_decoder *decoder);
 
+/* ---- Several kinds of records: each becomes the one that fits. ---- */
+
+/* The kinds of records that a program takes from one stream or channel, numbered from 0 in the order in which they were
+   added. The format of a sender becomes the kind of the same name, if the kind can be made of it. Otherwise it becomes the
+   kind that takes most of the sender's fields; spec/conversion.md, "Several kinds", says how ties are decided. The choice is
+   made for the first message of a format. */
+typedef struct iso_kinds iso_kinds;
+
+iso_code iso_kinds_open(iso_kinds **kinds);
+void iso_kinds_close(iso_kinds **kinds);
+/* `rules` may be NULL. */
+iso_code iso_kinds_add(iso_kinds *kinds, const iso_format *format, const iso_rules *rules, iso_faults faults);
+/* As iso_decode, for the kind that fits, whose number becomes `kind`. If none fits, the code is ISO_NO_CONVERSION and the
+   error says why for each kind. The program can then read the message by names, pass it on, or do nothing. */
+iso_code iso_kinds_decode(iso_kinds *kinds, const iso_message *message, int *kind, const void **record);
+/* The choice for a format: a line with the reason, and a line for each kind. Valid until the next call. */
+iso_code iso_kinds_explain(iso_kinds *kinds, const iso_format *format, const char **text);
+/* The number of messages so far for which iso_kinds_decode found no kind. */
+uint64_t iso_kinds_others(const iso_kinds *kinds);
+
 /* ---- Fields by name, for messages of any format. ---- */
 
 typedef enum iso_kind {
@@ -677,12 +697,22 @@ typedef struct iso_event {
     const iso_error *error;
     iso_policy policy; /* for ISO_EVENT_GRANTED */
     iso_reason reason;
+    int which; /* for a sink of several kinds: the number of the record's kind; -1 if it fits none */
 } iso_event;
 
 /* Opens a sink for records of a format, which sources of other formats are converted to. If the format is NULL, the
    sink receives messages of all formats. `rules` and `options` may be NULL. */
 iso_code iso_sink_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                        const iso_sink_options *options, iso_sink **sink);
+/* The treatment of records that fit none of several kinds. */
+typedef enum iso_others {
+    ISO_OTHERS_REFUSE = 0,  /* their source is refused (ISO_EVENT_REFUSED), once; the error says why for each kind */
+    ISO_OTHERS_MESSAGES = 1 /* they come as `message`, and `which` is -1 */
+} iso_others;
+/* Opens a sink for records of several kinds. An event has the record in `record`, and the number of its kind in `which`.
+   The sink copies the kinds. `options` may be NULL; its `faults` are those of each kind. */
+iso_code iso_sink_open_kinds(const iso_channel *channel, const iso_kinds *kinds, iso_others others,
+                             const iso_sink_options *options, iso_sink **sink);
 void iso_sink_close(iso_sink **sink);
 /* Asks all sources for another policy. With ISO_POLICY_LOSSLESS, sources that do not grant it keep the policy of
    before. ISO_EVENT_GRANTED tells what each source grants. */

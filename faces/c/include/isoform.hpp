@@ -335,6 +335,59 @@ private:
     handle handle_;
 };
 
+/* ---- Several kinds of records: each becomes the one that fits. ---- */
+
+/* A record of one of several kinds. The first alternative stands for a record that fits none. */
+template <class... T> using one_of = std::variant<std::monostate, const T *...>;
+
+namespace detail {
+/* The record with this address as the kind of this number, which is -1 for none. */
+template <class... T> one_of<T...> one(int which, const void *record) {
+    one_of<T...> made;
+    int number = 0;
+    ((which == number++ ? void(made = static_cast<const T *>(record)) : void()), ...);
+    return made;
+}
+} // namespace detail
+
+/* The kinds of records that a program takes. iso_kinds says which of them a message becomes. */
+template <class... T> class kinds {
+    static_assert(sizeof...(T) > 0, "state the types of the records: kinds<River, Alarm>");
+
+public:
+    explicit kinds(iso_faults faults = ISO_FAULTS_ERROR) : kinds(std::array<const rules *, sizeof...(T)>{}, faults) {}
+    /* With rules for each kind, or null for none. */
+    explicit kinds(const std::array<const rules *, sizeof...(T)> &said, iso_faults faults = ISO_FAULTS_ERROR)
+        : handle_(detail::opened<handle>(iso_kinds_open)) {
+        auto next = said.begin();
+        (add(format::of<T>(), *next++, faults), ...);
+    }
+    /* The record as the kind that fits. Valid as long as the message, and until the next call. If none fits, the error says
+       why for each kind. */
+    one_of<T...> decode(const message &received) {
+        int which = -1;
+        const void *record = nullptr;
+        check(iso_kinds_decode(handle_.get(), received.get(), &which, &record));
+        return detail::one<T...>(which, record);
+    }
+    /* The choice for a format: a line with the reason, and a line for each kind. */
+    std::string explain(const format &of) {
+        const char *text = nullptr;
+        check(iso_kinds_explain(handle_.get(), of.get(), &text));
+        return text;
+    }
+    /* The number of messages so far that fitted no kind. */
+    std::uint64_t others() const { return iso_kinds_others(handle_.get()); }
+    const iso_kinds *get() const { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_kinds, iso_kinds_close>;
+    void add(const format &of, const rules *said, iso_faults faults) {
+        check(iso_kinds_add(handle_.get(), of.get(), said ? said->get() : nullptr, faults));
+    }
+    handle handle_;
+};
+
 /* ---- Streams. ---- */
 
 /* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
@@ -447,6 +500,28 @@ public:
     /* All records from here to the end. */
     template <class T> all<T> records() { return records(decoder<T>()); }
     template <class T> all<T> records(decoder<T> by) { return {this, std::move(by)}; }
+
+    template <class... T> class each {
+    public:
+        const one_of<T...> *next() {
+            const message received = reader_->next();
+            if (!received)
+                return nullptr;
+            now_ = by_->decode(received);
+            return &now_;
+        }
+        auto begin() { return detail::steps<each>(this); }
+        std::default_sentinel_t end() const { return {}; }
+
+    private:
+        friend reader;
+        each(reader *from, kinds<T...> *by) : reader_(from), by_(by) {}
+        reader *reader_;
+        kinds<T...> *by_;
+        one_of<T...> now_;
+    };
+    /* The same for records of several kinds. */
+    template <class... T> each<T...> records(kinds<T...> &by) { return {this, &by}; }
 
 private:
     struct calls {

@@ -46,6 +46,16 @@ template <class T> struct event {
     }
 };
 
+/* An event of a sink of several kinds. `record` has the record as the kind that fits. A record that fits none is in
+   `message`, and `record` has its first alternative, as for other events. */
+template <class... T> struct event<std::variant<std::monostate, const T *...>> : event<void> {
+    one_of<T...> record;
+
+    event() = default;
+    explicit event(const iso_event &received)
+        : event<void>(received), record(detail::one<T...>(received.which, received.record)) {}
+};
+
 /* The settings of a source. A field of 0 means its default. */
 struct source_options : iso_source_options {
     source_options() : iso_source_options{} {}
@@ -223,6 +233,14 @@ public:
         const iso_sink_options *chosen = &options;
         return isoform::sink<T>(
             detail::opened<handle>(iso_sink_open, get(), detail::format_or_any<T>(), detail::rules_of(options), chosen));
+    }
+    /* A sink for records of several kinds. `others` says what becomes of records that fit none. */
+    template <class... T>
+    isoform::sink<one_of<T...>> sink_of(const kinds<T...> &by, iso_others others = ISO_OTHERS_REFUSE,
+                                        const sink_options &options = {}) const {
+        using handle = typename isoform::sink<one_of<T...>>::handle;
+        const iso_sink_options *chosen = &options;
+        return isoform::sink<one_of<T...>>(detail::opened<handle>(iso_sink_open_kinds, get(), by.get(), others, chosen));
     }
     /* Makes node::poll call a function for each event. */
     template <class T, class F> handler on(F function, const sink_options &options = {}) const {

@@ -20,6 +20,7 @@ pub mod decoder;
 pub mod encoder;
 pub mod error;
 pub mod format;
+pub mod kinds;
 pub mod message;
 mod pointer;
 pub mod registry;
@@ -47,6 +48,7 @@ const _: () = {
     by_one::<encoder::Encoder>();
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();
+    by_one::<kinds::Kinds>();
     by_one::<registry::Registry>();
     by_one::<rules::Rules>();
 };

@@ -3,10 +3,11 @@
 use crate::channel::Channel;
 use crate::error::{Details, Kept, Status, answer, call};
 use crate::format::{Format, Latest};
+use crate::kinds::{self, Kinds};
 use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
-use isoform::Result;
+use isoform::{Code, Error, Result};
 use isoform_channel::{Counts, Event as Happened, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
@@ -60,6 +61,7 @@ pub struct Event {
     error: *const Details,
     policy: c_int,
     reason: c_int,
+    which: c_int,
 }
 
 /// `ISO_POLICY_LOSSLESS`
@@ -76,6 +78,12 @@ mod kind {
     pub(super) const LEFT: c_int = 4;
     pub(super) const REFUSED: c_int = 5;
     pub(super) const GRANTED: c_int = 6;
+}
+
+impl Sink {
+    fn new(sink: Any) -> Sink {
+        Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new() }
+    }
 }
 
 impl Stamped {
@@ -96,6 +104,7 @@ impl Event {
         error: ptr::null(),
         policy: 0,
         reason: 0,
+        which: -1,
     };
 
     /// An event in the form of C. `record` returns its record, its message, and the number of records; `refused` owns
@@ -192,7 +201,34 @@ pub unsafe extern "C" fn iso_sink_open(
                 Some(of) => Any::of_records(sink, &of.format, rules::of(rules, of)?)?,
                 None => Any::of_messages(sink, None)?,
             };
-            Ok(Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new() })
+            Ok(Sink::new(sink))
+        })
+    })
+}
+
+/// `iso_sink_open_kinds`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_sink_open_kinds(
+    channel: Option<&Channel>,
+    kinds: Option<&Kinds>,
+    others: c_int,
+    options: Option<&Options>,
+    sink: Opened<'_, Sink>,
+) -> Status {
+    call(|| {
+        open(sink, "sink", || {
+            // SAFETY: (1) of the crate.
+            let sink = unsafe { wanted(given(channel, "channel")?, options)? };
+            let decoder = given(kinds, "kinds")?.decoder()?;
+            let decoder = match others {
+                0 => decoder,
+                1 => decoder.with_others(),
+                found => {
+                    let error = Error::new(Code::WrongType).at("others").expected("a value of the enum iso_others");
+                    return Err(error.found(found));
+                }
+            };
+            Ok(Sink::new(Any::of_kinds(sink, decoder)?))
         })
     })
 }
@@ -205,10 +241,16 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
         place.write(Event::NOTHING);
         let Sink { sink, latest, refused, .. } = given(sink, "sink")?;
         let came = sink.recv_timeout(patience(milliseconds))?;
-        place.write(Event::of(came, refused, |came| match came {
+        let mut which = -1;
+        let event = Event::of(came, refused, |came| match came {
             Content::Record(record) => lent(record),
+            Content::Kind(kind, record) => {
+                which = kinds::number(kind);
+                lent(record)
+            }
             Content::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
-        }));
+        });
+        place.write(Event { which, ..event });
         Ok(())
     })
 }

@@ -102,9 +102,10 @@ impl PySink {
         wait(py, timeout, |patience| {
             self.with(|sink| {
                 Ok(sink.recv_timeout(patience)?.map(|event| match event {
-                    Event::Record { stamp, record: dynamic::Content::Record(record) } => {
-                        Received::Bytes(stamp, record.to_vec())
-                    }
+                    Event::Record {
+                        stamp,
+                        record: dynamic::Content::Record(record) | dynamic::Content::Kind(_, record),
+                    } => Received::Bytes(stamp, record.to_vec()),
                     Event::Record { stamp, record: dynamic::Content::Message(message) } => {
                         Received::Message(stamp, message.format().clone(), message.body().to_vec())
                     }

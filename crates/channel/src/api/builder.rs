@@ -14,7 +14,7 @@ use crate::drive::bell::Bell;
 #[cfg(doc)]
 use isoform::Code;
 use isoform::core::plan::Kind;
-use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules};
+use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
 use isoform_channel_proto::{Policy, Waits, Window};
 use std::fmt;
 use std::time::Duration;
@@ -204,12 +204,13 @@ impl SinkBuilder {
     }
 
     /// The same for formats that are known only at run time, in memory of this machine. The treatment of numbers and of
-    /// missing fields is that of each kind.
+    /// missing fields is that of each kind. If the decoder [lends](memory::KindDecoder::with_others) messages that fit
+    /// no kind, no source is refused because of its format.
     ///
     /// # Errors
-    /// As [`build_kinds`](SinkBuilder::build_kinds) and [`build_memory`](SinkBuilder::build_memory).
-    pub fn build_memory_kinds(self, kinds: Vec<Kind>) -> Result<MemoryKindSink> {
-        MemoryKindSink::in_memory(&self.member, kinds, self.options)
+    /// As [`build_kinds`](SinkBuilder::build_kinds).
+    pub fn build_memory_kinds(self, decoder: memory::KindDecoder) -> Result<MemoryKindSink> {
+        MemoryKindSink::in_memory(&self.member, decoder, self.options)
     }
 
     /// Builds a sink for messages that can become one of several kinds of records, in the format of their source. It is for

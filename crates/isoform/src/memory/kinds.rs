@@ -11,6 +11,17 @@ use std::fmt;
 pub struct KindDecoder {
     kinds: Kinds,
     decoders: Vec<Decoder>,
+    /// Whether a sink hands over the messages that fit no kind.
+    lends_others: bool,
+}
+
+/// A message of several kinds, decoded.
+#[derive(Clone, Copy, Debug)]
+pub enum Chosen<'m> {
+    /// The place of its kind in the list, and the record.
+    Record(usize, &'m [u8]),
+    /// It fits no kind.
+    Other(Incoming<'m>),
 }
 
 impl KindDecoder {
@@ -21,7 +32,18 @@ impl KindDecoder {
     pub fn new(kinds: Vec<Kind>) -> Result<KindDecoder> {
         let of = |kind: &Kind| Ok(Decoder::new(&kind.format, kind.rules.clone())?.with_faults(kind.faults));
         let decoders = kinds.iter().map(of).collect::<Result<_>>()?;
-        Ok(KindDecoder { kinds: Kinds::new(kinds), decoders })
+        Ok(KindDecoder { kinds: Kinds::new(kinds), decoders, lends_others: false })
+    }
+
+    /// The same, for a sink that returns messages which fit no kind as [`Chosen::Other`]. Otherwise they are errors.
+    pub fn with_others(mut self) -> KindDecoder {
+        self.lends_others = true;
+        self
+    }
+
+    /// Whether a sink with this decoder returns messages that fit no kind.
+    pub fn lends_others(&self) -> bool {
+        self.lends_others
     }
 
     /// Decodes a message, as [`Decoder::decode`] does. Returns the place of its kind in the list, and the record.
@@ -61,14 +83,21 @@ impl KindDecoder {
 }
 
 impl DecodeKinds for KindDecoder {
-    type Of<'m> = (usize, &'m [u8]);
+    type Of<'m> = Chosen<'m>;
 
     #[inline]
-    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<(usize, &'m [u8])> {
-        match body {
-            Body::Own(format, body) => self.decode_in_place(format, body),
-            Body::Lent(message) => self.decode(&message),
-        }
+    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<Chosen<'m>> {
+        let kind = match self.kinds.kind_of(body.format()) {
+            Ok(kind) => kind,
+            Err(_) if self.lends_others => return Ok(Chosen::Other(body.message())),
+            Err(error) => return Err(error),
+        };
+        let decoder = &mut self.decoders[kind];
+        let record = match body {
+            Body::Own(format, body) => decoder.decode_in_place(format, body)?,
+            Body::Lent(message) => decoder.decode(&message)?,
+        };
+        Ok(Chosen::Record(kind, record))
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use conversion::{Conversions, Receiver};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use engine::Engine;
-pub use kinds::KindDecoder;
+pub use kinds::{Chosen, KindDecoder};
 
 use crate::native::MAX_ALIGN;
 use isoform_core::{Code, Element, Error, Format, Machine, Result, Structure};

@@ -81,7 +81,7 @@ for compiler in g++ clang++; do
   compile="$compiler $warnings -I$prefix/include -g"
   refused 'std::string text;' 'as they are in memory'
   refused 'double values[3];' 'describe a struct with C arrays by ISOFORM_RECORD'
-  for program in records channels; do
+  for program in records kinds channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" || true
     if $compiler $sanitize "$work/empty.cpp" -o "$work/empty" 2> /dev/null && "$work/empty" 2> /dev/null; then

@@ -20,8 +20,7 @@ use {super::Sink, isoform::Code};
 /// A sink for records of several kinds, each of which becomes a variant of the enumeration `K`; see [`KindDecoder`].
 pub type KindSink<K> = DecodingSink<KindDecoder<K>>;
 
-/// A sink for records of several kinds, in memory of this machine. It returns the place of the kind in the list, and the
-/// record; see [`memory::KindDecoder`].
+/// A sink for records of several kinds, in memory of this machine. It returns [`memory::Chosen`].
 pub type MemoryKindSink = DecodingSink<memory::KindDecoder>;
 
 /// A sink that decodes each record as the kind that fits: a [`KindSink`] or a [`MemoryKindSink`].
@@ -35,7 +34,7 @@ pub struct DecodingSink<D> {
     copy: Aligned,
 }
 
-impl<K: Kinds> DecodingSink<KindDecoder<K>> {
+impl<K: Kinds> KindSink<K> {
     pub(crate) fn of(member: &Member, options: Options, bell: Arc<Bell>) -> Result<KindSink<K>> {
         let mut decoder = KindDecoder::<K>::new().with_faults(options.faults);
         if let Some(missing) = options.missing {
@@ -56,10 +55,9 @@ impl<K: Kinds> DecodingSink<KindDecoder<K>> {
     }
 }
 
-impl DecodingSink<memory::KindDecoder> {
-    pub(crate) fn in_memory(member: &Member, kinds: Vec<Kind>, options: Options) -> Result<MemoryKindSink> {
-        let decoder = memory::KindDecoder::new(kinds)?;
-        let kinds = decoder.kinds().to_vec();
+impl MemoryKindSink {
+    pub(crate) fn in_memory(member: &Member, decoder: memory::KindDecoder, options: Options) -> Result<MemoryKindSink> {
+        let kinds = if decoder.lends_others() { Vec::new() } else { decoder.kinds().to_vec() };
         DecodingSink::new(member, decoder, kinds, options, Bell::new())
     }
 }

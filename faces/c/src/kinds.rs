@@ -1,0 +1,106 @@
+//! Several kinds of records. Section "Several kinds of records" of the header.
+
+use crate::error::{Status, answer, c_text, call};
+use crate::format::Format;
+use crate::message::{Message, incoming};
+use crate::pointer::{Held, Opened, Out, close, given, open, put};
+use crate::rules::{self, Rules};
+use isoform::core::plan::Kind;
+use isoform::memory::KindDecoder;
+use isoform::{Code, Error, Result};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+
+/// `iso_kinds`
+pub struct Kinds {
+    decoder: KindDecoder,
+    /// The last explanation.
+    explained: CString,
+}
+
+impl Kinds {
+    /// A decoder of its own for these kinds, of which there is at least one.
+    pub(crate) fn decoder(&self) -> Result<KindDecoder> {
+        match self.decoder.kinds() {
+            [] => Err(Error::new(Code::WrongType).at("kinds").expected("at least one kind").found("none")),
+            kinds => KindDecoder::new(kinds.to_vec()),
+        }
+    }
+}
+
+/// The number of a kind, for C.
+pub(crate) fn number(kind: usize) -> c_int {
+    c_int::try_from(kind).unwrap_or(c_int::MAX)
+}
+
+/// `iso_kinds_open`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_open(kinds: Opened<'_, Kinds>) -> Status {
+    let none = || Ok(Kinds { decoder: KindDecoder::new(Vec::new())?, explained: CString::default() });
+    call(|| open(kinds, "kinds", none))
+}
+
+/// `iso_kinds_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_close(kinds: Held<'_, Kinds>) {
+    answer((), || close(kinds));
+}
+
+/// `iso_kinds_add`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_add(
+    kinds: Option<&mut Kinds>,
+    format: Option<&Format>,
+    rules: Option<&Rules>,
+    faults: c_int,
+) -> Status {
+    call(|| {
+        let (kinds, of) = (given(kinds, "kinds")?, given(format, "format")?);
+        let kind = Kind { format: of.format.clone(), rules: rules::of(rules, of)?, faults: rules::choice(faults)? };
+        kinds.decoder = KindDecoder::new([kinds.decoder.kinds(), &[kind]].concat())?;
+        Ok(())
+    })
+}
+
+/// `iso_kinds_decode`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_kinds_decode(
+    kinds: Option<&mut Kinds>,
+    message: Option<&Message>,
+    kind: Out<'_, c_int>,
+    record: Out<'_, *const c_void>,
+) -> Status {
+    call(|| {
+        let (place, to) = (given(kind, "kind")?, given(record, "record")?);
+        place.write(-1);
+        to.write(ptr::null());
+        // SAFETY: (1, 3) of the crate.
+        let message = unsafe { incoming(message)? };
+        let (which, made) = given(kinds, "kinds")?.decoder.decode(&message)?;
+        place.write(number(which));
+        put(Some(to), "record", made.as_ptr().cast())
+    })
+}
+
+/// `iso_kinds_explain`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_explain(
+    kinds: Option<&mut Kinds>,
+    format: Option<&Format>,
+    text: Out<'_, *const c_char>,
+) -> Status {
+    call(|| {
+        let place = given(text, "text")?;
+        place.write(ptr::null());
+        let kinds = given(kinds, "kinds")?;
+        let choice = kinds.decoder.explain(&given(format, "format")?.format);
+        kinds.explained = c_text(&choice.to_string());
+        put(Some(place), "text", kinds.explained.as_ptr())
+    })
+}
+
+/// `iso_kinds_others`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_others(kinds: Option<&Kinds>) -> u64 {
+    kinds.map_or(0, |kinds| kinds.decoder.others())
+}

@@ -1,0 +1,176 @@
+/* Several kinds of records, in a stream and on a channel. */
+#define _POSIX_C_SOURCE 200112L
+#include "check.h"
+
+enum { SOON = 20000, RIVER = 0, ALARM = 1 };
+
+typedef struct {
+    int64_t time;
+    double depth;
+} River;
+static const iso_field river[] = { ISO_FIELD(River, time, "int64_t"), ISO_FIELD(River, depth, "double") };
+static const iso_structure rivers[] = { ISO_STRUCTURE(River, river) };
+
+typedef struct {
+    const char *text;
+    int64_t time;
+} Alarm;
+static const iso_field alarm_[] = { ISO_FIELD(Alarm, text, "string"), ISO_FIELD(Alarm, time, "int64_t") };
+static const iso_structure alarms[] = { ISO_STRUCTURE(Alarm, alarm_) };
+
+/* Another name and other types than River. */
+typedef struct {
+    float depth;
+    int time;
+} Gauge;
+static const iso_field gauge[] = { ISO_FIELD(Gauge, depth, "float"), ISO_FIELD(Gauge, time, "int") };
+static const iso_structure gauges[] = { ISO_STRUCTURE(Gauge, gauge) };
+
+/* Fits neither. */
+typedef struct {
+    float speed;
+} Wind;
+static const iso_field wind[] = { ISO_FIELD(Wind, speed, "float") };
+static const iso_structure winds[] = { ISO_STRUCTURE(Wind, wind) };
+
+static iso_format *river_format, *alarm_format, *gauge_format, *wind_format;
+static iso_kinds *kinds;
+
+static const River a_river = { 1, 4.5 };
+static const Alarm an_alarm = { "high", 2 };
+static const Gauge a_gauge = { 5.5f, 3 };
+static const Wind a_wind = { 9 };
+
+static void streams(void) {
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_message message;
+    iso_item item;
+    const void *record;
+    const char *text;
+    int kind, count = 0;
+    DO(iso_writer_open_file("kinds.iso", &writer));
+    DO(iso_writer_write(writer, river_format, &a_river));
+    DO(iso_writer_write(writer, alarm_format, &an_alarm));
+    DO(iso_writer_write(writer, wind_format, &a_wind));
+    DO(iso_writer_write(writer, gauge_format, &a_gauge));
+    DO(iso_writer_close(&writer));
+    DO(iso_reader_open_file("kinds.iso", &reader));
+    for (;;) {
+        DO(iso_reader_next(reader, &message));
+        if (message.format == NULL)
+            break;
+        if (count == 2) {
+            FAILS(iso_kinds_decode(kinds, &message, &kind, &record), ISO_NO_CONVERSION, "Wind");
+            CHECK(kind == -1 && record == NULL);
+            CHECK(strstr(iso_last_error()->actual, "not River: ") && strstr(iso_last_error()->actual, "not Alarm: "));
+            DO(iso_message_get(&message, "speed", &item));
+            CHECK(item.real == 9);
+        } else {
+            DO(iso_kinds_decode(kinds, &message, &kind, &record));
+            CHECK(kind == (count == 1 ? ALARM : RIVER));
+        }
+        if (count == 0)
+            CHECK(((const River *)record)->time == 1 && ((const River *)record)->depth == 4.5);
+        if (count == 1)
+            CHECK(((const Alarm *)record)->time == 2 && strcmp(((const Alarm *)record)->text, "high") == 0);
+        if (count == 3)
+            CHECK(((const River *)record)->time == 3 && ((const River *)record)->depth == 5.5);
+        count++;
+    }
+    CHECK(count == 4 && iso_kinds_others(kinds) == 1);
+    DO(iso_kinds_explain(kinds, gauge_format, &text));
+    CHECK(strncmp(text, "Gauge becomes River: no other kind fits\n  River: takes 2 fields\n  Alarm: does not fit: ", 80) == 0);
+    DO(iso_kinds_explain(kinds, wind_format, &text));
+    CHECK(strncmp(text, "Wind becomes none of the kinds\n", 31) == 0);
+    iso_reader_close(&reader);
+    CHECK(remove("kinds.iso") == 0);
+}
+
+static void submit(iso_channel *channel, const iso_format *format, const void *record, size_t sinks) {
+    iso_source *source;
+    iso_account accounts[2];
+    DO(iso_source_open(channel, format, &source));
+    DO(iso_source_wait(source, sinks, SOON));
+    DO(iso_source_submit(source, record));
+    DO(iso_source_end(&source, 0, accounts, 2, NULL));
+}
+
+/* The next record. */
+static iso_event next(iso_sink *sink) {
+    iso_event event;
+    do {
+        DO(iso_sink_next(sink, SOON, &event));
+        CHECK(event.kind != ISO_EVENT_NOTHING && event.kind != ISO_EVENT_REFUSED);
+    } while (event.kind != ISO_EVENT_RECORD);
+    return event;
+}
+
+static void channels(void) {
+    iso_node *node;
+    iso_channel *channel;
+    iso_sink *sink, *lenient;
+    iso_source *source;
+    iso_event event;
+    iso_item item;
+    DO(iso_node_open(NULL, 0, &node));
+    DO(iso_channel_create(node, "news", NULL, &channel));
+    FAILS(iso_sink_open_kinds(channel, NULL, ISO_OTHERS_REFUSE, NULL, &sink), ISO_WRONG_TYPE, "kinds");
+    FAILS(iso_sink_open_kinds(channel, kinds, (iso_others)2, NULL, &sink), ISO_WRONG_TYPE, "others");
+    DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_REFUSE, NULL, &sink));
+    DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_MESSAGES, NULL, &lenient));
+    submit(channel, river_format, &a_river, 2);
+    event = next(sink);
+    CHECK(event.which == RIVER && ((const River *)event.record)->depth == 4.5);
+    submit(channel, alarm_format, &an_alarm, 2);
+    event = next(sink);
+    CHECK(event.which == ALARM && strcmp(((const Alarm *)event.record)->text, "high") == 0);
+    submit(channel, gauge_format, &a_gauge, 2);
+    event = next(sink);
+    CHECK(event.which == RIVER && ((const River *)event.record)->depth == 5.5);
+    DO(iso_source_open(channel, wind_format, &source));
+    DO(iso_source_submit(source, &a_wind));
+    do
+        DO(iso_sink_next(sink, SOON, &event));
+    while (event.kind == ISO_EVENT_LEFT);
+    CHECK(event.kind == ISO_EVENT_REFUSED && event.error->code == ISO_NO_CONVERSION && event.which == -1);
+    CHECK(strcmp(event.error->path, "Wind") == 0);
+    CHECK(next(lenient).which == RIVER && next(lenient).which == ALARM && next(lenient).which == RIVER);
+    event = next(lenient);
+    CHECK(event.which == -1 && event.record == NULL);
+    DO(iso_message_get(&event.message, "speed", &item));
+    CHECK(item.real == 9);
+    iso_source_close(&source);
+    iso_sink_close(&lenient);
+    iso_sink_close(&sink);
+    iso_channel_close(&channel);
+    iso_node_close(&node);
+}
+
+int main(void) {
+    iso_message none = { NULL, NULL, 0 };
+    iso_kinds *empty;
+    const void *record;
+    int kind;
+    DO(iso_format_open(rivers, 1, &river_format));
+    DO(iso_format_open(alarms, 1, &alarm_format));
+    DO(iso_format_open(gauges, 1, &gauge_format));
+    DO(iso_format_open(winds, 1, &wind_format));
+    DO(iso_kinds_open(&kinds));
+    FAILS(iso_kinds_add(kinds, NULL, NULL, ISO_FAULTS_ERROR), ISO_WRONG_TYPE, "format");
+    FAILS(iso_kinds_add(kinds, river_format, NULL, (iso_faults)9), ISO_WRONG_TYPE, "faults");
+    DO(iso_kinds_add(kinds, river_format, NULL, ISO_FAULTS_ERROR));
+    DO(iso_kinds_add(kinds, alarm_format, NULL, ISO_FAULTS_ERROR));
+    FAILS(iso_kinds_decode(kinds, &none, &kind, &record), ISO_WRONG_TYPE, "message");
+    DO(iso_kinds_open(&empty));
+    iso_kinds_close(&empty);
+    iso_kinds_close(&empty);
+    streams();
+    channels();
+    iso_kinds_close(&kinds);
+    iso_format_close(&wind_format);
+    iso_format_close(&gauge_format);
+    iso_format_close(&alarm_format);
+    iso_format_close(&river_format);
+    return 0;
+}

@@ -1,0 +1,97 @@
+/* Several kinds of records, in a stream and on a channel. */
+#include "check.hpp"
+
+using namespace std::chrono_literals;
+constexpr auto soon = 20s;
+
+struct River {
+    std::int64_t time;
+    double depth;
+};
+struct Alarm {
+    const char *text;
+    std::int64_t time;
+};
+/* Another name and other types than River. */
+struct Gauge {
+    float depth;
+    int time;
+};
+/* Fits neither. */
+struct Wind {
+    float speed;
+};
+
+using Seen = isoform::one_of<River, Alarm>;
+
+static std::string told(const Seen &seen) {
+    if (const auto *river = std::get_if<const River *>(&seen))
+        return "river " + std::to_string((*river)->depth);
+    if (const auto *alarm = std::get_if<const Alarm *>(&seen))
+        return std::string("alarm ") + (*alarm)->text;
+    return "other";
+}
+
+static void streams() {
+    std::vector<std::byte> bytes;
+    isoform::writer writer([&](std::span<const std::byte> more) { bytes.insert(bytes.end(), more.begin(), more.end()); });
+    writer.write(River{1, 4.5});
+    writer.write(Alarm{"high", 2});
+    writer.write(Gauge{5.5f, 3});
+    writer.write(Wind{9});
+    writer.flush();
+    auto rest = std::span<const std::byte>(bytes);
+    isoform::reader reader([&](std::span<std::byte> room) {
+        const auto count = std::min(room.size(), rest.size());
+        std::copy_n(rest.begin(), count, room.begin());
+        rest = rest.subspan(count);
+        return count;
+    });
+    isoform::kinds<River, Alarm> kinds;
+    std::string all;
+    THROWS(for (const Seen &seen : reader.records(kinds)) all += told(seen) + ", ", ISO_NO_CONVERSION, "Wind");
+    CHECK(all == "river 4.500000, alarm high, river 5.500000, ");
+    CHECK(kinds.others() == 1 && !reader.next());
+    CHECK(kinds.explain(isoform::format::of<Gauge>()).starts_with("Gauge becomes River: no other kind fits\n"));
+
+    /* With rules for one of them. */
+    isoform::rules rules;
+    rules.alias<River>("depth", "speed").standard<River>("time");
+    isoform::kinds<Alarm, River> lenient({nullptr, &rules});
+    CHECK(lenient.explain(isoform::format::of<Wind>()).starts_with("Wind becomes River: "));
+}
+
+static void channels() {
+    const isoform::node node;
+    const auto channel = node.create<void>("news");
+    const isoform::kinds<River, Alarm> kinds;
+    auto sink = channel.sink_of(kinds);
+    auto lenient = channel.sink_of(kinds, ISO_OTHERS_MESSAGES);
+    auto rivers = channel.source<River>();
+    rivers.submit(River{1, 4.5});
+    auto alarms = channel.source<Alarm>();
+    alarms.submit(Alarm{"high", 2});
+    auto winds = channel.source<Wind>();
+    winds.submit(Wind{9});
+    std::string all;
+    for (const auto &event : sink) {
+        if (event.kind == ISO_EVENT_RECORD)
+            all += told(event.record) + ", ";
+        if (event.kind == ISO_EVENT_REFUSED) {
+            all += event.fault->path();
+            break;
+        }
+    }
+    CHECK(all == "river 4.500000, alarm high, Wind");
+    for (int records = 0; records < 3;) {
+        const auto event = lenient.next(soon);
+        CHECK(event.kind == ISO_EVENT_RECORD || event.kind == ISO_EVENT_JOINED);
+        if (event.kind == ISO_EVENT_RECORD && ++records == 3)
+            CHECK(told(event.record) == "other" && event.message["speed"].real == 9);
+    }
+}
+
+int main() {
+    streams();
+    channels();
+}
