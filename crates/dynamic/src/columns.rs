@@ -1,6 +1,7 @@
 //! Single fields of many records, each in one array, converted directly to their place without records in between.
 
 use crate::flat::Decoder;
+use crate::rules::walk;
 use isoform::core::{ByteOrder, Element, Field, Plan, Structure};
 use isoform::memory::Engine;
 use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules, Token};
@@ -18,26 +19,27 @@ pub struct Columns {
 
 /// One of them.
 struct Column {
+    /// The field, named by its path, with the dimensions of the arrays that it lies in.
     field: Field,
-    /// Decodes a record with this field alone.
+    /// The format of records with this field alone.
+    shown: Format,
+    /// Decodes a record with this field alone, within the structures that it lies in.
     decoder: Decoder,
     bytes: Vec<u8>,
 }
 
 impl Columns {
-    /// Creates columns for the fields of these names, or for all fields, in this machine's byte order.
+    /// Creates columns for the fields at these paths, such as `com.x`, or for all fields, in this machine's byte order. The
+    /// elements of a field within an array of structures are an array.
     ///
     /// # Errors
     /// [`Code::NoSuchField`]; [`Code::WrongType`] for a field that is not of fixed size, or has pointers.
     pub fn new(format: &Format, names: Option<&[String]>, rules: &Rules, faults: Faults) -> Result<Columns> {
         let structure = format.structure();
-        let unknown =
-            |name: &String| Error::new(Code::NoSuchField).expected(crate::rules::names(structure)).found(name);
-        let named = |name: &String| structure.field(name).ok_or_else(|| unknown(name));
-        let column = |field: Result<_>| field.and_then(|field| Column::new(structure, field, rules.clone(), faults));
+        let column = |path: &str| Column::new(structure, path, rules.clone(), faults);
         let columns = match names {
-            Some(names) => names.iter().map(named).map(column).collect::<Result<_>>()?,
-            None => structure.fields().iter().map(Ok).map(column).collect::<Result<_>>()?,
+            Some(names) => names.iter().map(|path| column(path)).collect::<Result<_>>()?,
+            None => structure.fields().iter().map(|field| column(&field.name)).collect::<Result<_>>()?,
         };
         Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, known: None })
     }
@@ -102,7 +104,7 @@ impl Columns {
 
     /// The format of records with one of the fields alone, of which its column consists.
     pub fn format(&self, column: usize) -> &Format {
-        self.columns[column].decoder.format()
+        &self.columns[column].shown
     }
 
     /// Takes the values of a column, to show them. [`give`](Columns::give) returns them, before more rows are added.
@@ -123,18 +125,30 @@ impl Columns {
 }
 
 impl Column {
-    fn new(structure: &Structure, field: &Field, rules: Rules, faults: Faults) -> Result<Column> {
+    fn new(structure: &Structure, path: &str, rules: Rules, faults: Faults) -> Result<Column> {
+        let steps = walk(structure, path)?;
+        let Some(((owner, leaf), outer)) = steps.split_last() else { return Err(Error::new(Code::NoSuchField)) };
         let machine = structure.machine();
-        let size = field.extent(machine.pointer).filter(|_| !field.has_slots() && !field.is_dynamic());
-        let size = size.ok_or_else(|| {
-            Error::new(Code::WrongType).at(&*field.name).expected("a field of fixed size, without pointers")
-        })?;
+        let in_place = |field: &Field| !field.indirect && !field.is_dynamic();
+        let size = leaf.extent(machine.pointer).filter(|_| !leaf.has_slots() && !leaf.is_dynamic());
+        let size = size
+            .filter(|_| outer.iter().all(|(_, field)| in_place(field)))
+            .ok_or_else(|| Error::new(Code::WrongType).at(path).expected("a field of fixed size, without pointers"))?;
         // In this machine's byte order, for programs that compute with a column, and for Arrow.
         let machine = Machine { order: ByteOrder::NATIVE, ..machine };
-        let field = Field { offset: 0, ..on(machine, field)? };
-        let record = Structure::new(structure.name(), machine, size, 1, vec![field.clone()])?;
+        let leaf = Field { offset: 0, ..on(machine, leaf)? };
+        let mut record = Structure::new(owner.name(), machine, size, 1, vec![leaf.clone()])?;
+        for (owner, field) in outer.iter().rev() {
+            let size = record.size() * field.fixed_count().unwrap_or(0);
+            let field = Field { offset: 0, element: Element::Structure(record.into()), ..(*field).clone() };
+            record = Structure::new(owner.name(), machine, size, 1, vec![field])?;
+        }
+        let dims = steps.iter().flat_map(|(_, field)| field.dims.iter().copied()).collect();
+        let shown = Field { dims, ..leaf };
+        let field = Field { name: path.into(), ..shown.clone() };
+        let shown = Format::new(Structure::new(structure.name(), machine, record.size(), 1, vec![shown])?.into())?;
         let decoder = Decoder::new(&Format::new(record.into())?, rules.part(), faults, Engine::Auto)?;
-        Ok(Column { field, decoder, bytes: Vec::new() })
+        Ok(Column { field, shown, decoder, bytes: Vec::new() })
     }
 }
 

@@ -118,23 +118,29 @@ pub fn field<'f>(format: &'f Format, structure: &str, name: &str) -> Result<&'f 
 ///
 /// # Errors
 /// [`Code::NoSuchField`].
-pub fn owner<'f, 'p>(format: &'f Format, path: &'p str) -> Result<(&'f Structure, &'p str)> {
-    let mut structure = format.structure();
-    let (outer, name) = path.rsplit_once('.').map_or(("", path), |(outer, name)| (outer, name));
-    let fault = |structure: &Structure, found: &str| {
-        Error::new(Code::NoSuchField).at(path).expected(names(structure)).found(found)
-    };
-    for step in outer.split('.').filter(|_| !outer.is_empty()) {
-        structure = match structure.field(step).map(|field| &field.element) {
-            Some(Element::Structure(inner)) => inner,
-            Some(_) => return Err(Error::new(Code::NoSuchField).at(path).expected("a nested record").found(step)),
-            None => return Err(fault(structure, step)),
-        };
+pub fn owner<'f>(format: &'f Format, path: &str) -> Result<(&'f Structure, &'f str)> {
+    let steps = walk(format.structure(), path)?;
+    let Some((structure, field)) = steps.last() else { return Err(Error::new(Code::NoSuchField)) };
+    Ok((structure, &field.name))
+}
+
+/// The fields that a path such as `com.x` leads through, the outermost first, each with its structure.
+///
+/// # Errors
+/// [`Code::NoSuchField`].
+pub(crate) fn walk<'f>(mut structure: &'f Structure, path: &str) -> Result<Vec<(&'f Structure, &'f Field)>> {
+    let fault = |expected: String, found: &str| Error::new(Code::NoSuchField).at(path).expected(expected).found(found);
+    let mut steps: Vec<(&Structure, &Field)> = Vec::new();
+    for step in path.split('.') {
+        if let Some((_, outer)) = steps.last() {
+            structure = match &outer.element {
+                Element::Structure(inner) => inner,
+                _ => return Err(fault("a nested record".into(), &outer.name)),
+            };
+        }
+        steps.push((structure, structure.field(step).ok_or_else(|| fault(names(structure), step))?));
     }
-    match structure.field(name) {
-        Some(_) => Ok((structure, name)),
-        None => Err(fault(structure, name)),
-    }
+    Ok(steps)
 }
 
 /// The names of a structure's fields, for errors.

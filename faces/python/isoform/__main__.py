@@ -19,6 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     plot = commands.add_parser("plot", help="plot fields of a channel's events", epilog=EPILOG)
     plot.add_argument("channel", help="its id, such as iso://127.0.0.1:7000/river")
     plot.add_argument("field", nargs="*", help="a field to plot")
+    plot.add_argument("--x", metavar="FIELD", help="plot against this field instead of time, or of the number of the element")
     plot.add_argument("--png", metavar="FILE", help="write this file at the end instead of showing a window")
     plot.add_argument("--seconds", type=float, metavar="N", help="end N seconds after the first event (with --png: 5 by default)")
     plot.add_argument("--last", type=float, default=30.0, metavar="N", help="plot the last N seconds (30 by default)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import declare as said
 from ._isoform import Format
-from .errors import declaration
+from .errors import check_nesting, declaration
 
 _PLAIN = {bool: said.boolean, int: said.i64, float: said.f64, complex: said.c128, str: said.string, bytes: said.string}
 #: What an array can be annotated as. Of others, NumPy arrays have their own.
@@ -23,7 +23,7 @@ _MISSING = dataclasses.MISSING
 class _Field:
     """A field of a class: its type, and the conversion from a received value to an attribute of the class."""
 
-    def __init__(self, name: str, annotation: Any, default: Any, known: dict[Any, Declaration], path: str) -> None:
+    def __init__(self, name: str, annotation: Any, default: Any, known: Known, path: str) -> None:
         self.name = name
         self.default = default
         self.path = path
@@ -128,10 +128,18 @@ class _Field:
         return self.nested.load(value) if self.nested is not None and value is not None else None
 
 
+class Known(dict[Any, "Declaration"]):
+    """The declarations of classes, each after those that it nests, and the classes whose fields are being declared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[Any] = []
+
+
 class Declaration:
     """A class, its fields, and those of the classes that it nests."""
 
-    def __init__(self, cls: type[Any], name: str | None, known: dict[Any, Declaration]) -> None:
+    def __init__(self, cls: type[Any], name: str | None, known: Known) -> None:
         self.cls = cls
         self.name = name or cls.__name__
         self.known = known
@@ -174,15 +182,20 @@ class Declaration:
 
 def declare(cls: type[Any], name: str | None) -> Declaration:
     """The declaration of a class of records."""
-    return _declared(cls, name, {})
+    return _declared(cls, name, Known())
 
 
-def _declared(cls: type[Any], name: str | None, known: dict[Any, Declaration]) -> Declaration:
+def _declared(cls: type[Any], name: str | None, known: Known) -> Declaration:
     if cls in known:
         return known[cls]
+    check_nesting(cls, known.open)
     if not getattr(cls, "__annotations__", None):
         raise declaration(cls.__name__, "a class with annotated fields", "none")
-    return Declaration(cls, name, known)
+    known.open.append(cls)
+    try:
+        return Declaration(cls, name, known)
+    finally:
+        known.open.pop()
 
 
 def _defaults(cls: type[Any]) -> dict[str, Any]:

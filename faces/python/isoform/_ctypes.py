@@ -8,7 +8,7 @@ from typing import Any
 
 from ._dtypes import _LONG_DOUBLE, Placed
 from ._isoform import Format
-from .errors import declaration
+from .errors import check_nesting, declaration
 
 _SIGNED, _UNSIGNED, _FLOATS = "bhilqn", "BHILQN", "fd"
 _POINTER = type(ctypes.POINTER(ctypes.c_int))
@@ -22,6 +22,7 @@ class Declaration:
             cls, ctypes.LittleEndianStructure
         )
         self.structures: dict[type[Any], Placed] = {}
+        self.open: list[Any] = []
         self.add(cls, name or cls.__name__)
 
     def format(self) -> Format:
@@ -30,6 +31,8 @@ class Declaration:
     def add(self, cls: type[Any], name: str) -> str:
         if cls in self.structures:
             return self.structures[cls][0]
+        check_nesting(cls, self.open)
+        self.open.append(cls)
         fields: list[tuple[str, str, int, int, str | None]] = []
         for row in _rows(cls):
             path = f"{name}.{row[0]}"
@@ -37,6 +40,7 @@ class Declaration:
                 raise declaration(path, "whole bytes", "a bit field")
             words, size = self.words(row[1], getattr(cls, "_lengths_", {}).get(row[0]), path)
             fields.append((row[0], words, size, getattr(cls, row[0]).offset, None))
+        self.open.pop()
         self.structures[cls] = (name, ctypes.sizeof(cls), ctypes.alignment(cls), fields)
         return name
 

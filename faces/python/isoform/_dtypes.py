@@ -10,7 +10,7 @@ import numpy as np
 
 from . import declare as said
 from ._isoform import Field, Format, Structure
-from .errors import declaration, wrong_type
+from .errors import check_depth, declaration, wrong_type
 
 #: What `Format._placed` takes: name, size, alignment, and of each field its name, type, size, offset and unit.
 Placed = tuple[str, int, int, list[tuple[str, str, int, int, "str | None"]]]
@@ -37,13 +37,14 @@ def declared(dtype: np.dtype[Any], name: str) -> tuple[Format, list[tuple[str, s
     return Format._placed(table.structures, big, 8), table.rules
 
 
-def placement(dtype: np.dtype[Any]) -> Any:
+def placement(dtype: np.dtype[Any], depth: int = 0) -> Any:
     """The offsets, the alignment and the notes of a dtype, since NumPy ignores them when it compares dtypes."""
+    check_depth("record", depth)
     notes = _notes(dtype)
     while dtype.subdtype is not None:
         dtype = dtype.subdtype[0]
     fields = (_field(dtype, name) for name in dtype.names or ())
-    inner = tuple((name, offset, placement(field)) for name, field, offset in fields)
+    inner = tuple((name, offset, placement(field, depth + 1)) for name, field, offset in fields)
     return dtype.itemsize, dtype.alignment, dtype.isalignedstruct, notes, inner
 
 

@@ -203,7 +203,8 @@ class Decoder:
 class Columns:
     """Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 
-    `fields` are the names of the fields; by default, all fields of the record. `faults`, `missing` and `rules` are as for a
+    `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record. The elements of a
+    field within an array of records are an array. ``pandas.DataFrame(dict(columns))`` makes a data frame. `faults`, `missing` and `rules` are as for a
     :class:`Decoder`. ``pyarrow.record_batch(columns)``,
     ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
@@ -222,6 +223,11 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
+    def keys(self) -> list[str]:
+        """The names of the columns, so that ``dict(columns)`` works."""
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __array__(self, *_options: Any, **_more: Any) -> None: ...
     def __getitem__(self, name: str, /) -> np.ndarray[Any, np.dtype[Any]]: ...
     def __len__(self) -> int: ...
     def clear(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._isoform import Message, Node, Sink
-from .errors import Code, Unavailable, Usage
+from .errors import Code, Unavailable, Usage, wrong_type
 from .event import Gap, Record
 from .view import View
 
@@ -32,40 +32,39 @@ MANY = 8
 class Field:
     """The plot of one field: its recent numbers, or its last array or table."""
 
-    def __init__(self, path: str, axes: Any) -> None:
+    def __init__(self, path: str, axes: Any, x: str | None = None) -> None:
         self.path = path
+        #: The field of the x axis, if that is not the time.
+        self.x = x
         self.axes = axes
-        #: Times and numbers.
+        #: Times, or numbers of the x axis; and numbers.
         self.points: deque[tuple[float, float]] = deque(maxlen=POINTS)
         self.array: np.ndarray[Any, np.dtype[Any]] | None = None
+        self.along: np.ndarray[Any, np.dtype[Any]] | None = None
         self.artist: Any = None
         axes.set_ylabel(path)
 
-    def add(self, time: float, item: Any) -> None:
-        values = np.asarray(item)
-        if values.dtype.kind not in "iufb":
-            raise Usage(
-                f"wrong type at {self.path}: expected numbers to draw, found {type(item).__name__}",
-                Code.WrongType,
-                self.path,
-                "numbers to draw",
-                type(item).__name__,
-            )
+    def add(self, time: float, view: Any) -> None:
+        values = numbers(self.path, view[self.path])
+        along = numbers(self.x, view[self.x]) if self.x is not None else None
+        if along is not None and along.shape != (values.shape if values.ndim < 2 else along.shape):
+            raise wrong_type(self.x or "", f"as many numbers as {self.path} has", f"{along.size} for {values.size}")
         if values.ndim == 0:
-            self.points.append((time, float(values)))
+            self.points.append((time if along is None else float(along), float(values)))
         else:
             self.array = values.reshape(-1, values.shape[-1]) if values.ndim > 2 else values
+            self.along = along if values.ndim == 1 else None
 
     def draw(self, begin: float, last: float) -> None:
         if self.array is not None:
             self.draw_array(self.array)
         elif self.points:
-            while self.points[0][0] < self.points[-1][0] - last:
+            while self.x is None and self.points[0][0] < self.points[-1][0] - last:
                 self.points.popleft()
             times, numbers = np.array(self.points).T
             if self.artist is None:
                 (self.artist,) = self.axes.plot(times - begin, numbers, linewidth=1)
-                self.axes.set_xlabel("seconds")
+                self.axes.set_xlabel(self.x or "seconds")
             self.artist.set_data(times - begin, numbers)
             self.fit()
 
@@ -81,8 +80,8 @@ class Field:
             return
         if self.artist is None:
             (self.artist,) = self.axes.plot(numbers, linewidth=1)
-            self.axes.set_xlabel("element")
-        self.artist.set_data(np.arange(len(numbers)), numbers)
+            self.axes.set_xlabel(self.x or "element")
+        self.artist.set_data(np.arange(len(numbers)) if self.along is None else self.along, numbers)
         self.fit()
 
     def fit(self) -> None:
@@ -109,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
         end = time.monotonic() + seconds if seconds is not None else None
         paths = given.field or numbers_of(first.record.view())
         figure, all_axes = plt.subplots(len(paths), 1, squeeze=False, figsize=(9, 2.4 * len(paths) + 0.6))
-        fields = [Field(path, axes) for path, axes in zip(paths, all_axes[:, 0])]
+        fields = [Field(path, axes, given.x) for path, axes in zip(paths, all_axes[:, 0])]
         picture = Picture(figure, fields, first, given.last)
         try:
             while end is None or time.monotonic() < end:
@@ -160,7 +159,7 @@ class Picture:
             message: Message = event.record
             view = message.view()
             for field in self.fields:
-                field.add((event.time - self.begin) / 1e9, view[field.path])
+                field.add((event.time - self.begin) / 1e9, view)
             self.events += 1
 
     def draw(self) -> None:
@@ -180,6 +179,14 @@ def wait_for_first(sink: Sink, patience: float | None) -> Record:
             return event
         if event is None:
             raise Unavailable("timed out: expected an event to draw", Code.Deadline, "", "an event to draw", "")
+
+
+def numbers(path: str, item: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """The numbers of a field."""
+    values: np.ndarray[Any, np.dtype[Any]] = np.asarray(item)
+    if values.dtype.kind not in "iufb":
+        raise wrong_type(path, "numbers to draw", type(item).__name__)
+    return values
 
 
 def numbers_of(view: View) -> list[str]:

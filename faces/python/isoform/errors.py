@@ -153,6 +153,24 @@ def declaration(path: str, expected: str, actual: str) -> BadInput:
     )
 
 
+#: Classes, structures and dtypes may nest so deep here. Formats may nest less, and their error says how deep.
+_DEEPEST = 64
+
+
+def check_nesting(cls: type[Any], outer: list[Any]) -> None:
+    """Refuses a class that lies within itself, or too deep, within these."""
+    if cls in outer:
+        raise declaration(cls.__name__, "a class that does not contain itself, directly or through others", f"a field of type {cls.__name__}")
+    check_depth(cls.__name__, len(outer))
+
+
+def check_depth(path: str, depth: int) -> None:
+    """Refuses what is nested too deep."""
+    if depth > _DEEPEST:
+        expected = "records that are nested less deep"
+        raise LimitReached(f"too deep at {path}: expected {expected}, found {depth} levels", Code.Depth, path, expected, f"{depth} levels")
+
+
 def wrong_type(path: str, expected: str, actual: str) -> Usage:
     """An error for an argument, or a request, of the wrong type."""
     at = f" at {path}" if path else ""

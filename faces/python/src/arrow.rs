@@ -2,18 +2,19 @@
 //!
 //! Invariants:
 //! 1. The `private` of a [`Schema`] or an [`Array`] that has not been released is a box of [`Texts`] or [`Owner`], and nobody
-//!    else's. Its `children` are boxes, too.
+//!    else's. Its `children` and its `dictionary` are boxes, too.
 //! 2. All that the other pointers point at is in that box, or in an array of NumPy that the box holds: it cannot be
 //!    written to, and stays where it is.
 //!
 //! A program that takes such a structure out of its capsule moves it and clears `release`, as the interface requires.
 
 use crate::error::raise;
-use isoform::core::{Dimension, Element, Field, FloatKind};
+use isoform::core::{Dimension, Element, Enumeration, Field, FloatKind};
 use isoform::{Code, Error};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 
@@ -50,6 +51,7 @@ struct Array {
 struct Texts {
     format: CString,
     name: CString,
+    metadata: Vec<u8>,
     children: Vec<*mut Schema>,
 }
 
@@ -57,8 +59,30 @@ struct Texts {
 struct Owner {
     buffers: Vec<*const c_void>,
     children: Vec<*mut Array>,
-    _values: Option<Py<PyArray1<u8>>>,
-    bits: Vec<u8>,
+    _memory: Vec<Memory>,
+}
+
+/// The values of a buffer.
+pub(crate) enum Memory {
+    /// In an array of NumPy, which cannot be written to.
+    Numpy(Py<PyArray1<u8>>),
+    Own(Vec<u8>),
+}
+
+impl Memory {
+    fn with<R>(&self, py: Python<'_>, act: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            Memory::Numpy(array) => act(array.bind(py).readonly().as_slice().unwrap_or(&[])),
+            Memory::Own(bytes) => act(bytes),
+        }
+    }
+
+    fn start(&self, py: Python<'_>) -> *const c_void {
+        match self {
+            Memory::Numpy(array) => array.bind(py).data().cast_const().cast(),
+            Memory::Own(bytes) => bytes.as_ptr().cast(),
+        }
+    }
 }
 
 // SAFETY: by (1) and (2) what is pointed at belongs to the structure, or cannot be written to.
@@ -68,15 +92,21 @@ unsafe impl Send for Array {}
 
 impl Schema {
     fn new(format: &str, name: &str, children: Vec<Schema>) -> isoform::Result<Schema> {
+        Schema::described(format, name, None, children)
+    }
+
+    /// The schema of a field with a unit, which is metadata.
+    fn described(format: &str, name: &str, unit: Option<&str>, children: Vec<Schema>) -> isoform::Result<Schema> {
         let text = |text: &str| {
             CString::new(text).map_err(|_| Error::new(Code::WrongType).at(name).expected("a name without NUL"))
         };
         let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-        let mut texts = Box::new(Texts { format: text(format)?, name: text(name)?, children });
+        let metadata = unit.map_or_else(Vec::new, unit_metadata);
+        let mut texts = Box::new(Texts { format: text(format)?, name: text(name)?, metadata, children });
         Ok(Schema {
             format: texts.format.as_ptr(),
             name: texts.name.as_ptr(),
-            metadata: ptr::null(),
+            metadata: if unit.is_some() { texts.metadata.as_ptr().cast() } else { ptr::null() },
             flags: 0,
             n_children: texts.children.len() as i64,
             children: texts.children.as_mut_ptr(),
@@ -85,10 +115,31 @@ impl Schema {
             private: Box::into_raw(texts).cast(),
         })
     }
+
+    /// The schema of indices of a dictionary's values.
+    fn with_dictionary(mut self, values: Schema) -> Schema {
+        self.dictionary = Box::into_raw(Box::new(values));
+        self
+    }
+}
+
+/// One pair of a key and a value, in the encoding of Arrow.
+fn unit_metadata(unit: &str) -> Vec<u8> {
+    let mut bytes = 1_i32.to_ne_bytes().to_vec();
+    for text in ["unit", unit] {
+        bytes.extend((text.len() as i32).to_ne_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    bytes
 }
 
 impl Array {
-    fn new(length: usize, mut owner: Box<Owner>) -> Array {
+    /// An array of this length, with the buffers after that of its validity.
+    fn of(py: Python<'_>, length: usize, memory: Vec<Memory>, children: Vec<Array>) -> Array {
+        let mut buffers = vec![ptr::null()];
+        buffers.extend(memory.iter().map(|memory| memory.start(py)));
+        let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
+        let mut owner = Box::new(Owner { buffers, children, _memory: memory });
         Array {
             length: length as i64,
             null_count: 0,
@@ -109,6 +160,9 @@ unsafe extern "C" fn release_schema(schema: *mut Schema) {
     unsafe {
         let texts = Box::from_raw((*schema).private.cast::<Texts>());
         texts.children.iter().for_each(|&child| drop(Box::from_raw(child)));
+        if !(*schema).dictionary.is_null() {
+            drop(Box::from_raw((*schema).dictionary));
+        }
         (*schema).release = None;
     }
 }
@@ -118,6 +172,9 @@ unsafe extern "C" fn release_array(array: *mut Array) {
     unsafe {
         let owner = Box::from_raw((*array).private.cast::<Owner>());
         owner.children.iter().for_each(|&child| drop(Box::from_raw(child)));
+        if !(*array).dictionary.is_null() {
+            drop(Box::from_raw((*array).dictionary));
+        }
         (*array).release = None;
     }
 }
@@ -151,74 +208,159 @@ pub(crate) fn schema<'py>(py: Python<'py>, name: &str, fields: &[&Field]) -> PyR
 pub(crate) fn array<'py>(
     py: Python<'py>,
     rows: usize,
-    columns: &[(Field, Bound<'py, PyArray1<u8>>)],
+    columns: Vec<(Field, Bound<'py, PyArray1<u8>>)>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let children = columns.iter().map(|(field, bytes)| Box::into_raw(Box::new(values(rows, field, bytes)))).collect();
-    let owner = Owner { buffers: vec![ptr::null()], children, _values: None, bits: Vec::new() };
-    Ok(PyCapsule::new_with_value(py, Array::new(rows, Box::new(owner)), c"arrow_array")?.into_any())
+    let child = |(field, bytes): (Field, Bound<'py, PyArray1<u8>>)| {
+        values(py, rows, &field, Memory::Numpy(bytes.unbind())).map_err(|error| error.within(&field.name))
+    };
+    let children = columns.into_iter().map(child).collect::<isoform::Result<Vec<_>>>().map_err(raise)?;
+    let array = Array::of(py, rows, Vec::new(), children);
+    Ok(PyCapsule::new_with_value(py, array, c"arrow_array")?.into_any())
 }
 
 fn of_field(field: &Field) -> isoform::Result<Schema> {
-    let (dims, element) = lists(field);
-    let element = element.ok_or_else(|| {
-        let error =
-            Error::new(Code::WrongType).at(&*field.name).expected("numbers, booleans or text of a type that Arrow has");
-        error.found(&field.element)
-    })?;
-    let mut schema = Schema::new(&element, if dims.is_empty() { &field.name } else { "item" }, Vec::new())?;
+    let dims = lists(field);
+    let unit = field.unit.as_deref();
+    let (name, inner) = if dims.is_empty() { (&*field.name, unit) } else { ("item", None) };
+    let mut schema = match &field.element {
+        Element::Structure(structure) => {
+            let children = structure.fields().iter().map(of_field).collect::<isoform::Result<Vec<_>>>();
+            Schema::described("+s", name, inner, children.map_err(|error| error.within(&field.name))?)?
+        }
+        Element::Enumeration(_) => {
+            Schema::described("i", name, inner, Vec::new())?.with_dictionary(Schema::new("U", "", Vec::new())?)
+        }
+        element => Schema::described(&word(element, &field.name)?, name, inner, Vec::new())?,
+    };
     for (index, length) in dims.iter().enumerate().rev() {
-        schema = Schema::new(&format!("+w:{length}"), if index == 0 { &field.name } else { "item" }, vec![schema])?;
+        let (name, unit) = if index == 0 { (&*field.name, unit) } else { ("item", None) };
+        schema = Schema::described(&format!("+w:{length}"), name, unit, vec![schema])?;
     }
     Ok(schema)
 }
 
-fn values(rows: usize, field: &Field, bytes: &Bound<'_, PyArray1<u8>>) -> Array {
-    let (dims, _) = lists(field);
+/// The values of a field in this many records, which are contiguous.
+fn values(py: Python<'_>, rows: usize, field: &Field, memory: Memory) -> isoform::Result<Array> {
+    let dims = lists(field);
     let count = dims.iter().product::<usize>() * rows;
-    let mut owner = Box::new(Owner {
-        buffers: vec![ptr::null(), bytes.data().cast_const().cast()],
-        children: Vec::new(),
-        _values: Some(bytes.clone().unbind()),
-        bits: Vec::new(),
-    });
-    if let Element::Boolean { size: 1 } = field.element {
-        let readonly = bytes.readonly();
-        let truths = readonly.as_slice().unwrap_or(&[]);
-        let pack = |truths: &[u8]| truths.iter().enumerate().fold(0, |bits, (at, truth)| bits | (truth & 1) << at);
-        owner.bits = truths.chunks(8).map(pack).collect();
-        owner.buffers[1] = owner.bits.as_ptr().cast();
-    }
-    let mut array = Array::new(count, owner);
+    let mut array = match &field.element {
+        Element::Structure(structure) => {
+            let child = |field: &Field| {
+                let size = field.extent(structure.machine().pointer).unwrap_or(0);
+                let part = memory.with(py, |bytes| gather(bytes, structure.size(), field.offset, size));
+                values(py, count, field, Memory::Own(part)).map_err(|error| error.within(&field.name))
+            };
+            let children = structure.fields().iter().map(child).collect::<isoform::Result<Vec<_>>>()?;
+            Array::of(py, count, Vec::new(), children)
+        }
+        Element::Enumeration(enumeration) => {
+            let indices = memory.with(py, |bytes| indices(enumeration, bytes));
+            let mut array = Array::of(py, count, vec![Memory::Own(indices)], Vec::new());
+            let names = enumeration.symbols().iter().map(|symbol| symbol.name.as_bytes());
+            array.dictionary = Box::into_raw(Box::new(strings(py, names)));
+            array
+        }
+        Element::Char => {
+            let width = field.dims.last().map_or(1, fixed);
+            memory.with(py, |bytes| {
+                let texts = bytes.chunks_exact(width.max(1)).map(trimmed);
+                match texts.clone().position(|text| std::str::from_utf8(text).is_err()) {
+                    None => Ok(strings(py, texts)),
+                    Some(at) => {
+                        let error = Error::new(Code::Utf8).at(format!("[{at}]"));
+                        Err(error.expected("UTF-8, as text is in Arrow. For other bytes, ask for an array of u8"))
+                    }
+                }
+            })?
+        }
+        Element::Boolean { size: 1 } => {
+            let pack = |truths: &[u8]| truths.iter().enumerate().fold(0, |bits, (at, truth)| bits | (truth & 1) << at);
+            let bits = memory.with(py, |bytes| bytes.chunks(8).map(pack).collect());
+            Array::of(py, count, vec![Memory::Own(bits)], Vec::new())
+        }
+        _ => Array::of(py, count, vec![memory], Vec::new()),
+    };
     for index in (0..dims.len()).rev() {
         let length = rows * dims[..index].iter().product::<usize>();
-        let children = vec![Box::into_raw(Box::new(array))];
-        let owner = Owner { buffers: vec![ptr::null()], children, _values: None, bits: Vec::new() };
-        array = Array::new(length, Box::new(owner));
+        array = Array::of(py, length, Vec::new(), vec![array]);
     }
-    array
+    Ok(array)
 }
 
-/// The nested lists of a field, and Arrow's name for their elements, if it has one.
-fn lists(field: &Field) -> (Vec<usize>, Option<String>) {
-    let fixed = |dim: &Dimension| match dim {
-        Dimension::Fixed(length) => Some(*length),
-        Dimension::Field(_) => None,
+/// An array of texts.
+fn strings<'t>(py: Python<'_>, texts: impl Iterator<Item = &'t [u8]>) -> Array {
+    let (mut ends, mut bytes, mut count) = (0_i64.to_ne_bytes().to_vec(), Vec::new(), 0);
+    for text in texts {
+        bytes.extend(text);
+        ends.extend((bytes.len() as i64).to_ne_bytes());
+        count += 1;
+    }
+    Array::of(py, count, vec![Memory::Own(ends), Memory::Own(bytes)], Vec::new())
+}
+
+/// Text without the NULs behind it.
+fn trimmed(text: &[u8]) -> &[u8] {
+    &text[..text.iter().position(|&byte| byte == 0).unwrap_or(text.len())]
+}
+
+/// The bytes of one field of each structure.
+fn gather(bytes: &[u8], stride: usize, offset: usize, size: usize) -> Vec<u8> {
+    bytes.chunks_exact(stride.max(1)).flat_map(|record| &record[offset..offset + size]).copied().collect()
+}
+
+/// The places of the symbols that have these values, in this machine's byte order.
+fn indices(enumeration: &Enumeration, numbers: &[u8]) -> Vec<u8> {
+    let places: HashMap<i128, i32> =
+        (0..).zip(enumeration.symbols()).map(|(place, symbol)| (symbol.value, place)).collect();
+    let place = |number: &[u8]| {
+        let mut wide = [if enumeration.signed() && sign(number) { 0xff } else { 0 }; 16];
+        let from = if cfg!(target_endian = "big") { 16 - number.len() } else { 0 };
+        wide[from..from + number.len()].copy_from_slice(number);
+        // A decoder makes no other values.
+        places.get(&i128::from_ne_bytes(wide)).copied().unwrap_or(0).to_ne_bytes()
     };
-    let mut dims: Vec<usize> = field.dims.iter().filter_map(fixed).collect();
-    let name = match &field.element {
-        Element::Char => format!("w:{}", dims.pop().unwrap_or(1)),
-        Element::Complex { kind: FloatKind::Ieee, size } => {
-            dims.push(2);
-            return (dims, float(*size));
+    numbers.chunks_exact(enumeration.size().into()).flat_map(place).collect()
+}
+
+fn sign(number: &[u8]) -> bool {
+    let highest = if cfg!(target_endian = "big") { number.first() } else { number.last() };
+    highest.is_some_and(|byte| byte & 0x80 != 0)
+}
+
+/// The lengths of the nested lists of a field.
+fn lists(field: &Field) -> Vec<usize> {
+    let mut dims: Vec<usize> = field.dims.iter().map(fixed).collect();
+    match &field.element {
+        Element::Char => _ = dims.pop(),
+        Element::Complex { .. } => dims.push(2),
+        _ => {}
+    }
+    dims
+}
+
+fn fixed(dim: &Dimension) -> usize {
+    match dim {
+        Dimension::Fixed(length) => *length,
+        Dimension::Field(_) => 0,
+    }
+}
+
+/// Arrow's word for an element.
+fn word(element: &Element, name: &str) -> isoform::Result<String> {
+    let word = match element {
+        Element::Char => Some("U".into()),
+        Element::Float { kind: FloatKind::Ieee, size } | Element::Complex { kind: FloatKind::Ieee, size } => {
+            float(*size)
         }
-        Element::Float { kind: FloatKind::Ieee, size } => return (dims, float(*size)),
-        Element::Boolean { size: 1 } => "b".into(),
-        Element::Integer { signed, size } => return (dims, integer(*signed, *size)),
-        Element::Boolean { size } => return (dims, integer(false, *size)),
-        Element::Enumeration(enumeration) => return (dims, integer(enumeration.signed(), enumeration.size())),
-        _ => return (dims, None),
+        Element::Boolean { size: 1 } => Some("b".into()),
+        Element::Integer { signed, size } => integer(*signed, *size),
+        Element::Boolean { size } => integer(false, *size),
+        _ => None,
     };
-    (dims, Some(name))
+    word.ok_or_else(|| {
+        let error = Error::new(Code::WrongType).at(name).expected("numbers, booleans or text of a type that Arrow has");
+        error.found(element)
+    })
 }
 
 fn float(size: u8) -> Option<String> {

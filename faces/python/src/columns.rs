@@ -10,15 +10,17 @@ use crate::record_type::RecordType;
 use crate::rows::{rows, texts};
 use crate::rules;
 use crate::stream::PyReader;
-use isoform::Incoming;
 use isoform::core::Field;
+use isoform::{Code, Error, Incoming};
 use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 /// Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 ///
-/// `fields` are the names of the fields; by default, all fields of the record. `faults`, `missing` and `rules` are as for a
+/// `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record. The elements of
+/// a field within an array of records are an array. ``pandas.DataFrame(dict(columns))`` makes a data frame. `faults`, `missing` and `rules` are as for a
 /// :class:`Decoder`. ``pyarrow.record_batch(columns)``,
 /// ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
 #[pyclass(name = "Columns", module = "isoform")]
@@ -115,14 +117,41 @@ impl PyColumns {
     /// A column, as a read-only array.
     fn __getitem__<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let index = self.columns.fields().position(|field| *field.name == *name);
-        let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
+        let unknown = || format!("{name:?} is none of the columns: {}", self.names().join(", "));
+        let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(unknown()))?;
         let format = PyFormat(self.columns.format(index).clone());
         let bytes = self.seen(py, index)?;
         face(py)?.column.bind(py).call1((format, bytes))
     }
 
+    /// The number of rows.
     fn __len__(&self) -> usize {
         self.columns.rows()
+    }
+
+    /// The names of the columns, so that `dict(columns)` works.
+    fn keys(&self) -> Vec<String> {
+        self.names()
+    }
+
+    /// Iterates over the names of the columns.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.names())?.try_iter()
+    }
+
+    /// Refuses to be one array. NumPy and pandas would otherwise take the names for the data.
+    #[pyo3(signature = (*_options, **_more))]
+    fn __array__(&self, _options: &Bound<'_, PyTuple>, _more: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let error = Error::new(Code::WrongType).at("columns").expected("one column, or dict(columns)");
+        Err(raise(error.found("all columns as one array")))
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.columns.fields().any(|field| *field.name == *name)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Columns({} rows of {})", self.columns.rows(), self.names().join(", "))
     }
 
     /// Removes all rows.
@@ -148,6 +177,6 @@ impl PyColumns {
         let fields: Vec<Field> = self.columns.fields().cloned().collect();
         let seen = fields.into_iter().enumerate().map(|(index, field)| Ok((field, self.seen(py, index)?)));
         let columns = seen.collect::<PyResult<Vec<_>>>()?;
-        Ok((schema, arrow::array(py, self.columns.rows(), &columns)?))
+        Ok((schema, arrow::array(py, self.columns.rows(), columns)?))
     }
 }

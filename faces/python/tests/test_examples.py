@@ -80,6 +80,9 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             png = tmp_path / f"{len(fields)}.png"
             assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "0.5"]) == 0
             assert png.read_bytes()[:4] == b"\x89PNG" and "events" in capsys.readouterr().out
+        png = tmp_path / "against.png"
+        assert main(["plot", channel.id, "depth", "--x", "step", "--png", str(png), "--seconds", "0.5"]) == 0
+        assert png.read_bytes()[:4] == b"\x89PNG" and "events" in capsys.readouterr().out
         interrupted(channel.id, tmp_path / "interrupted.png")
         for field, said in (("nobody", "no such field"), ("text", "numbers to draw")):
             assert main(["plot", channel.id, field, "--png", str(tmp_path / "x.png"), "--seconds", "0.5"]) == 1
@@ -89,3 +92,21 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         thread.join()
     assert main(["plot", "iso://127.0.0.1:1/x", "depth", "--png", "x.png"]) == 1
     assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_a_plot_against_a_field() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from isoform._plot import Field
+
+    _, (points, curve) = pyplot.subplots(2, 1)
+    for number in (3.0, 1.0, 2.0):
+        item = {"step": number, "depth": 2 * number, "row": np.arange(3), "at": np.arange(3) * number}
+        point, line = Field("depth", points, "step"), Field("row", curve, "at")
+        for field in (point, line):
+            field.add(100.0, item)
+            field.draw(0.0, 30.0)
+    assert point.artist.get_xydata().tolist() == [[2.0, 4.0]] and points.get_xlabel() == "step"
+    assert line.artist.get_xydata().tolist() == [[0.0, 0.0], [2.0, 1.0], [4.0, 2.0]] and curve.get_xlabel() == "at"
+    with pytest.raises(isoform.Usage, match="as many numbers as depth has"):
+        point.add(0.0, {"step": np.arange(3), "depth": 1.0})
+    pyplot.close("all")

@@ -154,7 +154,7 @@ pub(crate) struct Plot {
     /// The Python in which the package is installed
     #[arg(long, value_name = "COMMAND", default_value = "python3")]
     pub(crate) python: OsString,
-    /// The channel, the fields, and options of the plot: --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
+    /// The channel, the fields, and options of the plot: --x FIELD, --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
     pub(crate) arguments: Vec<OsString>,
 }

@@ -1,0 +1,58 @@
+"""Types that contain themselves, or nest too deep, are errors and no `RecursionError`."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass, make_dataclass
+from typing import Any, Optional
+
+import isoform
+import numpy as np
+import pytest
+
+
+@dataclass
+class Tree:
+    value: int
+    children: list[Tree]
+
+
+@dataclass
+class Chain:
+    next: Optional[Link]
+
+
+@dataclass
+class Link:
+    chain: Chain
+
+
+class Node(ctypes.Structure):
+    pass
+
+
+Node._fields_ = [("value", ctypes.c_int), ("next", ctypes.POINTER(Node))]
+
+
+@pytest.mark.parametrize("record", [Tree, Chain, Link, Node])
+def test_a_class_that_contains_itself_is_refused(record: Any) -> None:
+    for _ in range(2):
+        with pytest.raises(isoform.BadInput, match="a class that does not contain itself") as fault:
+            isoform.Format.of(record)
+        assert fault.value.code == isoform.Code.Declaration
+
+
+def test_what_nests_too_deep_is_refused() -> None:
+    dtype, cls = np.dtype([("x", "i4")]), make_dataclass("Leaf", [("x", int)])
+    for depth in range(sys.getrecursionlimit() // 2):
+        dtype = np.dtype([("x", dtype)])
+        cls = make_dataclass(f"Nested{depth}", [("x", cls)])
+        if depth in (31, 40, 70):
+            for record in (dtype, cls):
+                with pytest.raises(isoform.LimitReached) as fault:
+                    isoform.Format.of(record)
+                assert fault.value.code == isoform.Code.Depth
+    for record in (dtype, cls):
+        with pytest.raises(isoform.LimitReached):
+            isoform.Format.of(record)
