@@ -2,6 +2,7 @@
 
 use crate::convert::Converter;
 use crate::flat;
+use isoform::core::plan::Kind;
 use isoform::memory::{Chosen, KindDecoder};
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
 use isoform_channel::{
@@ -53,6 +54,14 @@ impl Sink {
             None => sink.build_messages()?,
         };
         Ok(Sink::new(Form::Messages(Box::new(messages))))
+    }
+
+    /// Creates a sink for messages that can become one of several kinds of records.
+    ///
+    /// # Errors
+    /// As [`SinkBuilder::build_messages_of`].
+    pub fn of_messages_of(sink: SinkBuilder, kinds: Vec<Kind>) -> Result<Sink> {
+        Ok(Sink::new(Form::Messages(Box::new(sink.build_messages_of(kinds)?))))
     }
 
     /// Creates a sink for records of several kinds, in memory. [`Content::Message`] is one that fits no kind, if the decoder

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Message, Node, Reader, Registry, Sink, Source, Structure, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Kinds, Message, Node, Reader, Registry, Sink, Source, Structure, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -76,6 +76,7 @@ __all__ = [
     "i8",
     "Internal",
     "Joined",
+    "Kinds",
     "Ledger",
     "Left",
     "length",

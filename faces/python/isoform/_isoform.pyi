@@ -200,6 +200,32 @@ class Decoder:
         and otherwise a list."""
 
 @final
+class Kinds:
+    """Several kinds of records: each message becomes the one that fits.
+
+    A kind is a type of records, or a tuple of its name and the type, for dtypes: ``Kinds(River, ("Alarm", alarm))``. A
+    message becomes the kind of the same name as its format, if it can. Otherwise it becomes the kind that takes most of the
+    sender's fields; spec/conversion.md, "Several kinds", has the exact rule. `faults` and `missing` are as for a
+    :class:`Decoder`. With `others` = ``refuse``, what fits no kind is an error, and a sink refuses its source; with
+    ``messages``, it remains a :class:`Message`.
+    """
+
+    def __new__(
+        cls,
+        *records: _RecordType | tuple[str, _RecordType],
+        faults: str = "error",
+        missing: str = "refuse",
+        others: str = "refuse",
+    ) -> Self: ...
+    def decode(self, message: Message) -> Any:
+        """Decodes a message as the kind that fits. Several threads may call this."""
+    def explain(self, format: Format) -> str:
+        """The choice for a format: a line with the reason, and a line for each kind."""
+    @property
+    def count_of_others(self) -> int:
+        """The number of messages so far that fitted no kind."""
+
+@final
 class Columns:
     """Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 
@@ -363,7 +389,7 @@ class Channel:
         """A source of records of this type, or of messages. See :class:`Source`."""
     def sink(
         self,
-        record: _RecordType | None = None,
+        record: _RecordType | Kinds | None = None,
         *,
         name: str | None = None,
         policy: str = "block",
@@ -420,7 +446,8 @@ class Source:
 
 @final
 class Sink:
-    """Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
+    """Receives the events of a channel, as records of a type or of several :class:`Kinds`, or as messages without one. `channel`
+    is a channel or an id.
 
     `policy` is the behaviour of sources when the sink is too slow: ``block`` (they wait as long as they grant, and
     then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
@@ -435,7 +462,7 @@ class Sink:
     def __new__(
         cls,
         channel: Channel | str,
-        record: _RecordType | None = None,
+        record: _RecordType | Kinds | None = None,
         *,
         name: str | None = None,
         policy: str = "block",
@@ -491,6 +518,7 @@ __all__ = [
     "Encoder",
     "Field",
     "Format",
+    "Kinds",
     "Message",
     "Node",
     "Reader",

@@ -21,6 +21,7 @@ mod face;
 mod format;
 mod io;
 mod item;
+mod kinds;
 mod large;
 mod message;
 #[cfg(unix)]
@@ -60,6 +61,7 @@ mod module {
         error::codes,
         face::_stand_behind,
         format::{PyField, PyFormat, PyStructure},
+        kinds::PyKinds,
         message::{PyBatch, PyMessage},
         registry::PyRegistry,
         stream::{PyReader, PyWriter},

@@ -5,6 +5,7 @@ use crate::decoder::{PyDecoder, choice};
 use crate::error::raise;
 use crate::event;
 use crate::face::face;
+use crate::kinds::PyKinds;
 use crate::message::PyMessage;
 use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
@@ -38,6 +39,8 @@ pub(crate) struct PySink {
     parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Shared by threads without a lock. The parts that a decoder changes are in `end`, or have locks of their own.
     decoder: Option<PyDecoder>,
+    /// In place of the decoder, for several kinds of records.
+    kinds: Option<Py<PyKinds>>,
     until: Until,
     sources: Mutex<Sources>,
 }
@@ -126,9 +129,10 @@ impl PySink {
             }
             Received::Message(stamp, format, body) => {
                 let message = PyMessage::of_body(py, &format, &body);
-                let record = match &self.decoder {
-                    Some(decoder) => decoder.object(py, &message)?,
-                    None => Bound::new(py, message)?.into_any(),
+                let record = match (&self.decoder, &self.kinds) {
+                    (Some(decoder), _) => decoder.object(py, &message)?,
+                    (None, Some(kinds)) => kinds.get().decode(&Bound::new(py, message)?)?,
+                    (None, None) => Bound::new(py, message)?.into_any(),
                 };
                 event::record(py, stamp, record)
             }
@@ -180,9 +184,18 @@ impl PySink {
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
+        let kinds = record.and_then(|record| record.cast::<PyKinds>().ok());
+        let record = record.filter(|_| kinds.is_none());
+        if kinds.is_some() && (name, faults, missing, rules.is_some()) != (None, "error", "refuse", false) {
+            let error = Error::new(Code::WrongType).at("sink");
+            return Err(raise(error.expected("faults and missing as arguments of Kinds, and no name and rules")));
+        }
         let decoder =
             record.map(|record| PyDecoder::new(py, record, name, faults, missing, "auto", rules)).transpose()?;
+        let wanted = kinds.map(|kinds| kinds.get().wanted());
+        let kinds = kinds.map(|kinds| kinds.clone().unbind());
         let end = py.detach(|| match &decoder {
+            None if let Some(wanted) = wanted => Sink::of_messages_of(sink, wanted),
             Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
             other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),
         });
@@ -190,6 +203,7 @@ impl PySink {
             end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))),
             parting: Mutex::default(),
             decoder,
+            kinds,
             until,
             sources: Mutex::default(),
         })
