@@ -7,6 +7,7 @@ use crate::pointer::{Held, Opened, Out, close, given, open, put};
 use crate::rules::{self, Rules};
 use isoform::core::plan::Kind;
 use isoform::memory::KindDecoder;
+#[cfg(unix)]
 use isoform::{Code, Error, Result};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
@@ -18,6 +19,7 @@ pub struct Kinds {
     explained: CString,
 }
 
+#[cfg(unix)]
 impl Kinds {
     /// A decoder of its own for these kinds, of which there is at least one.
     pub(crate) fn decoder(&self) -> Result<KindDecoder> {
