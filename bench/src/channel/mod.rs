@@ -59,6 +59,8 @@ pub enum Measure {
     Connects,
     /// Events over TLS.
     Tls,
+    /// Events beside those who want to slow them.
+    Strangers,
 }
 
 impl Measure {
@@ -73,6 +75,7 @@ impl Measure {
         Measure::Channels,
         Measure::Connects,
         Measure::Tls,
+        Measure::Strangers,
     ];
 
     /// Its name, as on the command line.
@@ -87,13 +90,14 @@ impl Measure {
             Measure::Channels => "channels",
             Measure::Connects => "connects",
             Measure::Tls => "tls",
+            Measure::Strangers => "strangers",
         }
     }
 
     /// The group to which it belongs, if no group is named.
     pub fn group(self) -> Group {
         match self {
-            Measure::Channels | Measure::Connects | Measure::Tls => Group::Load,
+            Measure::Channels | Measure::Connects | Measure::Tls | Measure::Strangers => Group::Load,
             _ => Group::Channel,
         }
     }

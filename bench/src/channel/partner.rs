@@ -2,7 +2,7 @@
 //! and answers in lines on its standard output. If it fails, it says why and ends, so that nobody waits for it.
 
 use super::ends::{Far, Transport, Way};
-use super::load::{self, Crowded, Many};
+use super::load::{self, Crowded, Many, Trouble};
 use super::ours::Watcher;
 use crate::Result;
 use rustix::process::{Pid, Signal, kill_process};
@@ -108,6 +108,7 @@ struct Service {
     watcher: Option<Watcher>,
     crowded: Option<Box<dyn Crowded>>,
     many: Option<Many>,
+    trouble: Option<Trouble>,
 }
 
 impl Service {
@@ -169,6 +170,14 @@ impl Service {
                 answer("ready")?;
                 many.answer(steps, each == "1")?;
                 answer("done")
+            }
+            ["trouble", kind, id] => {
+                self.trouble = Some(Trouble::make(kind, id)?);
+                answer("there")
+            }
+            ["peace"] => {
+                self.trouble = None;
+                answer("gone")
             }
             ["descriptors"] => {
                 answer("counted")?;

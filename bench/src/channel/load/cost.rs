@@ -9,6 +9,12 @@ pub(in super::super) fn processor() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The processor time of this thread so far, in nanoseconds.
+pub(super) fn thread() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// The number of descriptors that this process has open.
 pub(in super::super) fn descriptors() -> Result<usize> {
     // One of them is that of the list itself.

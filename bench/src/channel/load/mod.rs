@@ -8,17 +8,20 @@
 //! | `channels` | round trip and descriptors, with two and with a thousand channels between two processes |
 //! | `tls` | round trip and bandwidth over TLS, beside a bare stream of rustls |
 //! | `connects` | what thousands of nodes that come and go leave behind at the node that they met |
+//! | `strangers` | the processor time of a submitted event, with troublemakers and without them |
 
 mod channels;
 mod connects;
 mod cost;
 mod fanout;
+mod strangers;
 mod tls;
 
 pub(super) use channels::Many;
 pub(super) use connects::visit;
 pub(super) use cost::{descriptors, processor};
 pub(super) use fanout::{Crowded, Handled, raw};
+pub(super) use strangers::Trouble;
 
 use super::Measure;
 use crate::{Line, Options, Result};
@@ -33,6 +36,7 @@ pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) 
         Measure::Channels => channels::run(options, line),
         Measure::Connects => connects::run(options, line),
         Measure::Tls => tls::run(options, line),
+        Measure::Strangers => strangers::run(options, line),
         _ => Ok(()),
     })
 }
