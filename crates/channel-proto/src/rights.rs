@@ -292,6 +292,35 @@ mod tests {
         assert!(!matches(&"*a".repeat(100), &"b".repeat(100_000)));
     }
 
+    /// Every text of at most so many of these characters.
+    fn all(characters: &str, most: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut done = 0;
+        for _ in 0..most {
+            let longest = all[done..].to_vec();
+            done = all.len();
+            all.extend(longest.iter().flat_map(|text| characters.chars().map(move |c| format!("{text}{c}"))));
+        }
+        all
+    }
+
+    #[test]
+    fn a_pattern_matches_exactly_what_its_definition_says() {
+        fn is_one(pattern: &[u8], text: &[u8]) -> bool {
+            match pattern.split_first() {
+                None => text.is_empty(),
+                Some((b'*', rest)) => (0..=text.len()).any(|from| is_one(rest, &text[from..])),
+                Some((one, rest)) => text.first() == Some(one) && is_one(rest, &text[1..]),
+            }
+        }
+        let texts = all("ab", 6);
+        for pattern in all("ab*", 5) {
+            for text in &texts {
+                assert_eq!(matches(&pattern, text), is_one(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+            }
+        }
+    }
+
     #[test]
     fn a_wrong_line_is_named_with_what_was_expected() {
         let wrong = [
