@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use isoform::memory::Encoder;
+use isoform::message::Header;
 use isoform::{Code, Error, Format, Incoming, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
@@ -199,15 +200,47 @@ impl<R: Read> Reader<R> {
     /// As [`stream::Reader::next`].
     #[expect(clippy::should_implement_trait, reason = "a message is lent until the next one")]
     pub fn next(&mut self) -> Result<Option<Incoming<'_>>> {
-        if let Err(error) = self.reader.peek() {
-            self.goes_on = self.reader.goes_on_after(&error);
-            return Err(error);
-        }
+        self.peek()?;
         // The header could be read. An error after that is one of the stream.
         self.goes_on = false;
         let message = self.reader.next()?;
         self.goes_on = true;
         Ok(message)
+    }
+
+    /// The header and format of the next message, before its body has arrived; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`stream::Reader::peek`].
+    pub fn peek(&mut self) -> Result<Option<(Header, Format)>> {
+        let head = self.reader.peek();
+        self.goes_on = head.as_ref().err().is_none_or(|error| self.reader.goes_on_after(error));
+        head
+    }
+
+    /// Skips the next message; `false` at the end.
+    ///
+    /// # Errors
+    /// As [`stream::Reader::skip`].
+    pub fn skip(&mut self) -> Result<bool> {
+        if self.peek()?.is_none() {
+            return Ok(false);
+        }
+        self.goes_on = false;
+        let skipped = self.reader.skip()?;
+        self.goes_on = true;
+        Ok(skipped)
+    }
+
+    /// Reads the body of the next message to the start of `destination`; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`stream::Reader::read_into`]. If `destination` is too small, the message remains the next one.
+    pub fn read_into(&mut self, destination: &mut [u8]) -> Result<Option<(Header, Format)>> {
+        self.peek()?;
+        let read = self.reader.read_into(destination);
+        self.goes_on = read.as_ref().err().is_none_or(|error| error.code() == Code::MessageSize);
+        read
     }
 
     /// Whether the next call continues after the last error.

@@ -64,6 +64,10 @@
    "Point*", and double *three is "double[3]*". A symbol without a number has the number of the one before, plus 1.
    "char" is text; "signed char" and "unsigned char" are numbers.
 
+   A STRUCT WITHIN A STRUCT is declared before it, and its name is the type of the member: "Point", "Point[3]". For an unnamed
+   struct { int x; float y; } inner, declare a struct of the same members, and take its table. The members of an anonymous
+   struct { int a; }; belong to the outer struct: ISO_FIELD(Outer, a, "int").
+
    HANDLES. Functions whose names end in open (or copy, find, and similar) create a handle and store it in a variable of
    the caller. Functions that close a handle take the address of that variable, and set it to NULL. So it does no harm
    to close a handle twice, or one that was never opened. Handles do not depend on each other: a program may close a
@@ -516,6 +520,15 @@ void iso_reader_close(iso_reader **reader);
 iso_code iso_reader_next(iso_reader *reader, iso_message *message);
 /* The next record; NULL at the end. */
 iso_code iso_reader_read(iso_reader *reader, iso_decoder *decoder, const void **record);
+/* The format and the length of the next message, before its body has arrived: the `body` of `head` is NULL, and at the end
+   of the stream its format is. Any function that reads takes that message then. To choose by it:
+   - iso_reader_skip skips the message without storing it. `skipped`, which may be NULL, becomes 0 at the end, else 1.
+   - iso_reader_read_into reads the body to memory of the program, and `message` is valid as long as that memory. Its format
+     is valid until the next call. If the message needs more than `room` bytes, the code is ISO_MESSAGE_SIZE, and the message
+     remains the next one. With memory that begins at a multiple of 16, iso_decode_in_place decodes there. */
+iso_code iso_reader_peek(iso_reader *reader, iso_message *head);
+iso_code iso_reader_skip(iso_reader *reader, int *skipped);
+iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_message *message);
 /* Whether, after an error, the next call continues after the message at fault. If not, the stream itself is at fault.
    */
 int iso_reader_goes_on(const iso_reader *reader);

@@ -232,7 +232,12 @@ public:
     /* The name of its format. */
     std::string_view name() const { return iso_format_name(message_.format); }
     isoform::format format() const { return isoform::format::copy(message_.format); }
-    std::span<const std::byte> body() const { return {static_cast<const std::byte *>(message_.body), message_.length}; }
+    /* Empty for a message of reader::peek, which has not been read. */
+    std::span<const std::byte> body() const {
+        return {static_cast<const std::byte *>(message_.body), message_.body ? message_.length : 0};
+    }
+    /* The bytes of the body. */
+    std::size_t length() const { return message_.length; }
     item operator[](const char *path) const {
         item found{};
         check(iso_message_get(&message_, path, &found));
@@ -474,6 +479,24 @@ public:
     message next() {
         message received;
         done(iso_reader_next(handle_.get(), received.get()));
+        return received;
+    }
+    /* The format and the length of the next message, before its body has arrived; false at the end. The next call can skip
+       the message, read it, or read its body to memory of the program, whose message is valid as long as that memory. */
+    message peek() {
+        message head;
+        done(iso_reader_peek(handle_.get(), head.get()));
+        return head;
+    }
+    /* False at the end. */
+    bool skip() {
+        int skipped = 0;
+        done(iso_reader_skip(handle_.get(), &skipped));
+        return skipped != 0;
+    }
+    message read_into(std::span<std::byte> body) {
+        message received;
+        done(iso_reader_read_into(handle_.get(), body.data(), body.size(), received.get()));
         return received;
     }
     /* The next record, or null at the end. */

@@ -29,6 +29,16 @@ impl Message {
         Message { format: &raw const *format, body: body.as_ptr().cast(), length: body.len() }
     }
 
+    /// A message with this body, which may be NULL as long as it has not been read. It is valid until `latest` sees another one.
+    pub(crate) fn at(
+        body: *const c_void,
+        (header, format): (Header, isoform::Format),
+        latest: &mut Latest,
+    ) -> Result<Message> {
+        let length = usize::try_from(header.length).map_err(|_| Error::new(Code::Size).found(header.length))?;
+        Ok(Message { format: &raw const *latest.of(&format), body, length })
+    }
+
     /// The message as Rust has it.
     ///
     /// # Errors

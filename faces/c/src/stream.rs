@@ -4,7 +4,7 @@ use crate::decoder::Decoder;
 use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::{Message, incoming};
-use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many, text};
+use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record, records as many, text};
 use isoform_dynamic::stream;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, BufWriter, Read, Write};
@@ -181,6 +181,53 @@ pub extern "C" fn iso_reader_next(reader: Option<&mut Reader>, message: Out<'_, 
         let Reader { reader, latest } = given(reader, "reader")?;
         match reader.next()? {
             Some(came) => put(Some(place), "message", Message::of(&came, latest)),
+            None => Ok(()),
+        }
+    })
+}
+
+/// `iso_reader_peek`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_reader_peek(reader: Option<&mut Reader>, head: Out<'_, Message>) -> Status {
+    call(|| {
+        let place = given(head, "head")?;
+        place.write(Message::NONE);
+        let Reader { reader, latest } = given(reader, "reader")?;
+        match reader.peek()? {
+            Some(head) => put(Some(place), "head", Message::at(ptr::null(), head, latest)?),
+            None => Ok(()),
+        }
+    })
+}
+
+/// `iso_reader_skip`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_reader_skip(reader: Option<&mut Reader>, skipped: Out<'_, c_int>) -> Status {
+    call(|| {
+        let skipped = skipped.map(|place| place.write(0));
+        let done = given(reader, "reader")?.reader.skip()?;
+        if let Some(place) = skipped {
+            *place = done.into();
+        }
+        Ok(())
+    })
+}
+
+/// `iso_reader_read_into`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_reader_read_into(
+    reader: Option<&mut Reader>,
+    body: *mut c_void,
+    room: usize,
+    message: Out<'_, Message>,
+) -> Status {
+    call(|| {
+        let place = given(message, "message")?;
+        place.write(Message::NONE);
+        let Reader { reader, latest } = given(reader, "reader")?;
+        // SAFETY: (1) of the crate.
+        match reader.read_into(unsafe { bytes_mut(body, room, "body")? })? {
+            Some(head) => put(Some(place), "message", Message::at(body, head, latest)?),
             None => Ok(()),
         }
     })

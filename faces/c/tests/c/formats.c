@@ -180,7 +180,24 @@ static void codes(void) {
     CHECK(strlen(iso_version()) >= 5);
 }
 
+/* Structs without names within a struct. */
+static void unnamed(void) {
+    typedef struct { int x; float y; } Inner;
+    typedef struct { int step; struct { int x; float y; } inner; } Outer;
+    const iso_field inners[] = { ISO_FIELD(Inner, x, "int"), ISO_FIELD(Inner, y, "float") };
+    const iso_field outers[] = { ISO_FIELD(Outer, step, "int"), ISO_FIELD(Outer, inner, "Inner") };
+    iso_structure both[2];
+    iso_format *format;
+    const iso_structure inner = ISO_STRUCTURE(Inner, inners), outer = ISO_STRUCTURE(Outer, outers);
+    both[0] = inner;
+    both[1] = outer;
+    DO(iso_format_open(both, 2, &format));
+    CHECK(iso_format_size(format) == sizeof(Outer));
+    iso_format_close(&format);
+}
+
 int main(void) {
+    unnamed();
     CHECK(iso_last_error()->code == ISO_OK && iso_last_error()->path[0] == '\0');
     codes();
     tables();

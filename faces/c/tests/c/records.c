@@ -410,10 +410,68 @@ static void streams(void) {
     iso_format_close(&tight);
 }
 
+/* The format is known before the body: the program peeks, skips, and chooses where a body goes. */
+static void chosen(void) {
+    static Memory memory;
+    static const Narrow many[3] = { { 1 }, { 2 }, { 3 } };
+    double body[1000];
+    Track sent = sample(7);
+    const void *record;
+    int skipped;
+    iso_format *format = format_of(tracks, 2), *tight = format_of(narrows, 1);
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_decoder *decoder;
+    iso_message message;
+    iso_item item;
+    memory.limit = sizeof memory.bytes;
+    DO(iso_writer_open(put, &memory, &writer));
+    DO(iso_writer_write_many(writer, tight, many, COUNT(many)));
+    DO(iso_writer_write(writer, format, &sent));
+    DO(iso_writer_close(&writer));
+
+    DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_reader_open(get, &memory, &reader));
+    DO(iso_reader_peek(reader, &message));
+    CHECK(strcmp(iso_format_name(message.format), "Narrow") == 0 && message.length == sizeof(Narrow) && !message.body);
+    FAILS(iso_message_get(&message, "small", &item), ISO_WRONG_TYPE, "message");
+    DO(iso_reader_next(reader, &message));
+    DO(iso_message_get(&message, "small", &item));
+    CHECK(item.integer == 1);
+    DO(iso_reader_skip(reader, &skipped));
+    CHECK(skipped == 1);
+    DO(iso_reader_skip(reader, NULL));
+    DO(iso_reader_peek(reader, &message));
+    CHECK(strcmp(iso_format_name(message.format), "Track") == 0 && message.length > 2400 && message.length < sizeof body);
+    /* A body is so long that it has not come: only the header has been taken, and what came with it. */
+    CHECK(memory.at < memory.length);
+    FAILS(iso_reader_read_into(reader, body, 100, &message), ISO_MESSAGE_SIZE, "*");
+    CHECK(!message.format && iso_reader_goes_on(reader));
+    FAILS(iso_reader_read_into(reader, NULL, 100, &message), ISO_WRONG_TYPE, "body");
+    DO(iso_reader_read_into(reader, body, sizeof body, &message));
+    CHECK(message.body == body);
+    DO(iso_decode(decoder, &message, &record));
+    same((const Track *)record, 7);
+    DO(iso_reader_peek(reader, &message));
+    CHECK(!message.format);
+    DO(iso_reader_read_into(reader, body, sizeof body, &message));
+    CHECK(!message.format);
+    DO(iso_reader_skip(reader, &skipped));
+    CHECK(skipped == 0 && iso_reader_goes_on(reader));
+    FAILS(iso_reader_peek(NULL, &message), ISO_WRONG_TYPE, "reader");
+    FAILS(iso_reader_skip(NULL, &skipped), ISO_WRONG_TYPE, "reader");
+    FAILS(iso_reader_read_into(NULL, body, 1, &message), ISO_WRONG_TYPE, "reader");
+    iso_reader_close(&reader);
+    iso_decoder_close(&decoder);
+    iso_format_close(&format);
+    iso_format_close(&tight);
+}
+
 int main(void) {
     encode_and_decode();
     broken_records();
     evolution();
     streams();
+    chosen();
     return 0;
 }
