@@ -16,10 +16,20 @@
 
    Members may be
 
-   - bool, char, integers, floats, std::complex, enumerations (as integers), other records;
+   - bool, char, integers, floats, std::complex, enumerations, other records;
    - const char * (a string, or null);
    - std::array, C arrays and std::span of all these;
    - pointers to one element, or to .length elements, of all these.
+
+   An enumeration is sent as an integer, unless its symbols are listed after its definition, in its namespace:
+
+       enum class Light : unsigned char { off, on = 7 };
+       ISOFORM_ENUMERATION(Light, off, on)
+
+   Then it is an enumeration, which receivers match by the names of its symbols. A value without a symbol is refused.
+
+   Give a struct within a record a name. That of an unnamed one differs from compiler to compiler, and two unnamed ones in a
+   record clash.
 
    Types that own memory (std::string, std::vector) are not supported, since records are sent as they are in memory.
 
@@ -173,6 +183,15 @@ class table;
 template <class T>
 concept described = requires(of<T> which, table &rows) { isoform_members(which, rows); };
 
+/* Whether the symbols of an enumeration are listed. */
+template <class T>
+concept symbolic = requires(of<T> which) { isoform_symbols(which); };
+
+/* A symbol, as tables have it. */
+template <class T> std::string symbol(const char *name, T value) {
+    return std::string(name) + "=" + std::to_string(static_cast<std::underlying_type_t<T>>(value));
+}
+
 /* Structures, each after those that it nests. The memory that their rows point at never moves. */
 class table {
 public:
@@ -243,7 +262,7 @@ private:
         else if constexpr (is_array<T>::value)
             return size_of<typename T::value_type>();
         else
-            return is_complex<T>::value ? sizeof(T) : 0;
+            return is_complex<T>::value || symbolic<T> ? sizeof(T) : 0;
     }
 
     template <class T> std::string type_of() {
@@ -255,6 +274,9 @@ private:
             return "long double";
         else if constexpr (std::is_floating_point_v<T>)
             return "f" + std::to_string(8 * sizeof(T));
+        else if constexpr (symbolic<T>)
+            return (std::is_signed_v<std::underlying_type_t<T>> ? "enumeration{" : "unsigned enumeration{") +
+                   isoform_symbols(of<T>()) + "}";
         else if constexpr (std::is_enum_v<T>)
             return type_of<std::underlying_type_t<T>>();
         else if constexpr (std::is_integral_v<T>)
@@ -278,11 +300,23 @@ private:
         return dimensions == std::string::npos ? inner + own : inner.substr(0, dimensions) + own + inner.substr(dimensions);
     }
 
+    template <class T>
+    static constexpr bool is_plain =
+        std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
+
+    /* Each struct that is refused has one reason: its members are not looked at then. */
     template <class T> std::string structure() {
         static_assert(
-            std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>,
+            is_plain<T>,
             "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp, "
             "with const char * instead of std::string, and std::span instead of std::vector");
+        if constexpr (is_plain<T>)
+            return plain_structure<T>();
+        else
+            return {};
+    }
+
+    template <class T> std::string plain_structure() {
         const std::string name = name_of<T>();
         if (std::find(begun_.begin(), begun_.end(), &written_type<T>) != begun_.end())
             return name;
@@ -297,11 +331,13 @@ private:
     }
 
     template <class T> void found() {
-        static_assert(std::is_aggregate_v<T>,
-                      "describe a struct with constructors by ISOFORM_RECORD; a string is a const char *");
-        static_assert(!has_array<T>(), "describe a struct with C arrays by ISOFORM_RECORD, or use std::array");
-        static_assert(members<T>() <= most_found, "describe a struct of more than 24 members by ISOFORM_RECORD");
-        if constexpr (std::is_aggregate_v<T> && !has_array<T>() && members<T>() <= most_found) {
+        if constexpr (!std::is_aggregate_v<T>) {
+            static_assert(std::is_aggregate_v<T>, "describe a struct with constructors by ISOFORM_RECORD");
+        } else if constexpr (has_array<T>()) {
+            static_assert(!has_array<T>(), "describe a struct with C arrays by ISOFORM_RECORD, or use std::array");
+        } else if constexpr (members<T>() > most_found) {
+            static_assert(members<T>() <= most_found, "describe a struct of more than 24 members by ISOFORM_RECORD");
+        } else {
             const T record{};
             const auto all = taken_apart(record);
             const auto *begin = reinterpret_cast<const char *>(&record);
@@ -343,6 +379,15 @@ private:
 #define ISOFORM_EXPAND2(...) ISOFORM_EXPAND3(ISOFORM_EXPAND3(ISOFORM_EXPAND3(ISOFORM_EXPAND3(__VA_ARGS__))))
 #define ISOFORM_EXPAND3(...) ISOFORM_EXPAND4(ISOFORM_EXPAND4(ISOFORM_EXPAND4(ISOFORM_EXPAND4(__VA_ARGS__))))
 #define ISOFORM_EXPAND4(...) __VA_ARGS__
+/* Lists the symbols of an enumeration. */
+#define ISOFORM_ENUMERATION(Enumeration, ...) \
+    inline std::string isoform_symbols(::isoform::detail::of<Enumeration>) { \
+        return ISOFORM_EXPAND(ISOFORM_EACH_SYMBOL(Enumeration, __VA_ARGS__)); \
+    }
+#define ISOFORM_EACH_SYMBOL(Enumeration, first, ...) \
+    ::isoform::detail::symbol(#first, Enumeration::first) \
+        __VA_OPT__(+ "," + ISOFORM_AGAIN_SYMBOL ISOFORM_PARENTHESES(Enumeration, __VA_ARGS__))
+#define ISOFORM_AGAIN_SYMBOL() ISOFORM_EACH_SYMBOL
 /* A member alone, or in parentheses. */
 #define ISOFORM_MEMBER(Struct, member) ISOFORM_SECOND(ISOFORM_IN_PARENTHESES member, ISOFORM_ALONE, ~)(Struct, member)
 #define ISOFORM_IN_PARENTHESES(...) ~, ISOFORM_NOTED

@@ -66,6 +66,24 @@ struct Pairs {
     Pair<std::int64_t> q;
 };
 
+/* An enumeration whose symbols are listed. */
+namespace inner {
+enum class Light : signed char { off = -1, on = 7 };
+ISOFORM_ENUMERATION(Light, off, on)
+} // namespace inner
+struct Lamps {
+    inner::Light first;
+    std::array<inner::Light, 2> pair;
+    std::span<const inner::Light> row;
+};
+/* A receiver's, with other numbers and one more symbol. */
+enum Shine : unsigned { dim, on, off };
+ISOFORM_ENUMERATION(Shine, dim, on, off)
+struct Shown {
+    Shine first;
+    std::array<Shine, 2> pair;
+};
+
 struct Narrow {
     unsigned char small;
 };
@@ -110,6 +128,23 @@ static void tables() {
     const auto message = registry.parse(lent);
     CHECK(message["p.second"].real == 2 && message["q.first"].integer == 3);
     static_assert(isoform::detail::has_array<InC>() && !isoform::detail::has_array<Track>());
+}
+
+static void symbols() {
+    using inner::Light;
+    const Light lights[] = {Light::off, Light::on, Light::on};
+    isoform::encoder<Lamps> encoder;
+    isoform::registry registry;
+    registry.add(isoform::format::of<Lamps>());
+    const Lamps sent{Light::on, {Light::off, Light::on}, lights};
+    const auto lent = encoder.whole(sent);
+    const auto message = registry.parse(lent);
+    CHECK(message["first"].kind == ISO_KIND_SYMBOL && message["first"].text() == "on" && message["first"].integer == 7);
+    CHECK(message["row[0]"].text() == "off" && message["pair[0]"].integer == -1);
+    isoform::decoder<Shown> decoder;
+    const Shown &shown = decoder.decode(message);
+    CHECK(shown.first == on && shown.pair[0] == off && shown.pair[1] == on);
+    THROWS(encoder.whole(Lamps{static_cast<Light>(3), sent.pair, {}}), ISO_BAD_RECORD, "first");
 }
 
 /* A length whose field is nowhere. */
@@ -231,6 +266,27 @@ static void streams() {
     CHECK(copy.bytes == memory.bytes);
 }
 
+static void chosen() {
+    Memory memory;
+    auto writer = memory.writer();
+    writer.write(Wide{1});
+    writer.write(Wide{2});
+    writer.write(sample(7));
+    writer.close();
+    auto reader = memory.reader();
+    const auto head = reader.peek();
+    CHECK(head && head.name() == "Wide" && head.length() == sizeof(Wide) && head.body().empty());
+    CHECK(reader.skip() && reader.next()["small"].integer == 2);
+    alignas(16) std::array<std::byte, 4096> room;
+    CHECK(reader.peek().length() < room.size() && memory.at < memory.bytes.size());
+    THROWS(reader.read_into(std::span(room).first(100)), ISO_MESSAGE_SIZE, "");
+    const auto message = reader.read_into(room);
+    isoform::decoder<Track> decoder;
+    CHECK(message.body().data() == room.data());
+    same(decoder.decode(message), 7);
+    CHECK(!reader.peek() && !reader.skip() && !reader.read_into(room));
+}
+
 static void ranges() {
     Memory memory;
     auto writer = memory.writer();
@@ -265,9 +321,11 @@ static void errors() {
 
 int main() {
     tables();
+    symbols();
     encoded_and_decoded();
     nothing();
     streams();
+    chosen();
     ranges();
     errors();
     return 0;

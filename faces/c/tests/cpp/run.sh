@@ -61,10 +61,11 @@ channel() {
     grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
 }
 
-# A struct that is no record does not compile, and the compiler says why: refused MEMBER REASON.
+# A struct that is no record does not compile, and the compiler says why, with one assertion: refused MEMBER REASON.
 refused() {
   printf '#include <isoform.hpp>\nstruct Bad { int step; %s };\nint main() { isoform::format::of<Bad>(); }\n' "$1" > "$work/bad.cpp"
-  if $compile -fsyntax-only "$work/bad.cpp" 2> "$work/log" || ! grep -q "$2" "$work/log"; then
+  if $compile -fsyntax-only "$work/bad.cpp" 2> "$work/log" || ! grep -q "$2" "$work/log" ||
+    [ "$(grep -c 'error: static assertion failed' "$work/log")" -ne 1 ]; then
     echo "c++: $1 FAILED to be refused with the reason by $compiler" >&2
     cat "$work/log" >&2
     failed=1
@@ -81,6 +82,9 @@ for compiler in g++ clang++; do
   compile="$compiler $warnings -I$prefix/include -g"
   refused 'std::string text;' 'as they are in memory'
   refused 'double values[3];' 'describe a struct with C arrays by ISOFORM_RECORD'
+  refused 'double values[30];' 'describe a struct with C arrays by ISOFORM_RECORD'
+  refused 'Bad() {}' 'describe a struct with constructors by ISOFORM_RECORD'
+  refused 'struct { int x; double y[2]; } inner;' 'describe a struct with C arrays by ISOFORM_RECORD'
   for program in records kinds channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" || true
