@@ -57,7 +57,10 @@ class _Field:
         return f"{words}*" if pointer and words != "string" else words
 
     def _element(self, python: Any) -> str:
-        """The type on the wire of a Python type."""
+        """The type on the wire of a Python type. Texts in a list may be None, as all pointers."""
+        inner, optional = _without_none(python)
+        if optional and inner in (str, bytes):
+            return said.string.words
         if python in _PLAIN:
             return _PLAIN[python].words
         if isinstance(python, type) and issubclass(python, np.generic):

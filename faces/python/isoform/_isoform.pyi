@@ -157,6 +157,12 @@ class Batch:
     def __getitem__(self, index: int, /) -> Message: ...
 
 @final
+class _Later:
+    """The value of a field that a view converts when a program asks for it."""
+
+    def load(self) -> Any: ...
+
+@final
 class Encoder:
     """Encodes records as messages, without converting them."""
 
@@ -527,6 +533,7 @@ __all__ = [
     "Source",
     "Structure",
     "Writer",
+    "_Later",
     "__version__",
     "_stand_behind",
     "codes",

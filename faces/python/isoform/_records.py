@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _classes, _ctypes, _dtypes
+from . import _arrow, _classes, _ctypes, _dtypes
 from ._isoform import Format
 from .errors import Error, wrong_type
 from .view import View
@@ -32,7 +32,9 @@ class Arrays:
 
     def memory(self, records: Any) -> Bytes:
         """The bytes of an array of records, or of one record."""
-        if isinstance(records, (tuple, list)):
+        if _arrow.is_arrow(records):
+            array = _arrow.array(records, self.dtype, self.format.name)
+        elif isinstance(records, (tuple, list)):
             _check_depth(self.format.name, records)
             array = np.array(records, self.dtype)
         else:
@@ -111,6 +113,10 @@ class Objects(Fields):
     def each(self, records: Any) -> list[Any]:
         if isinstance(records, (self.cls, dict)):
             return [self.one(records)]
+        if _arrow.is_arrow(records):
+            names = [field.name for field in self.declaration.fields]
+            rows: list[Any] = _arrow.table(records, names, self.format.name).to_pylist()
+            return rows
         try:
             return [self.one(record) for record in records]
         except TypeError:

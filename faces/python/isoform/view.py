@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ._isoform import _Later
 from .errors import Code, Usage
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -15,7 +16,7 @@ class View(Mapping[str, Any]):
     """The fields of a received record, by name: ``view["depth"]``, ``view.depth``, ``view["grid[3].rho"]``.
 
     An array of numbers is a read-only NumPy array in the sender's byte order. It refers to the message without a copy, and
-    keeps it alive. A nested record is a view, text is `str`, an enumeration is its symbol, and a null pointer is `None`. A
+    keeps it alive. Long texts and lists of texts or records are converted when a program asks for them. A nested record is a view, text is `str`, an enumeration is its symbol, and a null pointer is `None`. A
     number with more digits than a `float` is a `Decimal`.
     """
 
@@ -31,15 +32,22 @@ class View(Mapping[str, Any]):
         if not isinstance(path, str):
             raise TypeError(f"a path is a str, not {type(path).__name__}")
         if path in fields:
-            return fields[path]
+            return self._value(path)
         return self._find(path)
+
+    def _value(self, name: str) -> Any:
+        """The value of a field. What takes long is converted when it is first asked for."""
+        value = self._fields[name]
+        if type(value) is _Later:
+            value = self._fields[name] = value.load()
+        return value
 
     def __getattr__(self, name: str) -> Any:
         # When it copies an object, Python looks up dunder names before the slots are set.
         if name in View.__slots__ or name.startswith("__"):
             raise AttributeError(name)
         try:
-            return self._fields[name]
+            return self._value(name)
         except KeyError:
             raise AttributeError(f"{self._name} has no field {name!r}") from None
 
@@ -50,8 +58,11 @@ class View(Mapping[str, Any]):
         return len(self._fields)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{_shown(name)}={value!r}" for name, value in self._fields.items())
+        fields = ", ".join(f"{_shown(name)}={value!r}" for name, value in self.items())
         return f"{_shown(self._name)}({fields})"
+
+    def __reduce__(self) -> tuple[type[View], tuple[str, dict[str, Any]]]:
+        return View, (self._name, dict(self))
 
     def _find(self, path: str) -> Any:
         item: Any = self
@@ -61,7 +72,7 @@ class View(Mapping[str, Any]):
                 break
             name, index = step.groups()
             try:
-                item = item._fields[name] if name is not None else item[int(index)]
+                item = item._value(name) if name is not None else item[int(index)]
             except (AttributeError, KeyError, IndexError, TypeError):
                 raise _no_such_field(path[:end], item, step.group()) from None
             end = step.end()

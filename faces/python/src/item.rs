@@ -1,14 +1,37 @@
 //! The contents of a verified body as Python objects. Arrays of numbers are read-only NumPy arrays in the body itself,
 //! in the sender's byte order. They keep the body alive.
 
+use crate::error::raise;
 use crate::face::face;
-use isoform::View;
 use isoform::core::scalar::{Float, Real};
 use isoform::core::view::{Array, Item};
 use isoform::core::{ByteOrder, Element};
+use isoform::{Format, View};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
+
+/// So many elements, or bytes of text, are converted only when a program asks for their field.
+const MANY: usize = 64;
+const LONG: usize = 4096;
+
+/// The value of a field of a verified message that a view converts when a program asks for it.
+#[pyclass(name = "_Later", module = "isoform", frozen)]
+pub(crate) struct PyLater {
+    format: Format,
+    body: Py<PyBytes>,
+    path: String,
+}
+
+#[pymethods]
+impl PyLater {
+    fn load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let body = self.body.bind(py);
+        let bytes = body.as_bytes();
+        let view = View::new(py.detach(|| self.format.verify(bytes)).map_err(raise)?);
+        object(view.get(&self.path).map_err(raise)?, view.structure().machine().order, body)
+    }
+}
 
 /// The fields of a record by name.
 pub(crate) fn fields<'py>(view: View<'_>, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyDict>> {
@@ -17,6 +40,44 @@ pub(crate) fn fields<'py>(view: View<'_>, body: &Bound<'py, PyBytes>) -> PyResul
         fields.set_item(&*field.name, object(item, order, body)?)?;
     }
     Ok(fields)
+}
+
+/// The same, without those whose conversion takes long: they are [`PyLater`]. The record is that at `path` in a message
+/// of this format.
+pub(crate) fn lazy_fields<'py>(
+    view: View<'_>,
+    format: &Format,
+    path: &str,
+    body: &Bound<'py, PyBytes>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = body.py();
+    let (fields, order) = (PyDict::new(py), view.structure().machine().order);
+    for (field, item) in view.fields() {
+        let is_plain = !field.name.contains(['.', '[', ']']);
+        let within = || format!("{path}{}{}", if path.is_empty() { "" } else { "." }, field.name);
+        let value = match item {
+            Item::Record(inner) if is_plain => {
+                let fields = lazy_fields(inner, format, &within(), body)?;
+                face(py)?.view.bind(py).call1((inner.structure().name(), fields))?
+            }
+            item if is_plain && is_long(&item, order) => {
+                let later = PyLater { format: format.clone(), body: body.clone().unbind(), path: within() };
+                Bound::new(py, later)?.into_any()
+            }
+            item => object(item, order, body)?,
+        };
+        fields.set_item(&*field.name, value)?;
+    }
+    Ok(fields)
+}
+
+fn is_long(item: &Item<'_>, order: ByteOrder) -> bool {
+    match item {
+        Item::String(text) => text.len() > LONG,
+        Item::Array(array) if array.text().is_some() => array.len() > LONG,
+        Item::Array(array) => array.len() > MANY && dtype(array.element_type(), order).is_none(),
+        _ => false,
+    }
 }
 
 fn object<'py>(item: Item<'_>, order: ByteOrder, body: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {

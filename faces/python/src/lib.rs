@@ -61,6 +61,7 @@ mod module {
         error::codes,
         face::_stand_behind,
         format::{PyField, PyFormat, PyStructure},
+        item::PyLater,
         kinds::PyKinds,
         message::{PyBatch, PyMessage},
         registry::PyRegistry,

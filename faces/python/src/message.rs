@@ -91,7 +91,7 @@ impl PyMessage {
         let body = self.body.bind(py);
         let bytes = body.as_bytes();
         let checked = py.detach(|| self.format.verify(bytes)).map_err(raise)?;
-        item::fields(View::new(checked), body)
+        item::lazy_fields(View::new(checked), &self.format, "", body)
     }
 
     /// Its fields by name, as a mapping.

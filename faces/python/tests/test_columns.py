@@ -243,3 +243,52 @@ def test_arrow_has_text_units_records_and_symbols() -> None:
     with pytest.raises(isoform.Error) as fault:
         arrow.record_batch(texts)
     assert (fault.value.code, fault.value.path) == (isoform.Code.Utf8, "s[1]")
+
+
+@dataclass
+class Noted:
+    name: str
+    depth: list[float]
+    step: int = 0
+
+
+def test_arrow_batches_are_records_to_send() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    array = coms()
+    columns = isoform.Columns(COM)
+    columns.append(batch(array))
+    record = arrow.record_batch(columns)
+    for records in (record, arrow.Table.from_batches([record, record.slice(2)]), columns):
+        stream = io.BytesIO()
+        with isoform.Writer(stream, COM) as writer:
+            writer.write(records)
+        stream.seek(0)
+        came = isoform.Decoder(COM).decode_many(isoform.Reader(stream))
+        np.testing.assert_array_equal(came[:5], array)
+        assert len(came) == (8 if isinstance(records, arrow.Table) else 5)
+    rows = [Noted("a", [0.5], 1), Noted("b", [], 2)]
+    table = arrow.Table.from_pylist([{"name": row.name, "depth": row.depth, "step": row.step} for row in rows])
+    stream = io.BytesIO()
+    with isoform.Writer(stream, Noted) as writer:
+        writer.write(table)
+    stream.seek(0)
+    assert isoform.Decoder(Noted).decode_many(isoform.Reader(stream)) == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([{"x": 1.5}], "the columns x, n"),
+        ([{"x": 1.5, "n": 1, "more": 2}], "the columns x, n"),
+        ([{"x": 1.5, "n": 0.5}], "values that int32 can hold"),
+        ([{"x": 1.5, "n": None}, {"x": 1.5, "n": 1}], "no nulls"),
+        ([{"x": "text", "n": 1}], "values for float64"),
+        ([{"x": [1.0], "n": 1}], "values for float64"),
+    ],
+)
+def test_arrow_columns_that_do_not_fit_are_refused(rows: list[dict[str, Any]], expected: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    encoder = isoform.Encoder(np.dtype([("x", "f8"), ("n", "i4")]))
+    with pytest.raises(isoform.Usage) as fault:
+        encoder.encode_many(arrow.Table.from_pylist(rows))
+    assert expected in fault.value.expected

@@ -374,6 +374,46 @@ def test_a_view_can_be_copied(copied: Callable[[Any], Any]) -> None:
         view.__wrapped__
 
 
+@dataclass
+class Called:
+    step: int
+    names: list[str]
+
+
+@dataclass
+class Holder:
+    inner: Called
+    all: list[Called]
+    text: str
+
+
+def test_a_view_converts_what_is_long_when_it_is_asked_for() -> None:
+    names = [f"n{n}" for n in range(200_000)]
+    record = Holder(Called(7, names), [Called(n, []) for n in range(100)], "x" * 10_000)
+    message = isoform.Encoder(Holder).encode(record)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    view = message.view()
+    assert view.inner.step == 7 and view["inner.step"] == 7
+    assert sys.getallocatedblocks() - before < 1000
+    assert view.inner.names == names and view["inner.names[3]"] == "n3" and view["all[99].step"] == 99
+    assert view.inner.names is view.inner.names and view.text == record.text
+    for again in (pickle.loads(pickle.dumps(message.view())), copy.deepcopy(message.view()), copy.copy(message.view())):
+        assert again == view and again.inner.names == names
+    assert "n199999" in repr(message.view())
+    assert dict(message.view())["text"] == record.text
+
+
+@dataclass
+class Notes:
+    texts: list[Optional[str]]
+
+
+def test_lists_of_texts_that_may_be_none() -> None:
+    notes = Notes(["a", None, "", "b"])
+    assert isoform.Decoder(Notes).decode(isoform.Encoder(Notes).encode(notes)) == notes
+
+
 def test_names_of_strangers_turn_no_text_around() -> None:
     format = isoform.Format.of_shape("record P\u202e\n  a\u200b  int\n")
     encoder = isoform.Encoder(format)

@@ -92,7 +92,7 @@ impl Address {
         }
         let expected = "a certificate for TLS on this host (isoform keys), or an address of this machine, such as \
                         127.0.0.1:7000, or permission for traffic that others on the network can read and change \
-                        (insecure(true), --insecure)";
+                        (insecure of the node, --insecure of commands)";
         Err(Error::new(Code::Insecure).expected(expected).found(self))
     }
 }
