@@ -202,7 +202,7 @@ pub(crate) struct Explain {
 /// The treatment of fields that the sender lacks and that have no default.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Missing {
-    /// Refuse the sender's format
+    /// Refuse the format, or the line of JSON, and name the fields
     #[default]
     Refuse,
     /// Make them zero, null or empty

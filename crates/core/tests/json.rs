@@ -1,8 +1,9 @@
 //! JSON of one record with everything in it, and what is said about JSON that does not fit.
 
 use isoform_core::error::Position;
+use isoform_core::plan::{Missing, Rules};
 use isoform_core::text::json;
-use isoform_core::{Code, Error, Format, Layout, Shape, Verifier, View, value};
+use isoform_core::{Code, Error, Format, Layout, Shape, Value, Verifier, View, value};
 
 fn format() -> Format {
     let point = Shape::new("point").field("x", "double").field("tag", "char");
@@ -31,7 +32,7 @@ fn format() -> Format {
 
 fn through(text: &str) -> Result<String, Error> {
     let format = format();
-    let body = value::body(&format, &json::parse(&format, text)?)?;
+    let body = value::body(&format, &json::parse_partial(&format, text)?)?;
     let verifier = Verifier::new(&format);
     let body = verifier.verify(&body)?;
     Ok(json::line(View::new(body)))
@@ -138,5 +139,71 @@ fn nesting_without_end_is_refused() {
             assert_eq!(json::parse(&format, &text).unwrap_err().code(), Code::Text);
             assert_eq!(json::parse_field(&format.structure().fields()[0], &text).unwrap_err().code(), Code::Text);
         }
+    }
+}
+
+/// A receiver's structures: one nested in the record, two in an array, one behind a pointer.
+fn track() -> Format {
+    let point = Shape::new("point").field("x", "double").field("y", "double");
+    let track = Shape::new("track").nested(point).field("at", "point").field("ends", "point[2]");
+    let track = track.field("n", "int").field("heights", "float[n]").field("name", "string").field("near", "point*");
+    track.field("state", "enum{bad=-1,good=1}").on(&Layout::NATIVE).unwrap()
+}
+
+#[test]
+fn missing_entries_are_refused_and_all_of_them_are_named() {
+    let error = json::parse(&track(), r#"{"name":"K2","at":{"x":1},"ends":[{"x":1,"y":2},{"x":3}]}"#).unwrap_err();
+    assert_eq!((error.code(), error.path()), (Code::Required, "at.y"));
+    let expected = "a value, a default, or the option missing = zero, for at.y (f64), ends[].y (f64), heights (f32), \
+                    state (enum";
+    assert!(error.expectation().starts_with(expected), "{error}");
+    assert!(!error.to_string().contains("near") && !error.to_string().contains(" n ("), "{error}");
+
+    let whole = r#"{"at":{"x":1,"y":2},"ends":[{"x":1,"y":2},{"x":3,"y":4}],"heights":[1],"name":null,"state":"good"}"#;
+    assert_eq!(json::parse(&track(), whole), json::parse_partial(&track(), whole));
+}
+
+#[test]
+fn missing_entries_become_their_defaults() {
+    let number = Value::Float;
+    let rules = Rules::new()
+        .default("point", "y", number(0.5))
+        .default("point", "x", number(1.5))
+        .default("track", "state", Value::Symbol("good".into()))
+        .default_zero("track", "heights")
+        .default("track", "name", Value::String(b"none".to_vec()));
+    let filled = json::parse_with(&track(), r#"{"ends":[{"x":7},{"y":8}]}"#, &rules).unwrap();
+    let whole = concat!(
+        r#"{"ends":[{"x":7,"y":0.5},{"y":8,"x":1.5}],"at":{"x":1.5,"y":0.5},"name":"none","state":"good","#,
+        r#""heights":[],"near":null}"#
+    );
+    let body = |value: &Value| value::body(&track(), value).unwrap();
+    assert_eq!(body(&filled), body(&json::parse(&track(), whole).unwrap()));
+
+    let required = rules.clone().required("point", "y");
+    let error = json::parse_with(&track(), r#"{"ends":[{"x":7,"y":1},{"y":8}]}"#, &required).unwrap_err();
+    assert_eq!((error.code(), error.expectation()), (Code::Required, "required: at.y (f64)"));
+}
+
+#[test]
+fn missing_entries_become_zero_if_the_receiver_says_so() {
+    let rules = Rules::new().missing(Missing::Zero);
+    let error = json::parse_with(&track(), "{}", &rules).unwrap_err();
+    assert_eq!((error.code(), error.path()), (Code::Required, "state"), "no symbol has the value 0");
+    let zeros = json::parse_with(&track(), r#"{"state":"good"}"#, &rules).unwrap();
+    assert_eq!(zeros, json::parse_partial(&track(), r#"{"state":"good"}"#).unwrap());
+    let blank = Rules::new().default_zero("track", "at").default_zero("track", "ends").default_zero("track", "heights");
+    assert!(json::parse_with(&track(), r#"{"state":"good","name":null}"#, &blank).is_ok());
+}
+
+#[test]
+fn a_default_of_an_array_is_one_value_or_a_list() {
+    let format = Shape::new("r").field("grid", "int[2][3]").field("label", "char[4]").on(&Layout::NATIVE).unwrap();
+    let list = Value::Array((1..=6).map(Value::Integer).collect());
+    for (default, grid) in [(list, "[[1,2,3],[4,5,6]]"), (Value::Integer(9), "[[9,9,9],[9,9,9]]")] {
+        let rules = Rules::new().default("r", "grid", default).default("r", "label", Value::String(b"ab".to_vec()));
+        let filled = json::parse_with(&format, "{}", &rules).unwrap();
+        let text = format!(r#"{{"grid":{grid},"label":"ab"}}"#);
+        assert_eq!(filled, json::parse(&format, &text).unwrap());
     }
 }

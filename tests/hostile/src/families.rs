@@ -47,7 +47,7 @@ fn stream(shape: Shape, text: &str) -> Vec<u8> {
 
 fn laid_out(shape: Shape, text: &str) -> (Format, Vec<u8>) {
     let format = shape.on(&Layout::S390X).expect("a format");
-    let record = json::parse(&format, text).expect("a record");
+    let record = json::parse_partial(&format, text).expect("a record");
     let body = value::body(&format, &record).expect("a body");
     (format, body)
 }
@@ -151,7 +151,7 @@ fn symbols(size: usize) -> Vec<u8> {
     array.indirect = true;
     let format = format(of_words("r", vec![length, array]));
     let text = format!("{{\"a\":{}}}", many(size, |i| format!("\"s{}\"", (i * 7919) % size)));
-    let record = json::parse(&format, &text).expect("a record");
+    let record = json::parse_partial(&format, &text).expect("a record");
     stream_of(&format, &value::body(&format, &record).expect("a body"))
 }
 

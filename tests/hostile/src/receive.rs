@@ -56,7 +56,7 @@ pub fn receive(stream: &[u8]) -> Outcome {
 pub fn receive_text(format: &Format, text: &[u8]) -> Outcome {
     let mut outcome = Outcome::default();
     let Ok(text) = std::str::from_utf8(text) else { return outcome };
-    let (body, used) = measure(|| json::parse(format, text).and_then(|record| value::body(format, &record)));
+    let (body, used) = measure(|| json::parse_partial(format, text).and_then(|record| value::body(format, &record)));
     match body {
         Ok(body) => {
             memory::check("reading JSON", text.len() + format.size(), used);

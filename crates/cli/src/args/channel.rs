@@ -1,6 +1,6 @@
 //! The arguments of the commands for event channels.
 
-use super::Style;
+use super::{Missing, Style};
 use clap::{Args, Subcommand};
 use isoform::Limits;
 use std::ffi::OsString;
@@ -95,6 +95,9 @@ pub(crate) struct Publish {
     /// The type of the records, and of a new channel: a shape or a stream; see `isoform help sources`
     #[arg(long, value_name = "SOURCE")]
     pub(crate) shape: Option<String>,
+    /// The treatment of fields that a line of JSON lacks
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) missing: Missing,
     /// Listen at this address: 127.0.0.1:7000, unix:/tmp/x.sock; by default at a port that the system chooses
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::open::{Records, open_records};
 use crate::output::Output;
 use isoform::core::error::Position;
+use isoform::core::plan::Rules;
 use isoform::core::value;
 use isoform::stream::Reader;
 use isoform::text::json;
@@ -40,13 +41,13 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Reads records from a source; lines of JSON are of this format.
-    pub(super) fn read(source: &str, format: Option<Format>) -> Input {
+    /// Reads records from a source; lines of JSON are of this format, and the rules say what their missing fields become.
+    pub(super) fn read(source: &str, format: Option<Format>, rules: Rules) -> Input {
         let (to, items) = sync_channel(AHEAD);
         let source = source.to_string();
         std::thread::spawn(move || {
             // It also ends when nobody receives the items any more.
-            if let Err(failure) = read_to(&source, format, &to) {
+            if let Err(failure) = read_to(&source, format, &rules, &to) {
                 let _ = to.send(Item::Broken(failure));
             }
         });
@@ -73,11 +74,11 @@ impl Input {
     }
 }
 
-fn read_to(source: &str, format: Option<Format>, to: &SyncSender<Item>) -> Result<(), Failure> {
+fn read_to(source: &str, format: Option<Format>, rules: &Rules, to: &SyncSender<Item>) -> Result<(), Failure> {
     match open_records(source, Limits::default(), &Output::stdout())? {
         (name, Records::Stream(reader)) => stream(*reader, to).map_err(|error| Failure::from(error).about(&name)),
         (name, Records::Lines(lines)) => match format {
-            Some(format) => lines_of(lines, &format, to).map_err(|error| error.about(&name)),
+            Some(format) => lines_of(lines, (&format, rules), to).map_err(|error| error.about(&name)),
             None => {
                 let failure = Failure::usage(format!("{name} is no stream, and lines of JSON need a type"));
                 Err(failure.hint("use --shape FILE, where FILE contains `record NAME` and its fields"))
@@ -103,8 +104,8 @@ fn stream(mut reader: Reader<impl Read + std::io::Seek>, to: &SyncSender<Item>) 
     Ok(())
 }
 
-fn lines_of(mut lines: impl BufRead, format: &Format, to: &SyncSender<Item>) -> Result<(), Failure> {
-    let mut line = Vec::new();
+fn lines_of(mut lines: impl BufRead, of: (&Format, &Rules), to: &SyncSender<Item>) -> Result<(), Failure> {
+    let ((format, rules), mut line) = (of, Vec::new());
     for count in 1u64.. {
         line.clear();
         let read = lines.read_until(b'\n', &mut line);
@@ -112,7 +113,7 @@ fn lines_of(mut lines: impl BufRead, format: &Format, to: &SyncSender<Item>) -> 
             break;
         }
         let about = format!("line {count}");
-        let item = match record(format, &line) {
+        let item = match record(format, rules, &line) {
             None => continue,
             Some(Ok(body)) => Item::Record { format: format.clone(), body, about },
             Some(Err(error)) => Item::Bad { error, about },
@@ -125,11 +126,11 @@ fn lines_of(mut lines: impl BufRead, format: &Format, to: &SyncSender<Item>) -> 
 }
 
 /// The record of a line, if there is anything in it.
-fn record(format: &Format, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
+fn record(format: &Format, rules: &Rules, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
     let parsed = || {
-        json::parse(format, line).map_err(|error| match error.position() {
+        json::parse_with(format, line, rules).map_err(|error| match error.position() {
             Some(Position { column, .. }) => no_json(format, line, column, &error),
             None => error,
         })

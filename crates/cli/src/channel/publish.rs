@@ -10,6 +10,7 @@ use crate::open::{expect_records, no_messages, open};
 use crate::output::{Output, plural};
 use crate::show::Unshown;
 use crate::source::is_channel;
+use isoform::core::plan::Rules;
 use isoform::{Code, Error, Format};
 use isoform_channel::{Channel, ChannelId, MessageSource, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
     // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.
-    let mut input = Input::read(&arguments.input, format);
+    let mut input = Input::read(&arguments.input, format, Rules::new().missing(arguments.missing.into()));
     if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)), &mut input)? {
         publisher.publish(input)?;
     }

@@ -74,7 +74,7 @@ fn lines_of_json_are_records_of_a_shape() {
     let files = Files::new();
     let shape = files.write("a.shape", SHAPES) + "#Point";
     let lines = b"{\"x\":1,\"y\":2}\n\n{\"x\":\"east\"}\n{\"x\":3}\n{\"z\":3}\neast\n{\"y\":4}";
-    let (child, id, mut notices) = publish(&["pub", "points", "--shape", &shape], lines);
+    let (child, id, mut notices) = publish(&["pub", "points", "--missing", "zero", "--shape", &shape], lines);
     let echo = isoform(&["echo", "--json", "--count", "3", &id]);
     assert_eq!(echo.output, "{\"x\":1.0,\"y\":2.0}\n{\"x\":3.0,\"y\":0.0}\n{\"x\":0.0,\"y\":4.0}\n");
     let mut said = String::new();
@@ -159,14 +159,14 @@ fn records_that_cannot_be_published_say_why() {
 #[test]
 fn records_that_nobody_hears_are_a_failure_unless_that_is_meant() {
     let (_node, id, _source) = gauges();
-    let run = isoform_reading(&["pub", &id], b"{\"id\":7}\n");
+    let run = isoform_reading(&["pub", &id], b"{\"id\":7,\"depth\":0}\n");
     assert!(
         run.errors.contains("isoform: 1 record went nowhere, as there were no sinks\n  hint: --wait"),
         "{}",
         run.errors
     );
     assert_eq!(run.status, 1);
-    let run = isoform_reading(&["pub", "--wait", "0", &id], b"{\"id\":7}\n");
+    let run = isoform_reading(&["pub", "--wait", "0", &id], b"{\"id\":7,\"depth\":0}\n");
     assert!(run.errors.contains("-- 1 record went nowhere"), "{}", run.errors);
     assert_eq!(run.status, 0);
 }
@@ -435,4 +435,21 @@ fn what_a_plot_lacks_is_said() {
     }
     let error = isoform(&["plot", "--python", "/nobody", "iso://x/y"]).bad(2);
     assert!(error.contains("cannot run /nobody: no such file"), "{error}");
+}
+
+/// A misspelt or forgotten entry of a line would pass for zero.
+#[test]
+fn lines_of_json_that_lack_fields_are_refused_unless_zeros_are_wanted() {
+    let files = Files::new();
+    let shape = files.write("tick.shape", "record Tick\n  count  int\n  value  double\n  depth  double\n");
+    let lines = "{\"count\":1}\n";
+    let pub_ = |more: &[&str]| {
+        isoform_reading(&[&["pub", "ticks", "--wait", "0", "--shape", &shape], more].concat(), lines.as_bytes())
+    };
+    let refused = pub_(&[]);
+    let words = refused.errors.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("missing = zero, for value (f64), depth (f64)"), "{words}");
+    assert_eq!(refused.status, 1);
+    let zeros = pub_(&["--missing", "zero"]);
+    assert!(!zeros.errors.contains("line 1"), "{}", zeros.errors);
 }

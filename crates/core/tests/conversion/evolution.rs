@@ -17,7 +17,7 @@ fn formats(wire: &str, native: &str) -> (Format, Format) {
 fn convert(wire: &str, native: &str, rules: &Rules, faults: Faults, record: &str) -> Result<String> {
     let (wire, native) = formats(wire, native);
     let plan = Arc::new(Plan::new(&wire, &native, rules, faults)?);
-    let body = value::body(&wire, &json::parse(&wire, record).unwrap()).unwrap();
+    let body = value::body(&wire, &json::parse_partial(&wire, record).unwrap()).unwrap();
     let mut out = Vec::new();
     engine::run(&plan, wire.verify(&body).unwrap(), &mut out)?;
     // What comes out is a body of the native format, such as the native machine itself would have made.

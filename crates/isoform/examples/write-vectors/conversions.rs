@@ -67,7 +67,7 @@ impl Case {
         let (wire, native) = (shape(self.wire)?.on(&from)?, shape(self.native)?.on(&to)?);
         let description = |format: &Format| hex(format.description().as_bytes());
         let result = |&(when, record, result): &(When, &str, &str)| {
-            let body = value::body(&wire, &json::parse(&wire, record)?)?;
+            let body = value::body(&wire, &json::parse_partial(&wire, record)?)?;
             let mut line = json!({ "faults": when.choices(), "record": parse(record)?, "body": hex(&body) });
             match result.split_once(": ").filter(|(of, _)| matches!(*of, "pair" | "record")) {
                 None => line["becomes"] = parse(result)?,

@@ -18,11 +18,13 @@
 //! Control characters, and others that are not visible, are escaped. So a record is one line, and cannot send commands to a
 //! terminal.
 
+mod missing;
 mod parse;
 mod write;
 
 use crate::error::Result;
 use crate::format::{Element, Field, Format};
+use crate::plan::Rules;
 use crate::value::Value;
 use crate::view::View;
 use std::fmt;
@@ -64,7 +66,7 @@ pub fn line(view: View<'_>) -> String {
 /// # use isoform_core::{Layout, Shape, Verifier, View, value};
 /// # let cell = Shape::new("cell").field("rho", "double").field("name", "string");
 /// # let format = Shape::new("state").nested(cell).field("step", "int").field("grid", "cell[2]").on(&Layout::SPARC)?;
-/// # let body = value::body(&format, &json::parse(&format, r#"{"grid":[{"rho":0.5},{"rho":1.5}]}"#)?)?;
+/// # let body = value::body(&format, &json::parse_partial(&format, r#"{"grid":[{"rho":0.5},{"rho":1.5}]}"#)?)?;
 /// # let verifier = Verifier::new(&format);
 /// # let view = View::new(verifier.verify(&body)?);
 /// assert_eq!(json::fields(view, &["step", "grid[1].rho"])?.to_string(), r#"{"step":0,"grid[1].rho":1.5}"#);
@@ -92,17 +94,52 @@ pub fn fields<'a, P: AsRef<str>>(view: View<'a>, paths: &'a [P]) -> Result<impl 
     }))
 }
 
-/// Parses a record from JSON. Fields that the JSON lacks are not in the value; a body will have zero or null for them.
+/// Parses a record from JSON. Every field must be there, except for these: the lengths of arrays, which follow from the
+/// arrays, and pointers to single elements or fixed arrays, which become null. [`parse_with`] takes defaults.
 ///
 /// Besides the output of [`write()`], integers of every size may be strings, and enumerations may be numbers. Objects
 /// and arrays may be nested 127 levels deep.
+///
+/// # Errors
+/// With the path of the field at fault: [`Code::Required`](crate::Code::Required) for missing fields, all of which are
+/// named, and those of [`parse_partial`].
+pub fn parse(format: &Format, text: &str) -> Result<Value> {
+    parse_with(format, text, &Rules::new())
+}
+
+/// As [`parse()`], with the defaults of fields, and with the choice of what missing fields without a default become. Aliases
+/// have no meaning here.
+///
+/// ```
+/// use isoform_core::plan::Rules;
+/// use isoform_core::{Layout, Shape, Value, text::json};
+/// let format = Shape::new("point").field("x", "double").field("y", "double").on(&Layout::NATIVE)?;
+/// let error = json::parse(&format, "{}").unwrap_err().to_string();
+/// assert!(error.contains("a default, or the option missing = zero, for x (f64), y (f64)"));
+///
+/// let rules = Rules::new().default("point", "y", Value::Float(0.5));
+/// let record = json::parse_with(&format, r#"{"x":1.5}"#, &rules)?;
+/// assert_eq!(record, json::parse(&format, r#"{"x":1.5,"y":0.5}"#)?);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`parse()`].
+pub fn parse_with(format: &Format, text: &str, rules: &Rules) -> Result<Value> {
+    let mut record = parse::record(format, text)?;
+    missing::complete(format, &mut record, rules)?;
+    Ok(record)
+}
+
+/// Parses those fields of a record that the JSON has, for programs that complete the record themselves. Fields that the JSON
+/// lacks are not in the value. A body made from it has zero or null for them.
 ///
 /// # Errors
 /// With the path of the field at fault: [`Code::Text`](crate::Code::Text) for malformed JSON or a value that its field
 /// cannot have, [`Code::NoSuchField`](crate::Code::NoSuchField), and [`Code::Overflow`](crate::Code::Overflow) or
 /// [`Code::Underflow`](crate::Code::Underflow) for a floating-point number beyond its type. Creating a body checks the
 /// range of integers and the lengths of arrays.
-pub fn parse(format: &Format, text: &str) -> Result<Value> {
+pub fn parse_partial(format: &Format, text: &str) -> Result<Value> {
     parse::record(format, text)
 }
 
