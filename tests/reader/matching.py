@@ -30,6 +30,9 @@ class Matching:
     def structure(self, wire, native, path):
         for field in unmatched_lengths(native):
             here = path + field.name
+            if self.is_flat(wire, native, field):
+                self.structure(wire, field.element.structure, here + ".")
+                continue
             found = self.find(wire, native, field)
             if found is None:
                 self.absent(native, field, here, self.rules.zero)
@@ -44,6 +47,19 @@ class Matching:
         """By name, else by the first alias that names a field."""
         names = [field.name, *(self.rules.of(native, field, "aliases") or [])]
         return next((found for found in (reach(wire, name) for name in names) if found), None)
+
+    def is_flat(self, wire, native, field):
+        """Whether the field takes the wire structure itself, by the alias "."."""
+        aliases = self.rules.of(native, field, "aliases") or []
+        nests = field.element.kind == d.STRUCTURE and not field.dimensions and not field.indirect
+        if "." not in aliases or not nests:
+            return False
+        names = [field.name, *aliases[: aliases.index(".")]]
+        if any(reach(wire, name) for name in names):
+            return False
+        inner = field.element.structure
+        takes = (self.find(wire, inner, one) or self.is_flat(wire, inner, one) for one in unmatched_lengths(inner))
+        return any(takes)
 
     def absent(self, native, field, path, zero):
         """Rules 3 to 8 for a field that takes no wire field."""

@@ -139,10 +139,13 @@ fn default(place: &mut Option<Fill>, meta: &ParseNestedMeta<'_>) -> Result<()> {
     }
 }
 
-/// An alias may be a path with dots.
+/// An alias may be a path with dots, or only a dot.
 fn alias(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     let text: LitStr = meta.value()?.parse()?;
     let value = text.value();
+    if value == "." {
+        return Ok(text);
+    }
     value.split('.').try_for_each(|part| check_text(part, &text))?;
     Ok(text)
 }

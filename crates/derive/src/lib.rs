@@ -34,7 +34,7 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `rename = "temp"` | the name of the field in the format |
 /// | `unit = "K"` | its unit of measurement, which sender and receiver must agree on |
-/// | `alias = "temperature"` | another name under which it is received; may be repeated; `"pos.x"` reaches into a nested record |
+/// | `alias = "temperature"` | another name under which it is received; may be repeated; `"pos.x"` reaches into a nested record; `"."`, for a nested record, takes its fields from those of the sender's outer record |
 /// | `default = 293.15` | its value if the sender has no such field |
 /// | `default` | it is zero, null or empty if the sender has no such field |
 /// | `required` | messages of senders without such a field are refused, also if the decoder makes missing fields zero |

@@ -1,7 +1,11 @@
 //! Finds the wire field for a native field, by its name or by an alias.
 
-use super::rules::Rule;
+use super::lengths::Lengths;
+use super::rules::{Rule, Rules};
 use crate::format::{Element, Field, Structure};
+
+/// The alias of a nested structure whose fields lie flat at the sender, in the structure around it.
+const HERE: &str = ".";
 
 /// A structure, and its offset in the record or element that is converted.
 #[derive(Clone, Copy)]
@@ -75,10 +79,35 @@ pub(super) struct Match<'a> {
     pub(super) within: bool,
 }
 
-pub(super) fn find<'a>(wire: At<'a>, name: &str, rule: Option<&Rule>) -> Option<Match<'a>> {
-    let own = wire.structure.index_of(name);
-    let own = own.map(|through| Match { found: Found::of(wire, through), through, within: false });
-    own.or_else(|| rule?.aliases.iter().find_map(|alias| reach(wire, alias)))
+/// What a native field takes.
+#[derive(Clone, Copy)]
+pub(super) enum Taken<'a> {
+    Field(Match<'a>),
+    /// A nested structure takes its fields from the wire structure itself.
+    Here(&'a Structure),
+}
+
+/// What a native field with this rule takes.
+pub(super) fn find<'a>(wire: At<'a>, native: &'a Field, rule: Option<&Rule>, rules: &Rules) -> Option<Taken<'a>> {
+    let own = wire.structure.index_of(&native.name);
+    let own = own.map(|through| Taken::Field(Match { found: Found::of(wire, through), through, within: false }));
+    own.or_else(|| {
+        rule?.aliases.iter().find_map(|alias| match &**alias == HERE {
+            true => flat(wire, native, rules).map(Taken::Here),
+            false => reach(wire, alias).map(Taken::Field),
+        })
+    })
+}
+
+/// The structure that a native field nests, if a field of it takes a field of the wire structure.
+fn flat<'a>(wire: At<'a>, native: &'a Field, rules: &Rules) -> Option<&'a Structure> {
+    let Element::Structure(inner) = &native.element else { return None };
+    let lengths = Lengths::of(inner);
+    let takes = |(index, field): (usize, &'a Field)| {
+        !lengths.is_length(index) && find(wire, field, rules.of(inner.name(), &field.name), rules).is_some()
+    };
+    let in_place = native.dims.is_empty() && !native.indirect;
+    (in_place && inner.fields().iter().enumerate().any(takes)).then_some(inner)
 }
 
 /// The field at a path with dots, through nested structures that lie in place.

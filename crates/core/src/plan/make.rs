@@ -8,7 +8,7 @@
 use super::Plan;
 use super::block::Block;
 use super::element::{Change, Transforms};
-use super::find::{At, Found, find};
+use super::find::{At, Found, Taken, find};
 use super::lengths::Lengths;
 use super::missing::{Lacking, Short};
 use super::report::{Action, Reports, describe, element_path};
@@ -109,8 +109,17 @@ impl Maker<'_> {
         nest: Option<usize>,
         block: &mut Block,
     ) -> Result<()> {
-        let mut lengths = Lengths::of(native.structure);
         let mut used = vec![false; wire.structure.fields().len()];
+        self.fields(wire, native, &mut used, block)?;
+        if self.reports.is_some() {
+            self.report_ignored(wire, &used, nest);
+        }
+        Ok(())
+    }
+
+    /// Plans the fields of a structure, and notes which fields of the wire structure they use.
+    fn fields(&mut self, wire: At<'_>, native: At<'_>, used: &mut [bool], block: &mut Block) -> Result<()> {
+        let mut lengths = Lengths::of(native.structure);
         // The wire field after the one that the previous native field took.
         let mut next = None;
         for ((index, field), number) in native.structure.fields().iter().enumerate().zip(native.numbers()) {
@@ -120,10 +129,19 @@ impl Maker<'_> {
                 continue;
             }
             let rule = self.rules.of(native.structure.name(), &field.name);
-            let Some(found) = find(wire, &field.name, rule) else {
-                self.missing(field, native.offset(field), rule, number, block)?;
-                lengths.missing(field);
-                continue;
+            let found = match find(wire, field, rule, self.rules) {
+                Some(Taken::Field(found)) => found,
+                Some(Taken::Here(inner)) => {
+                    self.report(Some(number), None, Action::Nested);
+                    let inner = At { structure: inner, base: native.offset(field), first: number + 1 };
+                    self.fields(wire, inner, used, block)?;
+                    continue;
+                }
+                None => {
+                    self.missing(field, native.offset(field), rule, number, block)?;
+                    lengths.missing(field);
+                    continue;
+                }
             };
             used[found.through] = true;
             self.matched = true;
@@ -136,11 +154,7 @@ impl Maker<'_> {
                 next = Some(found.through + 1);
             }
         }
-        lengths.settle(native, block).map_err(|(number, error)| error.at(self.path(number)))?;
-        if self.reports.is_some() {
-            self.report_ignored(wire, &used, nest);
-        }
-        Ok(())
+        lengths.settle(native, block).map_err(|(number, error)| error.at(self.path(number)))
     }
 
     fn report_ignored(&mut self, wire: At<'_>, used: &[bool], nest: Option<usize>) {

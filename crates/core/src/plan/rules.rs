@@ -79,7 +79,8 @@ pub struct Rules {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rule {
     /// Other names under which the field may arrive, tried in order after its own. A name with dots, such as `pos.x`,
-    /// reaches into nested structures of the sender.
+    /// reaches into nested structures of the sender. The name `.` is for a nested structure, and lets it take the fields of
+    /// the sender's structure in which it is looked up.
     pub aliases: Vec<Box<str>>,
     /// Its value if the sender lacks it.
     pub default: Option<Fill>,
@@ -99,7 +100,8 @@ impl Rules {
         self
     }
 
-    /// Checks that a field can have this alias: names of fields, with dots between them.
+    /// Checks that a field can have this alias: names of fields with dots between them; or `.`, with which the fields of a
+    /// nested structure are those of the sender's structure around it.
     ///
     /// ```
     /// use isoform_core::plan::Rules;
@@ -113,10 +115,11 @@ impl Rules {
     pub fn check_alias(alias: &str) -> Result<()> {
         let odd = |c: char| c.is_control() || c.is_whitespace() || "[]{}*,=".contains(c);
         let is_name = |name: &str| !name.is_empty() && name.len() <= 255 && !name.contains(odd);
-        match alias.split('.').all(is_name) {
+        match alias == "." || alias.split('.').all(is_name) {
             true => Ok(()),
             false => {
-                let error = Error::new(Code::Declaration).expected("an alias: names of fields, with dots between them");
+                let error = Error::new(Code::Declaration)
+                    .expected("an alias: \".\", or names of fields, with dots between them");
                 Err(error.found(alias))
             }
         }

@@ -115,6 +115,7 @@ fn json_in() {
             Shape::new("r").nested(part.clone()).field("n", "int").field("x", words).on(&Layout::X86_64).unwrap();
         let text = format!("{{\"x\":[{}]}}", element.repeat((1 << 18) + 1).trim_end_matches(','));
         let own = TREE * text.len();
-        bounded_beside(words, own, text.len(), || json::parse(&format, &text)).unwrap();
+        let zero = Rules::new().missing(plan::Missing::Zero);
+        bounded_beside(words, own, text.len(), || json::parse_with(&format, &text, &zero)).unwrap();
     }
 }
