@@ -227,7 +227,7 @@ typedef struct iso_field {
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *".
-   It is NULL for structs, for arrays of several dimensions in C, and in C before C11. */
+   It is NULL for structs, for arrays of three dimensions and more in C, and in C before C11. */
 #if defined(__cplusplus)
 extern "C++" {
 template <class T> struct iso_member {
@@ -269,7 +269,8 @@ ISO_MEMBER_OF(long double)
     _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
              const char **: "char *", default: (const char *)NULL))
 #define ISO_VALUE(T) T *: #T, const T *: #T, T **: #T " *", const T **: #T " *",
-#define ISO_ARRAY(T) T *: #T, const T *: #T,
+/* A T (*)[] is compatible with a pointer to an array of any length: to a row of an array of two dimensions. */
+#define ISO_ARRAY(T) T *: #T, const T *: #T, T (*)[]: #T, const T (*)[]: #T,
 #define ISO_TYPES(X) \
     X(_Bool) X(char) X(signed char) X(unsigned char) X(short) X(unsigned short) X(int) X(unsigned int) X(long) \
     X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double)

@@ -17,6 +17,7 @@
 
 typedef struct {
     float u[64];
+    float rows[2][300];
     double level;
     double *grid;
     char tag[8];
@@ -78,9 +79,11 @@ int main(void) {
         ISO_FIELD(State, u, "float[32]"),      ISO_FIELD(State, level, "float"),  ISO_FIELD(State, level, "int64_t"),
         ISO_POINTER(State, grid, "float[n]"),  ISO_FIELD(State, tag, "string"),   ISO_FIELD(State, name, "char[8]"),
         ISO_FIELD(State, grid, "long long"),   ISO_FIELD(State, count, "double"), ISO_FIELD(State, u, "double[32]"),
+        ISO_FIELD(State, rows, "double[2][150]"),
     };
-    static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float" };
+    static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float" };
     const iso_field truths[] = {
+        ISO_FIELD(State, rows, "float[2][300]"),
         ISO_FIELD(State, u, "float[64]"),    ISO_FIELD(State, level, "double"), ISO_FIELD(State, level, "float(8)"),
         ISO_POINTER(State, grid, "double[n]"), ISO_FIELD(State, grid, "double*"), ISO_FIELD(State, tag, "char[8]"),
         ISO_FIELD(State, name, "string"),    ISO_FIELD(State, on, "boolean"),   ISO_FIELD(State, on, "char"),
