@@ -184,6 +184,8 @@ typedef struct iso_structure {
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
       ISO_MEMBER(Struct, member) }
+/* As in isoform.h. A default concerns readers only, so a writer ignores it. */
+#define ISO_FIELD_DEFAULT(Struct, member, type, json) ISO_FIELD(Struct, member, type)
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
     { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \

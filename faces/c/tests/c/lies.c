@@ -83,7 +83,7 @@ int main(void) {
     };
     static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float" };
     const iso_field truths[] = {
-        ISO_FIELD(State, rows, "float[2][300]"),
+        ISO_FIELD(State, rows, "float[2][300]"), ISO_FIELD_DEFAULT(State, level, "double", "1.5"),
         ISO_FIELD(State, u, "float[64]"),    ISO_FIELD(State, level, "double"), ISO_FIELD(State, level, "float(8)"),
         ISO_POINTER(State, grid, "double[n]"), ISO_FIELD(State, grid, "double*"), ISO_FIELD(State, tag, "char[8]"),
         ISO_FIELD(State, name, "string"),    ISO_FIELD(State, on, "boolean"),   ISO_FIELD(State, on, "char"),
