@@ -1,6 +1,6 @@
 //! Messages of several kinds of records: each is decoded as the kind that fits.
 //!
-//! [`plan::choose`](isoform_core::plan::choose) makes the choice, once for each format. [`KindDecoder`] then decodes with the
+//! [`plan::choose`] makes the choice, once for each format. [`KindDecoder`] then decodes with the
 //! decoder of that kind. `memory::KindDecoder` is the same for formats that are known only at run time.
 
 use crate::message::{Header, Incoming};

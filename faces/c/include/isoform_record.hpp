@@ -301,8 +301,7 @@ private:
     }
 
     template <class T>
-    static constexpr bool is_plain =
-        std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
+    static constexpr bool is_plain = std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
 
     /* Each struct that is refused has one reason: its members are not looked at then. */
     template <class T> std::string structure() {
@@ -386,7 +385,7 @@ private:
     }
 #define ISOFORM_EACH_SYMBOL(Enumeration, first, ...) \
     ::isoform::detail::symbol(#first, Enumeration::first) \
-        __VA_OPT__(+ "," + ISOFORM_AGAIN_SYMBOL ISOFORM_PARENTHESES(Enumeration, __VA_ARGS__))
+        __VA_OPT__(+"," + ISOFORM_AGAIN_SYMBOL ISOFORM_PARENTHESES(Enumeration, __VA_ARGS__))
 #define ISOFORM_AGAIN_SYMBOL() ISOFORM_EACH_SYMBOL
 /* A member alone, or in parentheses. */
 #define ISOFORM_MEMBER(Struct, member) ISOFORM_SECOND(ISOFORM_IN_PARENTHESES member, ISOFORM_ALONE, ~)(Struct, member)
