@@ -81,7 +81,7 @@ fi
 
 # The guide's functions, in its order.
 {
-  printf '#define _POSIX_C_SOURCE 200112L\n#include <isoform.h>\n#include <poll.h>\n#include <stdio.h>\n'
+  printf '#define _POSIX_C_SOURCE 200112L\n#include <isoform.h>\n#include <poll.h>\n#include <stdio.h>\n#include <string.h>\n'
   sed -n '/^```c$/,/^```$/p' "$root/docs/book/guides/c.md" | sed '/^```/d'
 } > "$work/guide.c"
 step 'the guide as c99' $cc -std=c99 -c "$work/guide.c" -o "$work/guide.o" || true
