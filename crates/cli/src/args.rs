@@ -179,6 +179,7 @@ pub(crate) struct Format {
   printf 'record Point\\n  id  long\\n  x   double\\n  y   double\\n' > new.shape
   isoform explain new.shape old.shape@s390x
   isoform explain --missing zero --plan old.shape@s390x new.shape
+  isoform explain --default Point.y=0.5 old.shape new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x")]
 pub(crate) struct Explain {
     /// The sender's format: a stream, shapes or a channel; see `isoform help sources`
@@ -194,9 +195,29 @@ pub(crate) struct Explain {
     /// The treatment of fields that the sender lacks. A shape has no defaults
     #[arg(long, value_enum, default_value_t)]
     pub(crate) missing: Missing,
+    /// Another name of a field of the receiver, as in depth=d or Point.x=pos.x
+    #[arg(long, value_name = "FIELD=NAME", value_parser = assignment)]
+    pub(crate) alias: Vec<(String, String)>,
+    /// The default of a field of the receiver, as JSON: depth=0.5
+    #[arg(long, value_name = "FIELD=JSON", value_parser = assignment)]
+    pub(crate) default: Vec<(String, String)>,
+    /// A field of the receiver that becomes zero, null or empty if the sender lacks it
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) default_zero: Vec<String>,
+    /// A field of the receiver that the sender must have
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) required: Vec<String>,
     /// Print JSON, one object on each line: the fields, then the verdict
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A name and a value, with `=` between them.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((field, value)) if !field.is_empty() => Ok((field.into(), value.into())),
+        _ => Err("expected FIELD=VALUE".into()),
+    }
 }
 
 /// The treatment of fields that the sender lacks and that have no default.

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
-use isoform::core::plan::{Plan, Reports, Rules, Verdict, compare};
+use isoform::core::plan::{Action, Plan, Reports, Rules, Verdict, compare};
+use isoform_dynamic::rules::Wishes;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -16,24 +17,50 @@ const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
     let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
-    let (faults, rules) = (arguments.faults.into(), Rules::new().missing(arguments.missing.into()));
+    let (faults, rules) = (arguments.faults.into(), rules(arguments, &native)?);
     let verdict = compare(&wire, &native, &rules, faults);
-    let explained = Plan::explained(&wire, &native, &rules, faults).ok();
+    let explained = Reports::of(&wire, &native, &rules, faults);
     match arguments.json {
-        true => print_json(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
-        false => print(arguments, &wire, &native, &verdict, explained.as_ref(), output)?,
+        true => print_json(arguments, &wire, &native, &verdict, &explained, output)?,
+        false => print(arguments, &wire, &native, &verdict, &explained, output)?,
     }
     if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown { status: 1 }) }
 }
 
-type Explained = (Plan, Reports);
+/// The rules of the receiver, as the arguments declare them.
+fn rules(arguments: &args::Explain, native: &Format) -> Result<Rules, Failure> {
+    let mut wishes = Wishes::new();
+    let place = |field: &str| match field.rsplit_once('.') {
+        Some((structure, field)) => (structure.to_string(), field.to_string()),
+        None => (native.name().to_string(), field.to_string()),
+    };
+    for (field, alias) in &arguments.alias {
+        let (structure, name) = place(field);
+        Rules::check_alias(alias).map_err(|error| error.at(field))?;
+        wishes.alias(&structure, &name, alias);
+    }
+    for (field, json) in &arguments.default {
+        let (structure, name) = place(field);
+        wishes.default(&structure, &name, json);
+    }
+    for (structure, name) in arguments.default_zero.iter().map(|field| place(field)) {
+        wishes.default_zero(&structure, &name);
+    }
+    for (structure, name) in arguments.required.iter().map(|field| place(field)) {
+        wishes.required(&structure, &name);
+    }
+    wishes.missing(arguments.missing.into());
+    Ok(wishes.of(native)?)
+}
+
+type Explained = (Option<Plan>, Reports);
 
 fn print(
     arguments: &args::Explain,
     wire: &Format,
     native: &Format,
     verdict: &Verdict,
-    explained: Option<&Explained>,
+    (plan, reports): &Explained,
     output: &mut Output,
 ) -> io::Result<()> {
     let end = |title: &str, format: &Format| {
@@ -42,13 +69,17 @@ fn print(
     };
     output.columns(&[Side::Left; 3], &[end("wire", wire), end("native", native)])?;
     writeln!(output)?;
-    if let Some((plan, reports)) = explained {
-        fields(reports, output)?;
-        if arguments.plan {
-            writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
-        }
-        writeln!(output)?;
+    fields(reports, output)?;
+    if let (true, Some(plan)) = (arguments.plan, plan) {
+        writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
     }
+    if let [_, _, ..] = reports.obstacles() {
+        writeln!(output, "\n{}", output.paint(Tone::Bad, "obstacles"))?;
+        for obstacle in reports.obstacles() {
+            writeln!(output, "{}", wrapped(&format!("  {obstacle}"), WIDTH))?;
+        }
+    }
+    writeln!(output)?;
     let (tone, meaning) = meaning(verdict);
     let verdict = verdict.to_string();
     let text = wrapped(&format!("{verdict}: {meaning}"), WIDTH);
@@ -58,7 +89,10 @@ fn print(
 
 /// How many fields are in both formats.
 fn matched(reports: &Reports) -> usize {
-    reports.iter().filter(|report| report.wire.is_some() && report.native.is_some()).count()
+    reports
+        .iter()
+        .filter(|report| report.wire.is_some() && report.native.is_some() && report.action != Action::Length)
+        .count()
 }
 
 /// A row for each field, and what may be lost.
@@ -119,10 +153,10 @@ fn print_json(
     wire: &Format,
     native: &Format,
     verdict: &Verdict,
-    explained: Option<&Explained>,
+    (plan, reports): &Explained,
     output: &mut Output,
 ) -> io::Result<()> {
-    for report in explained.iter().flat_map(|(_, reports)| reports.iter()) {
+    for report in reports.iter() {
         let object = json!({
             "field": report.path,
             "wire": report.wire,
@@ -138,11 +172,12 @@ fn print_json(
         "verdict": verdict.to_string(),
         "readable": verdict.is_readable(),
         "meaning": meaning(verdict).1,
-        "matched": explained.map_or(0, |(_, reports)| matched(reports)),
+        "matched": matched(reports),
+        "obstacles": reports.obstacles().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "wire": end(wire),
         "native": end(native),
     });
-    if let (true, Some((plan, _))) = (arguments.plan, explained) {
+    if let (true, Some(plan)) = (arguments.plan, plan) {
         object["plan"] = Value::String(plan.to_string());
     }
     writeln!(output, "{object}")

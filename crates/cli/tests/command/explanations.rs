@@ -64,6 +64,37 @@ full: each side can read the other's records
 }
 
 #[test]
+fn every_obstacle_is_shown_with_the_table() {
+    let wire = "record A\n  a string\n  b int[2]\n  c int\n  n int\n  d float[n]\n";
+    let native = "record A\n  a int\n  b int\n  c long\n  n long\n  d float[n]\n  e int\n";
+    let run = explain(wire, native, &[]);
+    assert_eq!(run.status, 1);
+    let words = run.output.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["obstacles", " at a: ", " at b: ", " at e: ", "b i32[2] i32 refused", "c i32 i64 widen", "n i32 i64 length"]
+    {
+        assert!(words.contains(part), "{part} in {words}");
+    }
+    let json = explain(wire, native, &["--json"]).output;
+    let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!(last["obstacles"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn rules_as_a_receiver_would_declare_them() {
+    let with = |rules: &[&str]| {
+        explain("record R\n  lat float\n", "record P\n  lat double\nrecord R\n  at P\n  z int\n", rules)
+    };
+    assert_eq!(with(&["--alias", "at=."]).status, 1, "z is missing");
+    let text = with(&["--alias", "R.at=.", "--default", "z=7"]).good();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("at.lat f32 f64 widen float") && words.contains("z - i32 default"), "{text}");
+    assert!(with(&["--alias", "at=.", "--default-zero", "z"]).good().contains("missing: zero"));
+    assert_eq!(with(&["--alias", "at=.", "--default-zero", "z", "--required", "z"]).status, 1);
+    assert!(with(&["--alias", "at=a..b"]).errors.contains("names of fields, with dots between them"));
+}
+
+#[test]
 fn verdicts_and_exit_statuses() {
     let verdict = |run: Run| {
         run.output

@@ -121,7 +121,7 @@ fn fit(wire: &Format, kind: &Kind) -> Result<Fit> {
     for (wire_field, native, action) in reports.decisions() {
         match (wire_field, native, action) {
             // An ignored field has the number of the native field that nests its structure.
-            (Some(_), Some(_), Action::Nested | Action::Ignored) => {}
+            (Some(_), Some(_), Action::Nested | Action::Ignored | Action::Length) => {}
             (Some(number), Some(_), action) => {
                 taken.push(number);
                 fit.inexact += usize::from(matches!(action, Action::Convert(conversion) if !conversion.is_exact()));

@@ -20,6 +20,9 @@ use crate::format::{Dimension, Element, Field, Format, Machine, Structure};
 use std::fmt;
 use std::sync::Arc;
 
+/// So many reasons to refuse a pair are reported. The formats can come from strangers.
+const OBSTACLES: usize = 64;
+
 /// Makes a plan. If `reports` is given, adds the decision for each field to it.
 pub(super) fn plan(
     wire: &Format,
@@ -46,13 +49,14 @@ pub(super) fn plan(
     };
     let mut block = Block::default();
     maker.structure(At::start(wire.structure(), 0), At::start(root, 0), None, &mut block)?;
-    if !maker.matched && !maker.lacking.has_required() && !rules.is_part() {
-        // The sender's record is of another kind. Zeros would pass for data.
-        let error = Error::new(Code::NoConversion).at(native.name());
-        let expected = format_args!("a record with a field in common with {}", Names(root));
-        return Err(error.expected(expected).found(format_args!("{} with {}", wire.name(), Names(wire.structure()))));
+    let whole = maker.whole(wire, native);
+    if let (Err(error), Some(reports)) = (&whole, &mut maker.reports) {
+        reports.obstacles.push(error.clone());
     }
-    maker.lacking.settle(wire, root)?;
+    match maker.reports.as_ref().and_then(|reports| reports.obstacles.first()) {
+        Some(first) => return Err(first.clone()),
+        None => whole?,
+    }
     // A native record that ends in a gap may be longer than the bytes that are moved into it.
     let direct = !block.relocated && native.size() <= wire.size();
     let steps = block.finish().into();
@@ -101,6 +105,32 @@ struct Pair<'a> {
 }
 
 impl Maker<'_> {
+    /// Checks what depends on all fields: whether any takes a wire field, and whether any is missing.
+    fn whole(&mut self, wire: &Format, native: &Format) -> Result<()> {
+        if !self.matched && !self.lacking.has_required() && !self.rules.is_part() {
+            // The sender's record is of another kind. Zeros would pass for data.
+            let error = Error::new(Code::NoConversion).at(native.name());
+            let expected = format_args!("a record with a field in common with {}", Names(self.root));
+            return Err(error.expected(expected).found(format_args!(
+                "{} with {}",
+                wire.name(),
+                Names(wire.structure())
+            )));
+        }
+        self.lacking.settle(wire, self.root)
+    }
+
+    /// Notes an error of the pair if all of them are to be reported. Otherwise the first one is returned.
+    fn obstacle(&mut self, native: usize, wire: Option<usize>, error: Error) -> Result<()> {
+        match &mut self.reports {
+            Some(reports) if reports.obstacles.len() < OBSTACLES => {
+                reports.refuse(native, wire, error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
     /// Plans a record, or the structure that the native field of this number nests.
     pub(super) fn structure(
         &mut self,
@@ -125,7 +155,7 @@ impl Maker<'_> {
         for ((index, field), number) in native.structure.fields().iter().enumerate().zip(native.numbers()) {
             let expected = next.take();
             if lengths.is_length(index) {
-                self.report(Some(number), None, Action::Length);
+                self.report_length(wire, field, number);
                 continue;
             }
             let rule = self.rules.of(native.structure.name(), &field.name);
@@ -138,23 +168,43 @@ impl Maker<'_> {
                     continue;
                 }
                 None => {
-                    self.missing(field, native.offset(field), rule, number, block)?;
+                    if let Err(error) = self.missing(field, native.offset(field), rule, number, block) {
+                        self.obstacle(number, None, error)?;
+                    }
                     lengths.missing(field);
                     continue;
                 }
             };
             used[found.through] = true;
             self.matched = true;
-            check_unit(found.found.field, field).map_err(|error| error.at(self.path(number)))?;
             let joined = !found.within && expected == Some(found.through);
             let native = Found::of(native, index);
-            self.field(Pair { wire: found.found, native, number, rule, joined }, &mut lengths, block)?;
+            let pair = Pair { wire: found.found, native, number, rule, joined };
+            let planned = match check_unit(found.found.field, field) {
+                Ok(()) => self.field(pair, &mut lengths, block),
+                Err(error) => Err(error.at(self.path(number))),
+            };
+            if let Err(error) = planned {
+                self.obstacle(number, Some(found.found.number()), error)?;
+            }
             // A nested structure may end with fields that the receiver ignores.
             if !found.within && !matches!(field.element, Element::Structure(_)) {
                 next = Some(found.through + 1);
             }
         }
-        lengths.settle(native, block).map_err(|(number, error)| error.at(self.path(number)))
+        match lengths.settle(native, block) {
+            Err((number, error)) => self.obstacle(number, None, error.at(self.path(number))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Reports the length of arrays, with the wire field of the same name if that is a length as well.
+    fn report_length(&mut self, wire: At<'_>, field: &Field, number: usize) {
+        if self.reports.is_some() {
+            let index = wire.structure.index_of(&field.name);
+            let came = index.filter(|&index| Lengths::of(wire.structure).is_length(index));
+            self.report(Some(number), came.map(|index| Found::of(wire, index).number()), Action::Length);
+        }
     }
 
     fn report_ignored(&mut self, wire: At<'_>, used: &[bool], nest: Option<usize>) {

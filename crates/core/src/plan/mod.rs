@@ -75,8 +75,10 @@ impl Plan {
     /// As [`Plan::new`].
     pub fn explained(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Result<(Plan, Reports)> {
         let mut reports = Reports::new(wire, native, faults);
-        let plan = make::plan(wire, native, rules, faults, Some(&mut reports))?;
-        Ok((plan, reports))
+        match make::plan(wire, native, rules, faults, Some(&mut reports)) {
+            Ok(plan) => Ok((plan, reports)),
+            Err(error) => Err(reports.obstacles.into_iter().next().unwrap_or(error)),
+        }
     }
 
     /// The format of the sender.

@@ -18,6 +18,7 @@ pub struct Reports {
     native: Format,
     faults: Faults,
     entries: Vec<Entry>,
+    pub(super) obstacles: Vec<Error>,
 }
 
 /// The decision for one field, with the numbers (`Structure::numbered`) of the wire field and the native field. An
@@ -31,7 +32,7 @@ struct Entry {
 
 impl Reports {
     pub(super) fn new(wire: &Format, native: &Format, faults: Faults) -> Reports {
-        Reports { wire: wire.clone(), native: native.clone(), faults, entries: Vec::new() }
+        Reports { wire: wire.clone(), native: native.clone(), faults, entries: Vec::new(), obstacles: Vec::new() }
     }
 
     /// Adds a field, and returns its place.
@@ -39,6 +40,40 @@ impl Reports {
         let number = |number: Option<usize>| number.map(|number| number as u16);
         self.entries.push(Entry { wire: number(wire), native: number(native), action });
         self.entries.len() - 1
+    }
+
+    /// The decisions for each field, also if the pair is refused; and the plan, unless it is.
+    ///
+    /// ```
+    /// use isoform_core::plan::{Action, Faults, Reports, Rules};
+    /// use isoform_core::{Layout, Shape};
+    /// let wire = Shape::new("R").field("a", "string").field("b", "int[2]").field("c", "int").on(&Layout::NATIVE)?;
+    /// let native = Shape::new("R").field("a", "int").field("b", "int").field("c", "long").on(&Layout::NATIVE)?;
+    /// let (plan, reports) = Reports::of(&wire, &native, &Rules::new(), Faults::Error);
+    /// let paths: Vec<&str> = reports.obstacles().iter().map(|error| error.path()).collect();
+    /// assert!(plan.is_none() && paths == ["a", "b"]);
+    /// assert_eq!(reports.iter().filter(|report| report.action == Action::Refused).count(), 2);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn of(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> (Option<Plan>, Reports) {
+        let mut reports = Reports::new(wire, native, faults);
+        let plan = super::make::plan(wire, native, rules, faults, Some(&mut reports));
+        (plan.ok(), reports)
+    }
+
+    /// The reasons why the pair is refused, of at most 64 fields. One of them names all missing fields.
+    pub fn obstacles(&self) -> &[Error] {
+        &self.obstacles
+    }
+
+    /// Notes that the pair is refused because of a native field, and the wire field that it takes.
+    pub(super) fn refuse(&mut self, native: usize, wire: Option<usize>, error: Error) {
+        self.obstacles.push(error);
+        let number = native as u16;
+        match self.entries.iter_mut().find(|entry| entry.native == Some(number) && entry.action != Action::Ignored) {
+            Some(entry) => entry.action = Action::Refused,
+            None => _ = self.push(Some(native), wire, Action::Refused),
+        }
     }
 
     /// Sets the action for the field at this place.
@@ -181,6 +216,8 @@ pub enum Action {
     Zero,
     /// The sender lacks it, and the pair is refused.
     Missing,
+    /// Nothing converts it, and the pair is refused.
+    Refused,
     /// It is a length of arrays, and follows from them.
     Length,
     /// The receiver ignores it.
@@ -236,7 +273,7 @@ impl Action {
             Action::Symbols(_) => "look up",
             Action::Text => "copy",
             Action::Default | Action::Zero | Action::Length => "fill",
-            Action::Nested | Action::Ignored | Action::Missing => "none",
+            Action::Nested | Action::Ignored | Action::Missing | Action::Refused => "none",
         }
     }
 }
@@ -260,6 +297,7 @@ impl fmt::Display for Action {
             Action::Default => "default",
             Action::Zero => "missing: zero",
             Action::Missing => "missing: refused",
+            Action::Refused => "refused",
             Action::Length => "length",
             Action::Ignored => "ignored",
         })
