@@ -41,8 +41,8 @@ enum To {
 struct Interruptible {
     file: File,
     fault: Arc<Fault>,
-    /// The last call has not written all.
-    was_short: bool,
+    /// It is a pipe or a device, where writing can wait for ever.
+    can_wait: bool,
 }
 
 /// The exception with which Python has ended the last call: it comes out again as it was.
@@ -142,7 +142,8 @@ impl Output {
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
         if let Ok(path) = target.extract::<PathBuf>() {
             let (file, fault) = (opened(target.py(), path, File::create)?, Arc::<Fault>::default());
-            let file = Interruptible { file, fault: fault.clone(), was_short: false };
+            let can_wait = file.metadata().map_or(true, |about| !about.is_file());
+            let file = Interruptible { file, fault: fault.clone(), can_wait };
             return Ok(Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault });
         }
         let write = target.getattr_opt("write")?;
@@ -197,13 +198,12 @@ impl Write for Output {
 
 impl Write for Interruptible {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        // A signal that comes when a pipe has taken some of the bytes ended the call before like this.
-        if self.was_short {
+        // A signal may have come while the bytes were encoded, or when the pipe had taken some of those before. It does
+        // not interrupt this call any more.
+        if self.can_wait {
             self.fault.look()?;
         }
-        let written = self.fault.retry(|| self.file.write(bytes))?;
-        self.was_short = written < bytes.len();
-        Ok(written)
+        self.fault.retry(|| self.file.write(bytes))
     }
 
     fn flush(&mut self) -> Result<()> {
