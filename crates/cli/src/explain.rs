@@ -5,26 +5,23 @@ use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use isoform::Format;
-use isoform::core::plan::{Action, Plan, Reports, Rules, Verdict, compare};
+use isoform::core::plan::{Action, COLUMNS, Explanation, Reports, Rules};
 use isoform_dynamic::rules::Wishes;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Types that are longer than this are cut, so that the table stays one.
-const TYPE: usize = 20;
 /// Lines of text are no longer than this.
 const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
     let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
     let (faults, rules) = (arguments.faults.into(), rules(arguments, &native)?);
-    let verdict = compare(&wire, &native, &rules, faults);
-    let explained = Reports::of(&wire, &native, &rules, faults);
+    let explained = Explanation::new(&wire, &native, &rules, faults);
     match arguments.json {
-        true => print_json(arguments, &wire, &native, &verdict, &explained, output)?,
-        false => print(arguments, &wire, &native, &verdict, &explained, output)?,
+        true => print_json(arguments, &wire, &native, &explained, output)?,
+        false => print(arguments, &explained, output)?,
     }
-    if verdict.is_readable() { Ok(()) } else { Err(Failure::Shown { status: 1 }) }
+    if explained.verdict().is_readable() { Ok(()) } else { Err(Failure::Shown { status: 1 }) }
 }
 
 /// The rules of the receiver, as the arguments declare them.
@@ -53,36 +50,25 @@ fn rules(arguments: &args::Explain, native: &Format) -> Result<Rules, Failure> {
     Ok(wishes.of(native)?)
 }
 
-type Explained = (Option<Plan>, Reports);
-
-fn print(
-    arguments: &args::Explain,
-    wire: &Format,
-    native: &Format,
-    verdict: &Verdict,
-    (plan, reports): &Explained,
-    output: &mut Output,
-) -> io::Result<()> {
-    let end = |title: &str, format: &Format| {
-        let machine = format!("{}, {} bytes", format.machine(), format.size());
-        vec![toned(Tone::Faint, title), toned(Tone::Strong, format.name()), cell(machine)]
-    };
-    output.columns(&[Side::Left; 3], &[end("wire", wire), end("native", native)])?;
+fn print(arguments: &args::Explain, explained: &Explanation, output: &mut Output) -> io::Result<()> {
+    let end =
+        |[title, name, machine]: [String; 3]| vec![toned(Tone::Faint, title), toned(Tone::Strong, name), cell(machine)];
+    output.columns(&[Side::Left; 3], &explained.ends().map(end))?;
     writeln!(output)?;
-    fields(reports, output)?;
-    if let (true, Some(plan)) = (arguments.plan, plan) {
+    fields(explained, output)?;
+    if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
         writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
     }
-    if let [_, _, ..] = reports.obstacles() {
+    if let obstacles @ [_, _, ..] = explained.reports().obstacles() {
         writeln!(output, "\n{}", output.paint(Tone::Bad, "obstacles"))?;
-        for obstacle in reports.obstacles() {
+        for obstacle in obstacles {
             writeln!(output, "{}", wrapped(&format!("  {obstacle}"), WIDTH))?;
         }
     }
     writeln!(output)?;
-    let (tone, meaning) = meaning(verdict);
-    let verdict = verdict.to_string();
-    let text = wrapped(&format!("{verdict}: {meaning}"), WIDTH);
+    let tone = if explained.verdict().is_readable() { Tone::Good } else { Tone::Bad };
+    let verdict = explained.verdict().to_string();
+    let text = wrapped(&format!("{verdict}: {}", explained.meaning()), WIDTH);
     writeln!(output, "{}{}", output.paint(tone, &verdict), text.strip_prefix(&verdict).unwrap_or(&text))?;
     Ok(())
 }
@@ -96,24 +82,16 @@ fn matched(reports: &Reports) -> usize {
 }
 
 /// A row for each field, and what may be lost.
-pub(crate) fn fields(reports: &Reports, output: &mut Output) -> io::Result<()> {
-    let head = ["field", "sent as", "received as", "conversion", "cost"];
-    let mut rows: Vec<Vec<Cell>> = vec![head.map(|title| toned(Tone::Faint, title)).into()];
-    for report in reports.iter() {
-        let words = |words: &Option<String>| cell(words.as_deref().map_or("-".to_string(), shortened));
+pub(crate) fn fields(explained: &Explanation, output: &mut Output) -> io::Result<()> {
+    let mut rows: Vec<Vec<Cell>> = vec![COLUMNS.map(|title| toned(Tone::Faint, title)).into()];
+    for (report, [path, wire, native, conversion, cost]) in explained.reports().iter().zip(explained.rows()) {
         let tone = if report.loss().is_some() { Tone::Warning } else { Tone::Plain };
-        rows.push(vec![
-            toned(Tone::Strong, &report.path),
-            words(&report.wire),
-            words(&report.native),
-            toned(tone, report.action.to_string()),
-            toned(Tone::Faint, report.action.cost()),
-        ]);
+        let path = toned(Tone::Strong, path);
+        rows.push(vec![path, cell(wire), cell(native), toned(tone, conversion), toned(Tone::Faint, cost)]);
     }
     output.columns(&[Side::Left; 5], &rows)?;
-    let losses = reports.iter().filter_map(|report| Some((report.loss()?, report)));
     let losses: Vec<Vec<Cell>> =
-        losses.map(|(loss, report)| vec![cell(format!("  {}", report.path)), cell(loss)]).collect();
+        explained.losses().map(|[path, loss]| vec![cell(format!("  {path}")), cell(loss)]).collect();
     if !losses.is_empty() {
         writeln!(output, "\n{}", output.paint(Tone::Warning, "possible losses and errors"))?;
         output.columns(&[Side::Left; 2], &losses)?;
@@ -121,41 +99,14 @@ pub(crate) fn fields(reports: &Reports, output: &mut Output) -> io::Result<()> {
     Ok(())
 }
 
-/// A type without the symbols of an enumeration, and cut where it is too long.
-fn shortened(words: &str) -> String {
-    let words = words.split('{').next().unwrap_or(words);
-    match words.char_indices().nth(TYPE) {
-        Some((end, _)) => format!("{}..", &words[..end]),
-        None => words.to_string(),
-    }
-}
-
-fn meaning(verdict: &Verdict) -> (Tone, String) {
-    match verdict {
-        Verdict::Identical => (Tone::Good, "the receiver uses records as they arrive".into()),
-        Verdict::NoCopy => (Tone::Good, "the receiver uses records in the buffer where they arrive".into()),
-        Verdict::Full => (Tone::Good, "each side can read the other's records".into()),
-        Verdict::Backward(back) => {
-            (Tone::Good, format!("the receiver can read the sender's records, but not the other way round: {back}"))
-        }
-        Verdict::Forward(there) => (
-            Tone::Bad,
-            format!("the receiver cannot read the sender's records: {there}; the other way round would work"),
-        ),
-        Verdict::Incompatible(there, back) => {
-            (Tone::Bad, format!("neither side can read the other's records: {there}; the other way round: {back}"))
-        }
-    }
-}
-
 fn print_json(
     arguments: &args::Explain,
     wire: &Format,
     native: &Format,
-    verdict: &Verdict,
-    (plan, reports): &Explained,
+    explained: &Explanation,
     output: &mut Output,
 ) -> io::Result<()> {
+    let (verdict, reports) = (explained.verdict(), explained.reports());
     for report in reports.iter() {
         let object = json!({
             "field": report.path,
@@ -163,7 +114,7 @@ fn print_json(
             "native": report.native,
             "action": report.action.to_string(),
             "loss": report.loss(),
-            "cost": report.action.cost(),
+            "cost": report.cost(),
         });
         writeln!(output, "{object}")?;
     }
@@ -171,13 +122,13 @@ fn print_json(
     let mut object = json!({
         "verdict": verdict.to_string(),
         "readable": verdict.is_readable(),
-        "meaning": meaning(verdict).1,
+        "meaning": explained.meaning(),
         "matched": matched(reports),
         "obstacles": reports.obstacles().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "wire": end(wire),
         "native": end(native),
     });
-    if let (true, Some(plan)) = (arguments.plan, plan) {
+    if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
         object["plan"] = Value::String(plan.to_string());
     }
     writeln!(output, "{object}")

@@ -433,6 +433,9 @@ typedef struct iso_blocks iso_blocks;
    NULL. */
 iso_code iso_decode_into(iso_decoder *decoder, const iso_message *message, void *record, iso_blocks **blocks);
 void iso_blocks_close(iso_blocks **blocks);
+/* What the decoder does with each field of records of a sender, what that costs, and all obstacles: the table of
+   `isoform explain`. Valid until the next call. */
+iso_code iso_decoder_explain(iso_decoder *decoder, const iso_format *sender, const char **text);
 /* The number of bytes copied or converted so far. It does not grow for records that are used where they were received.
    */
 uint64_t iso_decoder_copied(const iso_decoder *decoder);

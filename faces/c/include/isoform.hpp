@@ -331,6 +331,13 @@ public:
     void decode_into(const message &received, T &record, blocks &owner) {
         check(iso_decode_into(handle_.get(), received.get(), &record, owner.put()));
     }
+    /* What is done with each field of records of a sender, what that costs, and all obstacles: the table of
+       `isoform explain`. */
+    std::string explain(const format &sender) {
+        const char *text = nullptr;
+        check(iso_decoder_explain(handle_.get(), sender.get(), &text));
+        return text;
+    }
     iso_decoder *get() { return handle_.get(); }
 
 private:

@@ -1,16 +1,20 @@
 //! Decodes messages into structs. Section "Decoders" of the header.
 
-use crate::error::{Status, answer, call};
+use crate::error::{Status, answer, c_text, call};
 use crate::format::Format;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record_mut};
 use crate::rules::{self, Rules};
 use isoform::{Aligned, memory};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 /// `iso_decoder`
-pub struct Decoder(pub(crate) memory::Decoder);
+pub struct Decoder {
+    pub(crate) decoder: memory::Decoder,
+    /// The last explanation.
+    explained: CString,
+}
 
 /// `iso_blocks`
 #[derive(Default)]
@@ -28,7 +32,8 @@ pub extern "C" fn iso_decoder_open(
         open(decoder, "decoder", || {
             let format = given(format, "format")?;
             let decoder = memory::Decoder::new(&format.format, rules::of(rules, format)?)?;
-            Ok(Decoder(decoder.with_faults(rules::choice(faults)?)))
+            let decoder = decoder.with_faults(rules::choice(faults)?);
+            Ok(Decoder { decoder, explained: CString::default() })
         })
     })
 }
@@ -42,7 +47,23 @@ pub extern "C" fn iso_decoder_close(decoder: Held<'_, Decoder>) {
 /// `iso_decoder_copied`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_decoder_copied(decoder: Option<&Decoder>) -> u64 {
-    decoder.map_or(0, |decoder| decoder.0.copied())
+    decoder.map_or(0, |decoder| decoder.decoder.copied())
+}
+
+/// `iso_decoder_explain`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_decoder_explain(
+    decoder: Option<&mut Decoder>,
+    sender: Option<&Format>,
+    text: Out<'_, *const c_char>,
+) -> Status {
+    call(|| {
+        let place = given(text, "text")?;
+        place.write(ptr::null());
+        let (decoder, sender) = (given(decoder, "decoder")?, given(sender, "sender")?);
+        decoder.explained = c_text(&decoder.decoder.explain(&sender.format).to_string());
+        put(Some(place), "text", decoder.explained.as_ptr())
+    })
 }
 
 /// `iso_decode`
@@ -57,7 +78,7 @@ pub unsafe extern "C" fn iso_decode(
         place.write(ptr::null());
         // SAFETY: (1, 3) of the crate.
         let message = unsafe { incoming(message)? };
-        let made = given(decoder, "decoder")?.0.decode(&message)?;
+        let made = given(decoder, "decoder")?.decoder.decode(&message)?;
         put(Some(place), "record", made.as_ptr().cast())
     })
 }
@@ -76,7 +97,7 @@ pub unsafe extern "C" fn iso_decode_in_place(
         place.write(ptr::null());
         // SAFETY: (1) of the crate.
         let body = unsafe { bytes_mut(body, length, "body")? };
-        let made = given(decoder, "decoder")?.0.decode_in_place(&given(format, "format")?.format, body)?;
+        let made = given(decoder, "decoder")?.decoder.decode_in_place(&given(format, "format")?.format, body)?;
         put(Some(place), "record", made.as_ptr().cast())
     })
 }
@@ -90,7 +111,7 @@ pub unsafe extern "C" fn iso_decode_into(
     blocks: Held<'_, Blocks>,
 ) -> Status {
     call(|| {
-        let decoder = &mut given(decoder, "decoder")?.0;
+        let decoder = &mut given(decoder, "decoder")?.decoder;
         let record = record_mut(record, "record")?;
         let mut none = Aligned::new();
         let blocks = match blocks {

@@ -243,7 +243,7 @@ pub extern "C" fn iso_reader_read(
     call(|| {
         let place = given(record, "record")?;
         place.write(ptr::null());
-        let decoder = &mut given(decoder, "decoder")?.0;
+        let decoder = &mut given(decoder, "decoder")?.decoder;
         match given(reader, "reader")?.reader.next()? {
             Some(message) => put(Some(place), "record", decoder.decode(&message)?.as_ptr().cast()),
             None => Ok(()),

@@ -204,6 +204,9 @@ class Decoder:
     def decode_many(self, source: Batch | Reader | Iterable[Message | Batch]) -> Any:
         """Decodes a batch, messages or batches, or the rest of a stream. Returns one array for dtypes and ctypes structures,
         and otherwise a list."""
+    def explain(self, sender: Format) -> str:
+        """What the decoder does with each field of records of a sender, what that costs, and all obstacles: the table of
+        ``isoform explain``."""
 
 @final
 class Kinds:

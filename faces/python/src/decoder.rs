@@ -8,7 +8,8 @@ use crate::record_type::RecordType;
 use crate::rows::rows;
 use crate::rules;
 use crate::stream::PyReader;
-use isoform::{Batch, Code, Error, Format, Incoming, Rules, View};
+use isoform::core::plan::Explanation;
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Rules, View};
 use isoform_dynamic::convert::Converter;
 use isoform_dynamic::flat::Decoder;
 use isoform_dynamic::words::Choice;
@@ -27,6 +28,7 @@ use pyo3::types::{PyBytes, PyList};
 pub(crate) struct PyDecoder {
     kind: RecordType,
     rules: Rules,
+    faults: Faults,
     way: Way,
 }
 
@@ -149,7 +151,7 @@ impl PyDecoder {
             true => Way::Memory(Box::new(Decoder::new(format, all.clone(), faults, engine).map_err(raise)?)),
             false => Way::Objects(Converter::new(format.clone(), all.clone(), faults)),
         };
-        Ok(PyDecoder { kind, rules: all, way })
+        Ok(PyDecoder { kind, rules: all, faults, way })
     }
 
     /// The format to which it converts messages.
@@ -180,6 +182,12 @@ impl PyDecoder {
         let records = PyList::empty(py);
         self.add_objects(source, &records, 0)?;
         Ok(records.into_any())
+    }
+
+    /// What the decoder does with each field of records of a sender, what that costs, and all obstacles: the table of
+    /// ``isoform explain``.
+    fn explain(&self, sender: &PyFormat) -> String {
+        Explanation::new(&sender.0, self.native(), &self.rules, self.faults).to_string()
     }
 
     fn __repr__(&self) -> String {

@@ -128,3 +128,11 @@ def test_sinks_of_several_kinds() -> None:
     depths = sorted(float(record["depth"]) for record in records if isinstance(record, np.void))
     (other,) = [record for record in records if isinstance(record, isoform.Message)]
     assert (depths, Alarm("high") in [r for r in records if isinstance(r, Alarm)], other.view()["speed"]) == ([4.5, 5.5], True, 9)
+
+
+def test_a_decoder_explains_what_it_does() -> None:
+    river, alarm, gauge, wind = messages()
+    explained = isoform.Decoder(River).explain(gauge.format)
+    assert explained.startswith("wire    Gauge  ") and "depth  " in explained and "\nfull" not in explained[:4]
+    refused = isoform.Decoder(River).explain(wind.format)
+    assert "\nincompatible: " in refused and "in common" in refused

@@ -9,8 +9,7 @@ use crate::channel::stop::LOOK;
 use crate::explain;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
-use isoform::core::Plan;
-use isoform::core::plan::{Verdict, compare};
+use isoform::core::plan::{Explanation, Verdict};
 use isoform::{Faults, Format, Record};
 use isoform_channel::{Channel, Event, Info, Node, Policy, SinkLedger};
 use std::ffi::{OsStr, OsString};
@@ -93,9 +92,9 @@ fn invite(output: &mut Output) -> Result<(), Failure> {
 /// Prints the decision for each field, which was made before the first event.
 fn explain(wire: &Format, native: &Format, output: &mut Output) -> Result<(), Failure> {
     let rules = Reach::rules();
-    let (_, reports) = Plan::explained(wire, native, &rules, Faults::Error)?;
-    explain::fields(&reports, output)?;
-    let verdict = compare(wire, native, &rules, Faults::Error);
+    let explained = Explanation::new(wire, native, &rules, Faults::Error);
+    explain::fields(&explained, output)?;
+    let verdict = explained.verdict();
     let meaning = match verdict {
         Verdict::Full => "each side can read the other's records",
         _ => "the monitor can read the simulation's records",

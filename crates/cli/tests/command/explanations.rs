@@ -32,9 +32,9 @@ wire    Sample  big-endian, 32-bit pointers, 12 bytes
 native  Sample  little-endian, 64-bit pointers, 24 bytes
 
 field  sent as  received as  conversion     cost
-step   i32      i64          widen          convert
-rho    f32      f64          widen float    convert
-extra  -        i32          missing: zero  fill
+step   i32      i64          widen          convert 8 B
+rho    f32      f64          widen float    convert 8 B
+extra  -        i32          missing: zero  fill 4 B
 label  string   -            ignored        none
 
 possible losses and errors

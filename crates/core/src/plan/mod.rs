@@ -8,6 +8,7 @@
 mod block;
 mod default;
 mod element;
+mod explain;
 mod find;
 mod kinds;
 mod lengths;
@@ -20,6 +21,7 @@ mod schedule;
 mod step;
 mod text;
 
+pub use explain::{COLUMNS, Explanation};
 pub use isoform_kernels::{Number, NumberClass};
 pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;

@@ -98,14 +98,23 @@ impl Reports {
         if let (Action::Ignored, Some((_, field))) = (&action, &wire) {
             let outer = native.map_or(String::new(), |(path, field)| element_path(path, field) + ".");
             let path = outer + &field.name;
-            return FieldReport { path, wire: wire.as_ref().map(words), native: None, action, checks: Vec::new() };
+            return FieldReport {
+                path,
+                wire: wire.as_ref().map(words),
+                native: None,
+                action,
+                size: Size::None,
+                checks: Vec::new(),
+            };
         }
         let checks = match (&wire, &native) {
             (Some((_, wire)), Some((_, native))) => checks(wire, native, self.faults),
             _ => Vec::new(),
         };
         let (wire, words) = (wire.as_ref().map(words), native.as_ref().map(words));
-        FieldReport { path: native.map_or(String::new(), |(path, _)| path), wire, native: words, action, checks }
+        let size =
+            native.as_ref().map_or(Size::None, |(path, field)| Size::of(field, path, self.native.machine().pointer));
+        FieldReport { path: native.map_or(String::new(), |(path, _)| path), wire, native: words, action, size, checks }
     }
 }
 
@@ -120,11 +129,55 @@ pub struct FieldReport {
     pub native: Option<String>,
     /// The conversion.
     pub action: Action,
+    /// The bytes that the receiver's field takes.
+    pub size: Size,
     /// Checks that depend on the record, such as the length of an array or a null pointer, and their result.
     pub checks: Vec<String>,
 }
 
+/// The bytes that a conversion writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// None.
+    None,
+    /// So many in each record.
+    Record(usize),
+    /// So many for each element, whose number depends on the record, or is that of the structures around it.
+    Element(usize),
+}
+
+impl Size {
+    fn of(field: &Field, path: &str, pointer: u8) -> Size {
+        let element = field.element_size(pointer);
+        match field.fixed_count() {
+            _ if field.element == Element::String => Size::None,
+            Some(count) if !path.contains("[]") => Size::Record(count.saturating_mul(element)),
+            Some(count) => Size::Element(count.saturating_mul(element)),
+            None => Size::Element(element),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::None => Ok(()),
+            Size::Record(bytes) => write!(f, " {bytes} B"),
+            Size::Element(bytes) => write!(f, " {bytes} B each"),
+        }
+    }
+}
+
 impl FieldReport {
+    /// What the conversion does, and the bytes that it writes: `copy 8 B`. Text, whose length differs from record to record,
+    /// has none.
+    pub fn cost(&self) -> String {
+        match self.action.cost() {
+            none @ "none" => none.into(),
+            work => format!("{work}{}", self.size),
+        }
+    }
+
     /// Possible losses or errors for some records; `None` if there are none.
     pub fn loss(&self) -> Option<String> {
         let all: Vec<String> = self.action.loss().into_iter().chain(self.checks.iter().cloned()).collect();

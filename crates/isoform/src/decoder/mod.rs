@@ -18,7 +18,7 @@ use crate::native::Flat;
 use crate::record::{Owned, Record, native_format};
 #[cfg(doc)]
 use isoform_core::interp;
-use isoform_core::plan::Plans;
+use isoform_core::plan::{Explanation, Plans};
 use isoform_core::{Faults, Format, Missing, Result};
 use std::fmt;
 use std::marker::PhantomData;
@@ -122,6 +122,25 @@ impl<T: Record> Decoder<T> {
     pub fn with_engine(mut self, engine: Engine) -> Decoder<T> {
         self.memory = self.memory.with_engine(engine);
         self
+    }
+
+    /// What it does with each field of records of a sender, what that costs, and all obstacles, as text and as data.
+    ///
+    /// ```
+    /// # use isoform::{Decoder, FieldList, Machine, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Depth { time: i64, depth: f64 }
+    /// # let sent = FieldList::new("Depth").field("time", "integer", 8, 0).field("depth", "float", 4, 8);
+    /// # let sent = sent.format(Machine::NATIVE, 16, 8)?;
+    /// // Depth has `depth: f64`, and the sender's is a float.
+    /// let explained = Decoder::<Depth>::new().explain(&sent);
+    /// assert!(explained.to_string().contains("depth  f32      f64          widen float  convert 8 B"));
+    /// assert!(explained.verdict().is_readable());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn explain(&self, sender: &Format) -> Explanation {
+        self.memory.explain(sender)
     }
 
     /// As [`memory::Decoder::share_plans`].

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::engine::Converter;
 use crate::native::outline::Outline;
-use isoform_core::plan::Plans;
+use isoform_core::plan::{Explanation, Plans};
 use isoform_core::registry::Recent;
 use isoform_core::{Error, Faults, Format, Missing, Plan, Result, Rules, Verifier};
 use std::sync::Arc;
@@ -52,6 +52,10 @@ impl Receiver {
     pub(super) fn set_missing(&mut self, missing: Missing) {
         self.rules = std::mem::take(&mut self.rules).missing(missing);
         self.plans = None;
+    }
+
+    pub(super) fn explain(&self, wire: &Format) -> Explanation {
+        Explanation::new(wire, &self.format, &self.rules, self.faults)
     }
 
     fn plan(&self, wire: &Format) -> Result<Arc<Plan>> {

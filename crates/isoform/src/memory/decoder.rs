@@ -15,7 +15,7 @@ use crate::native::Aligned;
 use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
 use isoform_core::interp::Output;
-use isoform_core::plan::Plans;
+use isoform_core::plan::{Explanation, Plans};
 use isoform_core::{Code, Error, Faults, Format, Missing, Result, Rules};
 use std::{fmt, ptr, slice};
 
@@ -89,6 +89,11 @@ impl Decoder {
     /// The format to which it converts messages.
     pub fn format(&self) -> &Format {
         &self.receiver.format
+    }
+
+    /// What it does with each field of records of a sender, what that costs, and all obstacles, as text and as data.
+    pub fn explain(&self, sender: &Format) -> Explanation {
+        self.receiver.explain(sender)
     }
 
     /// The number of bytes copied or converted so far. Records that are used where they were received do not count.

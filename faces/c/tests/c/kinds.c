@@ -106,6 +106,21 @@ static iso_event next(iso_sink *sink) {
     return event;
 }
 
+static void explained(void) {
+    iso_decoder *decoder;
+    const char *text;
+    DO(iso_decoder_open(river_format, NULL, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decoder_explain(decoder, gauge_format, &text));
+    CHECK(strstr(text, "wire    Gauge  ") == text && strstr(text, "\ndepth  ") != NULL);
+    DO(iso_decoder_explain(decoder, wind_format, &text));
+    CHECK(strstr(text, "in common") != NULL);
+    FAILS(iso_decoder_explain(decoder, NULL, &text), ISO_WRONG_TYPE, "sender");
+    CHECK(text == NULL);
+    FAILS(iso_decoder_explain(NULL, wind_format, &text), ISO_WRONG_TYPE, "decoder");
+    FAILS(iso_decoder_explain(decoder, wind_format, NULL), ISO_WRONG_TYPE, "text");
+    iso_decoder_close(&decoder);
+}
+
 static void channels(void) {
     iso_node *node;
     iso_channel *channel;
@@ -166,6 +181,7 @@ int main(void) {
     iso_kinds_close(&empty);
     iso_kinds_close(&empty);
     streams();
+    explained();
     channels();
     iso_kinds_close(&kinds);
     iso_format_close(&wind_format);

@@ -52,6 +52,8 @@ static void streams() {
     THROWS(for (const Seen &seen : reader.records(kinds)) all += told(seen) + ", ", ISO_NO_CONVERSION, "Wind");
     CHECK(all == "river 4.500000, alarm high, river 5.500000, ");
     CHECK(kinds.others() == 1 && !reader.next());
+    isoform::decoder<River> river;
+    CHECK(river.explain(isoform::format::of<Gauge>()).starts_with("wire    Gauge  "));
     CHECK(kinds.explain(isoform::format::of<Gauge>()).starts_with("Gauge becomes River: no other kind fits\n"));
 
     /* With rules for one of them. */
