@@ -310,8 +310,8 @@ pub(crate) const CASES: &[Case] = &[
             {"structure": "P", "field": "in", "aliases": ["."]}, {"structure": "In", "field": "x", "aliases": ["y"]}]"#,
         &[(
             Always,
-            r#"{"y": 3, "c": 1, "h": [4, 5]}"#,
-            r#"{"a": {"in": {"x": 3, "h": [4, 5]}}, "b": {"in": {"x": 3, "h": [4, 5]}}}"#,
+            r#"{"y": 3, "c": 1, "l": 2, "h": [4, 5]}"#,
+            r#"{"a": {"in": {"x": 3, "l": 2, "h": [4, 5]}}, "b": {"in": {"x": 3, "l": 2, "h": [4, 5]}}}"#,
         )],
     ),
     ruled(
@@ -326,7 +326,7 @@ pub(crate) const CASES: &[Case] = &[
         "n int; x int",
         "record P\n lat double\nrecord R\n n int\n position P",
         r#"[{"structure": "R", "field": "position", "aliases": ["."], "required": true}]"#,
-        &[(Always, r#"{"n": 1}"#, "pair: Required position")],
+        &[(Always, r#"{"n": 1, "x": 0}"#, "pair: Required position")],
     ),
     ruled(
         "alias to the fields around is for structures in place",
