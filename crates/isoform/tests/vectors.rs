@@ -2,6 +2,7 @@
 //! `cargo run -p isoform --example write-vectors`.
 
 use isoform::core::plan::Missing;
+use isoform::core::text::format;
 use isoform::core::{Element, Field, Plan, Structure, Verifier, interp, value};
 use isoform::stream::Reader;
 use isoform::text::json::{line, parse, parse_default};
@@ -9,8 +10,6 @@ use isoform::{Code, Error, Faults, Format, Rules, View};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
-#[path = "../examples/write-vectors/format.rs"]
-mod format;
 #[path = "../../../tests/machines/src/same.rs"]
 mod same;
 
@@ -93,7 +92,10 @@ fn vector(bin: &Path, expected: &Json) {
         }
     }
     assert!(messages.next().is_none(), "{name}: a message is missing");
-    assert_eq!(Json::from_iter(formats.iter().map(format::json)), expected["formats"], "{name}");
+    let json = |format: &Format| serde_json::from_str::<Json>(&format::to_json(format)).unwrap();
+    assert_eq!(Json::from_iter(formats.iter().map(json)), expected["formats"], "{name}");
+    let read = |json: &Json| format::from_json(&json.to_string()).unwrap();
+    assert!(expected["formats"].as_array().unwrap().iter().map(read).eq(formats), "{name}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! [`Value`](crate::Value), which [`value::body`](crate::value::body) turns into a body.
 
 mod base64;
+pub mod format;
 pub mod json;
 mod shown;
 pub mod table;

@@ -38,7 +38,7 @@ impl Feature {
         let (mut formats, mut messages) = (Vec::new(), Vec::new());
         for (shape, records) in self.parts {
             let format = Shape::parse(shape)?.on(&layout)?;
-            formats.push(crate::format::json(&format));
+            formats.push(crate::format_json(&format));
             for record in *records {
                 let value = json::parse_partial(&format, record)?;
                 writer.write_body(&format, &value::body(&format, &value)?)?;

@@ -6,13 +6,13 @@
 mod conversions;
 mod declared;
 mod features;
-mod format;
 mod invalid;
 mod raw;
 mod streams;
 mod text;
 
-use serde_json::json;
+use isoform::Format;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
@@ -154,4 +154,9 @@ impl Count {
         self.written += 1;
         Ok(())
     }
+}
+
+/// A format as JSON (`spec/text.md`).
+fn format_json(format: &Format) -> Value {
+    serde_json::from_str(&isoform::core::text::format::to_json(format)).expect("it is JSON")
 }

@@ -60,7 +60,7 @@ fn stream(name: &'static str, bytes: Bytes, messages: &[(&Bytes, Value)]) -> Res
     for (description, record) in messages {
         let format = Format::parse(&description.0)?;
         lines.push(json!({ "token": format.token().to_string(), "record": record }));
-        let format = crate::format::json(&format);
+        let format = crate::format_json(&format);
         if !formats.contains(&format) {
             formats.push(format);
         }
