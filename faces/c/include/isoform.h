@@ -105,6 +105,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <string.h>
+#include <type_traits>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -224,26 +228,91 @@ typedef struct iso_field {
        is none. A receiver refuses senders without the field then, unless it is a pointer to a single element. */
     const char *standard;
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
+    size_t rows[3]; /* see ISO_ROWS; 0 where unknown */
 } iso_field;
 
-/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *".
-   It is NULL for structs, for arrays of three dimensions and more in C, and in C before C11. */
+/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
+   "double complex"; in C++ also "struct Point". In C, it is "struct" for all types without a word that are not of a pointer's
+   size, and NULL for those that are, for arrays of five dimensions and more, and before C11. ISO_ROWS are the bytes of an
+   element of the array, of an element of that, and of an element of that. */
 #if defined(__cplusplus)
 extern "C++" {
-template <class T> struct iso_member {
-    static constexpr const char *name() { return NULL; }
+#if defined(_MSC_VER) && !defined(__clang__)
+#define ISO_SIGNATURE __FUNCSIG__
+#else
+#define ISO_SIGNATURE __PRETTY_FUNCTION__
+#endif
+/* The compiler's name of a class: "struct Point", or "struct Point *". GCC and Clang write "T = Point]" at the end of a
+   signature, and Microsoft's compiler "iso_struct_of<struct Point>::". */
+template <class T> struct iso_struct_of {
+    static const char *name() {
+        static const iso_struct_of made(ISO_SIGNATURE, "");
+        return made.text;
+    }
+    static const char *pointer() {
+        static const iso_struct_of made(ISO_SIGNATURE, " *");
+        return made.text;
+    }
+
+private:
+    char text[256];
+    iso_struct_of(const char *signature, const char *after) {
+        static const char before[] = "struct ";
+        const char *at = strstr(signature, "T = "), *end = strrchr(signature, at ? ']' : '>');
+        size_t length = sizeof before - 1;
+        memcpy(text, before, length);
+        at = at ? at + 4 : strstr(signature, "iso_struct_of<") + 14;
+        at += strncmp(at, before, length) == 0 ? length : strncmp(at, "class ", 6) == 0 ? 6 : 0;
+        for (; at < end && length < sizeof text - 3; at++)
+            text[length++] = *at;
+        memcpy(text + length, after, strlen(after) + 1);
+    }
 };
+template <class T> struct iso_member;
+/* Whether it is like std::complex, which this header does not include. */
+template <class C> constexpr bool iso_is_complex(decltype(((const C *)0)->real() + ((const C *)0)->imag()) *) {
+    return sizeof(C) == 2 * sizeof(typename C::value_type) && std::is_floating_point<typename C::value_type>::value;
+}
+template <class C> constexpr bool iso_is_complex(...) { return false; }
+template <class T> constexpr int iso_kind_of() {
+    return std::is_enum<T>::value ? 1 : iso_is_complex<T>(NULL) ? 2 : std::is_class<T>::value || std::is_union<T>::value ? 3 : 0;
+}
+template <class T, int Kind> struct iso_unnamed {
+    static constexpr const char *name() { return NULL; }
+    static constexpr const char *pointer() { return NULL; }
+};
+template <class T> struct iso_unnamed<T, 1> : iso_member<typename std::underlying_type<T>::type> {};
+template <class T> struct iso_unnamed<T, 2> {
+    static constexpr const char *name() {
+        return std::is_same<typename T::value_type, float>::value    ? "float complex"
+               : std::is_same<typename T::value_type, double>::value ? "double complex"
+                                                                     : "long double complex";
+    }
+    static constexpr const char *pointer() {
+        return std::is_same<typename T::value_type, float>::value    ? "float complex *"
+               : std::is_same<typename T::value_type, double>::value ? "double complex *"
+                                                                     : "long double complex *";
+    }
+};
+template <class T> struct iso_unnamed<T, 3> : iso_struct_of<T> {};
+template <class T> struct iso_member : iso_unnamed<T, iso_kind_of<T>()> {};
 template <class T> struct iso_member<const T> : iso_member<T> {};
+template <class T> struct iso_member<volatile T> : iso_member<T> {};
+template <class T> struct iso_member<const volatile T> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
+template <class T> struct iso_member<T *> {
+    static constexpr auto name() -> decltype(iso_member<T>::pointer()) { return iso_member<T>::pointer(); }
+    static constexpr const char *pointer() { return NULL; }
+};
+/* std::array, which this header does not include either. */
+template <template <class, size_t> class A, class T, size_t N>
+struct iso_member<A<T, N>> : std::conditional<sizeof(A<T, N>) == N * sizeof(T), iso_member<T>, iso_struct_of<A<T, N>>>::type {};
 #define ISO_MEMBER_OF(T) \
     template <> struct iso_member<T> { \
         static constexpr const char *name() { return #T; } \
-    }; \
-    template <> struct iso_member<T *> { \
-        static constexpr const char *name() { return #T " *"; } \
-    }; \
-    template <> struct iso_member<const T *> : iso_member<T *> {};
+        static constexpr const char *pointer() { return #T " *"; } \
+    };
 ISO_MEMBER_OF(bool)
 ISO_MEMBER_OF(char)
 ISO_MEMBER_OF(signed char)
@@ -260,22 +329,66 @@ ISO_MEMBER_OF(float)
 ISO_MEMBER_OF(double)
 ISO_MEMBER_OF(long double)
 #undef ISO_MEMBER_OF
+/* An element of T. */
+template <class T> struct iso_row { typedef typename std::remove_extent<T>::type type; };
+template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<T, N>> {
+    typedef typename std::conditional<sizeof(A<T, N>) == N * sizeof(T), T, A<T, N>>::type type;
+};
 }
 #define ISO_MEMBER(Struct, member) iso_member<decltype(((Struct *)0)->member)>::name()
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_MEMBER(Struct, member)
+#define ISO_STRUCT_NAME(Struct) iso_struct_of<Struct>::name()
+#define ISO_ROW_OF(T) iso_row<T>::type
+#define ISO_ROWS(Struct, member) \
+    { \
+        sizeof(ISO_ROW_OF(decltype(((Struct *)0)->member))), sizeof(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member)))), \
+            sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member))))) \
+    }
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-/* The address of an array is no T * or T **, so an array is left to the second choice, where it decays to a pointer. */
-#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(((Struct *)0)->member)
+#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)))
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested)
+#define ISO_ROWS(Struct, member) ISO_ROWS_AT(((Struct *)0)->member)
+/* The address of an array is no T * or T **, so an array of one or two dimensions is left to the second choice, where it
+   decays to a pointer. */
 #define ISO_MEMBER_AT(at) \
     _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
-             const char **: "char *", default: (const char *)NULL))
-#define ISO_VALUE(T) T *: #T, const T *: #T, T **: #T " *", const T **: #T " *",
+             const char **: "char *", default: _Generic(ISO_IF(ISO_IS_POINTER(at)), \
+             ISO_THEN: (const char *)NULL, default: "struct")))
+#define ISO_STRUCT_AT(at, T) \
+    _Generic(&(at), ISO_VALUE_AS(T, "struct " #T) default: _Generic((at), ISO_ARRAY_AS(T, "struct " #T) \
+             default: _Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (const char *)NULL, default: "struct ?")))
+#define ISO_ROWS_AT(at) \
+    { sizeof(ISO_ROW_OF(at)), sizeof(ISO_ROW_OF(ISO_ROW_OF(at))), sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(at)))) }
+/* The first element of an array, or the member itself. In a conditional expression, an array decays to a pointer. An array
+   of the size of a pointer is not recognised. */
+#define ISO_ROW_OF(at) (*_Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (at), default: &(at)))
+#define ISO_IS_POINTER(at) (sizeof(1 ? (at) : (at)) == sizeof(void *))
+#define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
+#define ISO_IF(condition) ((char (*)[(condition) + 1])0)
+#define ISO_THEN char (*)[2]
+#define ISO_VALUE(T) ISO_VALUE_AS(T, #T)
+#define ISO_ARRAY(T) ISO_ARRAY_AS(T, #T)
+#define ISO_VALUE_AS(T, name) \
+    T *: name, const T *: name, volatile T *: name, const volatile T *: name, T **: name " *", const T **: name " *", \
+    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *",
 /* A T (*)[] is compatible with a pointer to an array of any length: to a row of an array of two dimensions. */
-#define ISO_ARRAY(T) T *: #T, const T *: #T, T (*)[]: #T, const T (*)[]: #T,
+#define ISO_ARRAY_AS(T, name) T *: name, const T *: name, volatile T *: name, T (*)[]: name, const T (*)[]: name,
 #define ISO_TYPES(X) \
     X(_Bool) X(char) X(signed char) X(unsigned char) X(short) X(unsigned short) X(int) X(unsigned int) X(long) \
-    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double)
+    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double) ISO_COMPLEX(X##_AS)
+#ifdef __STDC_NO_COMPLEX__
+#define ISO_COMPLEX(X)
+#else
+#define ISO_COMPLEX(X) \
+    X(float _Complex, "float complex") X(double _Complex, "double complex") X(long double _Complex, "long double complex")
+#endif
 #else
 #define ISO_MEMBER(Struct, member) NULL
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) NULL
+#define ISO_ROWS(Struct, member) { 0, 0, 0 }
+#endif
+#ifndef __cplusplus
+#define ISO_STRUCT_NAME(Struct) "struct " #Struct
 #endif
 
 /* A struct and its fields, in any order. */
@@ -285,36 +398,46 @@ typedef struct iso_structure {
     size_t alignment;
     const iso_field *fields;
     size_t count;
+    const char *struct_name; /* what the compiler calls the struct, such as "struct Point"; NULL if unknown */
 } iso_structure;
 
-/* ISO_FIELD takes the size, the offset and, in C11 and C++, the type of the member from the compiler. The library compares
-   them with the type, and refuses a table that differs: "float" is no double, and "float[32]" no float[64]. Where only the
-   size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer whose type leaves
-   the size open, such as "float[n]". It takes the size of the object that the member points at, which must be one
-   element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size of
-   one element, offset. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
+/* ISO_FIELD takes the size, the offset and, in C11 and C++, the type and the dimensions of the member from the compiler. The
+   library compares them with the type, and refuses a table that differs; the error names the member and the type that fits:
+   "float" is no double, "int" no unsigned int, "float[32]" no float[64], "float[300][2]" no float[2][300], "double[2]" no
+   struct. "float[600]" for a float[2][300] is allowed, and the reverse. Which struct a member is, the compiler tells in C++,
+   and in C11 by ISO_FIELD_STRUCT. Where only the size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer
+   whose type leaves the size open, such as "float[n]". It takes the size of the object that the member points at, which must
+   be one element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size
+   of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, \
-      ISO_MEMBER(Struct, member) }
+    ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL, ISO_MEMBER(Struct, member))
 /* With a default, as JSON; "" for 0, NULL and empty. */
 #define ISO_FIELD_DEFAULT(Struct, member, type, json) \
-    { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), json, \
-      ISO_MEMBER(Struct, member) }
+    ISO_TOLD_ROW(Struct, member, type, 0, NULL, json, ISO_MEMBER(Struct, member))
+/* A member that is a struct, an array of them or a pointer to them, with the type of that struct. C11 compares that with the
+   member: ISO_FIELD_STRUCT(Track, ends, "Point[2]", Point). In C++, ISO_FIELD compares it as well. */
+#define ISO_FIELD_STRUCT(Struct, member, type, Nested) \
+    ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL, ISO_MEMBER_STRUCT(Struct, member, Nested))
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, \
-      ISO_MEMBER(Struct, member) }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, NULL }
+    ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL, ISO_MEMBER(Struct, member))
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json, told) \
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, told, \
+      ISO_ROWS(Struct, member) }
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, NULL, { 0, 0, 0 } }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \
-    { name, sizeof(Struct), ISO_ALIGNMENT(Struct), fields, sizeof(fields) / sizeof((fields)[0]) }
+    { name, sizeof(Struct), ISO_ALIGNMENT(Struct), fields, sizeof(fields) / sizeof((fields)[0]), \
+      ISO_STRUCT_NAME(Struct) }
 
 #if defined(__cplusplus)
 #define ISO_ALIGNMENT(Struct) alignof(Struct)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define ISO_ALIGNMENT(Struct) _Alignof(Struct)
+#elif defined(__GNUC__)
+#define ISO_ALIGNMENT(Struct) __alignof__(Struct)
 #else
 #define ISO_ALIGNMENT(Struct) offsetof(struct { char first; Struct second; }, second)
 #endif

@@ -225,8 +225,8 @@ public:
     std::vector<iso_structure> structures() const {
         std::vector<iso_structure> all;
         for (const one &structure : structures_)
-            all.push_back(
-                {structure.name.c_str(), structure.size, structure.alignment, structure.rows.data(), structure.rows.size()});
+            all.push_back({structure.name.c_str(), structure.size, structure.alignment, structure.rows.data(),
+                           structure.rows.size(), nullptr});
         return all;
     }
 
@@ -351,7 +351,7 @@ private:
 
     void row(const char *name, const std::string &type, std::size_t size, std::size_t offset, const char *unit,
              std::size_t extent) {
-        rows_.push_back({name, text(type), size, offset, unit, extent, nullptr, nullptr});
+        rows_.push_back({name, text(type), size, offset, unit, extent, nullptr, nullptr, {0, 0, 0}});
     }
     const char *text(std::string kept) { return texts_.emplace_back(std::move(kept)).c_str(); }
 

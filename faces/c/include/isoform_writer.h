@@ -48,12 +48,13 @@
    "char" is text; "signed char" and "unsigned char" are numbers. "long double" is the type of this machine's C
    compiler, which the description tells readers.
 
-   TABLES. ISO_FIELD takes the size, the offset and, in C11 and C++, the type of the member from the compiler.
-   iso_declare compares them with the type, and refuses a table that differs: "float" is no double then.
+   TABLES. ISO_FIELD takes the size, the offset and, in C11 and C++, the type and the dimensions of the member from the
+   compiler. iso_declare compares them with the type, and refuses a table that differs: "float" is no double then, and
+   "float[300][2]" no float[2][300]. ISO_FIELD_STRUCT is for a member that is a struct: C11 compares which one it is.
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
    takes the size of the object that the member points at, which must be one element. ISO_POINTER_UNIT adds a unit to
-   that. ISO_ROW states everything: name, type, the size of one element, offset. ISO_STRUCTURE names a structure after
-   its C type, and ISO_STRUCTURE_AS by a text. One table contains all structures; each comes after those that it nests,
+   that. ISO_ROW states everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a
+   structure after its C type, and ISO_STRUCTURE_AS by a text. One table contains all structures; each comes after those that it nests,
    and the record is the last.
 
    WRITING. iso_write writes the description of a format before its first record. It refuses a record that does not
@@ -86,6 +87,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef __cplusplus
+#include <string.h>
+#include <type_traits>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,26 +122,91 @@ typedef struct iso_field {
     const char *unit; /* such as "m/s", or NULL */
     size_t extent; /* of the whole member within the struct; 0 if unknown */
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
+    size_t rows[3]; /* see ISO_ROWS; 0 where unknown */
 } iso_field;
 
-/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *".
-   It is NULL for structs, for arrays of three dimensions and more in C, and in C before C11. */
+/* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
+   "double complex"; in C++ also "struct Point". In C, it is "struct" for all types without a word that are not of a pointer's
+   size, and NULL for those that are, for arrays of five dimensions and more, and before C11. ISO_ROWS are the bytes of an
+   element of the array, of an element of that, and of an element of that. */
 #if defined(__cplusplus)
 extern "C++" {
-template <class T> struct iso_member {
-    static constexpr const char *name() { return NULL; }
+#if defined(_MSC_VER) && !defined(__clang__)
+#define ISO_SIGNATURE __FUNCSIG__
+#else
+#define ISO_SIGNATURE __PRETTY_FUNCTION__
+#endif
+/* The compiler's name of a class: "struct Point", or "struct Point *". GCC and Clang write "T = Point]" at the end of a
+   signature, and Microsoft's compiler "iso_struct_of<struct Point>::". */
+template <class T> struct iso_struct_of {
+    static const char *name() {
+        static const iso_struct_of made(ISO_SIGNATURE, "");
+        return made.text;
+    }
+    static const char *pointer() {
+        static const iso_struct_of made(ISO_SIGNATURE, " *");
+        return made.text;
+    }
+
+private:
+    char text[256];
+    iso_struct_of(const char *signature, const char *after) {
+        static const char before[] = "struct ";
+        const char *at = strstr(signature, "T = "), *end = strrchr(signature, at ? ']' : '>');
+        size_t length = sizeof before - 1;
+        memcpy(text, before, length);
+        at = at ? at + 4 : strstr(signature, "iso_struct_of<") + 14;
+        at += strncmp(at, before, length) == 0 ? length : strncmp(at, "class ", 6) == 0 ? 6 : 0;
+        for (; at < end && length < sizeof text - 3; at++)
+            text[length++] = *at;
+        memcpy(text + length, after, strlen(after) + 1);
+    }
 };
+template <class T> struct iso_member;
+/* Whether it is like std::complex, which this header does not include. */
+template <class C> constexpr bool iso_is_complex(decltype(((const C *)0)->real() + ((const C *)0)->imag()) *) {
+    return sizeof(C) == 2 * sizeof(typename C::value_type) && std::is_floating_point<typename C::value_type>::value;
+}
+template <class C> constexpr bool iso_is_complex(...) { return false; }
+template <class T> constexpr int iso_kind_of() {
+    return std::is_enum<T>::value ? 1 : iso_is_complex<T>(NULL) ? 2 : std::is_class<T>::value || std::is_union<T>::value ? 3 : 0;
+}
+template <class T, int Kind> struct iso_unnamed {
+    static constexpr const char *name() { return NULL; }
+    static constexpr const char *pointer() { return NULL; }
+};
+template <class T> struct iso_unnamed<T, 1> : iso_member<typename std::underlying_type<T>::type> {};
+template <class T> struct iso_unnamed<T, 2> {
+    static constexpr const char *name() {
+        return std::is_same<typename T::value_type, float>::value    ? "float complex"
+               : std::is_same<typename T::value_type, double>::value ? "double complex"
+                                                                     : "long double complex";
+    }
+    static constexpr const char *pointer() {
+        return std::is_same<typename T::value_type, float>::value    ? "float complex *"
+               : std::is_same<typename T::value_type, double>::value ? "double complex *"
+                                                                     : "long double complex *";
+    }
+};
+template <class T> struct iso_unnamed<T, 3> : iso_struct_of<T> {};
+template <class T> struct iso_member : iso_unnamed<T, iso_kind_of<T>()> {};
 template <class T> struct iso_member<const T> : iso_member<T> {};
+template <class T> struct iso_member<volatile T> : iso_member<T> {};
+template <class T> struct iso_member<const volatile T> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
+template <class T> struct iso_member<T *> {
+    static constexpr auto name() -> decltype(iso_member<T>::pointer()) { return iso_member<T>::pointer(); }
+    static constexpr const char *pointer() { return NULL; }
+};
+/* std::array, which this header does not include either. */
+template <template <class, size_t> class A, class T, size_t N>
+struct iso_member<A<T, N>> : std::conditional<sizeof(A<T, N>) == N * sizeof(T), iso_member<T>, iso_struct_of<A<T, N>>>::type {};
 #define ISO_MEMBER_OF(T) \
     template <> struct iso_member<T> { \
         static constexpr const char *name() { return #T; } \
-    }; \
-    template <> struct iso_member<T *> { \
-        static constexpr const char *name() { return #T " *"; } \
-    }; \
-    template <> struct iso_member<const T *> : iso_member<T *> {};
+        static constexpr const char *pointer() { return #T " *"; } \
+    };
 ISO_MEMBER_OF(bool)
 ISO_MEMBER_OF(char)
 ISO_MEMBER_OF(signed char)
@@ -153,22 +223,66 @@ ISO_MEMBER_OF(float)
 ISO_MEMBER_OF(double)
 ISO_MEMBER_OF(long double)
 #undef ISO_MEMBER_OF
+/* An element of T. */
+template <class T> struct iso_row { typedef typename std::remove_extent<T>::type type; };
+template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<T, N>> {
+    typedef typename std::conditional<sizeof(A<T, N>) == N * sizeof(T), T, A<T, N>>::type type;
+};
 }
 #define ISO_MEMBER(Struct, member) iso_member<decltype(((Struct *)0)->member)>::name()
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_MEMBER(Struct, member)
+#define ISO_STRUCT_NAME(Struct) iso_struct_of<Struct>::name()
+#define ISO_ROW_OF(T) iso_row<T>::type
+#define ISO_ROWS(Struct, member) \
+    { \
+        sizeof(ISO_ROW_OF(decltype(((Struct *)0)->member))), sizeof(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member)))), \
+            sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member))))) \
+    }
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-/* The address of an array is no T * or T **, so an array is left to the second choice, where it decays to a pointer. */
-#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(((Struct *)0)->member)
+#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)))
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested)
+#define ISO_ROWS(Struct, member) ISO_ROWS_AT(((Struct *)0)->member)
+/* The address of an array is no T * or T **, so an array of one or two dimensions is left to the second choice, where it
+   decays to a pointer. */
 #define ISO_MEMBER_AT(at) \
     _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
-             const char **: "char *", default: (const char *)NULL))
-#define ISO_VALUE(T) T *: #T, const T *: #T, T **: #T " *", const T **: #T " *",
+             const char **: "char *", default: _Generic(ISO_IF(ISO_IS_POINTER(at)), \
+             ISO_THEN: (const char *)NULL, default: "struct")))
+#define ISO_STRUCT_AT(at, T) \
+    _Generic(&(at), ISO_VALUE_AS(T, "struct " #T) default: _Generic((at), ISO_ARRAY_AS(T, "struct " #T) \
+             default: _Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (const char *)NULL, default: "struct ?")))
+#define ISO_ROWS_AT(at) \
+    { sizeof(ISO_ROW_OF(at)), sizeof(ISO_ROW_OF(ISO_ROW_OF(at))), sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(at)))) }
+/* The first element of an array, or the member itself. In a conditional expression, an array decays to a pointer. An array
+   of the size of a pointer is not recognised. */
+#define ISO_ROW_OF(at) (*_Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (at), default: &(at)))
+#define ISO_IS_POINTER(at) (sizeof(1 ? (at) : (at)) == sizeof(void *))
+#define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
+#define ISO_IF(condition) ((char (*)[(condition) + 1])0)
+#define ISO_THEN char (*)[2]
+#define ISO_VALUE(T) ISO_VALUE_AS(T, #T)
+#define ISO_ARRAY(T) ISO_ARRAY_AS(T, #T)
+#define ISO_VALUE_AS(T, name) \
+    T *: name, const T *: name, volatile T *: name, const volatile T *: name, T **: name " *", const T **: name " *", \
+    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *",
 /* A T (*)[] is compatible with a pointer to an array of any length: to a row of an array of two dimensions. */
-#define ISO_ARRAY(T) T *: #T, const T *: #T, T (*)[]: #T, const T (*)[]: #T,
+#define ISO_ARRAY_AS(T, name) T *: name, const T *: name, volatile T *: name, T (*)[]: name, const T (*)[]: name,
 #define ISO_TYPES(X) \
     X(_Bool) X(char) X(signed char) X(unsigned char) X(short) X(unsigned short) X(int) X(unsigned int) X(long) \
-    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double)
+    X(unsigned long) X(long long) X(unsigned long long) X(float) X(double) X(long double) ISO_COMPLEX(X##_AS)
+#ifdef __STDC_NO_COMPLEX__
+#define ISO_COMPLEX(X)
+#else
+#define ISO_COMPLEX(X) \
+    X(float _Complex, "float complex") X(double _Complex, "double complex") X(long double _Complex, "long double complex")
+#endif
 #else
 #define ISO_MEMBER(Struct, member) NULL
+#define ISO_MEMBER_STRUCT(Struct, member, Nested) NULL
+#define ISO_ROWS(Struct, member) { 0, 0, 0 }
+#endif
+#ifndef __cplusplus
+#define ISO_STRUCT_NAME(Struct) "struct " #Struct
 #endif
 
 /* A struct and its fields, in any order. */
@@ -178,28 +292,38 @@ typedef struct iso_structure {
     size_t alignment;
     const iso_field *fields;
     size_t count;
+    const char *struct_name; /* what the compiler calls the struct, such as "struct Point"; NULL if unknown */
 } iso_structure;
 
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    { #member, type, 0, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
-      ISO_MEMBER(Struct, member) }
+    ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL, ISO_MEMBER(Struct, member))
 /* As in isoform.h. A default concerns readers only, so a writer ignores it. */
-#define ISO_FIELD_DEFAULT(Struct, member, type, json) ISO_FIELD(Struct, member, type)
+#define ISO_FIELD_DEFAULT(Struct, member, type, json) \
+    ISO_TOLD_ROW(Struct, member, type, 0, NULL, json, ISO_MEMBER(Struct, member))
+/* A member that is a struct, an array of them or a pointer to them, with the type of that struct. C11 compares that with the
+   member: ISO_FIELD_STRUCT(Track, ends, "Point[2]", Point). In C++, ISO_FIELD compares it as well. */
+#define ISO_FIELD_STRUCT(Struct, member, type, Nested) \
+    ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL, ISO_MEMBER_STRUCT(Struct, member, Nested))
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    { #member, type, sizeof(*((Struct *)0)->member), offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
-      ISO_MEMBER(Struct, member) }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL }
+    ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL, ISO_MEMBER(Struct, member))
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json, told) \
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), told, \
+      ISO_ROWS(Struct, member) }
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, { 0, 0, 0 } }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \
-    { name, sizeof(Struct), ISO_ALIGNMENT(Struct), fields, sizeof(fields) / sizeof((fields)[0]) }
+    { name, sizeof(Struct), ISO_ALIGNMENT(Struct), fields, sizeof(fields) / sizeof((fields)[0]), \
+      ISO_STRUCT_NAME(Struct) }
 
 #if defined(__cplusplus)
 #define ISO_ALIGNMENT(Struct) alignof(Struct)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define ISO_ALIGNMENT(Struct) _Alignof(Struct)
+#elif defined(__GNUC__)
+#define ISO_ALIGNMENT(Struct) __alignof__(Struct)
 #else
 #define ISO_ALIGNMENT(Struct) offsetof(struct { char first; Struct second; }, second)
 #endif
@@ -729,52 +853,128 @@ static iso_code iso__settle_size(const iso__declaring *where, iso__field *field)
     return ISO_OK;
 }
 
+/* A member's type as the compiler tells it, beside that of its row. */
+typedef struct iso__told {
+    char word[256]; /* of its element, or of what it points at */
+    int pointer;
+    size_t size; /* of an element; 0 if it has no word of its own */
+} iso__told;
+
+/* Whether the type divides the array as the member does. One of them may have fewer dimensions: float[2][300] may be
+   "float[600]", but not "float[300][2]". What is within the last row that the compiler tells is not compared. */
+static int iso__is_divided_so(const iso_field *row, const iso__field *field, size_t element) {
+    size_t last = row->extent, stated = element, common = 0, told = 0, in_type = 0, i, d;
+    for (i = 0; i < 3; i++) {
+        if (row->rows[i] > 0 && row->rows[i] < last)
+            last = row->rows[i];
+        if (row->rows[i] > element && row->rows[i] < row->extent && (i == 0 || row->rows[i] != row->rows[i - 1]))
+            told++;
+    }
+    for (d = field->rank; d-- > 0;) {
+        const size_t before = stated;
+        stated *= (size_t)(field->dimensions[d] / 2);
+        if (stated <= element || stated >= row->extent || stated < last || stated == before)
+            continue;
+        in_type++;
+        common += stated == row->rows[0] || stated == row->rows[1] || stated == row->rows[2];
+    }
+    return common == told || common == in_type;
+}
+
+static iso_code iso__refuse_member(const iso__declaring *where, const iso__told *told, const char *fit) {
+    const iso_field *row = where->row;
+    const char *word = strncmp(fit, "struct ", 7) == 0 ? fit + 7 : fit;
+    char dimensions[80] = "";
+    size_t outer = row->extent, i;
+    if (told->pointer && strcmp(word, "char") == 0)
+        return iso__refuse(where, ISO_DECLARATION, "expected string, for a member char *, found \"%.60s\"", row->type);
+    if (told->pointer)
+        return iso__refuse(where, ISO_DECLARATION, "expected %.60s* or %.60s[n], for a member %.60s *, found \"%.60s\"", word,
+                           word, told->word, row->type);
+    for (i = 0; i < 4; i++) {
+        const size_t inner = i < 3 ? row->rows[i] : told->size;
+        if (inner > 0 && inner < outer) {
+            snprintf(dimensions + strlen(dimensions), sizeof dimensions - strlen(dimensions), "[%lu]", (unsigned long)(outer / inner));
+            outer = inner;
+        }
+    }
+    return iso__refuse(where, ISO_DECLARATION, "expected %.60s%s, for a member %.60s%s, found \"%.60s\"", word, dimensions,
+                       told->word, dimensions, row->type);
+}
+
+/* Whether the compiler would have told the word of such an element. */
+static int iso__has_word(const iso__field *field, size_t size) {
+    if (field->kind == ISO__FLOAT)
+        return size == 4 || size == 8;
+    return iso__is_complex(field) || field->kind == ISO__STRING || (field->kind != ISO__STRUCTURE && field->kind != ISO__BFLOAT && size <= 8);
+}
+
+/* Compares the type with a member that is no number or text. `first` is that of the declared structures. */
+static iso_code iso__compare_struct(const iso__declaring *where, const iso__field *field, const iso__told *told,
+                                    const iso_structure *first) {
+    static const char other[] =
+        "expected the structure of the member's own type, or ISO_ROW, which is not compared with the member, found \"%.60s\"";
+    const size_t size = where->row->extent / field->fixed;
+    const char *fit = told->word;
+    int same = field->structure && told->pointer == field->indirect;
+    if (strcmp(told->word, "struct ?") == 0 || (strcmp(told->word, "struct") == 0 && !field->indirect && iso__has_word(field, size)))
+        return iso__refuse(where, ISO_DECLARATION, other, where->row->type);
+    if (strcmp(told->word, "struct") == 0)
+        same = 1;
+    else
+        for (; first <= where->structure; first++)
+            if (first->struct_name && strcmp(first->struct_name, told->word) == 0)
+                fit = first->name;
+            else if (first->struct_name && field->structure && strcmp(first->name, field->structure->name) == 0)
+                same = 0;
+    if (same && (field->indirect || iso__is_divided_so(where->row, field, size)))
+        return ISO_OK;
+    return iso__refuse_member(where, told, fit);
+}
+
 /* Compares the type with the member's type in C, if the compiler has told it. An integer may be a boolean, a character or an
    enumeration, and may hold a half, for which C has no type. */
-static iso_code iso__compare_member(const iso__declaring *where, const iso__field *field) {
+static iso_code iso__compare_member(const iso__declaring *where, const iso__field *field, const iso_structure *first) {
     const iso_field *row = where->row;
-    const char *member = row->member;
-    const size_t length = member ? strlen(member) : 0;
-    const int pointer = length > 2 && strcmp(member + length - 2, " *") == 0;
-    const int string = field->kind == ISO__STRING;
-    char word[32];
-    size_t size = 0;
-    int floats, wanted, same;
-    if (!member || row->extent == 0 || length >= sizeof word)
+    const size_t length = row->member ? strlen(row->member) : 0, parts = iso__is_complex(field) ? 2 : 1;
+    const int floats = field->kind >= ISO__FLOAT && field->kind <= ISO__COMPLEX_DOUBLE2;
+    iso__told told;
+    iso__field member;
+    size_t size;
+    int same;
+    if (length == 0 || row->extent == 0 || length >= sizeof told.word)
         return ISO_OK;
-    memcpy(word, member, length + 1);
-    word[length - (pointer ? 2 : 0)] = '\0';
-    floats = strcmp(word, "float") == 0 || strcmp(word, "double") == 0 || strcmp(word, "long double") == 0;
-    if (floats)
-        size = *word == 'f' ? sizeof(float) : *word == 'd' ? sizeof(double) : sizeof(long double);
-    else
-        size = strstr(word, "char") || strstr(word, "ool") ? 1
-               : strstr(word, "short")                     ? sizeof(short)
-               : strstr(word, "long long")                 ? sizeof(long long)
-               : strstr(word, "long")                      ? sizeof(long)
-                                                           : sizeof(int);
-    wanted = field->kind >= ISO__FLOAT && field->kind <= ISO__DOUBLE2;
-    same = field->kind < ISO__STRING && !iso__is_complex(field) && field->size == size &&
-           (wanted == floats || (wanted && size == 2)) &&
-           !(field->kind == ISO__FLOAT && size != sizeof(float) && strncmp(row->type, "float", 5) == 0 && row->type[5] != '(');
-    if (string)
-        same = pointer && strcmp(word, "char") == 0 && !field->indirect;
-    else
-        same = same && pointer == field->indirect;
-    if (same)
+    memcpy(told.word, row->member, length + 1);
+    told.pointer = length > 2 && strcmp(told.word + length - 2, " *") == 0;
+    told.word[length - (told.pointer ? 2 : 0)] = '\0';
+    told.size = 0;
+    if (strncmp(told.word, "struct", 6) == 0)
+        return iso__compare_struct(where, field, &told, first);
+    memset(&member, 0, sizeof member);
+    member.kind = iso__known(told.word, &member.part);
+    if (member.kind == 0)
         return ISO_OK;
-    if (pointer && strcmp(word, "char") == 0)
-        return iso__refuse(where, ISO_DECLARATION, "expected \"string\", for a member %.40s, found \"%.60s\"", member,
-                           row->type);
-    if (pointer)
-        return iso__refuse(where, ISO_DECLARATION, "expected \"%.30s*\" or \"%.30s[n]\", as the member is, found \"%.60s\"",
-                           word, word, row->type);
-    return iso__refuse(where, ISO_DECLARATION, "expected %lu of \"%.30s\", as the member is, found \"%.60s\"",
-                       (unsigned long)(row->extent / size), word, row->type);
+    if (member.part == 0)
+        member.part = sizeof(float);
+    told.size = member.part * (iso__is_complex(&member) ? 2u : 1u);
+    /* "float" without a size is C's. */
+    size = field->kind == ISO__FLOAT && field->part == 0 ? sizeof(float) : field->part == 0 ? told.size : parts * field->part;
+    if (floats && (member.kind < ISO__FLOAT || member.kind > ISO__COMPLEX_DOUBLE2))
+        same = size == 2 && !iso__is_complex(field);
+    else if (floats || (member.kind <= ISO__UNSIGNED && field->kind <= ISO__UNSIGNED))
+        same = field->kind == member.kind;
+    else
+        same = field->kind < ISO__STRING && (member.kind < ISO__FLOAT || member.kind > ISO__COMPLEX_DOUBLE2);
+    same = same && size == told.size && told.pointer == field->indirect &&
+           (field->indirect || (size * field->fixed == row->extent && iso__is_divided_so(row, field, size)));
+    if (field->kind == ISO__STRING)
+        same = told.pointer && member.kind == ISO__CHAR && !field->indirect;
+    return same ? ISO_OK : iso__refuse_member(where, &told, told.word);
 }
 
 static iso_code iso__declare_field(const iso__declaring *where, iso__field *field, iso__structure *structures,
                                    const iso__structure *end) {
+    const iso_structure *first = where->structure - (end - structures);
     iso__rest rest = where->row->type;
     uint64_t bytes;
     iso_code code = iso__read_element(where, field, &rest, structures, end);
@@ -792,9 +992,9 @@ static iso_code iso__declare_field(const iso__declaring *where, iso__field *fiel
     if (code == ISO_OK)
         code = iso__read_dimensions(where, field, &rest);
     if (code == ISO_OK)
-        code = iso__settle_size(where, field);
+        code = iso__compare_member(where, field, first);
     if (code == ISO_OK)
-        code = iso__compare_member(where, field);
+        code = iso__settle_size(where, field);
     for (i = 0; code == ISO_OK && i < field->symbol_count; i++)
         if (!iso__fits(field, field->symbols[i].value))
             code = iso__expected(where, "numbers that fit the enumeration", field->symbols[i].name);

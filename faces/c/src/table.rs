@@ -20,6 +20,7 @@ pub(crate) struct Row {
     extent: usize,
     standard: *const c_char,
     member: *const c_char,
+    rows: [usize; 3],
 }
 
 /// `iso_structure`
@@ -31,6 +32,7 @@ pub struct Table {
     alignment: usize,
     fields: *const Row,
     count: usize,
+    struct_name: *const c_char,
 }
 
 /// The format of the last of the structures, and the defaults of all.
@@ -56,6 +58,10 @@ pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<(F
         // SAFETY: promised.
         let rows = rows.iter().map(|row| unsafe { row.lent() }).collect::<Result<Vec<_>>>()?;
         tables.add(name, table.size, table.alignment, rows)?;
+        // SAFETY: promised.
+        if let Some(compiled) = unsafe { optional_text(table.struct_name, "name of a struct")? } {
+            tables.name_struct(name, compiled);
+        }
     }
     let format = tables.format()?;
     // So that a wrong default is found where it is declared.
@@ -72,7 +78,8 @@ impl Row {
             (text(self.name, "field name")?, text(self.kind, "field type")?, optional_text(self.unit, "field unit")?)
         };
         // SAFETY: promised.
-        let member = unsafe { optional_text(self.member, "type of a member")? };
+        let element = unsafe { optional_text(self.member, "type of a member")? };
+        let member = element.map(|element| declare::Member { element, rows: self.rows });
         Ok(declare::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent), member })
     }
 }
@@ -113,11 +120,12 @@ impl Tables {
                 extent: field.extent(pointer).unwrap_or(0),
                 standard: std::ptr::null(),
                 member: std::ptr::null(),
+                rows: [0; 3],
             });
         }
         let (size, alignment, count) = (structure.size(), structure.align(), rows.len());
         let (name, fields) = (self.text(structure.name()), rows.as_ptr());
-        self.tables.push(Table { name, size, alignment, fields, count });
+        self.tables.push(Table { name, size, alignment, fields, count, struct_name: std::ptr::null() });
         self._rows.push(rows);
     }
 

@@ -13,6 +13,7 @@ mod cursor;
 mod declaration;
 mod field_list;
 mod layout;
+mod member;
 mod shape;
 mod shape_text;
 mod table;
@@ -22,6 +23,7 @@ mod words;
 
 pub use field_list::FieldList;
 pub use layout::{Layout, LongDouble};
+pub use member::Member;
 pub use shape::Shape;
 pub use table::{Row, Tables};
 pub use types::{Kind, Length, Type, Width};

@@ -6,6 +6,7 @@
 
 use super::FieldList;
 use super::layout::Layout;
+use super::member::{self, Member};
 use super::types::{Kind, Length, Type, Width};
 use crate::error::{Code, Error, Result};
 use crate::format::{FloatKind, Format, Machine, Structure};
@@ -28,9 +29,8 @@ pub struct Row<'a> {
     /// The `sizeof` of the whole member if a C compiler made the table, or 0 if that is unknown. The words then have
     /// the meaning that they have to that compiler.
     pub extent: Option<usize>,
-    /// The member's type in C, or that of an array's elements, as the compiler tells it: `float`, `char *`. `None` if it is
-    /// unknown. Then only sizes are compared with the words.
-    pub member: Option<&'a str>,
+    /// What the compiler tells of the member's type. `None` if it tells nothing. Then only sizes are compared with the words.
+    pub member: Option<Member<'a>>,
 }
 
 /// Structures with all fields in their places, each after those that it nests. The last is the record.
@@ -49,13 +49,15 @@ pub struct Row<'a> {
 pub struct Tables {
     machine: Machine,
     known: HashMap<Box<str>, Arc<Structure>>,
+    /// What the compiler calls the structs of the known structures.
+    structs: HashMap<Box<str>, Box<str>>,
     last: Option<Arc<Structure>>,
 }
 
 impl Tables {
     /// Creates an empty list of structures, for records in the memory of a machine.
     pub fn new(machine: Machine) -> Tables {
-        Tables { machine, known: HashMap::new(), last: None }
+        Tables { machine, known: HashMap::new(), structs: HashMap::new(), last: None }
     }
 
     /// Adds a structure of `size` bytes, aligned to `alignment`, which may nest those before it.
@@ -77,7 +79,7 @@ impl Tables {
                 None => (row.words.to_owned(), row.size),
                 Some(extent) => {
                     extents.push((row.name, extent));
-                    settle(&row, extent).map_err(|error| error.at(format!("{name}.{}", row.name)))?
+                    self.settle(&row, extent).map_err(|error| error.at(format!("{name}.{}", row.name)))?
                 }
             };
             fields = fields.field(row.name, words, size, row.offset);
@@ -95,6 +97,12 @@ impl Tables {
         Ok(())
     }
 
+    /// States what the compiler calls the struct of a structure: `struct Point`. A [`Member`] with another name does not become
+    /// that structure.
+    pub fn name_struct(&mut self, structure: &str, compiled: &str) {
+        self.structs.insert(structure.into(), compiled.into());
+    }
+
     /// The format of the last structure.
     ///
     /// # Errors
@@ -102,6 +110,55 @@ impl Tables {
     pub fn format(self) -> Result<Format> {
         let none = || Error::new(Code::Declaration).at("structures").expected("at least one structure");
         Format::new(self.last.ok_or_else(none)?)
+    }
+
+    /// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
+    fn settle(&self, row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
+        let mut words: Type = row.words.parse()?;
+        words.kind = words.kind.settled(&Layout::NATIVE);
+        let fixed = words.dims.iter().try_fold(1usize, |product, dim| match dim {
+            Length::Fixed(n) => product.checked_mul(*n),
+            Length::Field(_) => Some(product),
+        });
+        let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
+        if let (Some(member), true) = (row.member, extent != 0) {
+            member::compare(&member, extent, fixed, &words, self.structs.iter())?;
+        }
+        let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
+        if row.size == 0 && extent != 0 && !words.is_indirect() {
+            let expected = match known {
+                Some(size) if extent != size.saturating_mul(fixed) => {
+                    format!("{} bytes", size.saturating_mul(fixed))
+                }
+                None if words.kind.width() == Some(Width::Open) && !whole => format!("{fixed} elements of one size"),
+                _ => String::new(),
+            };
+            if !expected.is_empty() {
+                let expected = format_args!("a member of {expected}, as {words} has");
+                return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("{extent} bytes")));
+            }
+        }
+        let size = match known {
+            _ if row.size != 0 => row.size,
+            Some(size) => size,
+            None if whole && !words.is_indirect() => extent / fixed.max(1),
+            None => 0,
+        };
+        match (&words.kind, size) {
+            (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
+                let other = match words.dims.is_empty() && row.size == 0 {
+                    true => "float[4] or double[2] for numbers in a row",
+                    false => "elements of 4 or 8 bytes",
+                };
+                let expected = format_args!("{other}, or long double or f128, which differ");
+                let found = format_args!("{words}, of 16 bytes each");
+                Err(Error::new(Code::Declaration).expected(expected).found(found))
+            }
+            (kind, 0) if kind.width() == Some(Width::Open) => {
+                Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").found(&words))
+            }
+            _ => Ok((words.to_string(), size)),
+        }
     }
 }
 
@@ -116,127 +173,6 @@ fn agree(structure: &Structure, field: &str, extent: usize) -> Result<()> {
     Err(error.expected(expected).found(extent))
 }
 
-/// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
-fn settle(row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
-    let mut words: Type = row.words.parse()?;
-    words.kind = words.kind.settled(&Layout::NATIVE);
-    let fixed = words.dims.iter().try_fold(1usize, |product, dim| match dim {
-        Length::Fixed(n) => product.checked_mul(*n),
-        Length::Field(_) => Some(product),
-    });
-    let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
-    if let (Some(member), true) = (row.member, extent != 0) {
-        Member::parse(member, extent, fixed)?.compare(&words)?;
-    }
-    let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
-    if row.size == 0 && extent != 0 && !words.is_indirect() {
-        let expected = match known {
-            Some(size) if extent != size.saturating_mul(fixed) => {
-                format!("{} bytes", size.saturating_mul(fixed))
-            }
-            None if words.kind.width() == Some(Width::Open) && !whole => format!("{fixed} elements of one size"),
-            _ => String::new(),
-        };
-        if !expected.is_empty() {
-            let expected = format_args!("a member of {expected}, as {words} has");
-            return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("{extent} bytes")));
-        }
-    }
-    let size = match known {
-        _ if row.size != 0 => row.size,
-        Some(size) => size,
-        None if whole && !words.is_indirect() => extent / fixed.max(1),
-        None => 0,
-    };
-    match (&words.kind, size) {
-        (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
-            let other = match words.dims.is_empty() && row.size == 0 {
-                true => "float[4] or double[2] for numbers in a row",
-                false => "elements of 4 or 8 bytes",
-            };
-            let expected = format_args!("{other}, or long double or f128, which differ");
-            let found = format_args!("{words}, of 16 bytes each");
-            Err(Error::new(Code::Declaration).expected(expected).found(found))
-        }
-        (kind, 0) if kind.width() == Some(Width::Open) => {
-            Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").found(&words))
-        }
-        _ => Ok((words.to_string(), size)),
-    }
-}
-
-/// A member as the compiler sees it.
-struct Member<'a> {
-    /// The word for its element, or for what it points at.
-    word: &'a str,
-    element: Kind,
-    pointer: bool,
-    extent: usize,
-    /// The number of elements that the words state.
-    stated: usize,
-}
-
-impl<'a> Member<'a> {
-    fn parse(text: &'a str, extent: usize, stated: usize) -> Result<Member<'a>> {
-        let (word, pointer) = text.strip_suffix(" *").map_or((text, false), |word| (word, true));
-        let element = match word.parse::<Type>()?.kind.settled(&Layout::NATIVE) {
-            kind if kind.width() == Some(Width::Open) => kind.with_width(Width::Bytes(size_of::<f32>() as u8)),
-            kind => kind,
-        };
-        Ok(Member { word, element, pointer, extent, stated })
-    }
-
-    fn compare(&self, words: &Type) -> Result<()> {
-        let is_string = words.kind == Kind::String;
-        let same = match (self.pointer, is_string) {
-            (true, true) => self.element == Kind::Char && !words.is_indirect(),
-            (true, false) => words.is_indirect() && self.is_element(&words.kind),
-            (false, true) => false,
-            (false, false) => {
-                !words.is_indirect() && self.is_element(&words.kind) && self.size() * self.stated == self.extent
-            }
-        };
-        if same {
-            return Ok(());
-        }
-        let declared = if self.pointer { format!("{} *", self.word) } else { self.fit() };
-        let error = Error::new(Code::Declaration).expected(format_args!("{}, for a member {declared}", self.fit()));
-        Err(error.found(words))
-    }
-
-    /// Whether the compiler's element and that of the words are of one class and size. C has no type for some numbers: halves
-    /// may be in integers, and every integer may be a boolean, a character or an enumeration.
-    fn is_element(&self, kind: &Kind) -> bool {
-        let float = |kind: &Kind| matches!(kind, Kind::Float { .. });
-        let whole = |kind: &Kind| {
-            matches!(kind, Kind::Integer { .. } | Kind::Char | Kind::Boolean { .. } | Kind::Enumeration { .. })
-        };
-        let size = match kind {
-            // Without a size, it is C's.
-            Kind::Float { kind: FloatKind::Ieee, width: Width::Open } => size_of::<f32>(),
-            Kind::Char => 1,
-            _ if kind.width() == Some(Width::Pointer) => size_of::<usize>(),
-            _ => kind.bytes().unwrap_or(self.size()),
-        };
-        let half = float(kind) && whole(&self.element) && size == 2;
-        size == self.size() && (float(kind) && float(&self.element) || whole(kind) && whole(&self.element) || half)
-    }
-
-    fn size(&self) -> usize {
-        if self.element == Kind::Char { 1 } else { self.element.bytes().unwrap_or(1) }
-    }
-
-    /// The type that would fit.
-    fn fit(&self) -> String {
-        match (self.pointer, self.word, self.extent / self.size()) {
-            (true, "char", _) => "string".into(),
-            (true, word, _) => format!("{word}* or {word}[n]"),
-            (false, word, 1) => word.into(),
-            (false, word, count) => format!("{word}[{count}]"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,8 +181,20 @@ mod tests {
         Row { name, words, size, offset: 0, unit: None, extent, member: None }
     }
 
+    /// Tables with a structure p, of the struct P.
+    fn with_p() -> Tables {
+        let mut tables = Tables::new(Machine::NATIVE);
+        tables.add("p", 16, 8, [row("x", "double[2]", 0, Some(16))]).unwrap();
+        tables.name_struct("p", "struct P");
+        tables
+    }
+
+    fn size_of_long_double() -> usize {
+        Layout::NATIVE.long_double.size.into()
+    }
+
     fn fault(row: Row<'_>) -> String {
-        Tables::new(Machine::NATIVE).add("r", 64, 1, [row]).unwrap_err().to_string()
+        with_p().add("r", 64, 1, [row]).unwrap_err().to_string()
     }
 
     #[test]
@@ -265,7 +213,10 @@ mod tests {
 
     #[test]
     fn what_a_compiler_says_of_an_element_agrees_with_its_type() {
-        let member = |words, extent, member| Row { member: Some(member), ..row("u", words, 0, Some(extent)) };
+        let member = |words, extent, member| Row {
+            member: Some(Member { element: member, rows: [0; 3] }),
+            ..row("u", words, 0, Some(extent))
+        };
         for (words, extent, element, expected) in [
             ("float[32]", 256, "float", "float[64], for a member float[64], found float[32]"),
             ("float", 8, "double", "double, for a member double, found float"),
@@ -276,6 +227,16 @@ mod tests {
             ("float[n]", 8, "double *", "double* or double[n], for a member double *, found float[n]"),
             ("char[8]", 8, "char *", "string, for a member char *, found char[8]"),
             ("Point", 8, "double", "double, for a member double, found "),
+            ("u32", 4, "int", "int, for a member int, found u32"),
+            ("int[3]", 12, "unsigned int", "unsigned int[3], for a member unsigned int[3], found i32[3]"),
+            ("complex float", 16, "double", "double[2], for a member double[2], found complex float"),
+            ("double[2]", 16, "double complex", "double complex, for a member double complex, found f64[2]"),
+            ("double-double", 16, "double", "double[2], for a member double[2], found double-double"),
+            ("double[2]", 16, "struct", "the structure of the member's own type, or ISO_ROW"),
+            ("p", 16, "struct ?", "the structure of the member's own type, or ISO_ROW"),
+            ("p", 16, "struct Other", "Other, for a member struct Other, found p"),
+            ("p", 8, "struct P *", "p* or p[n], for a member struct P *, found p"),
+            ("p*", 16, "struct P", "p, for a member struct P, found p*"),
         ] {
             let fault = fault(member(words, extent, element));
             assert!(fault.starts_with("invalid declaration at r.u: expected "), "{fault}");
@@ -294,9 +255,59 @@ mod tests {
             ("string[2]", 2 * size_of::<usize>(), "char *"),
             ("float(8)", 8, "double"),
             ("bool", 1, "_Bool"),
+            ("i8", 1, "char"),
+            ("complex float", 8, "float complex"),
+            ("double complex[2]", 32, "double complex"),
+            ("long double", size_of_long_double(), "long double"),
+            ("p[2]", 32, "struct P"),
+            ("p*", size_of::<usize>(), "struct P *"),
+            ("p", 16, "struct"),
+            ("f16[4]", 8, "struct"),
+            ("i128", 16, "struct"),
         ] {
-            let added = Tables::new(Machine::NATIVE).add("r", extent, 1, [member(words, extent, element)]);
+            let added = with_p().add("r", extent, 1, [member(words, extent, element)]);
             assert!(added.is_ok(), "{words} of {element}: {}", added.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn dimensions_are_those_of_the_member_or_fewer() {
+        let member = |words, extent, rows| Row {
+            member: Some(Member { element: "float", rows }),
+            ..row("u", words, 0, Some(extent))
+        };
+        for (words, extent, rows, expected) in [
+            (
+                "float[300][2]",
+                2400,
+                [1200, 4, 4],
+                Some("float[2][300], for a member float[2][300], found float[300][2]"),
+            ),
+            (
+                "float[2][4][3]",
+                96,
+                [48, 16, 4],
+                Some("float[2][3][4], for a member float[2][3][4], found float[2][4][3]"),
+            ),
+            ("float[4][6]", 96, [48, 16, 4], Some("float[2][3][4]")),
+            ("float[3][2][4][5]", 480, [240, 80, 20], Some("float[2][3][4][5]")),
+            ("float[2][300]", 2400, [1200, 4, 4], None),
+            ("float[2][30][10]", 2400, [1200, 4, 4], None),
+            ("float[600]", 2400, [1200, 4, 4], None),
+            ("float[6][4]", 96, [48, 16, 4], None),
+            ("float[2][300]", 2400, [4, 4, 4], None),
+            ("float[300][2]", 2400, [0, 0, 0], None),
+            // Of five dimensions, the compiler tells three rows.
+            ("float[2][3][4][6][5]", 2880, [1440, 480, 120], None),
+            ("float[2]", 8, [8, 8, 8], None),
+        ] {
+            let added = with_p().add("r", extent, 1, [member(words, extent, rows)]).map_err(|error| error.to_string());
+            match expected {
+                Some(expected) => {
+                    assert!(added.as_ref().is_err_and(|fault| fault.contains(expected)), "{words}: {added:?}")
+                }
+                None => assert_eq!(added, Ok(()), "{words}"),
+            }
         }
     }
 

@@ -8,12 +8,37 @@
 #endif
 #include <stdio.h>
 #include <string.h>
+#ifdef __cplusplus
+#include <array>
+#include <complex>
+#endif
 
 #if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
 #define TOLD 1
 #else
 #define TOLD 0
 #endif
+
+#ifdef __cplusplus
+#define PAIR "Own, for a member struct Own"
+#define OWN "Point, for a member struct Point"
+#define OTHER "Point"
+#else
+#define PAIR "the structure of the member's own type, or ISO_ROW"
+#define OWN PAIR
+#define OTHER PAIR
+#endif
+
+typedef struct {
+    double x, y;
+} Point;
+typedef struct {
+    double x, y;
+} Vector;
+typedef struct {
+    double re, im;
+} Own;
+enum Light { OFF, ON };
 
 typedef struct {
     float u[64];
@@ -26,12 +51,37 @@ typedef struct {
     long long count;
     unsigned short half;
     int n;
+    unsigned counts[3];
+    float cube[2][3][4];
+    short deep[2][3][4][5];
+    Point at;
+    Point ends[2][3];
+    Point *path;
+    const Point *const home;
+    Own pair;
+    enum Light light;
+    volatile unsigned state;
+    double (*pairs)[2];
+    const char *names[4];
+#ifdef __cplusplus
+    std::complex<double> wave;
+    std::complex<float> waves[3];
+    std::array<std::array<float, 3>, 2> grids;
+#else
+    double _Complex wave;
+    float _Complex waves[3];
+    float grids[2][3];
+#endif
 } State;
+
+static const iso_field point[] = { ISO_FIELD(Point, x, "double"), ISO_FIELD(Point, y, "double") };
+static const iso_field vector_[] = { ISO_FIELD(Vector, x, "double"), ISO_FIELD(Vector, y, "double") };
 
 /* The error of a table with one row, or NULL. */
 static const char *refused(iso_field row) {
     static iso_field rows[2];
-    iso_structure structure = ISO_STRUCTURE(State, rows);
+    const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE_AS("Arrow", Vector, vector_),
+                                         ISO_STRUCTURE(State, rows) };
     iso_field n = ISO_FIELD(State, n, "int");
     iso_format *format;
 #ifdef BY_WRITER
@@ -42,11 +92,11 @@ static const char *refused(iso_field row) {
     rows[0] = row;
     rows[1] = n;
 #ifdef BY_WRITER
-    format = iso_declare(&structure, 1, &error);
+    format = iso_declare(structures, 3, &error);
     iso_release(format);
     return format ? NULL : error.text;
 #else
-    if (iso_format_open(&structure, 1, &format) != ISO_OK) {
+    if (iso_format_open(structures, 3, &format) != ISO_OK) {
         const iso_error *error = iso_last_error();
         snprintf(text, sizeof text, "%s", error->text);
         return text;
@@ -80,18 +130,40 @@ int main(void) {
         ISO_POINTER(State, grid, "float[n]"),  ISO_FIELD(State, tag, "string"),   ISO_FIELD(State, name, "char[8]"),
         ISO_FIELD(State, grid, "long long"),   ISO_FIELD(State, count, "double"), ISO_FIELD(State, u, "double[32]"),
         ISO_FIELD(State, rows, "double[2][150]"),
+        ISO_FIELD(State, counts, "int[3]"),
+        ISO_FIELD(State, rows, "float[300][2]"), ISO_FIELD(State, cube, "double[2][3][2]"), ISO_FIELD(State, cube, "float[2][4][3]"),
+        ISO_FIELD(State, deep, "float[2][3][4][2]"), ISO_FIELD(State, deep, "short[3][2][4][5]"), ISO_FIELD(State, wave, "double[2]"),
+        ISO_FIELD(State, waves, "double[3]"), ISO_FIELD(State, pair, "double[2]"), ISO_FIELD(State, pair, "complex float"),
+        ISO_FIELD(State, at, "double[2]"), ISO_FIELD(State, grids, "int[2][3]"), ISO_FIELD(State, grids, "float[3][2]"),
+        ISO_FIELD(State, light, "float"), ISO_FIELD_STRUCT(State, at, "Arrow", Point), ISO_FIELD_STRUCT(State, ends, "Arrow[2][3]", Point),
+        ISO_FIELD_STRUCT(State, path, "Arrow[n]", Point), ISO_FIELD_STRUCT(State, path, "Point", Point),
+        ISO_FIELD_STRUCT(State, at, "Point*", Point), ISO_FIELD_STRUCT(State, ends, "Point[3][2]", Point),
     };
-    static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float" };
+    static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float",
+        "unsigned int[3]", "float[2][300]", "float[2][3][4]", "float[2][3][4]", "short[2][3][4][5]", "short[2][3][4][5]", "double complex",
+        "float complex[3]", PAIR, PAIR, OWN, "float[2][3]", "float[2][3]", "unsigned int", "Point", "Point[2][3]", "Point* or Point[n]",
+        "Point* or Point[n]", "Point", "Point[2][3]" };
+    /* Only C11: by ISO_FIELD_STRUCT, the program names another type than the member has. In C++ the compiler names it. */
+    const iso_field other = ISO_FIELD_STRUCT(State, at, "Arrow", Vector);
     const iso_field truths[] = {
         ISO_FIELD(State, rows, "float[2][300]"), ISO_FIELD_DEFAULT(State, level, "double", "1.5"),
         ISO_FIELD(State, u, "float[64]"),    ISO_FIELD(State, level, "double"), ISO_FIELD(State, level, "float(8)"),
         ISO_POINTER(State, grid, "double[n]"), ISO_FIELD(State, grid, "double*"), ISO_FIELD(State, tag, "char[8]"),
         ISO_FIELD(State, name, "string"),    ISO_FIELD(State, on, "boolean"),   ISO_FIELD(State, on, "char"),
         ISO_FIELD(State, count, "integer"),  ISO_FIELD(State, half, "f16"),     ISO_ROW("level", "float", 8, offsetof(State, level)),
+        ISO_FIELD(State, rows, "float[600]"), ISO_FIELD(State, u, "float[8][8]"), ISO_FIELD(State, cube, "float[2][3][4]"),
+        ISO_FIELD(State, cube, "float[6][4]"), ISO_FIELD(State, deep, "short[2][3][4][5]"), ISO_FIELD(State, at, "Point"),
+        ISO_FIELD_STRUCT(State, at, "Point", Point), ISO_FIELD_STRUCT(State, ends, "Point[2][3]", Point),
+        ISO_FIELD_STRUCT(State, path, "Point[n]", Point), ISO_FIELD_STRUCT(State, home, "Point*", Point), ISO_FIELD(State, path, "Point[n]"),
+        ISO_FIELD(State, light, "enumeration{off,on}"), ISO_FIELD(State, state, "unsigned int"), ISO_FIELD(State, pairs, "double[n][2]"),
+        ISO_FIELD(State, names, "string[4]"), ISO_FIELD(State, wave, "double complex"), ISO_FIELD(State, waves, "complex float[3]"),
+        ISO_FIELD(State, grids, "float[2][3]"), ISO_FIELD(State, counts, "unsigned integer[3]"), ISO_FIELD(State, tag, "i8[8]"),
+        ISO_ROW("pair", "double[2]", 8, offsetof(State, pair)),
     };
     size_t i;
     for (i = 0; i < sizeof lies / sizeof *lies; i++)
         lie(lies[i], fits[i]);
+    lie(other, OTHER);
     for (i = 0; i < sizeof truths / sizeof *truths; i++)
         truth(truths[i]);
     return wrong;
