@@ -847,12 +847,15 @@ iso_code iso_sink_open(const iso_channel *channel, const iso_format *format, con
 /* The treatment of records that fit none of several kinds. */
 typedef enum iso_others {
     ISO_OTHERS_REFUSE = 0,  /* their source is refused (ISO_EVENT_REFUSED), once; the error says why for each kind */
-    ISO_OTHERS_MESSAGES = 1 /* they come as `message`, and `which` is -1 */
+    ISO_OTHERS_MESSAGES = 1, /* they come as `message`, and `which` is -1 */
+    ISO_OTHERS_COUNT = 2     /* they do not come; iso_sink_others and iso_handler_others return their number */
 } iso_others;
 /* Opens a sink for records of several kinds. An event has the record in `record`, and the number of its kind in `which`.
    The sink copies the kinds. `options` may be NULL; its `faults` are those of each kind. */
 iso_code iso_sink_open_kinds(const iso_channel *channel, const iso_kinds *kinds, iso_others others,
                              const iso_sink_options *options, iso_sink **sink);
+/* The number of records so far that fitted none of several kinds, unless their sources are refused. */
+uint64_t iso_sink_others(const iso_sink *sink);
 void iso_sink_close(iso_sink **sink);
 /* Asks all sources for another policy. With ISO_POLICY_LOSSLESS, sources that do not grant it keep the policy of
    before. ISO_EVENT_GRANTED tells what each source grants. */
@@ -890,6 +893,21 @@ typedef void (*iso_handle)(void *context, const iso_event *event);
 /* As iso_sink_open; the format must not be NULL. */
 iso_code iso_handler_open(const iso_channel *channel, const iso_format *format, const iso_rules *rules,
                           const iso_sink_options *options, iso_handle handle, void *context, iso_handler **handler);
+/* Several kinds of records, with a function for each. iso_kinds_handle states the function for a kind, by its number. It is
+   called with the records of that kind; `which` is the number. `handle` is called with all other events, and may be NULL:
+   records of kinds without a function, records that fit no kind (ISO_OTHERS_MESSAGES), sources that come, leave or are
+   refused. The handler copies the kinds and their functions.
+
+       iso_kinds_add(kinds, river_format, NULL, ISO_FAULTS_ERROR);
+       iso_kinds_add(kinds, alarm_format, NULL, ISO_FAULTS_ERROR);
+       iso_kinds_handle(kinds, 0, on_river, &gauge);
+       iso_kinds_handle(kinds, 1, on_alarm, &bell);
+       iso_handler_open_kinds(channel, kinds, ISO_OTHERS_COUNT, NULL, NULL, NULL, &handler); */
+iso_code iso_kinds_handle(iso_kinds *kinds, int kind, iso_handle handle, void *context);
+iso_code iso_handler_open_kinds(const iso_channel *channel, const iso_kinds *kinds, iso_others others,
+                                const iso_sink_options *options, iso_handle handle, void *context, iso_handler **handler);
+/* The number of records so far that fitted no kind, unless their sources are refused. */
+uint64_t iso_handler_others(const iso_handler *handler);
 /* After this has returned, the library neither calls the function nor uses its context. So it waits for a call that
    runs on another thread. If it is called from within the function, it does not wait, and that call is the last. */
 void iso_handler_close(iso_handler **handler);

@@ -517,7 +517,8 @@ public:
 
     template <class T> class all {
     public:
-        const T *next() { return reader_->read(by_); }
+        /* Not for a temporary range, which owns the memory of the record. */
+        const T *next() & { return reader_->read(by_); }
         auto begin() { return detail::steps<all>(this); }
         std::default_sentinel_t end() const { return {}; }
 
@@ -533,7 +534,7 @@ public:
 
     template <class... T> class each {
     public:
-        const one_of<T...> *next() {
+        const one_of<T...> *next() & {
             const message received = reader_->next();
             if (!received)
                 return nullptr;

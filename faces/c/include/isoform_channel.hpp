@@ -135,6 +135,8 @@ public:
                             detail::milliseconds(time), &received));
         return event<T>(received);
     }
+    /* The number of records so far that fitted none of several kinds, unless their sources are refused. */
+    std::uint64_t others() const { return iso_sink_others(handle_.get()); }
     /* A descriptor for poll(2), readable whenever next would return an event. */
     int fd() const {
         int fd = -1;
@@ -196,6 +198,8 @@ public:
         check(iso_handler_counts(handle_.get(), &counts));
         return counts;
     }
+    /* The number of records so far that fitted none of several kinds. */
+    std::uint64_t others() const { return iso_handler_others(handle_.get()); }
 
 private:
     friend class channel;
@@ -212,6 +216,53 @@ inline guarded &handlers() {
     return thrown;
 }
 } // namespace detail
+
+namespace detail {
+/* Calls a function of the program, which `context` points at, with an event of records of T. */
+template <class T, class F> void call(void *context, const iso_event *received) {
+    handlers().run(0, [&] { return (*static_cast<F *>(context))(event<T>(*received)), 0; });
+}
+} // namespace detail
+
+/* Functions for records of several kinds, one for each kind, for channel::on:
+
+       isoform::handlers all;
+       all.handle<River>([&](const isoform::event<River> &event) { depth = event.record->depth; })
+           .handle<Alarm>([&](const isoform::event<Alarm> &event) { text = event.record->text; });
+       const isoform::handler handler = channel.on(std::move(all)); */
+class handlers {
+public:
+    handlers() : kinds_(detail::opened<kinds>(iso_kinds_open)) {}
+    /* The function for records of T. `said` are rules for this kind, or null. */
+    template <class T, class F>
+    handlers &handle(F function, const rules *said = nullptr, iso_faults faults = ISO_FAULTS_ERROR) {
+        check(iso_kinds_add(kinds_.get(), format::of<T>().get(), said ? said->get() : nullptr, faults));
+        check(iso_kinds_handle(kinds_.get(), count_, detail::call<T, F>, keep(std::move(function))));
+        ++count_;
+        return *this;
+    }
+    /* The function for all other events: records that fit no kind, as messages; sources that come or leave. Without it,
+       records that fit no kind are counted (handler::others). */
+    template <class F> handlers &otherwise(F function) {
+        context_ = keep(std::move(function));
+        otherwise_ = detail::call<void, F>;
+        return *this;
+    }
+
+private:
+    friend class channel;
+    using kinds = detail::handle<iso_kinds, iso_kinds_close>;
+    template <class F> void *keep(F &&function) {
+        auto kept = std::make_shared<F>(std::forward<F>(function));
+        functions_.push_back(kept);
+        return kept.get();
+    }
+    kinds kinds_;
+    int count_ = 0;
+    iso_handle otherwise_ = nullptr;
+    void *context_ = nullptr;
+    std::vector<std::shared_ptr<void>> functions_;
+};
 
 class channel {
 public:
@@ -246,14 +297,21 @@ public:
     template <class T, class F> handler on(F function, const sink_options &options = {}) const {
         handler made;
         auto kept = std::make_shared<F>(std::move(function));
-        made.handle_ = detail::opened<handler::handle>(
-            iso_handler_open, get(), isoform::format::of<T>().get(), detail::rules_of(options),
-            static_cast<const iso_sink_options *>(&options),
-            static_cast<iso_handle>([](void *context, const iso_event *received) {
-                detail::handlers().run(0, [&] { return (*static_cast<F *>(context))(event<T>(*received)), 0; });
-            }),
-            static_cast<void *>(kept.get()));
+        made.handle_ =
+            detail::opened<handler::handle>(iso_handler_open, get(), isoform::format::of<T>().get(),
+                                            detail::rules_of(options), static_cast<const iso_sink_options *>(&options),
+                                            static_cast<iso_handle>(detail::call<T, F>), static_cast<void *>(kept.get()));
         made.function_ = std::move(kept);
+        return made;
+    }
+    /* The same for records of several kinds, with a function for each. */
+    handler on(handlers functions, const sink_options &options = {}) const {
+        handler made;
+        made.handle_ = detail::opened<handler::handle>(
+            iso_handler_open_kinds, get(), static_cast<const iso_kinds *>(functions.kinds_.get()),
+            functions.otherwise_ ? ISO_OTHERS_MESSAGES : ISO_OTHERS_COUNT, static_cast<const iso_sink_options *>(&options),
+            functions.otherwise_, functions.context_);
+        made.function_ = std::make_shared<std::vector<std::shared_ptr<void>>>(std::move(functions.functions_));
         return made;
     }
     /* Leaves the channel, which ends its sources, sinks and handlers. The destructor lets them continue. */

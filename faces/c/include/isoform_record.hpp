@@ -6,13 +6,14 @@
        struct Sample { int step; const char *station; float depth[3]; double tide; };
        ISOFORM_RECORD(Sample, step, station, (depth, .unit = "m"), (tide, .name = "level"))
 
-   Parentheses around a member add these properties. There is no other way to state them:
+   Parentheses around a member add these properties, in this order. There is no other way to state them:
 
        .name     the name of the field in the format, if it differs from the member's
        .unit     such as "m/s"
        .length   for a pointer: the member that holds the number of elements; for a std::span: the name of its length
                  field, which by default is the name of the member and _len
        .type     the type, as in the tables of isoform.h, if the C++ type does not determine it: "enumeration{red,green}"
+       .standard the default for senders that lack the field, as JSON: (tide, .standard = "11.5"); "" for 0, null and empty
 
    Members may be
 
@@ -63,6 +64,7 @@ struct note {
     const char *unit = nullptr;
     const char *length = nullptr;
     const char *type = nullptr;
+    const char *standard = nullptr;
 };
 
 namespace detail {
@@ -209,16 +211,16 @@ public:
             const char *length = said.length ? said.length : text(std::string(called) + "_len");
             const std::size_t first = pointer_first() ? 0 : sizeof(void *);
             const std::string type = said.type ? said.type : type_of<Element>() + "[" + length + "]";
-            row(called, type, said.type ? 0 : size_of<Element>(), offset + first, said.unit, sizeof(void *));
+            row(called, type, said.type ? 0 : size_of<Element>(), offset + first, said.unit, sizeof(void *), said.standard);
             row(length, "size_t", 0, offset + sizeof(void *) - first, nullptr, sizeof(std::size_t));
         } else if (said.type) {
-            row(called, said.type, 0, offset, said.unit, sizeof(Member));
+            row(called, said.type, 0, offset, said.unit, sizeof(Member), said.standard);
         } else if constexpr (std::is_pointer_v<Member> && !is_text<Member>) {
             using Target = std::remove_cv_t<std::remove_pointer_t<Member>>;
             const std::string type = type_of<Target>() + (said.length ? "[" + std::string(said.length) + "]" : "*");
-            row(called, type, size_of<Target>(), offset, said.unit, sizeof(Member));
+            row(called, type, size_of<Target>(), offset, said.unit, sizeof(Member), said.standard);
         } else {
-            row(called, type_of<Member>(), size_of<Member>(), offset, said.unit, sizeof(Member));
+            row(called, type_of<Member>(), size_of<Member>(), offset, said.unit, sizeof(Member), said.standard);
         }
     }
 
@@ -350,8 +352,8 @@ private:
     }
 
     void row(const char *name, const std::string &type, std::size_t size, std::size_t offset, const char *unit,
-             std::size_t extent) {
-        rows_.push_back({name, text(type), size, offset, unit, extent, nullptr, nullptr, {0, 0, 0}});
+             std::size_t extent, const char *standard = nullptr) {
+        rows_.push_back({name, text(type), size, offset, unit, extent, standard, nullptr, {0, 0, 0}});
     }
     const char *text(std::string kept) { return texts_.emplace_back(std::move(kept)).c_str(); }
 

@@ -7,14 +7,20 @@ use crate::pointer::{Held, Opened, Out, close, given, open, put};
 use crate::rules::{self, Rules};
 use isoform::core::plan::Kind;
 use isoform::memory::KindDecoder;
-#[cfg(unix)]
-use isoform::{Code, Error, Result};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
+#[cfg(unix)]
+use {
+    crate::sink::{Function, Handle},
+    isoform::{Code, Error, Result},
+};
 
 /// `iso_kinds`
 pub struct Kinds {
     decoder: KindDecoder,
+    /// The functions for records of the kinds.
+    #[cfg(unix)]
+    pub(crate) functions: Vec<Option<Function>>,
     /// The last explanation.
     explained: CString,
 }
@@ -22,10 +28,35 @@ pub struct Kinds {
 #[cfg(unix)]
 impl Kinds {
     /// A decoder of its own for these kinds, of which there is at least one.
-    pub(crate) fn decoder(&self) -> Result<KindDecoder> {
-        match self.decoder.kinds() {
-            [] => Err(Error::new(Code::WrongType).at("kinds").expected("at least one kind").found("none")),
-            kinds => KindDecoder::new(kinds.to_vec()),
+    pub(crate) fn decoder(&self, others: Others) -> Result<KindDecoder> {
+        let decoder = match self.decoder.kinds() {
+            [] => return Err(Error::new(Code::WrongType).at("kinds").expected("at least one kind").found("none")),
+            kinds => KindDecoder::new(kinds.to_vec())?,
+        };
+        Ok(if others == Others::Refuse { decoder } else { decoder.with_others() })
+    }
+}
+
+/// What becomes of records that fit none of the kinds.
+#[cfg(unix)]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Others {
+    Refuse,
+    Messages,
+    Count,
+}
+
+#[cfg(unix)]
+impl Others {
+    /// The choice for a number of `iso_others`.
+    pub(crate) fn numbered(number: c_int) -> Result<Others> {
+        match number {
+            0 => Ok(Others::Refuse),
+            1 => Ok(Others::Messages),
+            2 => Ok(Others::Count),
+            found => {
+                Err(Error::new(Code::WrongType).at("others").expected("a value of the enum iso_others").found(found))
+            }
         }
     }
 }
@@ -38,7 +69,14 @@ pub(crate) fn number(kind: usize) -> c_int {
 /// `iso_kinds_open`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_kinds_open(kinds: Opened<'_, Kinds>) -> Status {
-    let none = || Ok(Kinds { decoder: KindDecoder::new(Vec::new())?, explained: CString::default() });
+    let none = || {
+        Ok(Kinds {
+            decoder: KindDecoder::new(Vec::new())?,
+            #[cfg(unix)]
+            functions: Vec::new(),
+            explained: CString::default(),
+        })
+    };
     call(|| open(kinds, "kinds", none))
 }
 
@@ -60,6 +98,31 @@ pub extern "C" fn iso_kinds_add(
         let (kinds, of) = (given(kinds, "kinds")?, given(format, "format")?);
         let kind = Kind { format: of.format.clone(), rules: rules::of(rules, of)?, faults: rules::choice(faults)? };
         kinds.decoder = KindDecoder::new([kinds.decoder.kinds(), &[kind]].concat())?;
+        #[cfg(unix)]
+        kinds.functions.push(None);
+        Ok(())
+    })
+}
+
+/// `iso_kinds_handle`
+#[cfg(unix)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_kinds_handle(
+    kinds: Option<&mut Kinds>,
+    kind: c_int,
+    function: Option<Handle>,
+    context: *mut c_void,
+) -> Status {
+    call(|| {
+        let functions = &mut given(kinds, "kinds")?.functions;
+        let count = functions.len();
+        let none = || {
+            let error =
+                Error::new(Code::WrongType).at("kind").expected(format_args!("the number of one of {count} kinds"));
+            error.found(kind)
+        };
+        let place = usize::try_from(kind).ok().and_then(|kind| functions.get_mut(kind)).ok_or_else(none)?;
+        *place = Some(Function::new(given(function, "handle")?, context));
         Ok(())
     })
 }

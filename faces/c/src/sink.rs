@@ -3,11 +3,12 @@
 use crate::channel::Channel;
 use crate::error::{Details, Kept, Status, answer, call};
 use crate::format::{Format, Latest};
-use crate::kinds::{self, Kinds};
+use crate::kinds::{self, Kinds, Others};
 use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
-use isoform::{Code, Error, Result};
+use isoform::Result;
+use isoform::memory::Chosen;
 use isoform_channel::{Counts, Event as Happened, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
@@ -16,6 +17,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// `iso_sink`
 pub struct Sink {
@@ -24,6 +28,8 @@ pub struct Sink {
     /// The reason why a source was refused last.
     refused: Option<Kept>,
     stamps: Vec<Stamp>,
+    /// For a sink of several kinds: what becomes of records that fit none, and their number.
+    others: Option<(Others, u64)>,
 }
 
 /// `iso_sink_options`
@@ -82,7 +88,7 @@ mod kind {
 
 impl Sink {
     fn new(sink: Any) -> Sink {
-        Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new() }
+        Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new(), others: None }
     }
 }
 
@@ -219,16 +225,9 @@ pub unsafe extern "C" fn iso_sink_open_kinds(
         open(sink, "sink", || {
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
-            let decoder = given(kinds, "kinds")?.decoder()?;
-            let decoder = match others {
-                0 => decoder,
-                1 => decoder.with_others(),
-                found => {
-                    let error = Error::new(Code::WrongType).at("others").expected("a value of the enum iso_others");
-                    return Err(error.found(found));
-                }
-            };
-            Ok(Sink::new(Any::of_kinds(sink, decoder)?))
+            let others = Others::numbered(others)?;
+            let sink = Any::of_kinds(sink, given(kinds, "kinds")?.decoder(others)?)?;
+            Ok(Sink { others: Some((others, 0)), ..Sink::new(sink) })
         })
     })
 }
@@ -239,20 +238,37 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { sink, latest, refused, .. } = given(sink, "sink")?;
-        let came = sink.recv_timeout(patience(milliseconds))?;
-        let mut which = -1;
-        let event = Event::of(came, refused, |came| match came {
-            Content::Record(record) => lent(record),
-            Content::Kind(kind, record) => {
-                which = kinds::number(kind);
-                lent(record)
+        let Sink { sink, latest, refused, others, .. } = given(sink, "sink")?;
+        let (start, whole) = (Instant::now(), patience(milliseconds));
+        loop {
+            let came = sink.recv_timeout(whole.saturating_sub(start.elapsed()))?;
+            if let (Some((others, count)), Some(Happened::Record { record: Content::Message(_), .. })) =
+                (&mut *others, &came)
+            {
+                *count += 1;
+                if *others == Others::Count {
+                    continue;
+                }
             }
-            Content::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
-        });
-        place.write(Event { which, ..event });
-        Ok(())
+            let mut which = -1;
+            let event = Event::of(came, refused, |came| match came {
+                Content::Record(record) => lent(record),
+                Content::Kind(kind, record) => {
+                    which = kinds::number(kind);
+                    lent(record)
+                }
+                Content::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
+            });
+            place.write(Event { which, ..event });
+            return Ok(());
+        }
     })
+}
+
+/// `iso_sink_others`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_others(sink: Option<&Sink>) -> u64 {
+    sink.and_then(|sink| sink.others).map_or(0, |(_, count)| count)
 }
 
 /// A lent record.
@@ -332,15 +348,24 @@ pub extern "C" fn iso_sink_close(sink: Held<'_, Sink>) {
 pub type Handle = unsafe extern "C" fn(context: *mut c_void, event: *const Event);
 
 /// `iso_handler`
-pub struct Handler(isoform_channel::Handler);
+pub struct Handler {
+    handler: isoform_channel::Handler,
+    /// The number of records that fitted none of several kinds.
+    others: Arc<AtomicU64>,
+}
 
 /// A function of the program, with its context.
-struct Function(Handle, *mut c_void);
+#[derive(Clone, Copy)]
+pub(crate) struct Function(Handle, *mut c_void);
 
 // SAFETY: the header says that it is called by whichever thread polls the node.
 unsafe impl Send for Function {}
 
 impl Function {
+    pub(crate) fn new(handle: Handle, context: *mut c_void) -> Function {
+        Function(handle, context)
+    }
+
     fn call(&self, event: &Event) {
         // SAFETY: (1) of the crate: it may be called so, with the context that was given with it.
         unsafe { self.0(self.1, event) }
@@ -366,15 +391,69 @@ pub unsafe extern "C" fn iso_handler_open(
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
             let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
-            sink.on_memory(&format.format, rules, handle).map(Handler)
+            let handler = sink.on_memory(&format.format, rules, handle)?;
+            Ok(Handler { handler, others: Arc::default() })
         })
     })
+}
+
+/// `iso_handler_open_kinds`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_handler_open_kinds(
+    channel: Option<&Channel>,
+    kinds: Option<&Kinds>,
+    others: c_int,
+    options: Option<&Options>,
+    function: Option<Handle>,
+    context: *mut c_void,
+    handler: Opened<'_, Handler>,
+) -> Status {
+    call(|| {
+        open(handler, "handler", || {
+            // SAFETY: (1) of the crate.
+            let sink = unsafe { wanted(given(channel, "channel")?, options)? };
+            let (kinds, others) = (given(kinds, "kinds")?, Others::numbered(others)?);
+            let (decoder, functions) = (kinds.decoder(others)?, kinds.functions.clone());
+            let (function, counts) =
+                (function.map(|function| Function::new(function, context)), others == Others::Count);
+            let count = Arc::new(AtomicU64::new(0));
+            let (counted, mut latest) = (count.clone(), Latest::default());
+            let handle = move |came: Happened<Chosen<'_>>| {
+                let mut which = None;
+                let is_other = matches!(came, Happened::Record { record: Chosen::Other(_), .. });
+                counted.fetch_add(is_other.into(), Ordering::Relaxed);
+                if is_other && counts {
+                    return;
+                }
+                let mut refused = None;
+                let event = Event::of(Some(came), &mut refused, |came| match came {
+                    Chosen::Record(kind, record) => {
+                        which = Some(kind);
+                        lent(record)
+                    }
+                    Chosen::Other(message) => (ptr::null(), Message::of(&message, &mut latest), 1),
+                });
+                let event = Event { which: which.map_or(-1, kinds::number), ..event };
+                let of_kind = which.and_then(|kind| functions.get(kind).copied().flatten());
+                if let Some(function) = of_kind.or(function) {
+                    function.call(&event);
+                }
+            };
+            Ok(Handler { handler: sink.on_memory_kinds(decoder, handle)?, others: count })
+        })
+    })
+}
+
+/// `iso_handler_others`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_handler_others(handler: Option<&Handler>) -> u64 {
+    handler.map_or(0, |handler| handler.others.load(Ordering::Relaxed))
 }
 
 /// `iso_handler_counts`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_handler_counts(handler: Option<&Handler>, counts: Out<'_, Counted>) -> Status {
-    call(|| put(counts, "counts", Counted::of(given(handler, "handler")?.0.counts())))
+    call(|| put(counts, "counts", Counted::of(given(handler, "handler")?.handler.counts())))
 }
 
 /// `iso_handler_close`

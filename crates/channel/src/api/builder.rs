@@ -210,7 +210,7 @@ impl SinkBuilder {
     /// # Errors
     /// As [`build_kinds`](SinkBuilder::build_kinds).
     pub fn build_memory_kinds(self, decoder: memory::KindDecoder) -> Result<MemoryKindSink> {
-        MemoryKindSink::in_memory(&self.member, decoder, self.options)
+        MemoryKindSink::in_memory(&self.member, decoder, self.options, Bell::new())
     }
 
     /// Builds a sink for messages that can become one of several kinds of records, in the format of their source. It is for
@@ -302,6 +302,20 @@ impl SinkBuilder {
     ) -> Result<Handler> {
         let sink =
             MemorySink::new(&self.member, format, rules, self.options, self.member.life.handlers.bell().clone())?;
+        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
+    }
+
+    /// The same for records of several kinds; see [`build_memory_kinds`](SinkBuilder::build_memory_kinds).
+    ///
+    /// # Errors
+    /// As [`build_memory_kinds`](SinkBuilder::build_memory_kinds).
+    pub fn on_memory_kinds(
+        self,
+        decoder: memory::KindDecoder,
+        mut handle: impl for<'e> FnMut(Event<memory::Chosen<'e>>) + Send + 'static,
+    ) -> Result<Handler> {
+        let bell = self.member.life.handlers.bell().clone();
+        let sink = MemoryKindSink::in_memory(&self.member, decoder, self.options, bell)?;
         Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
     }
 }

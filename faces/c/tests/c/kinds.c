@@ -131,7 +131,7 @@ static void channels(void) {
     DO(iso_node_open(NULL, 0, &node));
     DO(iso_channel_create(node, "news", NULL, &channel));
     FAILS(iso_sink_open_kinds(channel, NULL, ISO_OTHERS_REFUSE, NULL, &sink), ISO_WRONG_TYPE, "kinds");
-    FAILS(iso_sink_open_kinds(channel, kinds, (iso_others)2, NULL, &sink), ISO_WRONG_TYPE, "others");
+    FAILS(iso_sink_open_kinds(channel, kinds, (iso_others)3, NULL, &sink), ISO_WRONG_TYPE, "others");
     DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_REFUSE, NULL, &sink));
     DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_MESSAGES, NULL, &lenient));
     submit(channel, river_format, &a_river, 2);
@@ -162,6 +162,90 @@ static void channels(void) {
     iso_node_close(&node);
 }
 
+typedef struct {
+    int records, others, joined;
+    double depth;
+} Seen;
+
+static void on_river(void *context, const iso_event *event) {
+    Seen *seen = (Seen *)context;
+    CHECK(event->kind == ISO_EVENT_RECORD && event->which == RIVER);
+    seen->depth += ((const River *)event->record)->depth;
+    seen->records++;
+}
+
+static void on_alarm(void *context, const iso_event *event) {
+    CHECK(event->kind == ISO_EVENT_RECORD && event->which == ALARM);
+    CHECK(strcmp(((const Alarm *)event->record)->text, "high") == 0);
+    ((Seen *)context)->records++;
+}
+
+static void on_other(void *context, const iso_event *event) {
+    Seen *seen = (Seen *)context;
+    iso_item item;
+    seen->joined += event->kind == ISO_EVENT_JOINED;
+    if (event->kind == ISO_EVENT_RECORD && event->which == -1) {
+        DO(iso_message_get(&event->message, "speed", &item));
+        CHECK(event->record == NULL && item.real == 9);
+        seen->others++;
+    }
+    if (event->kind == ISO_EVENT_RECORD && event->which == ALARM)
+        seen->records += 100;
+}
+
+static void handlers(void) {
+    const iso_format *const formats[] = { river_format, wind_format, alarm_format, gauge_format };
+    const void *const records[] = { &a_river, &a_wind, &an_alarm, &a_gauge };
+    Seen seen = { 0, 0, 0, 0 }, counted = { 0, 0, 0, 0 };
+    iso_node *node;
+    iso_channel *channel;
+    iso_source *sources[4];
+    iso_handler *handler, *counting;
+    iso_sink *sink;
+    iso_event event;
+    iso_counts counts;
+    size_t count, i;
+    int last = 0;
+    DO(iso_node_open(NULL, 0, &node));
+    DO(iso_channel_create(node, "news", NULL, &channel));
+    FAILS(iso_kinds_handle(kinds, 2, on_river, &seen), ISO_WRONG_TYPE, "kind");
+    FAILS(iso_kinds_handle(kinds, -1, on_river, &seen), ISO_WRONG_TYPE, "kind");
+    FAILS(iso_kinds_handle(kinds, 0, NULL, &seen), ISO_WRONG_TYPE, "handle");
+    FAILS(iso_handler_open_kinds(channel, NULL, ISO_OTHERS_COUNT, NULL, NULL, NULL, &handler), ISO_WRONG_TYPE, "kinds");
+    DO(iso_kinds_handle(kinds, RIVER, on_river, &seen));
+    /* Kinds without a function go to the last one. */
+    DO(iso_handler_open_kinds(channel, kinds, ISO_OTHERS_MESSAGES, NULL, on_other, &seen, &handler));
+    DO(iso_kinds_handle(kinds, RIVER, on_river, &counted));
+    DO(iso_kinds_handle(kinds, ALARM, on_alarm, &counted));
+    DO(iso_handler_open_kinds(channel, kinds, ISO_OTHERS_COUNT, NULL, NULL, NULL, &counting));
+    DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_COUNT, NULL, &sink));
+    for (i = 0; i < 4; i++) {
+        DO(iso_source_open(channel, formats[i], &sources[i]));
+        DO(iso_source_submit(sources[i], records[i]));
+    }
+    do
+        DO(iso_node_poll(node, 0, &count));
+    while (count > 0);
+    CHECK(seen.records == 102 && seen.depth == 10 && seen.others == 1 && seen.joined == 4);
+    CHECK(counted.records == 3 && counted.depth == 10 && counted.others == 0);
+    CHECK(iso_handler_others(handler) == 1 && iso_handler_others(counting) == 1 && iso_handler_others(NULL) == 0);
+    DO(iso_handler_counts(counting, &counts));
+    CHECK(counts.taken == 4 && counts.lost == 0);
+    do {
+        DO(iso_sink_next(sink, 0, &event));
+        CHECK(event.kind != ISO_EVENT_RECORD || event.which >= 0);
+        last += event.kind == ISO_EVENT_RECORD;
+    } while (event.kind != ISO_EVENT_NOTHING);
+    CHECK(last == 3 && iso_sink_others(sink) == 1 && iso_sink_others(NULL) == 0);
+    for (i = 0; i < 4; i++)
+        iso_source_close(&sources[i]);
+    iso_sink_close(&sink);
+    iso_handler_close(&counting);
+    iso_handler_close(&handler);
+    iso_channel_close(&channel);
+    iso_node_close(&node);
+}
+
 int main(void) {
     iso_message none = { NULL, NULL, 0 };
     iso_kinds *empty;
@@ -183,6 +267,7 @@ int main(void) {
     streams();
     explained();
     channels();
+    handlers();
     iso_kinds_close(&kinds);
     iso_format_close(&wind_format);
     iso_format_close(&gauge_format);

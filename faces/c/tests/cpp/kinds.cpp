@@ -93,7 +93,69 @@ static void channels() {
     }
 }
 
+/* A function for each kind, by node::poll. */
+static void handlers() {
+    const isoform::node node;
+    const auto channel = node.create<void>("news");
+    auto winds = channel.source<Wind>();
+    auto rivers = channel.source<River>();
+    auto gauges = channel.source<Gauge>();
+    auto alarms = channel.source<Alarm>();
+    const auto submit = [&] {
+        rivers.submit(River{1, 4.5});
+        winds.submit(Wind{9});
+        alarms.submit(Alarm{"high", 2});
+        gauges.submit(Gauge{5.5f, 3});
+    };
+    double depth = 0;
+    std::string text;
+    const auto both = [&] {
+        isoform::handlers all;
+        all.handle<River>([&](const isoform::event<River> &event) { depth += event.record->depth; })
+            .handle<Alarm>([&](const isoform::event<Alarm> &event) { text += event.record->text; });
+        return all;
+    };
+    {
+        const isoform::handler handler = channel.on(both());
+        submit();
+        while (node.poll(0ms) > 0) {
+        }
+        CHECK(depth == 10.0 && text == "high" && handler.others() == 1);
+    }
+    int speeds = 0, joined = 0;
+    auto all = both();
+    all.otherwise([&](const isoform::event<void> &event) {
+        joined += event.kind == ISO_EVENT_JOINED;
+        if (event.kind == ISO_EVENT_RECORD)
+            speeds += static_cast<int>(event.message["speed"].real);
+    });
+    const isoform::handler handler = channel.on(std::move(all));
+    auto counting = channel.sink_of(isoform::kinds<River, Alarm>(), ISO_OTHERS_COUNT);
+    submit();
+    while (node.poll(0ms) > 0) {
+    }
+    CHECK(depth == 20.0 && text == "highhigh" && speeds == 9 && joined == 4 && handler.others() == 1);
+    std::string told_;
+    for (auto event = counting.next(0ms); event.kind != ISO_EVENT_NOTHING; event = counting.next(0ms))
+        told_ += event.kind == ISO_EVENT_RECORD ? told(event.record) + ", " : "";
+    CHECK(told_.find("other") == std::string::npos && counting.others() == 1);
+
+    /* An exception of a function leaves node::poll. */
+    isoform::handlers throwing;
+    throwing.handle<Alarm>([](const isoform::event<Alarm> &event) { throw std::runtime_error(event.record->text); });
+    const isoform::handler last = channel.on(std::move(throwing));
+    alarms.submit(Alarm{"out", 2});
+    try {
+        while (node.poll(0ms) > 0) {
+        }
+        CHECK(false);
+    } catch (const std::runtime_error &failure) {
+        CHECK(std::string_view(failure.what()) == "out");
+    }
+}
+
 int main() {
     streams();
+    handlers();
     channels();
 }

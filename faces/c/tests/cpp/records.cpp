@@ -302,6 +302,31 @@ static void ranges() {
     CHECK(sum == 0 + 100 + 200 + 255);
 }
 
+/* What Wide lacks has a default, stated with the member. */
+struct Later {
+    std::int64_t small;
+    double tide;
+    const char *station;
+    std::span<const float> depth;
+    int flags[2];
+    float level;
+};
+ISOFORM_RECORD(Later, small, (tide, .standard = "11.5"), (station, .name = "where", .standard = "\"Old Mill\""),
+               (depth, .standard = ""), (flags, .unit = "m", .standard = "[3, 4]"),
+               (level, .type = "float", .standard = "0.5"))
+
+static void defaults() {
+    Memory memory;
+    auto writer = memory.writer();
+    writer.write(Wide{7});
+    writer.close();
+    auto reader = memory.reader();
+    auto records = reader.records<Later>();
+    const Later *record = records.next();
+    CHECK(record && record->small == 7 && record->tide == 11.5 && std::string_view(record->station) == "Old Mill");
+    CHECK(record->depth.empty() && record->flags[0] == 3 && record->flags[1] == 4 && record->level == 0.5f);
+}
+
 static void errors() {
     const auto failed = isoform::attempt([] { return isoform::reader("/nowhere/river.iso"); });
     CHECK(std::get<1>(failed).code() == ISO_IO && std::get<1>(failed).kind() == ISO_CLASS_UNAVAILABLE);
@@ -327,6 +352,7 @@ int main() {
     streams();
     chosen();
     ranges();
+    defaults();
     errors();
     return 0;
 }

@@ -56,9 +56,14 @@ impl<K: Kinds> KindSink<K> {
 }
 
 impl MemoryKindSink {
-    pub(crate) fn in_memory(member: &Member, decoder: memory::KindDecoder, options: Options) -> Result<MemoryKindSink> {
+    pub(crate) fn in_memory(
+        member: &Member,
+        decoder: memory::KindDecoder,
+        options: Options,
+        bell: Arc<Bell>,
+    ) -> Result<MemoryKindSink> {
         let kinds = if decoder.lends_others() { Vec::new() } else { decoder.kinds().to_vec() };
-        DecodingSink::new(member, decoder, kinds, options, Bell::new())
+        DecodingSink::new(member, decoder, kinds, options, bell)
     }
 }
 
