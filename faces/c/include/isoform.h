@@ -563,6 +563,50 @@ iso_code iso_decoder_explain(iso_decoder *decoder, const iso_format *sender, con
    */
 uint64_t iso_decoder_copied(const iso_decoder *decoder);
 
+/* ---- Strided arrays: a member of each struct, a column of a matrix, a block. ---- */
+
+/* The place of an array whose elements are not side by side, for a field of a record that is an array. Elements must be as in
+   the field, byte by byte; they need not be aligned. iso_gather only reads them. */
+typedef struct iso_strided {
+    const char *field; /* the path of the field, such as "depth", or "com.depth" in a nested struct */
+    void *first;       /* the first element */
+    size_t size;       /* of one element, which must be that of the field's elements */
+    size_t rank;       /* the number of dimensions, at most 8 */
+    size_t dims[8];    /* the slowest-varying first */
+    ptrdiff_t strides[8]; /* bytes from one element to the next in each dimension; may be negative or 0 */
+} iso_strided;
+
+/* ISO_STRIDED is an array of one dimension, and ISO_STRIDED_2 of two. The level of each of 100 gauges, the column 2 of a matrix
+   double m[100][7], and the block of 3 rows and 4 columns from m[1][2] on:
+
+       ISO_STRIDED("level", &gauges[0].level, 100, sizeof gauges[0])
+       ISO_STRIDED("level", &m[0][2], 100, sizeof m[0])
+       ISO_STRIDED_2("block", &m[1][2], 3, sizeof m[0], 4, sizeof m[0][0]) */
+#define ISO_STRIDED(field, first, count, stride) \
+    { field, (void *)(first), sizeof *(first), 1, { count, 0, 0, 0, 0, 0, 0, 0 }, \
+      { (ptrdiff_t)(stride), 0, 0, 0, 0, 0, 0, 0 } }
+#define ISO_STRIDED_2(field, first, rows, row_stride, columns, stride) \
+    { field, (void *)(first), sizeof *(first), 2, { rows, columns, 0, 0, 0, 0, 0, 0 }, \
+      { (ptrdiff_t)(row_stride), (ptrdiff_t)(stride), 0, 0, 0, 0, 0, 0 } }
+
+/* The memory of a gathered record. */
+typedef struct iso_scratch iso_scratch;
+
+iso_code iso_scratch_open(iso_scratch **scratch);
+void iso_scratch_close(iso_scratch **scratch);
+/* A record in which these arrays are contiguous, for any function that takes a record: a copy of `record`, with pointers to the
+   gathered elements, and with the dimensions as the values of the length fields. What `record` has in these fields does not
+   matter. It is valid until the next call with the scratch, and as long as all that `record` points at.
+
+       iso_strided level = ISO_STRIDED("level", &gauges[0].level, 100, sizeof gauges[0]);
+       code = iso_gather(scratch, format, &profile, &level, 1, &gathered);
+       if (!code) code = iso_source_submit(source, gathered); */
+iso_code iso_gather(iso_scratch *scratch, const iso_format *format, const void *record, const iso_strided *arrays, size_t count,
+                    const void **gathered);
+/* Copies arrays of a decoded record to strided memory. `dims` is the room; it becomes the dimensions that the record has. If one
+   of them is larger, the code is ISO_TOO_LONG, and that array is not copied. */
+iso_code iso_scatter(const iso_format *format, const void *record, iso_strided *arrays, size_t count);
+
 /* ---- Several kinds of records: each becomes the one that fits. ---- */
 
 /* The kinds of records that a program takes from one stream or channel, numbered from 0 in the order in which they were

@@ -347,6 +347,74 @@ private:
     handle handle_;
 };
 
+/* ---- Strided arrays: a member of each struct, a column of a matrix, a block. ---- */
+
+/* The place of an array whose elements are not side by side, for the field at this path. Strides are in bytes. */
+template <class T>
+iso_strided strided(const char *field, T *first, std::span<const std::size_t> dims,
+                    std::span<const std::ptrdiff_t> strides) {
+    iso_strided made{field, const_cast<std::remove_cv_t<T> *>(first), sizeof(T), dims.size(), {}, {}};
+    if (dims.size() != strides.size() || dims.size() > std::size(made.dims))
+        throw std::invalid_argument("isoform::strided: as many strides as dimensions, at most 8");
+    std::copy(dims.begin(), dims.end(), made.dims);
+    std::copy(strides.begin(), strides.end(), made.strides);
+    return made;
+}
+template <class T>
+iso_strided strided(const char *field, T *first, std::initializer_list<std::size_t> dims,
+                    std::initializer_list<std::ptrdiff_t> strides) {
+    return strided(field, first, std::span(dims.begin(), dims.size()), std::span(strides.begin(), strides.size()));
+}
+/* A member of each struct: strided("level", gauges, &Gauge::level). */
+template <std::ranges::contiguous_range Structs, class S, class T>
+iso_strided strided(const char *field, Structs &&structs, T S::*member) {
+    static_assert(std::is_same_v<std::ranges::range_value_t<Structs>, S>);
+    const std::size_t count = std::ranges::size(structs);
+    return strided(field, count ? &(std::ranges::data(structs)->*member) : nullptr, {count},
+                   {static_cast<std::ptrdiff_t>(sizeof(S))});
+}
+/* A std::mdspan, or what has its functions. */
+template <class View> requires requires(const View &view) {
+    view.data_handle();
+    view.extent(0);
+    view.stride(0);
+    View::rank();
+}
+iso_strided strided(const char *field, const View &view) {
+    std::array<std::size_t, View::rank()> dims;
+    std::array<std::ptrdiff_t, View::rank()> strides;
+    for (std::size_t d = 0; d < View::rank(); ++d) {
+        dims[d] = static_cast<std::size_t>(view.extent(d));
+        strides[d] = static_cast<std::ptrdiff_t>(view.stride(d)) * static_cast<std::ptrdiff_t>(sizeof(*view.data_handle()));
+    }
+    return strided(field, view.data_handle(), std::span<const std::size_t>(dims), std::span<const std::ptrdiff_t>(strides));
+}
+
+/* The memory of a gathered record. */
+class scratch {
+public:
+    scratch() : handle_(detail::opened<handle>(iso_scratch_open)) {}
+    /* The record with these arrays, contiguous: source.submit(scratch.gather(profile, {strided(..)})). See iso_gather. */
+    template <class T> const T &gather(const T &record, std::span<const iso_strided> arrays) {
+        const void *gathered = nullptr;
+        check(iso_gather(handle_.get(), format::of<T>().get(), &record, arrays.data(), arrays.size(), &gathered));
+        return *static_cast<const T *>(gathered);
+    }
+    template <class T> const T &gather(const T &record, std::initializer_list<iso_strided> arrays) {
+        return gather(record, std::span(arrays.begin(), arrays.size()));
+    }
+
+private:
+    using handle = detail::handle<iso_scratch, iso_scratch_close>;
+    handle handle_;
+};
+
+/* Copies an array of a decoded record to strided memory, and returns it with the dimensions that the record has. */
+template <class T> iso_strided scatter(const T &record, iso_strided array) {
+    check(iso_scatter(format::of<T>().get(), &record, &array, 1));
+    return array;
+}
+
 /* ---- Several kinds of records: each becomes the one that fits. ---- */
 
 /* A record of one of several kinds. The first alternative stands for a record that fits none. */

@@ -26,6 +26,7 @@ mod pointer;
 pub mod registry;
 pub mod rules;
 pub mod stream;
+pub mod strided;
 mod table;
 
 #[cfg(unix)]
@@ -51,6 +52,7 @@ const _: () = {
     by_one::<kinds::Kinds>();
     by_one::<registry::Registry>();
     by_one::<rules::Rules>();
+    by_one::<strided::Scratch>();
 };
 #[cfg(unix)]
 const _: () = {

@@ -91,6 +91,20 @@ pub(crate) unsafe fn list<'a, T>(start: *const T, count: usize, name: &str) -> R
     }
 }
 
+/// This many elements, which may be changed.
+///
+/// # Safety
+/// (1): there are so many, aligned and initialised, and nobody else uses them for 'a.
+pub(crate) unsafe fn list_mut<'a, T>(start: *mut T, count: usize, name: &str) -> Result<&'a mut [T]> {
+    expect_room(count, size_of::<T>(), name)?;
+    match (start.is_null(), count) {
+        (_, 0) => Ok(&mut []),
+        (true, _) => Err(null(name)),
+        // SAFETY: promised.
+        (false, _) => Ok(unsafe { slice::from_raw_parts_mut(start, count) }),
+    }
+}
+
 /// This many bytes.
 ///
 /// # Safety
@@ -105,13 +119,8 @@ pub(crate) unsafe fn bytes<'a>(start: *const c_void, count: usize, name: &str) -
 /// # Safety
 /// (1): there are so many, and nobody else uses them for 'a.
 pub(crate) unsafe fn bytes_mut<'a>(start: *mut c_void, count: usize, name: &str) -> Result<&'a mut [u8]> {
-    expect_room(count, 1, name)?;
-    match (start.is_null(), count) {
-        (_, 0) => Ok(&mut []),
-        (true, _) => Err(null(name)),
-        // SAFETY: promised. Whatever C has left in them is for this process bytes of some value.
-        (false, _) => Ok(unsafe { slice::from_raw_parts_mut(start.cast(), count) }),
-    }
+    // SAFETY: promised. Whatever C has left in them is for this process bytes of some value.
+    unsafe { list_mut(start.cast(), count, name) }
 }
 
 /// Refuses a number of elements that no memory has room for, such as -1 as a `size_t`.

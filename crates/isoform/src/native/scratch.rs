@@ -35,7 +35,7 @@ impl Default for Scratch {
 
 impl Scratch {
     /// Releases all memory in use. If one chunk was not enough, the next record gets one that is.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let chunks = self.chunks.get_mut();
         if chunks.len() > 1 {
             let lines = chunks.iter().map(Vec::capacity).sum();
