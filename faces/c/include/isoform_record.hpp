@@ -42,6 +42,10 @@
 
 #include "isoform.h"
 
+#if defined(_MSVC_TRADITIONAL) && _MSVC_TRADITIONAL
+#error "isoform.hpp needs the conforming preprocessor: compile with /Zc:preprocessor"
+#endif
+
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -80,20 +84,44 @@ constexpr std::string_view last_word(std::string_view text) {
     return text.substr(begin + 1, end - begin);
 }
 
-template <class T> constexpr const char *written_type() { return __PRETTY_FUNCTION__; }
-template <auto Member> constexpr const char *written_member() { return __PRETTY_FUNCTION__; }
+template <class T> constexpr const char *written_type() { return ISO_SIGNATURE; }
+template <auto Member> constexpr const char *written_member() { return ISO_SIGNATURE; }
 
-/* The last word of a type's name. For a template, with its arguments, so that different types have different names. */
-template <class T> std::string name_of() {
-    const std::string_view written = written_type<T>(), type = written.substr(written.find("T = ") + 4);
+/* The type in the signature of written_type. GCC and Clang write "[with T = Point]" or "[T = Point]" at its end, and
+   Microsoft's compiler "written_type<struct Point>(void)". */
+constexpr std::string_view type_in(std::string_view signature) {
+    if (const auto named = signature.find("T = "); named != std::string_view::npos)
+        return signature.substr(named + 4, signature.rfind(']') - named - 4);
+    constexpr std::string_view function = "written_type<";
+    const auto begin = signature.find(function) + function.size();
+    return signature.substr(begin, signature.rfind('>') - begin);
+}
+
+/* The member in the signature of written_member: its last word, but for the "(void)" of Microsoft's compiler. */
+constexpr std::string_view member_in(std::string_view signature) {
+    return last_word(signature.ends_with("(void)") ? signature.substr(0, signature.size() - 6) : signature);
+}
+
+/* The last word of a type's name. For a template, with its arguments, so that different types have different names. All
+   compilers lead to the same name. */
+inline std::string name_in(std::string_view type) {
     const auto begins = type.find('<');
-    if (begins == std::string_view::npos)
-        return std::string(last_word(written));
     std::string name(last_word(type.substr(0, begins)));
-    for (const char letter : type.substr(begins, type.rfind('>') + 1 - begins))
-        name += last_word({&letter, 1}).empty() ? '_' : letter;
+    if (begins == std::string_view::npos)
+        return name;
+    for (auto rest = type.substr(begins, type.rfind('>') + 1 - begins); !rest.empty(); rest.remove_prefix(1)) {
+        const bool starts = name.back() == '_';
+        for (const std::string_view word : {"struct ", "class ", "enum ", "union "})
+            if (starts && rest.starts_with(word))
+                rest.remove_prefix(word.size());
+        name += last_word(rest.substr(0, 1)).empty() ? '_' : rest.front();
+        /* GCC and Clang write a space after a comma, and before a second '>' they do not. */
+        if (rest.front() == ',' && !rest.starts_with(", "))
+            name += '_';
+    }
     return name;
 }
+template <class T> std::string name_of() { return name_in(type_in(written_type<T>())); }
 
 /* ---- The members of a struct, from the ways to initialise it and to destructure it. ---- */
 
@@ -175,7 +203,7 @@ template <class T> struct sample {
 };
 template <class T> inline const sample<T> sampled{};
 template <class T, std::size_t I> std::string member_name() {
-    return std::string(last_word(written_member<&std::get<I>(taken_apart(sampled<T>.record))>()));
+    return std::string(member_in(written_member<&std::get<I>(taken_apart(sampled<T>.record))>()));
 }
 
 /* ---- Tables. ---- */

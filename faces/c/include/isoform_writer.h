@@ -136,30 +136,30 @@ extern "C++" {
 #else
 #define ISO_SIGNATURE __PRETTY_FUNCTION__
 #endif
-/* The compiler's name of a class: "struct Point", or "struct Point *". GCC and Clang write "T = Point]" at the end of a
-   signature, and Microsoft's compiler "iso_struct_of<struct Point>::". */
-template <class T> struct iso_struct_of {
-    static const char *name() {
-        static const iso_struct_of made(ISO_SIGNATURE, "");
-        return made.text;
-    }
-    static const char *pointer() {
-        static const iso_struct_of made(ISO_SIGNATURE, " *");
-        return made.text;
-    }
-
-private:
+/* The compiler's name of a class, "struct Point" or "struct Point *", in the signature of a function of iso_struct_of. GCC and
+   Clang write "T = Point]" at its end, and Microsoft's compiler "iso_struct_of<struct Point>::". */
+struct iso_struct_name {
     char text[256];
-    iso_struct_of(const char *signature, const char *after) {
-        static const char before[] = "struct ";
+    iso_struct_name(const char *signature, const char *after) {
+        static const char before[] = "struct ", function[] = "iso_struct_of<";
         const char *at = strstr(signature, "T = "), *end = strrchr(signature, at ? ']' : '>');
         size_t length = sizeof before - 1;
         memcpy(text, before, length);
-        at = at ? at + 4 : strstr(signature, "iso_struct_of<") + 14;
-        at += strncmp(at, before, length) == 0 ? length : strncmp(at, "class ", 6) == 0 ? 6 : 0;
+        at = at ? at + 4 : strstr(signature, function) + (sizeof function - 1);
+        at += strncmp(at, before, length) == 0 ? length : strncmp(at, "class ", 6) == 0 || strncmp(at, "union ", 6) == 0 ? 6 : 0;
         for (; at < end && length < sizeof text - 3; at++)
             text[length++] = *at;
         memcpy(text + length, after, strlen(after) + 1);
+    }
+};
+template <class T> struct iso_struct_of {
+    static const char *name() {
+        static const iso_struct_name made(ISO_SIGNATURE, "");
+        return made.text;
+    }
+    static const char *pointer() {
+        static const iso_struct_name made(ISO_SIGNATURE, " *");
+        return made.text;
     }
 };
 template <class T> struct iso_member;

@@ -302,6 +302,34 @@ static void ranges() {
     CHECK(sum == 0 + 100 + 200 + 255);
 }
 
+template <class A, class B> struct Couple {
+    A first;
+    B second;
+};
+
+/* The names that are found in the signatures of all compilers. These are as Microsoft's compiler writes them. */
+static void names() {
+    using namespace isoform::detail;
+    const std::string pair = name_of<Couple<inner::Point, int>>(), point = name_of<inner::Point>();
+    CHECK(point == "Point" &&
+          point == name_in(type_in("const char *__cdecl isoform::detail::written_type<struct inner::Point>(void)")));
+    CHECK(pair == "Couple_inner__Point__int_" &&
+          pair == name_in(type_in(
+                      "const char *__cdecl isoform::detail::written_type<struct Couple<struct inner::Point,int>>(void)")));
+    CHECK(name_in(type_in("const char *isoform::detail::written_type() [T = Couple<inner::Point, int>]")) == pair);
+    CHECK(member_in("const char *__cdecl isoform::detail::written_member<&isoform::detail::sampled<struct "
+                    "Sample>->record->step>(void)") == "step");
+    CHECK(member_in("const char *isoform::detail::written_member() [Member = &sampled.record.step]") == "step");
+    const auto same = [](const char *text, const char *signature, const char *after) {
+        return std::string_view(text) == iso_struct_name(signature, after).text;
+    };
+    using Struct = inner::Point;
+    CHECK(same(iso_struct_of<Struct>::name(), "const char *__cdecl iso_struct_of<struct inner::Point>::name(void)", ""));
+    CHECK(same(iso_struct_of<Struct>::pointer(), "const char *__cdecl iso_struct_of<class inner::Point>::pointer(void)",
+               " *"));
+    CHECK(std::string_view(iso_struct_of<Struct>::pointer()) == "struct inner::Point *");
+}
+
 /* What Wide lacks has a default, stated with the member. */
 struct Later {
     std::int64_t small;
@@ -345,6 +373,7 @@ static void errors() {
 }
 
 int main() {
+    names();
     tables();
     symbols();
     encoded_and_decoded();

@@ -106,5 +106,34 @@ for compiler in g++ clang++; do
     (cd "$work" && step "the manual by $compiler runs" sh -c './manual | grep -qx "7: 2"') || failed=1
 done
 
+# The rules of Microsoft's compiler, as far as Clang has them: its dialect of C++, over the standard library that is here (whose
+# own headers need these macros there), and its machines for C. Microsoft's own compiler and library are not here.
+clang=$(command -v clang++-19 || command -v clang++ || true)
+atomics='-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1 -D__GCC_ATOMIC_CHAR_LOCK_FREE=2 -D__GCC_ATOMIC_INT_LOCK_FREE=2
+  -D__GCC_ATOMIC_LONG_LOCK_FREE=2 -D__GCC_ATOMIC_POINTER_LOCK_FREE=2'
+dialect="-fms-compatibility -fms-extensions -fms-compatibility-version=19.40 -D__STRICT_ANSI__ -U__SIZEOF_INT128__ -Wno-#warnings"
+if [ -n "$clang" ] && echo '#include <memory>' > "$work/try.cpp" &&
+  $clang -std=c++20 $dialect $atomics -fsyntax-only "$work/try.cpp" 2> /dev/null; then
+  for program in records strided kinds; do
+    step "$program by the rules of Microsoft's compiler" $clang $warnings $dialect $atomics -I"$prefix/include" -fsyntax-only \
+      "$here/$program.cpp" || true
+  done
+  cat > "$work/header.c" << 'TABLES'
+#include <isoform.h>
+typedef struct { double x, y; } Point;
+typedef struct { Point ends[2][3]; float cube[2][3][4]; const char *name; unsigned long count; } Track;
+static const iso_field point[] = { ISO_FIELD(Point, x, "double"), ISO_FIELD(Point, y, "double") };
+static const iso_field track[] = { ISO_FIELD_STRUCT(Track, ends, "Point[2][3]", Point), ISO_FIELD(Track, cube, "float[2][3][4]"),
+                                   ISO_FIELD(Track, name, "string"), ISO_FIELD(Track, count, "unsigned long") };
+const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE(Track, track) };
+TABLES
+  for machine in x86_64 i686 aarch64; do
+    step "isoform.h by the rules of Microsoft's compiler for $machine" "${clang%++*}${clang##*++}" -std=c11 -Wall -Wextra -pedantic \
+      -Werror --target=$machine-pc-windows-msvc -fms-compatibility-version=19.40 -I"$prefix/include" -fsyntax-only "$work/header.c" || true
+  done
+else
+  echo "*** SKIPPED: the rules of Microsoft's compiler. They need clang++ with a standard library ***"
+fi
+
 [ $failed -eq 0 ] && [ $ran -eq 1 ] && echo 'c++: passed'
 exit $failed

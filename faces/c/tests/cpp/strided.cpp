@@ -54,7 +54,8 @@ int main() {
     float square[4][4] = {};
     isoform::scatter(came, isoform::strided("block", &square[0][3], {4, 4}, {16, -4}));
     CHECK(square[0][3] == 12 && square[0][2] == 14 && square[2][2] == 34 && square[0][1] == 0);
-    THROWS(isoform::scatter(came, isoform::strided("level", std::span(room).first(4), &Gauge::level)), ISO_TOO_LONG, "level");
+    THROWS(isoform::scatter(came, isoform::strided("level", std::span(room).first(4), &Gauge::level)), ISO_TOO_LONG,
+           "level");
     THROWS(scratch.gather(record, {isoform::strided("level", gauges, &Gauge::id)}), ISO_WRONG_TYPE, "level");
     std::vector<Gauge> none;
     CHECK(scratch.gather(record, {isoform::strided("level", none, &Gauge::level)}).level.empty());
