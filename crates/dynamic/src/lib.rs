@@ -10,6 +10,7 @@
 //! | choices by words or numbers | [`words`] |
 //! | converting records that are plain bytes, such as rows of arrays, to messages and back | [`flat`] |
 //! | collecting single fields of many records | [`columns`] |
+//! | handing columns to users of Arrow's C data interface | [`arrow`] |
 //! | converting messages to objects, by way of a body of the receiver's format | [`convert`] |
 //! | sources and sinks of records or of messages | [`source`], [`sink`] |
 //! | streams of records in memory, from and to files that users name | [`stream`] |
@@ -66,6 +67,7 @@
 //! for Unix.
 #![deny(unsafe_code)]
 
+pub mod arrow;
 pub mod columns;
 pub mod convert;
 pub mod flat;

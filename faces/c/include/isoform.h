@@ -704,6 +704,63 @@ iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_m
    */
 int iso_reader_goes_on(const iso_reader *reader);
 
+/* ---- Columns: single fields of many records, each in one array; also for Arrow. ---- */
+
+/* The structures of Arrow's C data interface, which every program that uses it declares so. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+typedef struct iso_columns iso_columns;
+
+/* Columns for the fields at these paths, such as "depth" or "com.x", or for all fields if `count` is 0. The fields have fixed
+   sizes and no pointers. `rules` may be NULL.
+
+       const char *const fields[] = { "time", "depth" };
+       code = iso_columns_open(format, fields, 2, NULL, ISO_FAULTS_ERROR, &columns);
+       if (!code) code = iso_columns_read(columns, reader);
+       if (!code) code = iso_columns_arrow(columns, &schema, &array); */
+iso_code iso_columns_open(const iso_format *format, const char *const *fields, size_t count, const iso_rules *rules,
+                          iso_faults faults, iso_columns **columns);
+void iso_columns_close(iso_columns **columns);
+/* Adds a row for a message. After an error, the columns are as before. */
+iso_code iso_columns_add(iso_columns *columns, const iso_message *message);
+/* Adds a row for each message of a stream, up to its end. */
+iso_code iso_columns_read(iso_columns *columns, iso_reader *reader);
+size_t iso_columns_rows(const iso_columns *columns);
+/* The values of a column, side by side, and the bytes of one. Valid until the columns change. */
+iso_code iso_columns_values(iso_columns *columns, const char *field, const void **values, size_t *size);
+/* Moves all rows to Arrow, as a struct array with a child for each column, without a copy of numbers; the columns are empty
+   then. The program releases both structures, by their `release`. After an error, there is nothing to release, and no row
+   left. Enumerations become dictionaries, arrays fixed-size lists, char arrays strings; units are metadata. */
+iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, struct ArrowArray *array);
+
 /* ---- Channels. ---- */
 
 /* The member of channels that acts for this process; usually there is one. */

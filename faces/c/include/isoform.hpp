@@ -468,6 +468,37 @@ private:
     handle handle_;
 };
 
+/* ---- Columns: single fields of many records, each in one array; also for Arrow. ---- */
+
+/* Columns for fields of T, by their paths: columns<River>({"time", "com.x"}); for all fields without a list. */
+template <class T> class columns {
+public:
+    columns() : columns({}) {}
+    explicit columns(std::initializer_list<const char *> fields, const rules *said = nullptr,
+                     iso_faults faults = ISO_FAULTS_ERROR)
+        : handle_(detail::opened<handle>(iso_columns_open, format::of<T>().get(), fields.begin(), fields.size(),
+                                         said ? said->get() : nullptr, faults)) {}
+    /* Adds a row for a message. reader::read adds one for each message of a stream. */
+    void add(const message &received) { check(iso_columns_add(handle_.get(), received.get())); }
+    std::size_t rows() const { return iso_columns_rows(handle_.get()); }
+    /* The values of a column. V has the size of one value. Valid until the columns change. */
+    template <class V> std::span<const V> values(const char *field) {
+        const void *values = nullptr;
+        std::size_t size = 0;
+        check(iso_columns_values(handle_.get(), field, &values, &size));
+        if (size != sizeof(V))
+            throw std::invalid_argument(std::string("isoform::columns: the values of ") + field + " have another size");
+        return {static_cast<const V *>(values), rows()};
+    }
+    /* Moves all rows to Arrow, whose structures the program releases. See iso_columns_arrow. */
+    void arrow(ArrowSchema &schema, ArrowArray &array) { check(iso_columns_arrow(handle_.get(), &schema, &array)); }
+    iso_columns *get() { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_columns, iso_columns_close>;
+    handle handle_;
+};
+
 /* ---- Streams. ---- */
 
 /* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
@@ -580,6 +611,8 @@ public:
         done(iso_reader_read(handle_.get(), by.get(), &record));
         return static_cast<const T *>(record);
     }
+    /* Adds a row for each message up to the end. */
+    template <class T> void read(columns<T> &to) { done(iso_columns_read(to.get(), handle_.get())); }
     /* Whether, after an error, the next call continues after the message at fault. */
     bool goes_on() const { return iso_reader_goes_on(handle_.get()) != 0; }
 

@@ -16,6 +16,7 @@
     reason = "the header says what callers promise and what comes back"
 )]
 
+pub mod columns;
 pub mod decoder;
 pub mod encoder;
 pub mod error;
@@ -50,6 +51,7 @@ const _: () = {
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();
     by_one::<kinds::Kinds>();
+    by_one::<columns::Columns>();
     by_one::<registry::Registry>();
     by_one::<rules::Rules>();
     by_one::<strided::Scratch>();

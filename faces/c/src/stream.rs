@@ -127,7 +127,7 @@ pub extern "C" fn iso_writer_close(writer: Held<'_, Writer>) -> Status {
 
 /// `iso_reader`
 pub struct Reader {
-    reader: stream::Reader<Box<dyn Read>>,
+    pub(crate) reader: stream::Reader<Box<dyn Read>>,
     latest: Latest,
 }
 

@@ -355,6 +355,32 @@ static void defaults() {
     CHECK(record->depth.empty() && record->flags[0] == 3 && record->flags[1] == 4 && record->level == 0.5f);
 }
 
+static void columns() {
+    Memory memory;
+    auto writer = memory.writer();
+    for (int step = 0; step < 4; step++)
+        writer.write(Wide{step * 10});
+    writer.close();
+    auto reader = memory.reader();
+    isoform::columns<Wide> all({"small"});
+    reader.read(all);
+    const auto values = all.values<decltype(Wide::small)>("small");
+    CHECK(all.rows() == 4 && values.size() == 4 && values[3] == 30);
+    try {
+        all.values<char>("small");
+        CHECK(false);
+    } catch (const std::invalid_argument &) {
+    }
+    THROWS(all.values<char>("nothing"), ISO_NO_SUCH_FIELD, "nothing");
+    ArrowSchema schema;
+    ArrowArray array;
+    all.arrow(schema, array);
+    CHECK(array.length == 4 && array.n_children == 1 && std::string_view(schema.children[0]->name) == "small" &&
+          all.rows() == 0);
+    schema.release(&schema);
+    array.release(&array);
+}
+
 static void errors() {
     const auto failed = isoform::attempt([] { return isoform::reader("/nowhere/river.iso"); });
     CHECK(std::get<1>(failed).code() == ISO_IO && std::get<1>(failed).kind() == ISO_CLASS_UNAVAILABLE);
@@ -382,6 +408,7 @@ int main() {
     chosen();
     ranges();
     defaults();
+    columns();
     errors();
     return 0;
 }

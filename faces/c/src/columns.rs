@@ -1,0 +1,127 @@
+//! Columns, and Arrow. Section "Columns" of the header.
+
+use crate::error::{Status, answer, call};
+use crate::format::Format;
+use crate::message::{Message, incoming};
+use crate::pointer::{Held, Opened, Out, close, given, list, open, put, text};
+use crate::rules::{self, Rules};
+use crate::stream::Reader;
+use isoform::Result;
+use isoform::core::Field;
+use isoform_dynamic::arrow::{self, Array, Memory, Schema};
+use isoform_dynamic::columns;
+use std::ffi::{c_char, c_int};
+
+/// `iso_columns`
+pub struct Columns {
+    columns: columns::Columns,
+    /// The name of the records.
+    name: String,
+}
+
+/// `iso_columns_open`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_columns_open(
+    format: Option<&Format>,
+    fields: *const *const c_char,
+    count: usize,
+    rules: Option<&Rules>,
+    faults: c_int,
+    columns: Opened<'_, Columns>,
+) -> Status {
+    call(|| {
+        open(columns, "columns", || {
+            let format = given(format, "format")?;
+            // SAFETY: (1) of the crate.
+            let fields = unsafe { list(fields, count, "fields")? };
+            // SAFETY: as above.
+            let path = |&field: &*const c_char| unsafe { text(field, "field") }.map(String::from);
+            let fields = fields.iter().map(path).collect::<Result<Vec<_>>>()?;
+            let fields = (!fields.is_empty()).then_some(&*fields);
+            let (rules, faults) = (rules::of(rules, format)?, rules::choice(faults)?);
+            let columns = columns::Columns::new(&format.format, fields, &rules, faults)?;
+            Ok(Columns { columns, name: format.format.name().to_owned() })
+        })
+    })
+}
+
+/// `iso_columns_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_columns_close(columns: Held<'_, Columns>) {
+    answer((), || close(columns));
+}
+
+/// `iso_columns_add`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_columns_add(columns: Option<&mut Columns>, message: Option<&Message>) -> Status {
+    call(|| {
+        // SAFETY: (1, 3) of the crate.
+        let message = unsafe { incoming(message)? };
+        given(columns, "columns")?.columns.append(&message)
+    })
+}
+
+/// `iso_columns_read`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_columns_read(columns: Option<&mut Columns>, reader: Option<&mut Reader>) -> Status {
+    call(|| {
+        let (columns, reader) = (&mut given(columns, "columns")?.columns, given(reader, "reader")?);
+        while let Some(message) = reader.reader.next()? {
+            columns.append(&message)?;
+        }
+        Ok(())
+    })
+}
+
+/// `iso_columns_rows`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_columns_rows(columns: Option<&Columns>) -> usize {
+    columns.map_or(0, |columns| columns.columns.rows())
+}
+
+/// `iso_columns_arrow`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_columns_arrow(
+    columns: Option<&mut Columns>,
+    schema: Out<'_, Schema>,
+    array: Out<'_, Array>,
+) -> Status {
+    call(|| {
+        let Columns { columns, name } = given(columns, "columns")?;
+        let (schema, array) = (given(schema, "schema")?, given(array, "array")?);
+        let (schema, array) = (schema.write(Schema::released()), array.write(Array::released()));
+        let fields: Vec<Field> = columns.fields().cloned().collect();
+        let typed = arrow::schema(name, &fields)?;
+        let rows = columns.rows();
+        let values: Vec<_> = (0..fields.len()).map(|column| Memory::Own(columns.take(column))).collect();
+        columns.clear();
+        *array = arrow::array(rows, fields.into_iter().zip(values))?;
+        *schema = typed;
+        Ok(())
+    })
+}
+
+/// `iso_columns_values`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_columns_values(
+    columns: Option<&mut Columns>,
+    field: *const c_char,
+    values: Out<'_, *const std::ffi::c_void>,
+    size: Out<'_, usize>,
+) -> Status {
+    call(|| {
+        let place = given(values, "values")?;
+        place.write(std::ptr::null());
+        // SAFETY: (1) of the crate.
+        let path = unsafe { text(field, "field")? };
+        let columns = &mut given(columns, "columns")?.columns;
+        let found = columns.fields().position(|field| *field.name == *path);
+        let none = || isoform::Error::new(isoform::Code::NoSuchField).at(path).expected("the path of a column");
+        let column = found.ok_or_else(none)?;
+        put(size, "size", columns.format(column).size())?;
+        let bytes = columns.take(column);
+        put(Some(place), "values", bytes.as_ptr().cast())?;
+        columns.give(column, bytes);
+        Ok(())
+    })
+}
