@@ -1,7 +1,7 @@
-//! Columns for Arrow's C data interface: two C structures that point at the values.
+//! Columns for Arrow's C data interface: two C structures that point at the values. [`Records`] is for the way back.
 //!
 //! Invariants:
-//! 1. The `private` of a [`Schema`] or an [`Array`] that has not been released is a box of [`Texts`] or [`Owner`], and nobody
+//! 1. The `private` of a [`Schema`] or an [`Array`] that has not been released is a box of `Texts` or `Owner`, and nobody
 //!    else's. Its `children` and its `dictionary` are boxes, too.
 //! 2. All that the other pointers point at is in that box, or in memory that the box holds: it does not change, and stays
 //!    where it is.
@@ -9,6 +9,10 @@
 //! A program that takes such a structure moves it and clears `release`, as the interface requires.
 
 #![allow(unsafe_code)]
+
+mod records;
+
+pub use records::Records;
 
 use isoform::core::{Dimension, Element, Enumeration, Field, FloatKind};
 use isoform::{Code, Error, Result};

@@ -761,6 +761,23 @@ iso_code iso_columns_values(iso_columns *columns, const char *field, const void 
    left. Enumerations become dictionaries, arrays fixed-size lists, char arrays strings; units are metadata. */
 iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, struct ArrowArray *array);
 
+/* A record batch of Arrow as records to send: an array of structs, in a format that follows the schema. Each column becomes
+   a field of the same name: numbers, booleans, text (also of a dictionary), structs, and lists of a fixed size. Only text can
+   be null.
+
+       iso_arrow *arrow; const iso_format *format; const void *records; size_t count;
+       code = iso_arrow_open("River", &schema, &array, &arrow);
+       if (!code) code = iso_arrow_records(arrow, &format, &records, &count);
+       if (!code) code = iso_writer_write_many(writer, format, records, count);
+       iso_arrow_close(&arrow); */
+typedef struct iso_arrow iso_arrow;
+
+/* Copies a batch, which is a struct array. `name` is that of the records. The program still releases the structures. */
+iso_code iso_arrow_open(const char *name, const struct ArrowSchema *schema, const struct ArrowArray *array, iso_arrow **arrow);
+void iso_arrow_close(iso_arrow **arrow);
+/* The format, and the records. The handle owns both. */
+iso_code iso_arrow_records(const iso_arrow *arrow, const iso_format **format, const void **records, size_t *count);
+
 /* ---- Channels. ---- */
 
 /* The member of channels that acts for this process; usually there is one. */

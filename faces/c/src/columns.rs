@@ -8,9 +8,9 @@ use crate::rules::{self, Rules};
 use crate::stream::Reader;
 use isoform::Result;
 use isoform::core::Field;
-use isoform_dynamic::arrow::{self, Array, Memory, Schema};
+use isoform_dynamic::arrow::{self, Array, Memory, Records, Schema};
 use isoform_dynamic::columns;
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 /// `iso_columns`
 pub struct Columns {
@@ -106,7 +106,7 @@ pub extern "C" fn iso_columns_arrow(
 pub unsafe extern "C" fn iso_columns_values(
     columns: Option<&mut Columns>,
     field: *const c_char,
-    values: Out<'_, *const std::ffi::c_void>,
+    values: Out<'_, *const c_void>,
     size: Out<'_, usize>,
 ) -> Status {
     call(|| {
@@ -124,4 +124,52 @@ pub unsafe extern "C" fn iso_columns_values(
         columns.give(column, bytes);
         Ok(())
     })
+}
+
+/// `iso_arrow`
+pub struct Arrow {
+    records: Records,
+    format: Format,
+}
+
+/// `iso_arrow_open`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_arrow_open(
+    name: *const c_char,
+    schema: Option<&Schema>,
+    array: Option<&Array>,
+    arrow: Opened<'_, Arrow>,
+) -> Status {
+    call(|| {
+        open(arrow, "arrow", || {
+            let (schema, array) = (given(schema, "schema")?, given(array, "array")?);
+            // SAFETY: (1) of the crate.
+            let records = unsafe { Records::new(text(name, "name")?, schema, array)? };
+            let format = Format::new(records.format());
+            Ok(Arrow { records, format })
+        })
+    })
+}
+
+/// `iso_arrow_records`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_arrow_records(
+    arrow: Option<&Arrow>,
+    format: Out<'_, *const Format>,
+    records: Out<'_, *const c_void>,
+    count: Out<'_, usize>,
+) -> Status {
+    call(|| {
+        let arrow = given(arrow, "arrow")?;
+        let (start, number) = arrow.records.records();
+        put(format, "format", &raw const arrow.format)?;
+        put(records, "records", start.cast())?;
+        put(count, "count", number)
+    })
+}
+
+/// `iso_arrow_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_arrow_close(arrow: Held<'_, Arrow>) {
+    answer((), || close(arrow));
 }

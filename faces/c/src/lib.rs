@@ -52,6 +52,7 @@ const _: () = {
     by_one::<decoder::Blocks>();
     by_one::<kinds::Kinds>();
     by_one::<columns::Columns>();
+    by_one::<columns::Arrow>();
     by_one::<registry::Registry>();
     by_one::<rules::Rules>();
     by_one::<strided::Scratch>();

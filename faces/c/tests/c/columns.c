@@ -43,6 +43,98 @@ static const struct ArrowArray *child(const struct ArrowArray *array, const stru
     return array->children[at];
 }
 
+/* The JSON of a record of a batch, by a stream. */
+static void sent(iso_arrow *arrow, size_t at, const char *json) {
+    const iso_format *format;
+    const void *records;
+    const char *line;
+    size_t count;
+    iso_encoder *encoder;
+    iso_registry *registry;
+    iso_message message;
+    const void *bytes;
+    size_t length;
+    DO(iso_arrow_records(arrow, &format, &records, &count));
+    CHECK(at < count);
+    DO(iso_encoder_open(format, &encoder));
+    DO(iso_registry_open(&registry));
+    DO(iso_registry_add(registry, format));
+    DO(iso_encode_whole(encoder, (const char *)records + at * iso_format_size(format), &bytes, &length));
+    DO(iso_message_parse(registry, bytes, length, &message));
+    DO(iso_message_json(&message, &line));
+    if (strcmp(line, json) != 0)
+        fail(__FILE__, __LINE__, line);
+    iso_registry_close(&registry);
+    iso_encoder_close(&encoder);
+}
+
+static void kept(struct ArrowSchema *schema) {
+    schema->release = NULL;
+}
+static void held(struct ArrowArray *array) {
+    array->release = NULL;
+}
+
+/* A batch as other programs make it: an offset, a text that is null, a dictionary, a truth. */
+static void foreign(void) {
+    static const int32_t numbers[] = { 7, 8, 9 }, ends[] = { 0, 2, 2, 5 }, entries[] = { 0, 3, 7 };
+    static const unsigned char valid[] = { 5 }, truths[] = { 4 }, indices[] = { 1, 0, 1 };
+    const void *number[] = { NULL, numbers }, *texts[] = { valid, ends, "abcde" }, *truth[] = { NULL, truths };
+    const void *index[] = { NULL, indices }, *names[] = { NULL, entries, "lowhigh" }, *whole[] = { NULL };
+    struct ArrowSchema schema[6], *parts[4];
+    struct ArrowArray array[6], *columns[4];
+    static const char *const formats[] = { "i", "u", "b", "C", "u", "+s" }, *const called[] = { "n", "text", "on", "level", "", "" };
+    iso_arrow *arrow, *none;
+    size_t i;
+    memset(schema, 0, sizeof schema);
+    memset(array, 0, sizeof array);
+    for (i = 0; i < 6; i++) {
+        schema[i].format = formats[i];
+        schema[i].name = called[i];
+        schema[i].release = kept;
+        array[i].length = 3;
+        array[i].n_buffers = 2;
+        array[i].release = held;
+    }
+    for (i = 0; i < 4; i++) {
+        parts[i] = &schema[i];
+        columns[i] = &array[i];
+    }
+    array[0].buffers = number;
+    array[1].buffers = texts;
+    array[1].null_count = -1;
+    array[2].buffers = truth;
+    array[3].buffers = index;
+    array[4].buffers = names;
+    array[4].length = 2;
+    schema[3].dictionary = &schema[4];
+    array[3].dictionary = &array[4];
+    schema[5].children = parts;
+    schema[5].n_children = array[5].n_children = 4;
+    array[5].buffers = whole;
+    array[5].children = columns;
+    /* The first row is left out. */
+    array[5].offset = 1;
+    array[5].length = 2;
+    DO(iso_arrow_open("Gauge", &schema[5], &array[5], &arrow));
+    sent(arrow, 0, "{\"n\":8,\"text\":null,\"on\":false,\"level\":\"low\"}");
+    sent(arrow, 1, "{\"n\":9,\"text\":\"cde\",\"on\":true,\"level\":\"high\"}");
+    iso_arrow_close(&arrow);
+    iso_arrow_close(&arrow);
+    number[0] = valid;
+    array[0].null_count = 1;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_NULL, "[0].n");
+    schema[0].format = "+l";
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "Gauge.n");
+    FAILS(iso_arrow_open("Gauge", &schema[1], &array[1], &none), ISO_WRONG_TYPE, "Gauge");
+    FAILS(iso_arrow_open("Gauge", NULL, &array[5], &none), ISO_WRONG_TYPE, "schema");
+    FAILS(iso_arrow_open("Gauge", &schema[5], NULL, &none), ISO_WRONG_TYPE, "array");
+    FAILS(iso_arrow_records(NULL, NULL, NULL, NULL), ISO_WRONG_TYPE, "arrow");
+    schema[0].format = "i";
+    array[5].release = NULL;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "array");
+}
+
 int main(void) {
     enum { ROWS = 10 };
     const char *const some[] = { "at.x", "time" }, *const wrong[] = { "nothing" };
@@ -87,6 +179,14 @@ int main(void) {
     CHECK(((const int32_t *)part->buffers[1])[3] == 1 && part->dictionary->length == 2);
     part = child(&array, &schema, 5, "+s", "at");
     CHECK(((const double *)part->children[1]->buffers[1])[4] == 8);
+    {
+        /* And back. */
+        iso_arrow *arrow;
+        DO(iso_arrow_open("River", &schema, &array, &arrow));
+        sent(arrow, 3,
+             "{\"time\":3,\"depth\":[3.5,-3.0],\"station\":\"s3\",\"on\":true,\"light\":\"on\",\"at\":{\"x\":3.0,\"y\":6.0}}");
+        iso_arrow_close(&arrow);
+    }
     schema.release(&schema);
     array.release(&array);
     CHECK(schema.release == NULL && array.release == NULL);
@@ -118,5 +218,6 @@ int main(void) {
     iso_columns_close(&columns);
     iso_format_close(&format);
     CHECK(remove("columns.iso") == 0);
+    foreign();
     return 0;
 }
