@@ -53,6 +53,19 @@ fn next<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce
     }
 }
 
+#[test]
+fn a_sink_learns_the_format_of_a_source_before_the_first_record() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("anything", None).unwrap();
+    for place in [channel.clone(), other.open(channel.id().to_string()).unwrap()] {
+        let mut sink = place.sink::<Tick>().unwrap();
+        let source = channel.source::<Wide>().unwrap();
+        source.wait_for_sinks(1, SOON).unwrap();
+        let Event::Joined(_, _, format) = sink.recv().unwrap() else { panic!("a source joins first") };
+        assert_eq!(format.as_ref(), Some(Wide::format()));
+    }
+}
+
 fn exchange(node: &Node, other: &Node) {
     let channel = node.create::<Tick>("ticks").unwrap();
     let mut source = channel.source::<Tick>().unwrap();

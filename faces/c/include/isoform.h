@@ -920,7 +920,7 @@ typedef enum iso_event_kind {
     ISO_EVENT_NOTHING = 0, /* no event arrived in time */
     ISO_EVENT_RECORD = 1,  /* a record: `stamp`, and `record` or `message` */
     ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, are lost for this `cause` */
-    ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node` */
+    ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node`, with records of this `format` */
     ISO_EVENT_LEFT = 4,    /* a source has left; it sends nothing more */
     ISO_EVENT_REFUSED = 5, /* the source's records cannot become this sink's, or it does not grant the sink's policy
                               (ISO_NOT_GRANTED); see `error` */
@@ -956,6 +956,7 @@ typedef struct iso_event {
     iso_policy policy; /* for ISO_EVENT_GRANTED */
     iso_reason reason;
     int which; /* for a sink of several kinds: the number of the record's kind; -1 if it fits none */
+    const iso_format *format; /* for ISO_EVENT_JOINED; NULL if the source's records may have several. Copy it to keep it */
 } iso_event;
 
 /* Opens a sink for records of a format, which sources of other formats are converted to. If the format is NULL, the

@@ -25,11 +25,19 @@ use std::time::Instant;
 pub struct Sink {
     sink: Any,
     latest: Latest,
-    /// The reason why a source was refused last.
-    refused: Option<Kept>,
+    told: Told,
     stamps: Vec<Stamp>,
     /// For a sink of several kinds: what becomes of records that fit none, and their number.
     others: Option<(Others, u64)>,
+}
+
+/// What the last event about a source points at.
+#[derive(Default)]
+struct Told {
+    /// The reason why the source was refused.
+    refused: Option<Kept>,
+    /// The format of the source's records.
+    joined: Latest,
 }
 
 /// `iso_sink_options`
@@ -68,6 +76,7 @@ pub struct Event {
     policy: c_int,
     reason: c_int,
     which: c_int,
+    format: *const Format,
 }
 
 /// `ISO_POLICY_LOSSLESS`
@@ -88,7 +97,7 @@ mod kind {
 
 impl Sink {
     fn new(sink: Any) -> Sink {
-        Sink { sink, latest: Latest::default(), refused: None, stamps: Vec::new(), others: None }
+        Sink { sink, latest: Latest::default(), told: Told::default(), stamps: Vec::new(), others: None }
     }
 }
 
@@ -111,13 +120,14 @@ impl Event {
         policy: 0,
         reason: 0,
         which: -1,
+        format: ptr::null(),
     };
 
-    /// An event in the form of C. `record` returns its record, its message, and the number of records; `refused` owns
+    /// An event in the form of C. `record` returns its record, its message, and the number of records; `told` owns
     /// the memory that the event points at.
     fn of<R>(
         came: Option<Happened<R>>,
-        refused: &mut Option<Kept>,
+        told: &mut Told,
         record: impl FnOnce(R) -> (*const c_void, Message, u64),
     ) -> Event {
         let none = Event::NOTHING;
@@ -133,10 +143,13 @@ impl Event {
                 event.stamp.sequence = gap.first;
                 Event { count: gap.count, cause: gap.cause as c_int, ..event }
             }
-            Some(Happened::Joined(source, node)) => Event { node: node.0, ..from(kind::JOINED, source.0) },
+            Some(Happened::Joined(source, node, format)) => {
+                let format = format.map_or(ptr::null(), |format| ptr::from_ref(told.joined.of(&format)));
+                Event { node: node.0, format, ..from(kind::JOINED, source.0) }
+            }
             Some(Happened::Left(source)) => from(kind::LEFT, source.0),
             Some(Happened::Refused(source, error)) => {
-                let error = refused.insert(Kept::new(&error)).details();
+                let error = told.refused.insert(Kept::new(&error)).details();
                 Event { error, ..from(kind::REFUSED, source.0) }
             }
             Some(Happened::Granted(source, granted)) => {
@@ -238,7 +251,7 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { sink, latest, refused, others, .. } = given(sink, "sink")?;
+        let Sink { sink, latest, told, others, .. } = given(sink, "sink")?;
         let (start, whole) = (Instant::now(), patience(milliseconds));
         loop {
             let came = sink.recv_timeout(whole.saturating_sub(start.elapsed()))?;
@@ -251,7 +264,7 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
                 }
             }
             let mut which = -1;
-            let event = Event::of(came, refused, |came| match came {
+            let event = Event::of(came, told, |came| match came {
                 Content::Record(record) => lent(record),
                 Content::Kind(kind, record) => {
                     which = kinds::number(kind);
@@ -289,7 +302,7 @@ pub unsafe extern "C" fn iso_sink_take(
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { sink, refused, stamps: came, .. } = given(sink, "sink")?;
+        let Sink { sink, told, stamps: came, .. } = given(sink, "sink")?;
         let sink = sink.records()?;
         let to = record_mut(records, "records")?;
         // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
@@ -301,7 +314,7 @@ pub unsafe extern "C" fn iso_sink_take(
                 unsafe { stamps.add(i).write(MaybeUninit::new(Stamped::of(stamp))) };
             }
         }
-        let event = Event::of(taken, refused, |count| (to.cast_const().cast(), Message::NONE, count as u64));
+        let event = Event::of(taken, told, |count| (to.cast_const().cast(), Message::NONE, count as u64));
         put(Some(place), "event", event)
     })
 }
@@ -390,7 +403,7 @@ pub unsafe extern "C" fn iso_handler_open(
             let format = given(format, "format")?;
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
-            let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut None, lent));
+            let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut Told::default(), lent));
             let handler = sink.on_memory(&format.format, rules, handle)?;
             Ok(Handler { handler, others: Arc::default() })
         })
@@ -425,8 +438,8 @@ pub unsafe extern "C" fn iso_handler_open_kinds(
                 if is_other && counts {
                     return;
                 }
-                let mut refused = None;
-                let event = Event::of(Some(came), &mut refused, |came| match came {
+                let mut told = Told::default();
+                let event = Event::of(Some(came), &mut told, |came| match came {
                     Chosen::Record(kind, record) => {
                         which = Some(kind);
                         lent(record)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._isoform import Format
 from .errors import Error
 
 #: The stamp of a record: the number of the source in this process, the number of the event there, nanoseconds since 1970.
@@ -63,10 +64,11 @@ class Gap(Event):
 
 @dataclass(frozen=True)
 class Joined(Event):
-    """A source has joined, at this node."""
+    """A source has joined, at this node. `format` is that of its records, or `None` if they may have several."""
 
     source: int
     node: str
+    format: Format | None
 
 
 @dataclass(frozen=True)

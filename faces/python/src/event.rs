@@ -2,6 +2,7 @@
 
 use crate::error::exception;
 use crate::face::face;
+use crate::format::PyFormat;
 use isoform::Token;
 use isoform_channel::{Cause, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
@@ -23,7 +24,9 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
         Event::Gap(source, Gap { first, count, cause }) => {
             face.gap.bind(py).call1((source.0, *first, *count, words::cause(*cause)))?
         }
-        Event::Joined(source, node) => face.joined.bind(py).call1((source.0, node.to_string()))?,
+        Event::Joined(source, node, format) => {
+            face.joined.bind(py).call1((source.0, node.to_string(), format.clone().map(PyFormat)))?
+        }
         Event::Left(source) => face.left.bind(py).call1((source.0,))?,
         Event::Refused(source, error) => face.refused.bind(py).call1((source.0, exception(py, error)?))?,
         Event::Granted(source, granted) => {

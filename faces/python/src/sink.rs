@@ -75,7 +75,7 @@ impl Until {
 impl Sources {
     fn note<R>(&mut self, event: &Event<R>) {
         match event {
-            Event::Joined(source, _) => {
+            Event::Joined(source, ..) => {
                 self.present.insert(source.0);
                 self.all_left = false;
             }

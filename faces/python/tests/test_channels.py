@@ -51,7 +51,8 @@ def test_events_of_another_layout_come_one_by_one_and_in_batches(river: isoform.
     with isoform.Sink(other, SEEN) as sink, river.source(SAMPLE) as source:
         source.wait_for_sinks(1, 10)
         assert source.submit(samples(1000)) == 999 and source.sinks == 1
-        assert isinstance(sink.recv(), isoform.Joined)
+        joined = sink.recv()
+        assert isinstance(joined, isoform.Joined) and joined.format == isoform.Format.of(SAMPLE)
         first = sink.recv()
         assert isinstance(first, isoform.Record) and first.record == np.array((0.5, 0), SEEN)
         assert (first.sequence, first.time > 1.7e18) == (0, True)

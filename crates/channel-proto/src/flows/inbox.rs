@@ -62,8 +62,8 @@ pub enum Item {
     },
     /// Events of this source that are lost.
     Gap(SourceRef, Gap),
-    /// A source has joined, at this node.
-    Joined(SourceRef, NodeId),
+    /// A source has joined, at this node. If all of its events have one format, this is the format.
+    Joined(SourceRef, NodeId, Option<Format>),
     /// A source has left: it sends nothing more.
     Left(SourceRef),
     /// The events of this source cannot become those of this sink, or this source does not grant the policy that this

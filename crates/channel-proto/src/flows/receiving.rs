@@ -52,6 +52,8 @@ pub(crate) struct Receiving<S> {
     pub(crate) from: From,
     pub(crate) source: SourceRef,
     pub(crate) stage: Stage,
+    /// The format that the source has declared for all of its events, until the sink is told of it.
+    pub(crate) declared: Option<Format>,
     /// The longest body that the sink accepts.
     pub(crate) longest: u64,
     pub(crate) window: Window,
@@ -107,6 +109,7 @@ impl<S> Receiving<S> {
             from,
             source,
             stage: Stage::Asked,
+            declared: None,
             longest,
             window,
             expected: 0,

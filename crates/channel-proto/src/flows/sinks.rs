@@ -132,6 +132,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         match offer.origin {
             Place::Link(link, number) => {
                 let mut receiving = self.receiving_of(key, offer, From::Link(link, number));
+                receiving.declared.clone_from(&offer.format);
                 // Many subscriptions share what their node may have under way. Each gets a little.
                 let share = (links.left(link, Resource::Windows) / SHARES).max(LEAST_WINDOW);
                 receiving.window.bytes = receiving.window.bytes.min(share);
@@ -169,7 +170,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         receiving.granted = Some(granted);
         let at = self.receivings.insert(receiving);
         self.sinks[key].receivings.insert(at);
-        self.tell(links, None, key, Item::Joined(offer.source, offer.node));
+        self.tell(links, None, key, Item::Joined(offer.source, offer.node, offer.format.clone()));
         if granted.policy != asked.policy {
             self.tell(links, None, key, Item::Granted(offer.source, granted));
         }
@@ -264,7 +265,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let receiving = self.receiving(link, at)?;
         if receiving.stage == Stage::Asked {
             (receiving.stage, receiving.expected) = (Stage::Running, next);
-            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer));
+            let format = receiving.declared.take();
+            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer, format));
             self.tell(links, Some(link), sink, joined);
         }
         self.note_grant(links, Some(link), at, granted);

@@ -1,6 +1,6 @@
 //! The events of a sink.
 
-use isoform::Error;
+use isoform::{Error, Format};
 use isoform_channel_proto::{Gap, Granted, NodeId, Origin, SourceRef};
 use std::time::{Duration, SystemTime};
 
@@ -18,8 +18,8 @@ pub enum Event<R> {
     },
     /// Events of this source are lost.
     Gap(SourceRef, Gap),
-    /// A source has joined, at this node.
-    Joined(SourceRef, NodeId),
+    /// A source has joined, at this node. If all of its records have one format, this is the format.
+    Joined(SourceRef, NodeId, Option<Format>),
     /// A source has left; it sends nothing more.
     Left(SourceRef),
     /// The records of this source cannot become this sink's, and the error names the field and the reason. Or the source
@@ -64,7 +64,7 @@ impl<R> Event<R> {
         match self {
             Event::Record { stamp, record } => Event::Record { stamp, record: form(record) },
             Event::Gap(source, gap) => Event::Gap(source, gap),
-            Event::Joined(source, node) => Event::Joined(source, node),
+            Event::Joined(source, node, format) => Event::Joined(source, node, format),
             Event::Left(source) => Event::Left(source),
             Event::Refused(source, error) => Event::Refused(source, error),
             Event::Granted(source, granted) => Event::Granted(source, granted),

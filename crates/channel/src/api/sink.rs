@@ -443,7 +443,7 @@ fn about<R>(item: &Item) -> Event<R> {
     match item {
         Item::Event { .. } => unreachable!("told from the others before"),
         Item::Gap(source, gap) => Event::Gap(*source, *gap),
-        Item::Joined(source, node) => Event::Joined(*source, *node),
+        Item::Joined(source, node, format) => Event::Joined(*source, *node, format.clone()),
         Item::Left(source) => Event::Left(*source),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
         Item::Granted(source, granted) => Event::Granted(*source, *granted),

@@ -128,10 +128,12 @@ impl Echo {
                 let line = json!({"gap": {"source": source, "first": first, "count": count, "cause": cause}});
                 self.tell(line, &format!("source {source}: {gap}"))
             }
-            Event::Joined(SourceRef(source), node) => {
+            Event::Joined(SourceRef(source), node, format) => {
                 self.sources.get_or_insert_default().insert(source);
-                let line = json!({"joined": {"source": source, "node": node.to_string()}});
-                self.tell(line, &format!("source {source} has joined, at node {}", short(node)))
+                let format = format.as_ref().map(isoform::Format::name);
+                let line = json!({"joined": {"source": source, "node": node.to_string(), "format": format}});
+                let what = format.map_or_else(String::new, |name| format!(", with records {name}"));
+                self.tell(line, &format!("source {source} has joined, at node {}{what}", short(node)))
             }
             Event::Left(SourceRef(source)) => {
                 self.sources.as_mut().map(|sources| sources.remove(&source));

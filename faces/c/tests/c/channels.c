@@ -92,6 +92,7 @@ static void events(void) {
     FAILS(iso_source_submit_many(source, source, (size_t)-1), ISO_SIZE, "records");
 
     event = next(sink, ISO_EVENT_JOINED);
+    CHECK(strcmp(iso_format_name(event.format), "Tick") == 0 && iso_format_size(event.format) == sizeof(Tick));
     for (i = 0; i < COUNT(many); i++) {
         const Other *record;
         const uint32_t from = event.stamp.source;

@@ -71,7 +71,7 @@ static void events(const isoform::node &here, const isoform::node &there) {
     CHECK(sink.next(0ms).kind == ISO_EVENT_NOTHING && sink.counts().taken == 100);
     CHECK(sink.next(-1ms).kind == ISO_EVENT_NOTHING); /* a time that is over is not for ever */
 
-    next(views, ISO_EVENT_JOINED);
+    CHECK(isoform::format::copy(next(views, ISO_EVENT_JOINED).format).token() == isoform::format::of<Tick>().token());
     CHECK(next(views, ISO_EVENT_RECORD).message["value"].real == 0.5);
 
     next(batch, ISO_EVENT_JOINED);

@@ -139,7 +139,7 @@ impl Sink {
         for item in &self.batch.items {
             match item {
                 Item::Granted(..) => {}
-                Item::Joined(source, node) => {
+                Item::Joined(source, node, _) => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };
                     assert!(self.sources.insert(*source, seen).is_none(), "a source comes twice");
                 }
