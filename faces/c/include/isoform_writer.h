@@ -150,6 +150,9 @@ struct iso_struct_name {
         for (; at < end && length < sizeof text - 3; at++)
             text[length++] = *at;
         memcpy(text + length, after, strlen(after) + 1);
+        /* An unnamed struct may take the table of any struct with the same members. */
+        if (strstr(text, "<unnamed") || strstr(text, "(unnamed ") || strstr(text, "(anonymous struct"))
+            memcpy(text, "struct", sizeof "struct");
     }
 };
 template <class T> struct iso_struct_of {
