@@ -34,14 +34,14 @@ template <class T> struct event {
     const iso_format *format = nullptr; /* for a source that has joined: lent until the next event, see format::copy; null if
                                            its records may have several formats */
     std::optional<error> fault; /* for a source that was refused */
-    iso_policy policy{};        /* for a source that grants another policy */
+    iso_policy policy{}; /* for a source that grants another policy */
     iso_reason reason{};
 
     event() = default;
     explicit event(const iso_event &received)
         : kind(received.kind), stamp(received.stamp), record(static_cast<const T *>(received.record)),
-          message(received.message), count(received.count), cause(received.cause),
-          format(received.format), policy(received.policy), reason(received.reason) {
+          message(received.message), count(received.count), cause(received.cause), format(received.format),
+          policy(received.policy), reason(received.reason) {
         std::copy(std::begin(received.node), std::end(received.node), node.begin());
         if (received.kind == ISO_EVENT_REFUSED)
             fault.emplace(*received.error);

@@ -188,7 +188,7 @@ fn events_with_their_stamps_and_what_is_no_event() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(lines.len(), 5, "{lines:?}");
-    assert_eq!((&lines[0]["joined"]["source"], &lines[0]["joined"]["format"]), (&json!(0), &json!("Gauge")));
+    assert_eq!((&lines[0]["joined"]["source"], &lines[0]["joined"]["format"]), (&json!(0), &Value::Null));
     assert_eq!((&lines[1]["event"]["sequence"], &lines[1]["record"]["id"]), (&json!(0), &json!(1)));
     assert!(lines[1]["event"]["time"].as_str().unwrap().ends_with('Z'));
     let gap = json!({"gap": {"source": 0, "first": 1, "count": 1, "cause": "longer than the sink takes"}});
