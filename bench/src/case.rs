@@ -12,10 +12,14 @@ pub enum Case {
     Appended,
     /// The sender has one more double, in front.
     Front,
+    /// The sender has one more double, in the middle.
+    Middle,
     /// The sender has the other byte order: s390x.
     Swap,
     /// Both: one more double in front, and the other byte order.
     SwapFront,
+    /// Both: one more double at the end, and the other byte order.
+    SwapAppended,
     /// The sender has the other byte order and 32 bits: powerpc.
     Swap32,
     /// The sender has the same byte order and 32 bits: i386.
@@ -36,8 +40,10 @@ impl Case {
         Case::Same,
         Case::Appended,
         Case::Front,
+        Case::Middle,
         Case::Swap,
         Case::SwapFront,
+        Case::SwapAppended,
         Case::Swap32,
         Case::Layout32,
         Case::Widen,
@@ -52,8 +58,10 @@ impl Case {
             Case::Same => "same",
             Case::Appended => "appended",
             Case::Front => "front",
+            Case::Middle => "middle",
             Case::Swap => "swap",
             Case::SwapFront => "swapfront",
+            Case::SwapAppended => "swapappended",
             Case::Swap32 => "swap32",
             Case::Layout32 => "layout32",
             Case::Widen => "widen",
@@ -75,10 +83,18 @@ impl Case {
             Case::Same => {}
             Case::Appended => wire.fields().push(extra()),
             Case::Front => wire.fields().insert(0, extra()),
+            Case::Middle => {
+                let middle = wire.fields().len() / 2;
+                wire.fields().insert(middle, extra());
+            }
             Case::Swap => sender = Layout::S390X,
             Case::SwapFront => {
                 sender = Layout::S390X;
                 wire.fields().insert(0, extra());
+            }
+            Case::SwapAppended => {
+                sender = Layout::S390X;
+                wire.fields().push(extra());
             }
             Case::Swap32 => sender = Layout::POWERPC,
             Case::Layout32 => sender = Layout::I386,

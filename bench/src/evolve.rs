@@ -1,10 +1,11 @@
-//! The group `evolve`: what it costs when the sender has a field that the receiver does not expect, in front of all others
-//! or after them, on machines of one byte order and of two (papers 000, figures 13 and 14). The cases without it are
+//! The group `evolve`: what it costs when the sender has a field that the receiver does not expect, in front of all others,
+//! in the middle or after them, on machines of one byte order and of two (papers 000, figures 13 and 14). The cases without it are
 //! measured again beside them. Each is measured from a verified body, the step `convert`, and from a message, `receive`.
 
 use crate::{Case, Line, Options, Result, Workload, convert, receive};
 
-const CASES: &[Case] = &[Case::Same, Case::Appended, Case::Front, Case::Swap, Case::SwapFront];
+const CASES: &[Case] =
+    &[Case::Same, Case::Appended, Case::Front, Case::Middle, Case::Swap, Case::SwapFront, Case::SwapAppended];
 
 /// Measures one of the papers' workloads; there is nothing to measure for others.
 ///

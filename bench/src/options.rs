@@ -84,8 +84,8 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   GROUP         send receive convert generate evolve batch channel
                 load                                                  default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
-  CASE          same appended front swap swapfront swap32 layout32
-                widen narrow project shuffled                         default: all
+  CASE          same appended front middle swap swapfront swapappended
+                swap32 layout32 widen narrow project shuffled         default: all
   MEASURE       rtt rate bandwidth fanout local idle of channel,
                 fanout channels connects of load                      default: all
   --report DIR  write DIR/report.html as well, and DIR/bench.jsonl, of which it is made

@@ -28,7 +28,18 @@ fn two_workloads_are_converted_in_every_case() {
     for workload in ["K1", "S10"] {
         assert_eq!(engines(workload, "same"), ["none", "interpreter", "plain"]);
         assert_eq!(engines(workload, "appended"), ["none", "interpreter", "plain"]);
-        for case in ["front", "swap", "swapfront", "swap32", "layout32", "widen", "narrow", "shuffled"] {
+        for case in [
+            "front",
+            "middle",
+            "swap",
+            "swapfront",
+            "swapappended",
+            "swap32",
+            "layout32",
+            "widen",
+            "narrow",
+            "shuffled",
+        ] {
             assert_eq!(engines(workload, case), converting, "{workload} {case}");
         }
         assert!(engines(workload, "project").is_empty());
@@ -95,7 +106,7 @@ fn an_unexpected_field_is_measured_in_both_steps() {
         let of = lines.iter().filter(|line| line.text("step") == step && line.text("workload") == "K1");
         let mut cases: Vec<_> = of.map(|line| line.text("case")).collect();
         cases.dedup();
-        assert_eq!(cases, ["same", "appended", "front", "swap", "swapfront"]);
+        assert_eq!(cases, ["same", "appended", "front", "middle", "swap", "swapfront", "swapappended"]);
     }
     assert!(lines.iter().all(|line| line.text("group") == "evolve" && line.text("workload") != "M100"));
 }

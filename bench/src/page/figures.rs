@@ -105,6 +105,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
                 K,
                 &[
                     source("with it", Own, ["evolve", "swapfront", "ns"], STEADY),
+                    source("at the end", Own, ["evolve", "swapappended", "ns"], STEADY),
                     source("without it", Own, ["evolve", "swap", "ns"], STEADY),
                     source("memcpy", Baseline, ["evolve", "swap", "memcpy_ns"], STEADY),
                     source("compiled, with it", Baseline, ["evolve", "swapfront", "compiled_ns"], STEADY),
@@ -122,6 +123,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
                 K,
                 &[
                     source("in front", Own, ["evolve", "front", "ns"], STEADY),
+                    source("in the middle", Own, ["evolve", "middle", "ns"], STEADY),
                     source("appended", Own, ["evolve", "appended", "ns"], &["none"]),
                     source("none", Own, ["evolve", "same", "ns"], &["none"]),
                     source("memcpy", Baseline, ["evolve", "same", "memcpy_ns"], &["none"]),

@@ -119,7 +119,7 @@ impl Peers {
             let [copied, ns] = timed(size.max(bytes), &start, size, peer.encode(), &options.effort, false);
             let mut result = Line::new("send", workload.name).word("peer", peer.name()).figure("ns", ns.median());
             result = result.figure("memcpy_ns", copied.median()).figure("min_ns", ns.min()).figure("p90_ns", ns.p90());
-            line(result.count("bytes", bytes))?;
+            line(result.count("bytes", bytes).figure("expansion", bytes as f64 / size as f64))?;
         }
         Ok(())
     }
