@@ -13,12 +13,12 @@ use isoform_channel::{Counts, Event as Happened, Policy, SinkBuilder, Stamp, Win
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
+use portable_atomic::{AtomicU64, Ordering};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// `iso_sink`
