@@ -29,7 +29,7 @@ static int write_stream(FILE *file) {
         snprintf(names[i], sizeof names[i], "a_field_%u", (unsigned)i);
     }
     for (i = 0; i < FORMATS; i++) {
-        const iso_structure structure = { names[i], 2, 1, fields, 2 };
+        const iso_structure structure = { names[i], 2, 1, fields, 2, NULL };
         formats[i] = iso_declare(&structure, 1, &error);
         if (!formats[i])
             return fail(error.text);
@@ -42,7 +42,7 @@ static int write_stream(FILE *file) {
     for (i = 0; i < FORMATS; i++)
         iso_release(formats[i]);
     {
-        const iso_structure structure = { "Long", FIELDS, 1, fields, FIELDS };
+        const iso_structure structure = { "Long", FIELDS, 1, fields, FIELDS, NULL };
         format = iso_declare(&structure, 1, &error);
         if (!format || iso_write(&writer, format, record))
             return fail(format ? writer.error.text : error.text);

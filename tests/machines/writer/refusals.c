@@ -55,7 +55,7 @@ static const iso_field inner_fields[] = { ISO_ROW("x", "double", 8, 0) };
 static void refuse_field(const iso_field *field, iso_code code, const char *part) {
     const iso_field fields[] = { ISO_ROW("n", "int", 4, 0), ISO_ROW("f", "float", 4, 4), ISO_ROW("p", "int*", 4, 8),
                                  *field };
-    const iso_structure structures[] = { { "Inner", 8, 8, inner_fields, 1 }, { "R", 64, 8, fields, 4 } };
+    const iso_structure structures[] = { { "Inner", 8, 8, inner_fields, 1, NULL }, { "R", 64, 8, fields, 4, NULL } };
     refuse_structures(structures, 2, code, part);
 }
 
@@ -79,8 +79,8 @@ static void refuse_fields(void) {
         { ISO_ROW("n", "int", 4, 16), ISO_DECLARATION, "at R.n: expected names that differ" },
         { ISO_ROW(NULL, "int", 4, 16), ISO_DECLARATION, "found NULL" },
         { ISO_ROW("a", NULL, 4, 16), ISO_DECLARATION, "found NULL" },
-        { { "a", "int", 4, 16, "", 0, NULL }, ISO_DECLARATION, "expected a unit" },
-        { { "a", "int", 4, 16, "m\n", 0, NULL }, ISO_DECLARATION, "expected a unit" },
+        { { "a", "int", 4, 16, "", 0, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "expected a unit" },
+        { { "a", "int", 4, 16, "m\n", 0, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "expected a unit" },
         { ISO_ROW("a", "", 4, 16), ISO_DECLARATION, "at R.a: expected a type" },
         { ISO_ROW("a", "flaot", 4, 16), ISO_DECLARATION, "found `flaot`" },
         { ISO_ROW("a", "Outer", 4, 16), ISO_DECLARATION, "a structure declared before" },
@@ -105,10 +105,10 @@ static void refuse_fields(void) {
         { ISO_ROW("a", "double", 4, 16), ISO_DECLARATION, "expected elements of 8 bytes, as \"double\" has, found 4" },
         { ISO_ROW("a", "Inner", 16, 16), ISO_DECLARATION, "expected elements of 8 bytes" },
         { ISO_ROW("a", "string", 2, 16), ISO_DECLARATION, "as \"string\" has, found 2" },
-        { { "a", "double[3]", 0, 16, NULL, 16, NULL }, ISO_DECLARATION, "expected a member of 24 bytes" },
-        { { "a", "float[3]", 0, 16, NULL, 16, NULL }, ISO_DECLARATION, "or ISO_POINTER" },
-        { { "a", "double", 0, 16, NULL, 4, NULL }, ISO_DECLARATION, "expected elements of 8 bytes" },
-        { { "a", "double*", 8, 16, NULL, 3, NULL }, ISO_DECLARATION, "expected a member of" },
+        { { "a", "double[3]", 0, 16, NULL, 16, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "expected a member of 24 bytes" },
+        { { "a", "float[3]", 0, 16, NULL, 16, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "or ISO_POINTER" },
+        { { "a", "double", 0, 16, NULL, 4, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "expected elements of 8 bytes" },
+        { { "a", "double*", 8, 16, NULL, 3, NULL, { 0, 0, 0 } }, ISO_DECLARATION, "expected a member of" },
         { ISO_ROW("a", "int[0]", 4, 16), ISO_DECLARATION, "expected a dimension of at least 1" },
         { ISO_ROW("a", "int[1099511627776]", 4, 16), ISO_DECLARATION, "expected a dimension of at least 1" },
         { ISO_ROW("a", "int[99999999999999999999]", 4, 16), ISO_DECLARATION, "expected a dimension of at least 1" },
@@ -152,15 +152,15 @@ static void check_tables(void) {
     static const iso_field one[] = { ISO_ROW("x", "u8", 1, 0) };
     static char long_name[257];
     char names[34][8];
-    iso_structure chain[34], pair[2];
+    iso_structure chain[34] = { { 0 } }, pair[2] = { { 0 } };
     iso_field nested[34][1], *many = (iso_field *)calloc(4097, sizeof *many), two[2];
     char *texts = (char *)malloc(4097 * 24);
     iso_error error;
     iso_format *format;
     size_t i;
     const iso_structure wrong[] = {
-        { "R", 0, 1, one, 1 },      { "R", 3, 2, one, 1 },  { "R", 3, 3, one, 1 },    { "R", 1, 0, one, 1 },
-        { "R", 131072, 131072, one, 1 }, { NULL, 1, 1, one, 1 }, { "a b", 1, 1, one, 1 }, { "R", 1, 1, one, 0 },
+        { "R", 0, 1, one, 1, NULL },      { "R", 3, 2, one, 1, NULL },  { "R", 3, 3, one, 1, NULL },    { "R", 1, 0, one, 1, NULL },
+        { "R", 131072, 131072, one, 1, NULL }, { NULL, 1, 1, one, 1, NULL }, { "a b", 1, 1, one, 1, NULL }, { "R", 1, 1, one, 0, NULL },
     };
     if (!many || !texts)
         abort();
@@ -177,20 +177,20 @@ static void check_tables(void) {
 #endif
     memset(long_name, 'n', 256);
     for (i = 0; i < 2; i++) {
-        const iso_structure structure = { long_name + 1 - i, 1, 1, one, 1 };
+        const iso_structure structure = { long_name + 1 - i, 1, 1, one, 1, NULL };
         format = iso_declare(&structure, 1, &error);
         check((format != NULL) == (i == 0), "a name of 255 or 256 bytes", error.text);
         iso_release(format);
     }
     for (i = 0; i < 2; i++) {
-        const iso_structure structure = { "Same", 1, 1, one, 1 };
+        const iso_structure structure = { "Same", 1, 1, one, 1, NULL };
         pair[i] = structure;
     }
     refuse_structures(pair, 2, ISO_DECLARATION, "expected names that differ, found two structures");
 
     /* Each nests the one before: 32 levels are allowed, 33 are not. */
     for (i = 0; i < 34; i++) {
-        const iso_structure structure = { names[i], 1, 1, i == 0 ? one : nested[i], 1 };
+        const iso_structure structure = { names[i], 1, 1, i == 0 ? one : nested[i], 1, NULL };
         const iso_field field = ISO_ROW("inner", names[i == 0 ? 0 : i - 1], 0, 0);
         snprintf(names[i], sizeof names[i], "S%u", (unsigned)i);
         nested[i][0] = field;
@@ -208,7 +208,7 @@ static void check_tables(void) {
         many[i] = field;
     }
     for (i = 4096; i <= 4097; i++) {
-        const iso_structure structure = { "Many", 4097, 1, many, i };
+        const iso_structure structure = { "Many", 4097, 1, many, i, NULL };
         if (i == 4097) {
             refuse_structures(&structure, 1, ISO_FIELDS, "expected at most 4096, found 4097");
             continue;
@@ -219,7 +219,7 @@ static void check_tables(void) {
     }
     {
         const iso_field inner = ISO_ROW("inner", "Half", 0, 0), last = ISO_ROW("other", "Half", 0, 2048);
-        const iso_structure half = { "Half", 2048, 1, many, 2048 }, whole = { "Whole", 4096, 1, two, 2 };
+        const iso_structure half = { "Half", 2048, 1, many, 2048, NULL }, whole = { "Whole", 4096, 1, two, 2, NULL };
         two[0] = inner;
         two[1] = last;
         pair[0] = half;
@@ -229,7 +229,7 @@ static void check_tables(void) {
     for (i = 0; i < 4096; i++)
         snprintf(texts + i * 24, 24, "a_longer_name_%06u", (unsigned)i);
     {
-        const iso_structure structure = { "Many", 4097, 1, many, 4096 };
+        const iso_structure structure = { "Many", 4097, 1, many, 4096, NULL };
         refuse_structures(&structure, 1, ISO_DESCRIPTION_SIZE, "expected at most 65536 bytes, found");
     }
     is_out_of_memory = 1;
@@ -383,7 +383,7 @@ static void check_offsets(void) {
     typedef struct { unsigned char *blocks[9]; size_t n; } Huge;
     static const char *names[9] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
     iso_field fields[10];
-    iso_structure structure = { "Huge", sizeof(Huge), sizeof(void *), fields, 10 };
+    iso_structure structure = { "Huge", sizeof(Huge), sizeof(void *), fields, 10, NULL };
     const iso_field length = ISO_ROW("n", "size_t", sizeof(size_t), offsetof(Huge, n));
     iso_error error;
     iso_writer writer;
