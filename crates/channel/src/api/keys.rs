@@ -159,6 +159,10 @@ fn read(path: &Path) -> Result<Option<SharedKey>, Failure> {
     // A pipe must not let it wait.
     let open = || OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path);
     let file = match open() {
+        // A new key could not take this name.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+            return Err(wrong("a symbolic link to a file that does not exist"));
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == ErrorKind::PermissionDenied && path.symlink_metadata().is_ok() => {
             return Err(wrong("one that this user cannot read"));
@@ -313,6 +317,20 @@ mod tests {
         } else {
             println!("skipped: only the administrator can give files away");
         }
+    }
+
+    #[test]
+    fn a_symbolic_link_to_nothing_is_refused_and_one_to_a_key_is_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, elsewhere) = (home.path().join("isoform"), home.path().join("elsewhere"));
+        std::fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join("key"), folder.join("key")).unwrap();
+        let error = of(&around(&[&folder], None)).unwrap_err();
+        assert_eq!((error.code(), error.actual()), (Code::Io, "a symbolic link to a file that does not exist"));
+        assert_eq!(error.path(), folder.join("key").to_str().unwrap());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is made beside the link");
+        let keys = of(&around(&[&elsewhere], None)).unwrap();
+        assert_eq!(of(&around(&[&folder], None)).unwrap(), keys);
     }
 
     #[test]
