@@ -384,7 +384,47 @@ fn a_link_that_floods_a_node_with_frames_ends() {
     world.wait(Time::from_secs(1));
     world.wires[1][0].extend(pings(30_000));
     world.run();
-    let expected = "requests of a node: expected at most 32768 at once, and 4096 in a second";
+    let expected = "requests of a node: expected at most 32768 frames at once, and 4096 in a second";
     assert!(world.refused.iter().any(|why| why.contains(expected)), "{:?}", world.refused);
     assert_eq!(std::mem::take(&mut world.refused).len(), 1);
+}
+
+#[test]
+fn a_node_that_does_not_read_the_answers_to_slow_requests_loses_its_link() {
+    const OPEN: u8 = 8;
+    const UNSUBSCRIBE: u8 = 21;
+    // Fewer than a node accepts in a second. So the unread answers are what ends the link.
+    const A_SECOND: usize = 4_000;
+    const SECONDS: u64 = 60;
+    let open = [&[0; 8][..], &CHANNEL.0, b"\x05\0ticks"].concat();
+    for (kind, payload) in [(OPEN, open), (UNSUBSCRIBE, vec![0; 8])] {
+        let requests = invented::frame(kind, &payload).repeat(A_SECOND);
+        let refused_after = |reads: bool| {
+            let mut world = World::new(2);
+            let node = &mut world.nodes[0];
+            (1..=SECONDS).find_map(|second| {
+                let now = world.now + Time::from_secs(second);
+                node.tick(now);
+                let mut rest = &requests[..];
+                while !rest.is_empty() {
+                    match node.receive(now, ConnId(1), rest) {
+                        Ok(used) => rest = &rest[used..],
+                        Err(error) => return Some((second, error)),
+                    }
+                }
+                while let Some(action) = node.action() {
+                    if let (Action::Write(id), true) = (action, reads) {
+                        node.output(now, id, &mut Outgoing::default());
+                        node.unwritten(id, 0);
+                    }
+                }
+                None
+            })
+        };
+        assert_eq!(refused_after(true), None, "kind {kind}");
+        let (second, error) = refused_after(false).unwrap();
+        let expected = "request: expected a node that reads the answers to its requests";
+        assert!(error.code() == Code::Frame && error.to_string().contains(expected), "kind {kind}: {error}");
+        assert!(second > 1, "the answers of one second are few");
+    }
 }

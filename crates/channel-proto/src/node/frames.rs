@@ -134,7 +134,10 @@ impl<B: Body, S: Storage> Node<B, S> {
             return Ok(());
         }
         let error = Error::new(Code::Budget).at("requests of a node");
-        Err(error.expected(format_args!("at most {REQUESTS} at once, and {REQUESTS_A_SECOND} in a second")))
+        Err(error.expected(format_args!(
+            "at most {REQUESTS} frames at once, and {REQUESTS_A_SECOND} in a second, that are not events or about them; a source \
+             that is made or dropped costs a frame"
+        )))
     }
 
     /// Handles a frame about channels and subscriptions.
