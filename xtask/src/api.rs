@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// The folders in `crates/` whose crates are published and imported.
-const CRATES: [(&str, &str); 8] = [
+const CRATES: [(&str, &str); 9] = [
     ("channel", "isoform_channel"),
     ("channel-proto", "isoform_channel_proto"),
     ("core", "isoform_core"),
@@ -19,6 +19,7 @@ const CRATES: [(&str, &str); 8] = [
     ("isoform", "isoform"),
     ("jit", "isoform_jit"),
     ("kernels", "isoform_kernels"),
+    ("service", "isoform_service"),
 ];
 
 /// Compares each text with its crate. `WRITE=yes` writes them.

@@ -130,6 +130,8 @@ codes! {
     Lengths = 315 Mismatch "lengths disagree";
     /// A pointer is null, and the receiver's field cannot be null.
     Null = 316 Mismatch "unexpected null";
+    /// The rule of a name refuses a version, since one version of the name cannot read another.
+    NotCompatible = 317 Mismatch "not compatible with another version";
 
     /// The reader knows no description for a token. [`Error::token`] carries it.
     UnknownFormat = 400 Unavailable "unknown format";
@@ -155,6 +157,10 @@ codes! {
     NotAdmitted = 410 Unavailable "not admitted";
     /// The rules of a node do not allow another node what it asks for.
     Forbidden = 411 Unavailable "forbidden";
+    /// A server knows no name, or no version of it.
+    NoSuchName = 412 Unavailable "no such name";
+    /// A server copies names from another one, which alone changes them.
+    NotWriter = 413 Unavailable "not the server that writes names";
 
     /// There is no field, element or symbol of that name.
     NoSuchField = 500 Usage "no such field";

@@ -40,7 +40,7 @@ pub use format::{
     ByteOrder, Description, Dimension, Element, Enumeration, Field, FloatKind, Format, Machine, Structure, Symbol,
     Token,
 };
-pub use limits::Limits;
+pub use limits::{Limits, MAX_DESCRIPTION};
 pub use plan::{Faults, Missing, Plan, Rules};
 pub use registry::{Registry, Resolver};
 pub use value::Value;

@@ -161,6 +161,7 @@ typedef enum iso_code {
     ISO_TOO_LONG = 314, /* an array or a text is longer than its destination */
     ISO_LENGTHS = 315, /* arrays that share one length field have different lengths */
     ISO_NULL = 316, /* a pointer is null, and the receiver's field cannot be null */
+    ISO_NOT_COMPATIBLE = 317, /* one version of a name cannot read another, as the name's rule wants */
     ISO_UNKNOWN_FORMAT = 400, /* the reader knows no description for a token. The error carries the token */
     ISO_IO = 401, /* the operating system refused to read or write */
     ISO_DEADLINE = 402, /* no answer or event arrived within the given time */
@@ -173,6 +174,8 @@ typedef enum iso_code {
     ISO_NOT_GRANTED = 409, /* a source does not grant the policy that a sink must have */
     ISO_NOT_ADMITTED = 410, /* one of two nodes does not admit the other, since they have no shared key in common */
     ISO_FORBIDDEN = 411, /* the rules of a node do not allow another node what it asks for */
+    ISO_NO_SUCH_NAME = 412, /* a server knows no name, or no version of it */
+    ISO_NOT_WRITER = 413, /* a server copies names from another one, which alone changes them */
     ISO_NO_SUCH_FIELD = 500, /* there is no field, element or symbol of that name */
     ISO_WRONG_TYPE = 501, /* the caller asked for a field as a type that it does not have */
     ISO_BAD_RECORD = 502, /* a record in memory does not follow its declaration */

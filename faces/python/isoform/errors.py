@@ -52,6 +52,7 @@ class Code(IntEnum):
     TooLong = 314
     Lengths = 315
     Null = 316
+    NotCompatible = 317
     UnknownFormat = 400
     Io = 401
     Deadline = 402
@@ -64,6 +65,8 @@ class Code(IntEnum):
     NotGranted = 409
     NotAdmitted = 410
     Forbidden = 411
+    NoSuchName = 412
+    NotWriter = 413
     NoSuchField = 500
     WrongType = 501
     BadRecord = 502

@@ -1,0 +1,24 @@
+//! Where descriptions are found, and the search through all of these places.
+
+mod cache;
+mod search;
+mod servers;
+
+pub use cache::Cache;
+pub use search::Search;
+pub use servers::Servers;
+
+use isoform_core::MAX_DESCRIPTION;
+use isoform_core::{Code, Error, Result, Token};
+
+/// These bytes, if they are the description of this token's format.
+fn checked(token: Token, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    if bytes.len() > MAX_DESCRIPTION {
+        let error = Error::new(Code::DescriptionSize).expected(format_args!("at most {MAX_DESCRIPTION} bytes"));
+        return Err(error.found("more"));
+    }
+    match Token::of(&bytes) {
+        found if found == token => Ok(bytes),
+        found => Err(Error::new(Code::TokenMismatch).expected(token).found(found)),
+    }
+}

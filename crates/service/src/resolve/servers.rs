@@ -1,0 +1,227 @@
+//! Servers of descriptions: anything that answers `GET {url}/formats/{token}` (`spec/service.md`).
+
+use super::checked;
+use isoform_core::MAX_DESCRIPTION;
+use isoform_core::{Code, Error, Format, Resolver, Result, Token};
+use serde_json::Value;
+use std::fmt;
+use std::io::Read;
+use std::time::{Duration, Instant};
+use ureq::{Agent, RequestBuilder};
+
+/// The most bytes of an answer that is no description.
+const ANSWER: u64 = 64 << 20;
+
+/// Servers that each are sufficient, and are asked in their order until one answers.
+///
+/// A server may be `isoform serve`, a folder behind any web server, or a cache between. None is trusted: an answer that does
+/// not belong to the token is the failure of that server.
+///
+/// ```
+/// use isoform_core::{Code, Resolver, Token};
+/// use isoform_service::Servers;
+/// let nobody = Servers::new(["http://127.0.0.1:1"])?;
+/// assert_eq!(nobody.resolve(Token::from_bytes([7; 16])).unwrap_err().code(), Code::Io);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+pub struct Servers {
+    urls: Vec<Box<str>>,
+    agent: Agent,
+    bearer: Option<Box<str>>,
+    deadline: Duration,
+}
+
+impl Servers {
+    /// Servers at these URLs, such as `http://formats:7460` or `https://static.example/river`.
+    ///
+    /// # Errors
+    /// [`Code::Address`] for something else.
+    pub fn new<U: Into<Box<str>>>(urls: impl IntoIterator<Item = U>) -> Result<Servers> {
+        let urls = urls.into_iter().map(|url| base(url.into())).collect::<Result<Vec<_>>>()?;
+        if urls.is_empty() {
+            return Err(Error::new(Code::Address).expected("the URL of at least one server"));
+        }
+        let secure = urls.iter().any(|url| url.starts_with("https:"));
+        Ok(Servers { urls, agent: agent(secure), bearer: None, deadline: Duration::from_secs(5) })
+    }
+
+    /// Sets the time that all servers together have to answer a question. It is 5 seconds if this is not called.
+    pub fn deadline(mut self, deadline: Duration) -> Servers {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Shows this secret to servers that ask readers who they are.
+    pub fn bearer(mut self, secret: &str) -> Servers {
+        self.bearer = Some(secret.into());
+        self
+    }
+
+    /// The URL of the first server.
+    #[cfg(feature = "server")]
+    pub(crate) fn first(&self) -> &str {
+        &self.urls[0]
+    }
+
+    /// Stores a format at the first server, and returns when it is stored.
+    ///
+    /// # Errors
+    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    pub fn put(&self, format: &Format) -> Result<()> {
+        let request = self.agent.put(format!("{}/formats", self.urls[0])).content_type("application/octet-stream");
+        self.answer(self.signed(request).send(format.description().as_bytes())).map(drop)
+    }
+
+    /// What the first server answers to `GET` of this path, as JSON.
+    ///
+    /// # Errors
+    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    pub fn get(&self, path: &str) -> Result<Value> {
+        self.answer(self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())
+    }
+
+    /// What the first server answers to `PUT`, `POST` or `DELETE` of this path, as JSON.
+    ///
+    /// # Errors
+    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
+        let url = format!("{}/{path}", self.urls[0]);
+        self.answer(match method {
+            "DELETE" => self.signed(self.agent.delete(url)).call(),
+            "POST" => self.signed(self.agent.post(url).content_type("application/json")).send(body.to_string()),
+            _ => self.signed(self.agent.put(url).content_type("application/json")).send(body.to_string()),
+        })
+    }
+
+    fn signed<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        let request = match &self.bearer {
+            Some(secret) => request.header("Authorization", format!("Bearer {secret}")),
+            None => request,
+        };
+        request.config().timeout_global(Some(self.deadline)).build()
+    }
+
+    /// The JSON of an answer, or the error that a problem tells.
+    fn answer(&self, response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value> {
+        let failed = |why: &dyn fmt::Display| {
+            Error::new(Code::Io).expected(format_args!("an answer of {}", self.urls[0])).found(why)
+        };
+        let response = response.map_err(|error| match error {
+            ureq::Error::Timeout(_) => failed(&"none in time"),
+            error => failed(&error),
+        })?;
+        let status = response.status();
+        let mut text = String::new();
+        let mut body = response.into_body().into_reader().take(ANSWER);
+        body.read_to_string(&mut text).map_err(|error| failed(&error))?;
+        let json: Value =
+            serde_json::from_str(&text).map_err(|_| failed(&format_args!("HTTP status {status} without JSON")))?;
+        if status.is_success() {
+            return Ok(json);
+        }
+        let code = json["code"].as_u64().and_then(|number| Code::ALL.iter().find(|code| **code as u64 == number));
+        let Some(&code) = code else { return Err(failed(&format_args!("HTTP status {status}"))) };
+        let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
+        Err(Error::new(code).at(text("field")).expected(text("expected")).found(text("found")))
+    }
+
+    /// Asks one server.
+    fn ask(&self, url: &str, token: Token, within: Duration) -> Result<Vec<u8>> {
+        let failed =
+            |why: &dyn fmt::Display| Error::new(Code::Io).expected(format_args!("a description from {url}")).found(why);
+        let mut request = self.agent.get(format!("{url}/formats/{token}"));
+        if let Some(secret) = &self.bearer {
+            request = request.header("Authorization", format!("Bearer {secret}"));
+        }
+        let request = request.config().timeout_global(Some(within)).build();
+        let response = request.call().map_err(|error| match error {
+            ureq::Error::Timeout(_) => {
+                Error::new(Code::Deadline).expected(format_args!("an answer of {url} within {within:.0?}"))
+            }
+            error => failed(&error),
+        })?;
+        match response.status().as_u16() {
+            200 => {}
+            404 => return Err(Error::unknown_format(token)),
+            status => return Err(failed(&format_args!("HTTP status {status}"))),
+        }
+        let mut bytes = Vec::new();
+        // One more than a description can have shows that there are too many.
+        let mut body = response.into_body().into_reader().take(MAX_DESCRIPTION as u64 + 1);
+        body.read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+        checked(token, bytes).map_err(|error| match error.code() {
+            Code::TokenMismatch => error.expected(format_args!("the description of {token} from {url}")),
+            _ => error,
+        })
+    }
+}
+
+impl Resolver for Servers {
+    fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+        let end = Instant::now() + self.deadline;
+        let mut failure = Error::unknown_format(token);
+        for (at, url) in self.urls.iter().enumerate() {
+            // A server that hangs uses up its own part of the time that is left, and not that of the others.
+            let left = end.saturating_duration_since(Instant::now()) / (self.urls.len() - at) as u32;
+            match self.ask(url, token, left.max(Duration::from_millis(1))) {
+                Ok(description) => return Ok(description),
+                Err(error) if failure.code() == Code::UnknownFormat => failure = error,
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Servers").field(&self.urls).finish()
+    }
+}
+
+/// A URL without the slash at its end.
+fn base(url: Box<str>) -> Result<Box<str>> {
+    let unfit = |expected: &str| Err(Error::new(Code::Address).expected(expected).found(&url));
+    let Ok(parsed) = url.parse::<ureq::http::Uri>() else { return unfit("a URL") };
+    let tls = cfg!(feature = "tls");
+    match (parsed.scheme_str(), parsed.host()) {
+        (Some("http"), Some(_)) => {}
+        (Some("https"), Some(_)) if tls => {}
+        (Some("https"), _) => return unfit("http://, since this program was built without TLS"),
+        _ => return unfit("http://HOST:PORT or https://HOST:PORT"),
+    }
+    if parsed.query().is_some() {
+        return unfit("a URL without `?`");
+    }
+    Ok(url.trim_end_matches('/').into())
+}
+
+/// What makes requests and keeps connections. It reads no environment, and follows no redirect: a server cannot send a client
+/// to other hosts.
+fn agent(secure: bool) -> Agent {
+    let config = Agent::config_builder()
+        .proxy(None)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .accept_encoding("identity")
+        .user_agent(concat!("isoform/", env!("CARGO_PKG_VERSION")))
+        .max_response_header_size(16 << 10);
+    #[cfg(feature = "tls")]
+    let config = if secure { config.tls_config(tls()) } else { config };
+    _ = secure;
+    config.build().new_agent()
+}
+
+/// TLS with the certificates that the system trusts.
+#[cfg(feature = "tls")]
+fn tls() -> ureq::tls::TlsConfig {
+    use std::sync::Arc;
+    use ureq::tls::{Certificate, RootCerts, TlsConfig};
+    let trusted = rustls_native_certs::load_native_certs().certs;
+    let trusted: Vec<_> = trusted.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&trusted))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build()
+}

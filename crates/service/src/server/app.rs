@@ -1,0 +1,37 @@
+//! What all requests share: the store, who may do what, and the counts.
+
+use super::access::Access;
+use super::metrics::Metrics;
+use super::problem::Problem;
+use crate::store::Store;
+use isoform_core::{Code, Error};
+use std::sync::Arc;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) store: Store,
+    pub(super) access: Access,
+    pub(super) metrics: Metrics,
+    /// The URL of the server that writes names, if it is another one.
+    pub(super) writer: Option<String>,
+}
+
+impl App {
+    /// Runs what may wait for the disk on a thread that may wait.
+    pub(super) async fn blocking<T: Send + 'static>(
+        self: Arc<App>,
+        work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let done = tokio::task::spawn_blocking(move || work(&self)).await;
+        done.unwrap_or_else(|panic| Err(Error::new(Code::Internal).found(panic).into()))
+    }
+
+    /// Refuses changes of names unless this server writes them.
+    pub(super) fn writes_names(&self) -> Result<(), Problem> {
+        match &self.writer {
+            None => Ok(()),
+            Some(writer) => Err(Error::new(Code::NotWriter).expected(writer).found("a replica").into()),
+        }
+    }
+}

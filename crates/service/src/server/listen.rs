@@ -1,0 +1,85 @@
+//! Accepting connections: how many, for how long, over TLS or not.
+
+use super::access::Client;
+use super::app::App;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+/// The most connections at a time.
+const CONNECTIONS: usize = 1024;
+/// For how long a client may do nothing, and how long it may take for the lines of a request or for the handshake of TLS.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// For how long a connection lasts. Clients that go on open another one.
+const LIFE: Duration = Duration::from_secs(600);
+
+/// Accepts connections until the task is dropped.
+pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app: Arc<App>, router: Router) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(_) => {
+                // Most often there are no descriptors left. Some come back as connections end.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let Ok(place) = room.clone().try_acquire_owned() else {
+            app.metrics.turned_away.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
+        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(connection(stream, address, tls.clone(), app.clone(), router.clone(), place));
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    app: Arc<App>,
+    router: Router,
+    _place: OwnedSemaphorePermit,
+) {
+    app.metrics.standing.fetch_add(1, Ordering::Relaxed);
+    _ = stream.set_nodelay(true);
+    let client = Client { address: address.ip().to_canonical(), certified: false };
+    match tls {
+        None => serve(stream, client, router).await,
+        Some(tls) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+                let certified = stream.get_ref().1.peer_certificates().is_some();
+                serve(stream, Client { certified, ..client }, router).await;
+            }
+        }
+    }
+    app.metrics.standing.fetch_sub(1, Ordering::Relaxed);
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, client: Client, router: Router) {
+    let service = TowerToHyperService::new(router.layer(axum::Extension(client)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        // A client may end its side when it has sent its request.
+        .half_close(true)
+        .max_buf_size(64 << 10)
+        .max_headers(64)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    if tokio::time::timeout(LIFE, connection.as_mut()).await.is_err() {
+        // An answer that the client takes now still reaches it.
+        connection.as_mut().graceful_shutdown();
+        _ = tokio::time::timeout(PATIENCE, connection).await;
+    }
+}

@@ -1,0 +1,105 @@
+//! The server: formats and names over HTTP (`spec/service.md`).
+//!
+//! [`Options`] say where it listens and who may do what; [`start`] runs it on threads of its own until the [`Server`] is
+//! dropped.
+//!
+//! | file | what |
+//! |---|---|
+//! | `listen` | connections: their number, their time, TLS |
+//! | `access` | who may read and write, and how often |
+//! | `routes` | paths |
+//! | `formats`, `names` | requests |
+//! | `problem` | errors as answers |
+//! | `replicas` | copying from other servers |
+//! | `metrics` | counts |
+
+mod access;
+mod app;
+mod formats;
+mod listen;
+mod metrics;
+mod names;
+mod options;
+mod problem;
+mod replicas;
+mod routes;
+
+pub use options::{Options, PORT};
+
+use crate::store::Store;
+use app::App;
+use isoform_core::{Code, Error, Result};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+/// A server that runs. It stops when this is dropped.
+///
+/// ```
+/// use isoform_core::{Layout, Resolver, Shape};
+/// use isoform_service::{Servers, server, server::Options};
+/// let folder = tempfile::tempdir()?;
+/// let options = Options::new(folder.path().join("formats.redb")).listen("127.0.0.1:0".parse()?);
+/// let server = server::start(options)?;
+/// let gauge = Shape::new("Gauge").field("depth", "float").on(&Layout::NATIVE)?;
+/// let servers = Servers::new([server.url()])?;
+/// servers.put(&gauge)?;
+/// assert_eq!(servers.resolve(gauge.token())?, gauge.description().as_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    secure: bool,
+    runtime: Option<Runtime>,
+    replicas: replicas::Replicas,
+}
+
+/// Starts a server.
+///
+/// # Errors
+/// [`Code::Insecure`] for an address beyond this machine without TLS; [`Code::Taken`] or [`Code::Io`] if it cannot listen or
+/// open its store; [`Code::Usage`](isoform_core::Class::Usage) codes for options that contradict each other.
+pub fn start(options: Options) -> Result<Server> {
+    let (access, tls) = options.checked()?;
+    let cannot = |what: &str, error: std::io::Error| {
+        let code = if error.kind() == std::io::ErrorKind::AddrInUse { Code::Taken } else { Code::Io };
+        Error::new(code).expected(what).found(error)
+    };
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().thread_name("isoform-serve").build();
+    let runtime = runtime.map_err(|error| cannot("threads for the server", error))?;
+    let listening = format!("to listen at {}", options.listen);
+    let listener = runtime.block_on(TcpListener::bind(options.listen)).map_err(|error| cannot(&listening, error))?;
+    let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
+    let store = Store::open(&options.store, options.quota)?;
+    let writer = options.names_from.clone();
+    let app = Arc::new(App { store, access, metrics: metrics::Metrics::default(), writer });
+    let secure = tls.is_some();
+    let router = routes::router(app.clone());
+    runtime.spawn(listen::accept(listener, tls, app.clone(), router));
+    let replicas = replicas::Replicas::start(&app, &options)?;
+    Ok(Server { address, secure, runtime: Some(runtime), replicas })
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as a client is told.
+    pub fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.replicas.stop();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Requests for names and their versions.
+
+use super::app::App;
+use super::problem::Problem;
+use super::routes::{Parameters, json, json_body};
+use crate::store::{Name, NameChange, Prose};
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use isoform_core::{Code, Error};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+type Parsed = Query<HashMap<String, String>>;
+type Answer = Result<Response, Problem>;
+
+/// `GET /names`.
+pub(super) async fn list(State(app): State<Arc<App>>, query: Parsed) -> Answer {
+    let parameters = Parameters::new(query, &["prefix", "after", "limit"])?;
+    let answer = app.blocking(move |app| {
+        let prefix = parameters.text("prefix").unwrap_or("");
+        let (names, more) = app.store.names(prefix, parameters.text("after"), parameters.limit()?)?;
+        let next = names.last().filter(|_| more).map(|last| last.name.clone());
+        let names: Vec<_> = names
+            .into_iter()
+            .map(|name| {
+                json!({ "name": name.name, "rule": name.rule.word(), "versions": name.versions, "latest": name.latest })
+            })
+            .collect();
+        let mut answer = json!({ "names": names });
+        if let Some(next) = next {
+            answer["next"] = next.into();
+        }
+        Ok(answer)
+    });
+    Ok(json(StatusCode::OK, &answer.await?))
+}
+
+/// The name, or the answer that there is none.
+fn known(app: &App, name: &str) -> Result<Name, Problem> {
+    app.store.name(name)?.ok_or_else(|| Error::new(Code::NoSuchName).found(name).into())
+}
+
+/// `GET /names/{name}`.
+pub(super) async fn get(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer {
+    let state = app.blocking(move |app| {
+        let mut json = known(app, &name)?.to_json();
+        json["name"] = name.into();
+        Ok(json)
+    });
+    Ok(json(StatusCode::OK, &state.await?))
+}
+
+/// `PUT /names/{name}/rule`.
+pub(super) async fn set_rule(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+    app.writes_names()?;
+    let body = json_body(from).await?;
+    let word =
+        body["rule"].as_str().ok_or_else(|| Error::new(Code::Text).expected("{\"rule\": \"FULL\"}").found(&body))?;
+    let rule = word.parse()?;
+    app.blocking(move |app| Ok(app.store.set_rule(&name, rule)?)).await?;
+    Ok(json(StatusCode::OK, &json!({ "rule": word })))
+}
+
+/// `PUT /names/{name}/prose`.
+pub(super) async fn set_prose(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+    app.writes_names()?;
+    let body = json_body(from).await?;
+    let prose = Prose::from_json(&body)?;
+    app.blocking(move |app| Ok(app.store.set_prose(&name, prose)?)).await?;
+    Ok(json(StatusCode::OK, &body))
+}
+
+/// `POST /names/{name}/check`.
+pub(super) async fn check(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+    let declaration = json_body(from).await?;
+    let refused = app.blocking(move |app| Ok(app.store.check(&name, &declaration)?)).await?;
+    match refused.is_empty() {
+        true => Ok(json(StatusCode::OK, &json!({ "compatible": true }))),
+        false => Err(Problem::refused(refused)),
+    }
+}
+
+/// `POST /names/{name}/versions`.
+pub(super) async fn add(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+    app.writes_names()?;
+    let declaration = json_body(from).await?;
+    match app.blocking(move |app| Ok(app.store.add_version(&name, &declaration)?)).await? {
+        Ok((number, true)) => Ok(json(StatusCode::CREATED, &json!({ "version": number }))),
+        Ok((number, false)) => Ok(json(StatusCode::OK, &json!({ "version": number }))),
+        Err(refused) => Err(Problem::refused(refused)),
+    }
+}
+
+fn no_version(number: &str) -> Problem {
+    Error::new(Code::NoSuchName).expected("the number of a version").found(number).into()
+}
+
+/// `GET /names/{name}/versions/{number}`.
+pub(super) async fn version(State(app): State<Arc<App>>, Path((name, number)): Path<(String, String)>) -> Answer {
+    let version = app.blocking(move |app| {
+        let state = known(app, &name)?;
+        let version = match number.as_str() {
+            "latest" => state.latest(),
+            digits => digits
+                .parse::<u64>()
+                .ok()
+                .and_then(|number| state.versions.iter().find(|version| version.number == number)),
+        };
+        Ok(version.ok_or_else(|| no_version(&number))?.to_json())
+    });
+    Ok(json(StatusCode::OK, &version.await?))
+}
+
+/// `DELETE /names/{name}/versions/{number}`.
+pub(super) async fn retire(State(app): State<Arc<App>>, Path((name, number)): Path<(String, String)>) -> Answer {
+    app.writes_names()?;
+    let retired = app.blocking(move |app| {
+        known(app, &name)?;
+        let there = match number.parse() {
+            Ok(number) => app.store.retire(&name, number)?,
+            Err(_) => false,
+        };
+        if there { Ok(json!({ "retired": true })) } else { Err(no_version(&number)) }
+    });
+    Ok(json(StatusCode::OK, &retired.await?))
+}
+
+/// `GET /names/changes`.
+pub(super) async fn changes(State(app): State<Arc<App>>, query: Parsed) -> Answer {
+    let parameters = Parameters::new(query, &["after", "limit"])?;
+    let answer = app.blocking(move |app| {
+        let after = parameters.parsed("after", "a number")?.unwrap_or(0);
+        let (changes, end) = app.store.name_changes(after, parameters.limit()?)?;
+        let change = |change: &NameChange| {
+            json!({ "sequence": change.sequence, "name": change.name, "state": change.state.to_json() })
+        };
+        let changes: Vec<_> = changes.iter().map(change).collect();
+        Ok(json!({ "id": app.store.id(), "changes": changes, "end": end }))
+    });
+    Ok(json(StatusCode::OK, &answer.await?))
+}

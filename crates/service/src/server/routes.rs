@@ -1,0 +1,138 @@
+//! The paths of the server (`spec/service.md`), and what every request passes.
+
+use super::access::Client;
+use super::app::App;
+use super::{formats, metrics, names, problem::Problem};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, put};
+use isoform_core::{Code, Error};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most bytes of a body that is no description: a version with many rules, a name with much prose.
+const BODY: usize = 1 << 20;
+/// How long a client may take to send a body.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most entries of a list, and what is usual.
+const LIST: (usize, usize) = (1000, 100);
+
+/// All paths.
+pub(super) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(async || "ok\n"))
+        .route("/metrics", get(counts))
+        .route("/formats", get(formats::search).put(formats::put))
+        .route("/formats/{token}", get(formats::get))
+        .route("/schemas/guids/{token}", get(formats::guid))
+        .route("/changes", get(formats::changes))
+        .route("/names", get(names::list))
+        .route("/names/changes", get(names::changes))
+        .route("/names/{name}", get(names::get))
+        .route("/names/{name}/rule", put(names::set_rule))
+        .route("/names/{name}/prose", put(names::set_prose))
+        .route("/names/{name}/check", post(names::check))
+        .route("/names/{name}/versions", post(names::add))
+        .route("/names/{name}/versions/{number}", get(names::version))
+        .route("/names/{name}/versions/{number}", delete(names::retire))
+        .fallback(async || Problem::new(StatusCode::NOT_FOUND, no_path()))
+        .method_not_allowed_fallback(async || Problem::new(StatusCode::METHOD_NOT_ALLOWED, no_path()))
+        .layer(middleware::from_fn_with_state(app.clone(), admit))
+        .with_state(app)
+}
+
+fn no_path() -> Error {
+    Error::new(Code::Address).expected("a path and a method of spec/service.md")
+}
+
+/// Asks whether the client may make the request, and counts the answer.
+async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let client = request.extensions().get::<Client>().copied();
+    let admitted = match client {
+        Some(client) => app.access.check(client, request.method(), request.uri().path(), request.headers()),
+        None => Err(Error::new(Code::Internal).found("a request without a client").into()),
+    };
+    let mut response = match admitted {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let is_problem =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/problem+json");
+    if response.status().as_u16() >= 400 && !is_problem {
+        // A path or parameters that axum could not take apart.
+        response = Problem::new(response.status(), Error::new(Code::Text).expected("a URL as in spec/service.md"))
+            .into_response();
+    }
+    app.metrics.answered(response.status().as_u16());
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+async fn counts(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let text = app.blocking(|app| Ok(metrics::text(app)?)).await?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}
+
+/// JSON that may be different a moment later.
+pub(super) fn json(status: StatusCode, json: &Value) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (status, headers, json.to_string()).into_response()
+}
+
+/// A body of at most so many bytes, which must come soon.
+pub(super) async fn body(body: Body, most: usize) -> Result<Bytes, Problem> {
+    let bytes = tokio::time::timeout(PATIENCE, axum::body::to_bytes(body, most)).await;
+    match bytes {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) => {
+            let text = error.to_string();
+            let code = if text.contains("length limit") { Code::MessageSize } else { Code::Cut };
+            Err(Error::new(code).expected(format_args!("a body of at most {most} bytes")).found(text).into())
+        }
+        Err(_) => Err(Error::new(Code::Deadline).expected(format_args!("the body within {PATIENCE:?}")).into()),
+    }
+}
+
+/// A body of JSON.
+pub(super) async fn json_body(from: Body) -> Result<Value, Problem> {
+    let bytes = body(from, BODY).await?;
+    serde_json::from_slice(&bytes).map_err(|error| Error::new(Code::Text).expected("JSON").found(error).into())
+}
+
+/// The parameters behind `?`, none of which has another name than these.
+pub(super) struct Parameters(HashMap<String, String>);
+
+impl Parameters {
+    pub(super) fn new(query: Query<HashMap<String, String>>, known: &[&str]) -> Result<Parameters, Problem> {
+        let Query(parameters) = query;
+        match parameters.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(Parameters(parameters)),
+            Some(other) => Err(Error::new(Code::Text).expected(known.join(", ")).found(other).into()),
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A parameter that is something else than text.
+    pub(super) fn parsed<T: std::str::FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, Problem> {
+        let parse = |text: &str| {
+            let unfit = |_| Error::new(Code::Text).at(name).expected(expected).found(text).into();
+            text.parse().map_err(unfit)
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    /// The number of entries that a list should have.
+    pub(super) fn limit(&self) -> Result<usize, Problem> {
+        Ok(self.parsed("limit", "a number")?.unwrap_or(LIST.1).clamp(1, LIST.0))
+    }
+}

@@ -1,0 +1,221 @@
+//! Formats in the store: by token, by name, by field, and in the order in which they came.
+
+use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, failed};
+use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
+use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use std::collections::BTreeSet;
+
+/// The entry of `numbers` with the sequence of the last format.
+const LAST: &str = "formats";
+
+/// Which formats a search finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The tokens, ascending.
+    pub tokens: Vec<Token>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// What became of a format that was put into the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Whether it was not there before.
+    pub is_new: bool,
+}
+
+impl Store {
+    /// Stores a format, and returns when it is on disk.
+    ///
+    /// # Errors
+    /// As [`put_all`](Store::put_all).
+    pub fn put(&self, format: &Format) -> Result<Stored> {
+        // Most puts are of formats that are known, and wait for nobody.
+        if let Some(known) = self.hash(format.token())? {
+            same(format, known)?;
+            return Ok(Stored { is_new: false });
+        }
+        Ok(Stored { is_new: self.put_all(std::slice::from_ref(format))? == 1 })
+    }
+
+    /// Stores formats, all or none, and returns when they are on disk. Returns how many of them are new.
+    ///
+    /// # Errors
+    /// [`Code::TokenMismatch`] if another description has a token; [`Code::Budget`] beyond the quota or if the disk is full;
+    /// [`Code::Io`].
+    pub fn put_all(&self, all: &[Format]) -> Result<usize> {
+        let write = self.database.begin_write().map_err(failed)?;
+        let mut new = 0;
+        {
+            let mut formats = write.open_table(FORMATS).map_err(failed)?;
+            let mut numbers = write.open_table(NUMBERS).map_err(failed)?;
+            let mut order = write.open_table(ORDER).map_err(failed)?;
+            let mut by_name = write.open_multimap_table(BY_NAME).map_err(failed)?;
+            let mut by_field = write.open_multimap_table(BY_FIELD).map_err(failed)?;
+            let mut sequence = numbers.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
+            for format in all {
+                let (token, description) = (format.token(), format.description().as_bytes());
+                if let Some(known) = formats.get(token.as_bytes()).map_err(failed)? {
+                    same(format, hash_of(known.value()))?;
+                    continue;
+                }
+                if formats.len().map_err(failed)? >= self.quota.formats {
+                    return Err(beyond("formats", self.quota.formats));
+                }
+                let entry = [&Token::full_hash(description)[..], description].concat();
+                formats.insert(token.as_bytes(), entry.as_slice()).map_err(failed)?;
+                sequence += 1;
+                order.insert(sequence, token.as_bytes()).map_err(failed)?;
+                by_name.insert(format.name(), token.as_bytes()).map_err(failed)?;
+                for field in field_names(format.structure()) {
+                    by_field.insert(field, token.as_bytes()).map_err(failed)?;
+                }
+                new += 1;
+            }
+            numbers.insert(LAST, sequence).map_err(failed)?;
+        }
+        match new {
+            0 => Ok(0),
+            _ => write.commit().map_err(failed).map(|()| new),
+        }
+    }
+
+    /// The description of a token.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn get(&self, token: Token) -> Result<Option<Vec<u8>>> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let entry = read.open_table(FORMATS).map_err(failed)?.get(token.as_bytes()).map_err(failed)?;
+        Ok(entry.map(|entry| entry.value()[32..].to_vec()))
+    }
+
+    /// The format of a token.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn format(&self, token: Token) -> Result<Option<Format>> {
+        self.get(token)?.map(|description| Format::parse(&description)).transpose()
+    }
+
+    fn hash(&self, token: Token) -> Result<Option<[u8; 32]>> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let entry = read.open_table(FORMATS).map_err(failed)?.get(token.as_bytes()).map_err(failed)?;
+        Ok(entry.map(|entry| hash_of(entry.value())))
+    }
+
+    /// The number of formats.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn count(&self) -> Result<u64> {
+        let read = self.database.begin_read().map_err(failed)?;
+        read.open_table(FORMATS).map_err(failed)?.len().map_err(failed)
+    }
+
+    /// The formats with this name, and with a field of this name or path, behind a token.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn search(&self, name: Option<&str>, field: Option<&str>, after: Option<Token>, limit: usize) -> Result<Found> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let formats = read.open_table(FORMATS).map_err(failed)?;
+        let mut found = Found::default();
+        // Fills `found` with those that fit; false when it is full.
+        let mut add = |token: Token, fits: bool| {
+            if fits && after.is_none_or(|after| token > after) {
+                found.more = found.tokens.len() == limit;
+                if !found.more {
+                    found.tokens.push(token);
+                }
+            }
+            !found.more
+        };
+        let last = field.map(|path| path.rsplit('.').next().unwrap_or(path));
+        let index = match (name, last) {
+            (None, None) => {
+                let start = after.map_or([0; 16], |after| *after.as_bytes());
+                for entry in formats.range::<&[u8; 16]>(&start..).map_err(failed)? {
+                    if !add(Token::from_bytes(*entry.map_err(failed)?.0.value()), true) {
+                        break;
+                    }
+                }
+                return Ok(found);
+            }
+            (Some(name), _) => read.open_multimap_table(BY_NAME).map_err(failed)?.get(name).map_err(failed)?,
+            (None, Some(last)) => read.open_multimap_table(BY_FIELD).map_err(failed)?.get(last).map_err(failed)?,
+        };
+        for token in index {
+            let token = Token::from_bytes(*token.map_err(failed)?.value());
+            let needs_look = field.is_some_and(|path| name.is_some() || path.contains('.'));
+            let fits = !needs_look || {
+                let entry = formats.get(token.as_bytes()).map_err(failed)?;
+                let format = entry.map(|entry| Format::parse(&entry.value()[32..])).transpose()?;
+                format.is_some_and(|format| field.is_none_or(|path| has_path(format.structure(), path)))
+            };
+            if !add(token, fits) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The formats that came after this number, with theirs; and the number of the last format.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn changes(&self, after: u64, limit: usize) -> Result<(Vec<(u64, Token)>, u64)> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let last = read.open_table(NUMBERS).map_err(failed)?.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
+        let order = read.open_table(ORDER).map_err(failed)?;
+        let mut changes = Vec::new();
+        for entry in order.range(after.saturating_add(1)..).map_err(failed)?.take(limit) {
+            let (sequence, token) = entry.map_err(failed)?;
+            changes.push((sequence.value(), Token::from_bytes(*token.value())));
+        }
+        Ok((changes, last))
+    }
+}
+
+fn hash_of(entry: &[u8]) -> [u8; 32] {
+    *entry.first_chunk().expect("an entry begins with 32 bytes of hash")
+}
+
+/// Refuses a format whose token is known for another description.
+fn same(format: &Format, known: [u8; 32]) -> Result<()> {
+    match known == Token::full_hash(format.description().as_bytes()) {
+        true => Ok(()),
+        false => {
+            let expected = format_args!("the description known as {}", format.token());
+            Err(Error::new(Code::TokenMismatch).expected(expected).found("another"))
+        }
+    }
+}
+
+pub(super) fn beyond(what: &str, quota: u64) -> Error {
+    Error::new(Code::Budget).expected(format_args!("at most {quota} {what}")).found("one more")
+}
+
+/// The names of all fields of a structure and those that it nests, each once.
+fn field_names(structure: &Structure) -> BTreeSet<&str> {
+    structure.inside_out().into_iter().flat_map(Structure::fields).map(|field| &*field.name).collect()
+}
+
+/// Whether a structure, or one that it nests, has fields that this path leads through.
+fn has_path(structure: &Structure, path: &str) -> bool {
+    fn leads(mut structure: &Structure, path: &str) -> bool {
+        let mut field: Option<&Field> = None;
+        for step in path.split('.') {
+            if let Some(field) = field {
+                let Element::Structure(inner) = &field.element else { return false };
+                structure = inner;
+            }
+            field = structure.field(step);
+            if field.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+    structure.inside_out().into_iter().any(|structure| leads(structure, path))
+}

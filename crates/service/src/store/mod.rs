@@ -1,0 +1,159 @@
+//! What a server keeps: formats, and names with their versions. Everything is on disk before it is acknowledged.
+//!
+//! | table | what |
+//! |---|---|
+//! | `formats` | by token: the whole hash of the description, and the description |
+//! | `order` | by sequence: the tokens, in the order in which they came |
+//! | `by_name`, `by_field` | the tokens of formats with this name, and with a field of this name |
+//! | `names` | by name: its rule, versions and prose, as JSON |
+//! | `changed` | by sequence: the names, in the order of their last change |
+//! | `numbers` | the last sequences; for each peer, up to where this store has everything |
+//! | `texts` | the id of this store; for each peer, the id of its store |
+
+mod formats;
+mod names;
+#[cfg(test)]
+mod tests;
+
+pub use formats::{Found, Stored};
+pub use names::{Name, NameChange, NameSummary, NumberedVersion, Prose};
+
+use isoform_core::{Code, Error, Result};
+use redb::{Database, MultimapTableDefinition, ReadableDatabase, ReadableTable, TableDefinition};
+use std::path::Path;
+
+const FORMATS: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("formats");
+const ORDER: TableDefinition<'_, u64, &[u8; 16]> = TableDefinition::new("order");
+const BY_NAME: MultimapTableDefinition<'_, &str, &[u8; 16]> = MultimapTableDefinition::new("by_name");
+const BY_FIELD: MultimapTableDefinition<'_, &str, &[u8; 16]> = MultimapTableDefinition::new("by_field");
+const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
+const CHANGED: TableDefinition<'_, u64, &str> = TableDefinition::new("changed");
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+const TEXTS: TableDefinition<'_, &str, &str> = TableDefinition::new("texts");
+
+/// Formats and names on disk. All functions block; changes wait for the disk.
+///
+/// ```
+/// use isoform_core::{Layout, Shape};
+/// use isoform_service::store::{Quota, Store};
+/// let folder = tempfile::tempdir()?;
+/// let store = Store::open(&folder.path().join("formats.redb"), Quota::default())?;
+/// let gauge = Shape::new("Gauge").field("depth", "float").on(&Layout::NATIVE)?;
+/// assert!(store.put(&gauge)?.is_new);
+/// assert_eq!(store.get(gauge.token())?.as_deref(), Some(gauge.description().as_bytes()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store {
+    database: Database,
+    quota: Quota,
+    id: String,
+}
+
+/// The most that a store holds. What is beyond it is refused with [`Code::Budget`]; nothing is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Formats.
+    pub formats: u64,
+    /// Names.
+    pub names: u64,
+    /// Versions of one name.
+    pub versions: usize,
+    /// Bytes of the rule, versions and prose of one name, as JSON.
+    pub name_bytes: usize,
+}
+
+impl Default for Quota {
+    /// A million formats, 100,000 names, 1,000 versions of a name, 4 MiB for a name.
+    fn default() -> Quota {
+        Quota { formats: 1_000_000, names: 100_000, versions: 1_000, name_bytes: 4 << 20 }
+    }
+}
+
+impl Store {
+    /// Opens the store in this file, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Code::Io`] if the file cannot be used, for instance because another process uses it.
+    pub fn open(file: &Path, quota: Quota) -> Result<Store> {
+        let cannot = |error: redb::DatabaseError| {
+            Error::new(Code::Io).expected(format_args!("to open the store {}", file.display())).found(error)
+        };
+        Store::of(Database::builder().set_cache_size(64 << 20).create(file).map_err(cannot)?, quota)
+    }
+
+    fn of(database: Database, quota: Quota) -> Result<Store> {
+        let write = database.begin_write().map_err(failed)?;
+        write.open_table(FORMATS).map_err(failed)?;
+        write.open_table(ORDER).map_err(failed)?;
+        write.open_multimap_table(BY_NAME).map_err(failed)?;
+        write.open_multimap_table(BY_FIELD).map_err(failed)?;
+        write.open_table(NAMES).map_err(failed)?;
+        write.open_table(CHANGED).map_err(failed)?;
+        write.open_table(NUMBERS).map_err(failed)?;
+        let id = {
+            let mut texts = write.open_table(TEXTS).map_err(failed)?;
+            let known = texts.get("id").map_err(failed)?.map(|id| id.value().to_owned());
+            match known {
+                Some(id) => id,
+                None => {
+                    let id = new_id()?;
+                    texts.insert("id", &*id).map_err(failed)?;
+                    id
+                }
+            }
+        };
+        write.commit().map_err(failed)?;
+        Ok(Store { database, quota, id })
+    }
+
+    /// The id of this store, 32 hexadecimal digits. Replicas learn from it that a store was replaced.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Up to where this store has everything that a peer has: the id of the peer's store, and the number.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn progress(&self, peer: &str) -> Result<(String, u64)> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let id = read.open_table(TEXTS).map_err(failed)?.get(peer).map_err(failed)?;
+        let number = read.open_table(NUMBERS).map_err(failed)?.get(peer).map_err(failed)?;
+        Ok((id.map_or(String::new(), |id| id.value().into()), number.map_or(0, |number| number.value())))
+    }
+
+    /// Notes that this store has everything that a peer has, up to this number.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn set_progress(&self, peer: &str, id: &str, number: u64) -> Result<()> {
+        let write = self.database.begin_write().map_err(failed)?;
+        write.open_table(TEXTS).map_err(failed)?.insert(peer, id).map_err(failed)?;
+        write.open_table(NUMBERS).map_err(failed)?.insert(peer, number).map_err(failed)?;
+        write.commit().map_err(failed)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("id", &self.id).field("quota", &self.quota).finish_non_exhaustive()
+    }
+}
+
+/// 16 random bytes as hexadecimal digits.
+fn new_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    rustls::crypto::ring::default_provider()
+        .secure_random
+        .fill(&mut bytes)
+        .map_err(|_| Error::new(Code::Io).expected("random bytes"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// An error of the database. A full disk is a budget that is used up.
+fn failed(error: impl Into<redb::Error>) -> Error {
+    let error = error.into();
+    let is_full = matches!(&error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull);
+    let code = if is_full { Code::Budget } else { Code::Io };
+    Error::new(code).expected("to read or write the store").found(error)
+}

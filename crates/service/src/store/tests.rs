@@ -1,0 +1,230 @@
+use super::*;
+use crate::names::Rule;
+use isoform_core::{Format, Layout, Shape, Token};
+use redb::StorageBackend;
+use redb::backends::InMemoryBackend;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+fn memory(quota: Quota) -> Store {
+    Store::of(Database::builder().create_with_backend(InMemoryBackend::new()).unwrap(), quota).unwrap()
+}
+
+fn format(name: &str, fields: &[&str]) -> Format {
+    fields.iter().fold(Shape::new(name), |shape, field| shape.field(*field, "int")).on(&Layout::NATIVE).unwrap()
+}
+
+fn declaration(formats: &[&Format]) -> Value {
+    json!({ "formats": formats.iter().map(|format| format.token().to_string()).collect::<Vec<_>>() })
+}
+
+#[test]
+fn formats_are_found_by_token_name_and_field() {
+    let store = memory(Quota::default());
+    let (a, b) = (format("Gauge", &["step", "depth"]), format("Gauge", &["step"]));
+    let shapes = "record Point\n x double\n y double\nrecord Track\n n int\n points Point[n]\n";
+    let track = Shape::parse(shapes).unwrap().on(&Layout::NATIVE).unwrap();
+    for format in [&a, &b, &track] {
+        assert!(store.put(format).unwrap().is_new);
+        assert!(!store.put(format).unwrap().is_new);
+        assert_eq!(store.format(format.token()).unwrap().as_ref(), Some(format));
+    }
+    assert_eq!(store.count().unwrap(), 3);
+    assert_eq!(store.get(Token::from_bytes([7; 16])).unwrap(), None);
+    let search = |name, field| store.search(name, field, None, 10).unwrap().tokens;
+    let sorted = |formats: &[&Format]| {
+        let mut tokens: Vec<Token> = formats.iter().map(|format| format.token()).collect();
+        tokens.sort();
+        tokens
+    };
+    assert_eq!(search(None, None), sorted(&[&a, &b, &track]));
+    assert_eq!(search(Some("Gauge"), None), sorted(&[&a, &b]));
+    assert_eq!(search(Some("Gauge"), Some("depth")), sorted(&[&a]));
+    assert_eq!(search(None, Some("step")), sorted(&[&a, &b]));
+    assert_eq!(search(None, Some("x")), sorted(&[&track]));
+    assert_eq!(search(None, Some("points.x")), sorted(&[&track]));
+    assert_eq!(search(None, Some("point.x")), []);
+    assert_eq!(search(None, Some("x.points")), []);
+    assert_eq!(search(Some("Lake"), None), []);
+    // A page at a time.
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.search(None, None, after, 1).unwrap();
+        all.extend(page.tokens.iter().copied());
+        after = page.tokens.last().copied();
+        if !page.more {
+            break;
+        }
+        assert_eq!(page.tokens.len(), 1);
+    }
+    assert_eq!(all, sorted(&[&a, &b, &track]));
+    let (changes, last) = store.changes(1, 10).unwrap();
+    assert_eq!((changes, last), (vec![(2, b.token()), (3, track.token())], 3));
+}
+
+#[test]
+fn quotas_refuse_and_change_nothing() {
+    let quota = Quota { formats: 2, names: 1, versions: 2, name_bytes: 400 };
+    let store = memory(quota);
+    let formats = [format("A", &["a"]), format("B", &["a"]), format("C", &["a"])];
+    store.put(&formats[0]).unwrap();
+    store.put(&formats[1]).unwrap();
+    assert_eq!(store.put(&formats[2]).unwrap_err().code(), Code::Budget);
+    store.put(&formats[0]).unwrap();
+    assert_eq!(store.changes(0, 10).unwrap().1, 2);
+    store.set_rule("river", Rule::None).unwrap();
+    assert_eq!(store.set_rule("lake", Rule::None).unwrap_err().code(), Code::Budget);
+    let one = declaration(&[&formats[0]]);
+    let two = declaration(&[&formats[1]]);
+    assert_eq!(store.add_version("river", &one).unwrap().unwrap(), (1, true));
+    assert_eq!(store.add_version("river", &two).unwrap().unwrap(), (2, true));
+    assert_eq!(store.add_version("river", &one).unwrap_err().code(), Code::Budget);
+    let long = Prose { about: "x".repeat(500), ..Prose::default() };
+    assert_eq!(store.set_prose("river", long).unwrap_err().code(), Code::Budget);
+    assert_eq!(store.name("river").unwrap().unwrap().versions.len(), 2);
+    for name in ["", "a\nb", &"x".repeat(256)] {
+        assert_eq!(store.set_rule(name, Rule::None).unwrap_err().code(), Code::Text);
+    }
+}
+
+#[test]
+fn names_have_versions_that_keep_their_rule() {
+    let store = memory(Quota::default());
+    let (one, two) = (format("River", &["a"]), format("River", &["a", "b"]));
+    store.put(&one).unwrap();
+    assert_eq!(store.add_version("river", &declaration(&[&two])).unwrap_err().code(), Code::UnknownFormat);
+    assert_eq!(store.name("river").unwrap(), None, "a refused version makes no name");
+    store.put(&two).unwrap();
+    assert_eq!(store.add_version("river", &declaration(&[&two])).unwrap().unwrap(), (1, true));
+    assert_eq!(store.add_version("river", &declaration(&[&two])).unwrap().unwrap(), (1, false));
+    // BACKWARD: readers of fewer fields read what there is; the reverse is refused with the field.
+    assert_eq!(store.add_version("river", &declaration(&[&one])).unwrap().unwrap(), (2, true));
+    let refused = store.add_version("river", &declaration(&[&two])).unwrap().unwrap_err();
+    assert_eq!((refused[0].reader, refused[0].writer, refused[0].fields[0].path()), (3, 2, "b"));
+    assert_eq!(store.check("river", &declaration(&[&two])).unwrap().len(), 1);
+    // Retired versions no longer count.
+    assert!(store.retire("river", 2).unwrap());
+    assert!(!store.retire("river", 7).unwrap());
+    assert!(!store.retire("lake", 1).unwrap());
+    assert!(store.check("river", &declaration(&[&two])).unwrap().is_empty());
+    let state = store.name("river").unwrap().unwrap();
+    assert_eq!(state.latest().unwrap().number, 1);
+    assert_eq!(Name::from_json(&state.to_json()).unwrap().to_json(), state.to_json());
+    let (list, more) = store.names("riv", None, 10).unwrap();
+    assert_eq!((list.len(), list[0].versions, list[0].latest, more), (1, 2, Some(1), false));
+    // Each name is listed once among the changes, with its last one.
+    store.set_rule("lake", Rule::Full).unwrap();
+    store.set_rule("river", Rule::Full).unwrap();
+    let (changes, last) = store.name_changes(0, 10).unwrap();
+    let names: Vec<&str> = changes.iter().map(|change| &*change.name).collect();
+    assert_eq!((names, last), (vec!["lake", "river"], changes[1].sequence));
+}
+
+/// A disk that loses what was not synced when the power fails, as it does again and again.
+#[derive(Clone, Debug, Default)]
+struct Disk(Arc<Mutex<Sectors>>);
+
+#[derive(Debug, Default)]
+struct Sectors {
+    synced: Vec<u8>,
+    now: Vec<u8>,
+    /// The pages of `now` that were written since the last sync.
+    unsynced: BTreeSet<usize>,
+    /// The state of the coin that is tossed: the same in each run.
+    coin: u64,
+    /// What was left after each loss of power, with the number of changes that were acknowledged before it.
+    losses: Vec<(usize, Vec<u8>)>,
+    acknowledged: usize,
+}
+
+const PAGE: usize = 512;
+
+impl Sectors {
+    fn toss(&mut self) -> bool {
+        self.coin = self.coin.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.coin >> 63 == 1
+    }
+
+    /// Notes what would be left if the power failed now: of the pages that were not synced, any may have arrived.
+    fn lose_power(&mut self) {
+        let mut left = self.synced.clone();
+        if self.now.len() > left.len() && self.toss() {
+            left.resize(self.now.len(), 0);
+        }
+        for page in self.unsynced.clone() {
+            let end = ((page + 1) * PAGE).min(left.len()).min(self.now.len());
+            if page * PAGE < end && self.toss() {
+                left[page * PAGE..end].copy_from_slice(&self.now[page * PAGE..end]);
+            }
+        }
+        self.losses.push((self.acknowledged, left));
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> Result<u64, std::io::Error> {
+        Ok(self.0.lock().unwrap().now.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {
+        let start = offset as usize;
+        out.copy_from_slice(&self.0.lock().unwrap().now[start..start + out.len()]);
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> Result<(), std::io::Error> {
+        self.0.lock().unwrap().now.resize(length as usize, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> Result<(), std::io::Error> {
+        let sectors = &mut *self.0.lock().unwrap();
+        sectors.lose_power();
+        sectors.synced.clone_from(&sectors.now);
+        sectors.unsynced.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), std::io::Error> {
+        let sectors = &mut *self.0.lock().unwrap();
+        let start = offset as usize;
+        sectors.now[start..start + data.len()].copy_from_slice(data);
+        sectors.unsynced.extend(start / PAGE..=(start + data.len()).saturating_sub(1) / PAGE);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_loss_of_power_loses_nothing_that_was_acknowledged() {
+    let open = |disk: Disk| Store::of(Database::builder().create_with_backend(disk).unwrap(), Quota::default());
+    let disk = Disk::default();
+    let store = open(disk.clone()).unwrap();
+    disk.0.lock().unwrap().losses.clear();
+    let formats: Vec<Format> = (0..30).map(|round| format("River", &[&format!("field{round}")])).collect();
+    for format in &formats {
+        store.put(format).unwrap();
+        disk.0.lock().unwrap().acknowledged += 1;
+        assert_eq!(
+            store.add_version(format.token().to_string().as_str(), &declaration(&[format])).unwrap(),
+            Ok((1, true))
+        );
+        disk.0.lock().unwrap().acknowledged += 1;
+    }
+    let losses = std::mem::take(&mut disk.0.lock().unwrap().losses);
+    assert!(losses.len() >= 60, "{} losses", losses.len());
+    for (at, (acknowledged, left)) in losses.into_iter().enumerate() {
+        let sectors = Sectors { synced: left.clone(), now: left, ..Sectors::default() };
+        let after = open(Disk(Arc::new(Mutex::new(sectors)))).unwrap_or_else(|error| panic!("loss {at}: {error}"));
+        for (number, format) in formats.iter().enumerate() {
+            let (there, named) =
+                (after.format(format.token()).unwrap(), after.name(&format.token().to_string()).unwrap());
+            assert!(there.is_some() || 2 * number >= acknowledged, "loss {at}: format {number} of {acknowledged}");
+            assert!(named.is_some() || 2 * number + 1 >= acknowledged, "loss {at}: name {number} of {acknowledged}");
+        }
+        // What was under way is there as a whole or not at all.
+        let count = after.count().unwrap();
+        assert_eq!(after.changes(0, 1000).unwrap().0.len() as u64, count);
+        assert_eq!(after.search(Some("River"), None, None, 1000).unwrap().tokens.len() as u64, count);
+    }
+}

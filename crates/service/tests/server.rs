@@ -1,0 +1,370 @@
+//! The server as clients see it: formats, names, who may do what, replicas, and what is refused.
+
+use isoform_core::text::format;
+use isoform_core::{Code, Format, Layout, Resolver, Shape, Token};
+use isoform_service::server::{Options, Server, start};
+use isoform_service::{Cache, Search, Servers};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn options(folder: &Path) -> Options {
+    Options::new(folder.join("formats.redb")).listen("127.0.0.1:0".parse().unwrap()).every(Duration::from_millis(20))
+}
+
+fn running() -> (TempDir, Server, Servers) {
+    let folder = folder();
+    let server = start(options(folder.path())).unwrap();
+    let client = Servers::new([server.url()]).unwrap();
+    (folder, server, client)
+}
+
+fn river(fields: &[&str]) -> Format {
+    fields.iter().fold(Shape::new("River"), |shape, field| shape.field(*field, "int")).on(&Layout::NATIVE).unwrap()
+}
+
+fn declaration(format: &Format) -> Value {
+    json!({ "formats": [format.token().to_string()] })
+}
+
+/// The status, headers and body of an answer to a request that is written as it is.
+fn raw(server: &Server, request: &[u8]) -> (u16, String, Vec<u8>) {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(request).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(answer.len());
+    let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+    let status = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, head, answer.get(end + 4..).unwrap_or_default().to_vec())
+}
+
+fn get(server: &Server, path: &str) -> (u16, String, Vec<u8>) {
+    raw(server, format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+}
+
+fn put(server: &Server, path: &str, kind: &str, body: &[u8]) -> (u16, Value) {
+    let length = body.len();
+    let head = format!(
+        "PUT {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    let (status, _, answer) = raw(server, &[head.as_bytes(), body].concat());
+    (status, serde_json::from_slice(&answer).unwrap())
+}
+
+#[test]
+fn formats_are_stored_and_resolved() {
+    let (folder, server, client) = running();
+    let format = river(&["step", "depth"]);
+    let token = format.token();
+    assert_eq!(client.resolve(token).unwrap_err().token(), Some(token));
+    let (status, answer) = put(&server, "/formats", "application/octet-stream", format.description().as_bytes());
+    assert_eq!((status, &answer["token"], &answer["name"]), (201, &json!(token.to_string()), &json!("River")));
+    let (status, again) = put(&server, "/formats", "application/json", format::to_json(&format).as_bytes());
+    assert_eq!((status, again), (200, answer));
+    let cache = Cache::new(folder.path().join("cache"));
+    let search = Search::new().cache(cache.clone()).then(client);
+    assert_eq!(search.resolve(token).unwrap(), format.description().as_bytes());
+    assert_eq!(cache.get(token).unwrap(), format.description().as_bytes());
+
+    let (status, head, body) = get(&server, &format!("/formats/{token}"));
+    assert_eq!((status, &*body), (200, format.description().as_bytes()));
+    for header in [
+        "cache-control: public, max-age=31536000, immutable",
+        "application/octet-stream",
+        &format!("etag: \"{token}\""),
+    ] {
+        assert!(head.contains(header), "{header}: {head}");
+    }
+    let (_, head, body) = get(&server, &format!("/formats/{token}.json"));
+    assert!(head.contains("content-type: application/json"), "{head}");
+    assert_eq!(format::from_json(std::str::from_utf8(&body).unwrap()).unwrap(), format);
+    let digits = token.to_string();
+    let hyphens = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
+    for guid in [&digits, &hyphens] {
+        let (_, _, body) = get(&server, &format!("/schemas/guids/{guid}"));
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&answer["guid"], &answer["schemaType"]), (&json!(hyphens), &json!("ISOFORM")));
+        assert_eq!(format::from_json(answer["schema"].as_str().unwrap()).unwrap(), format);
+    }
+    let (status, head, body) = get(&server, "/formats/00000000000000000000000000000009");
+    let problem: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((status, &problem["code"], &problem["name"]), (404, &json!(400), &json!("UnknownFormat")));
+    assert!(head.contains("application/problem+json") && head.contains("cache-control: no-store"), "{head}");
+}
+
+#[test]
+fn searches_come_in_pages() {
+    let (_folder, _server, client) = running();
+    let formats: Vec<Format> = (0..5).map(|number| river(&["step", &format!("depth{number}")])).collect();
+    formats.iter().for_each(|format| client.put(format).unwrap());
+    let (mut found, mut path) = (Vec::new(), "formats?field=step&limit=2".to_owned());
+    loop {
+        let page = client.get(&path).unwrap();
+        found.extend(
+            page["formats"].as_array().unwrap().iter().map(|format| format["token"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("formats?field=step&limit=2&after={next}");
+    }
+    let mut tokens: Vec<String> = formats.iter().map(|format| format.token().to_string()).collect();
+    tokens.sort();
+    assert_eq!(found, tokens);
+    let one = client.get("formats?name=River&field=depth3").unwrap();
+    assert_eq!(one["formats"][0]["token"], formats[3].token().to_string());
+    assert_eq!(client.get("formats?name=Lake").unwrap(), json!({ "formats": [] }));
+}
+
+#[test]
+fn versions_keep_the_rule_of_their_name() {
+    let (_folder, server, client) = running();
+    let (one, two) = (river(&["step", "a"]), river(&["step", "a", "b"]));
+    client.put(&one).unwrap();
+    client.put(&two).unwrap();
+    assert_eq!(client.get("names/river").unwrap_err().code(), Code::NoSuchName);
+    let added = client.send("POST", "names/river/versions", &declaration(&one)).unwrap();
+    assert_eq!(added, json!({ "version": 1 }));
+    // What the check says holds for the version, and the check stores nothing.
+    for path in ["names/river/check", "names/river/versions"] {
+        let error = client.send("POST", path, &declaration(&two)).unwrap_err();
+        assert_eq!((error.code(), error.path()), (Code::NotCompatible, "b"), "{path}");
+    }
+    let mut with_default = declaration(&two);
+    with_default["rules"] = json!({ "River": { "b": { "default": {} } } });
+    assert_eq!(client.send("POST", "names/river/check", &with_default).unwrap(), json!({ "compatible": true }));
+    assert_eq!(client.get("names/river").unwrap()["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(client.send("POST", "names/river/versions", &with_default).unwrap(), json!({ "version": 2 }));
+    assert_eq!(client.send("POST", "names/river/versions", &with_default).unwrap(), json!({ "version": 2 }));
+    // The refusal is explained, with the plan.
+    let body = declaration(&two).to_string();
+    client.send("PUT", "names/river/rule", &json!({ "rule": "FULL_TRANSITIVE" })).unwrap();
+    let head = format!(
+        "POST /names/river/check HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let (status, _, answer) = raw(&server, &[head.as_bytes(), body.as_bytes()].concat());
+    let problem: Value = serde_json::from_slice(&answer).unwrap();
+    let refused = &problem["refused"][0];
+    assert_eq!((status, &refused["reader"], &refused["writer"]), (409, &json!(3), &json!(1)));
+    assert_eq!((&refused["fields"][0]["path"], &refused["fields"][0]["error"]), (&json!("b"), &json!("Required")));
+    assert!(refused["explained"].as_str().unwrap().contains("missing"), "{refused}");
+    // Retired versions no longer count, and can still be read.
+    client.send("DELETE", "names/river/versions/1", &Value::Null).unwrap();
+    assert_eq!(client.get("names/river/versions/1").unwrap()["retired"], json!(true));
+    assert_eq!(client.get("names/river/versions/latest").unwrap()["number"], json!(2));
+    assert_eq!(client.send("POST", "names/river/check", &declaration(&two)).unwrap(), json!({ "compatible": true }));
+    assert_eq!(client.get("names/river/versions/9").unwrap_err().code(), Code::NoSuchName);
+    client.send("PUT", "names/river/prose", &json!({ "about": "levels", "fields": { "step": "a count" } })).unwrap();
+    assert_eq!(client.get("names/river").unwrap()["prose"]["fields"]["step"], "a count");
+    assert_eq!(client.get("names?prefix=ri").unwrap()["names"][0]["latest"], 2);
+    assert_eq!(client.get("names/gro%C3%9Fer%20fluss").unwrap_err().code(), Code::NoSuchName);
+    client.send("POST", "names/gro%C3%9Fer%20fluss/versions", &declaration(&one)).unwrap();
+    assert_eq!(client.get("names/gro%C3%9Fer%20fluss").unwrap()["name"], "großer fluss");
+}
+
+#[test]
+fn what_is_not_understood_is_a_problem_and_changes_nothing() {
+    let (_folder, server, client) = running();
+    let format = river(&["step"]);
+    client.put(&format).unwrap();
+    let description = format.description().as_bytes();
+    let bodies = [
+        ("application/octet-stream", description[..3].to_vec(), 400),
+        ("application/octet-stream", vec![0; 70_000], 413),
+        ("application/octet-stream", vec![], 400),
+        ("application/json", b"{".to_vec(), 400),
+        ("application/json", vec![b'['; 100_000], 400),
+        ("application/json", vec![0xff; 10], 400),
+        ("application/json", vec![b' '; 2 << 20], 413),
+        ("text/plain", description.to_vec(), 415),
+    ];
+    for (kind, body, expected) in bodies {
+        let (status, problem) = put(&server, "/formats", kind, &body);
+        assert_eq!((status, problem["status"].as_u64()), (expected, Some(expected.into())), "{kind} {problem}");
+        assert!(problem["code"].is_u64() && problem["title"].is_string(), "{problem}");
+    }
+    let requests = [
+        ("GET", "/formats/zz", 400),
+        ("GET", "/formats/%ff", 400),
+        ("GET", "/formats?after=zz", 400),
+        ("GET", "/formats?limit=many", 400),
+        ("GET", "/formats?colour=red", 400),
+        ("GET", "/formats?a=%ff&a", 400),
+        ("GET", "/names/x", 404),
+        ("GET", "/names/x/versions/latest", 404),
+        ("DELETE", "/names/x/versions/1", 404),
+        ("GET", "/nowhere", 404),
+        ("GET", "/page/../../etc/passwd", 404),
+        ("POST", "/formats", 405),
+        ("PUT", "/names/x/rule", 400),
+        ("POST", "/names/x/versions", 400),
+        ("POST", "/names/x/check", 400),
+    ];
+    for (method, path, expected) in requests {
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let (status, head, body) = raw(&server, request.as_bytes());
+        assert_eq!(status, expected, "{method} {path}");
+        assert!(head.contains("application/problem+json"), "{method} {path}: {head}");
+        let problem: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["status"].as_u64(), Some(expected.into()));
+    }
+    // Not HTTP: the connection ends, and the server goes on.
+    for garbage in [&b"\x16\x03\x01\x02\x00"[..], b"GET / HTTP/9.9\r\n\r\n", &[b'a'; 200_000], b"\r\n\r\n", b""] {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        _ = stream.write_all(garbage);
+        _ = stream.shutdown(std::net::Shutdown::Write);
+        _ = stream.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(client.get("formats").unwrap()["formats"].as_array().unwrap().len(), 1);
+    assert_eq!(client.get("names").unwrap(), json!({ "names": [] }));
+    assert_eq!(get(&server, "/healthz").0, 200);
+    let metrics = String::from_utf8(get(&server, "/metrics").2).unwrap();
+    assert!(metrics.contains("\nisoform_formats 1\n"), "{metrics}");
+}
+
+#[test]
+fn readers_and_writers_show_their_secrets() {
+    let folder = folder();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (read, write) = (file("read", "0123456789abcdef-r\n"), file("write", "0123456789abcdef-w"));
+    let server = start(options(folder.path()).read_secret(read).write_secret(write)).unwrap();
+    let client = |secret: Option<&str>| {
+        let client = Servers::new([server.url()]).unwrap();
+        secret.map_or(client, |secret| Servers::new([server.url()]).unwrap().bearer(secret))
+    };
+    let format = river(&["step"]);
+    assert_eq!(client(None).put(&format).unwrap_err().code(), Code::NotAdmitted);
+    assert_eq!(client(Some("0123456789abcdef-r")).put(&format).unwrap_err().code(), Code::Forbidden);
+    client(Some("0123456789abcdef-w")).put(&format).unwrap();
+    assert_eq!(client(None).resolve(format.token()).unwrap_err().code(), Code::Io);
+    assert!(client(Some("0123456789abcdef-r")).resolve(format.token()).is_ok());
+    let short = file("short", "secret");
+    assert_eq!(start(options(folder.path()).read_secret(short)).unwrap_err().code(), Code::Io);
+}
+
+#[test]
+fn an_address_beyond_this_machine_needs_tls_and_protection() {
+    let folder = folder();
+    let beyond = || Options::new(folder.path().join("formats.redb")).listen("0.0.0.0:0".parse().unwrap());
+    assert_eq!(start(beyond()).unwrap_err().code(), Code::Insecure);
+    assert_eq!(start(beyond().insecure()).unwrap_err().code(), Code::Insecure, "anyone could write");
+    let server = start(beyond().insecure().read_only()).unwrap();
+    assert_ne!(server.address().port(), 0);
+}
+
+#[test]
+fn a_used_store_or_address_is_an_error() {
+    let (folder, server, _) = running();
+    assert_eq!(start(options(folder.path())).unwrap_err().code(), Code::Io, "the store is in use");
+    let taken = Options::new(folder.path().join("other.redb")).listen(server.address());
+    assert_eq!(start(taken).unwrap_err().code(), Code::Taken);
+}
+
+/// Waits until something holds, for as long as the test may run.
+fn until(what: impl Fn() -> bool) {
+    while !what() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn replicas_have_everything_in_the_end() {
+    let folders: Vec<TempDir> = (0..3).map(|_| folder()).collect();
+    let first = start(options(folders[0].path())).unwrap();
+    let second = start(options(folders[1].path()).peer(first.url()).names_from(first.url())).unwrap();
+    // The third one knows the second alone, and gets names by way of it.
+    let third = start(options(folders[2].path()).peer(second.url()).names_from(second.url())).unwrap();
+    let client = |server: &Server| Servers::new([server.url()]).unwrap();
+    let formats: Vec<Format> = (0..40).map(|number| river(&["step", &format!("f{number}")])).collect();
+    formats.iter().for_each(|format| client(&first).put(format).unwrap());
+    client(&first).send("POST", "names/river/versions", &declaration(&formats[7])).unwrap();
+    until(|| formats.iter().rev().all(|format| client(&third).resolve(format.token()).is_ok()));
+    until(|| client(&third).get("names/river").is_ok());
+    assert_eq!(client(&third).get("names/river").unwrap(), client(&first).get("names/river").unwrap());
+    let error = client(&second).send("PUT", "names/river/rule", &json!({ "rule": "NONE" })).unwrap_err();
+    assert_eq!((error.code(), error.expectation()), (Code::NotWriter, &*first.url()));
+    // The first one comes back empty, at the same address, and everyone learns what it has now.
+    let address = first.address();
+    drop(first);
+    let new = folder();
+    let first = loop {
+        match start(Options::new(new.path().join("formats.redb")).listen(address)) {
+            Ok(server) => break server,
+            Err(error) => assert_eq!(error.code(), Code::Taken),
+        }
+    };
+    let later = river(&["later"]);
+    client(&first).put(&later).unwrap();
+    until(|| client(&third).resolve(later.token()).is_ok());
+    assert!(client(&third).resolve(formats[0].token()).is_ok());
+}
+
+#[test]
+fn of_three_servers_any_one_is_enough() {
+    let (_folder, server, client) = running();
+    let format = river(&["step"]);
+    client.put(&format).unwrap();
+    // One that refuses connections, one that accepts them and says nothing, one that lies.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let liar = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let lies = liar.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in liar.incoming().flatten() {
+            let mut stream = stream;
+            _ = stream.read(&mut [0; 4096]);
+            _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+        }
+    });
+    let silent_url = format!("http://{}", silent.local_addr().unwrap());
+    let urls = ["http://127.0.0.1:1".to_owned(), format!("http://{lies}"), silent_url, server.url()];
+    let several = Servers::new(urls).unwrap().deadline(Duration::from_secs(2));
+    assert_eq!(several.resolve(format.token()).unwrap(), format.description().as_bytes());
+    assert_eq!(
+        several.resolve(Token::from_bytes([9; 16])).unwrap_err().code(),
+        Code::Io,
+        "one of the others may know it"
+    );
+}
+
+#[test]
+fn a_tree_of_files_is_a_server() {
+    // What any web server does with a folder: the file of the path, or 404.
+    let folder = folder();
+    let format = river(&["step"]);
+    let cache = Cache::new(folder.path().join("formats"));
+    assert!(cache.put(format.token(), format.description().as_bytes()));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/static", listener.local_addr().unwrap());
+    let root = folder.path().to_owned();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap_or(0);
+            let text = String::from_utf8_lossy(&request[..length]).into_owned();
+            let path = text.split(' ').nth(1).unwrap_or("").strip_prefix("/static/").unwrap_or("").to_owned();
+            let answer = match std::fs::read(root.join(path)) {
+                Ok(body) => {
+                    [format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat()
+                }
+                Err(_) => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec(),
+            };
+            _ = stream.write_all(&answer);
+        }
+    });
+    let servers = Servers::new([url]).unwrap();
+    assert_eq!(servers.resolve(format.token()).unwrap(), format.description().as_bytes());
+    assert_eq!(servers.resolve(Token::from_bytes([9; 16])).unwrap_err().code(), Code::UnknownFormat);
+}
