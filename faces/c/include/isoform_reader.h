@@ -27,7 +27,8 @@
            iso_incoming message;
            Gauge gauge;
            iso_read_open(&reader, stream, fread(stream, 1, sizeof stream, stdin), formats, 4);
-           while (iso_read_next(&reader, &message) == ISO_OK && iso_read_into(&reader, &message, &gauge_wants, &gauge) == ISO_OK)
+           while (iso_read_next(&reader, &message) == ISO_OK &&
+                  iso_read_into(&reader, &message, &gauge_wants, &gauge) == ISO_OK)
                printf("%s %d %g\n", gauge.station, gauge.n, gauge.n ? gauge.level[0] : 0);
            if (reader.error.code != ISO_END)
                fprintf(stderr, "error %d at %s\n", reader.error.code, reader.error.path);
@@ -35,32 +36,33 @@
 
    TYPES. A member's type is a text:  word { "[" dimension "]" }
 
-       integers    i8 .. i64, u8 .. u64, signed char, unsigned char, short, unsigned short, int, unsigned, long, unsigned long,
-                   long long, unsigned long long, size_t
+       integers    i8 .. i64, u8 .. u64, signed char, unsigned char, short, unsigned short, int, unsigned, long,
+                   unsigned long, long long, unsigned long long, size_t
        others      float, double, float complex, double complex, bool (of one byte), char
        texts       string: a const char * to bytes within the message, or NULL
        structures  struct: ISO_WANT_STRUCT names the table of its members
 
-   The name of a member may be a path: ISO_WANT_AS(Gauge, x, "pos.x", "double"). A dimension is a number, or the name of an integer
-   row of the same table. That integer becomes the number of elements that came. The member itself is an array with room for
-   them: double level[100] is "double[n]". Only the first dimension can be such a name. A text may arrive in "char[16]", which has room for 15
-   characters and a NUL.
+   The name of a member may be a path: ISO_WANT_AS(Gauge, x, "pos.x", "double"). A dimension is a number, or the name
+   of an integer row of the same table. That integer becomes the number of elements that came. The member itself is an
+   array with room for them: double level[100] is "double[n]". Only the first dimension can be such a name. A text may
+   arrive in "char[16]", which has room for 15 characters and a NUL.
 
-   CONVERSION follows spec/conversion.md. Every number of every machine becomes a C number with the same value: also the
-   x87 numbers, double-doubles, binary128 and 16-byte integers. A float is rounded to a smaller float. Everything else that a C
-   type cannot hold is an error. An enumeration becomes its number. A member that the sender does not have is an error too, unless ISO_WANT_OR_KEEP
-   declares it: it then keeps what the record held before, so a program sets its default there. The reader offers no
-   pointers to numbers and structures, no aliases, no strings from arrays of char, and no choice of saturation. Its tables have no
-   units, so it compares none.
+   CONVERSION follows spec/conversion.md. Every number of every machine becomes a C number with the same value: also
+   the x87 numbers, double-doubles, binary128 and 16-byte integers. A float is rounded to a smaller float. Everything
+   else that a C type cannot hold is an error. An enumeration becomes its number. A member that the sender does not
+   have is an error too, unless ISO_WANT_OR_KEEP declares it: it then keeps what the record held before, so a program
+   sets its default there. The reader offers no pointers to numbers and structures, no aliases, no strings from arrays
+   of char, and no choice of saturation. Its tables have no units, so it compares none.
 
-   ERRORS. Functions return 0, or a number of Isoform's table of errors, and leave it in the reader's `error` with the path
-   of the field. After an error of iso_read_into the record may be partly filled. `is_final` of the reader tells that no
-   message can follow: the stream has ended, is cut, or is no stream of this version. After any other error the program may
-   call iso_read_next again: the error concerns one message.
+   ERRORS. Functions return 0, or a number of Isoform's table of errors, and leave it in the reader's `error` with the
+   path of the field. After an error of iso_read_into the record may be partly filled. `is_final` of the reader tells
+   that no message can follow: the stream has ended, is cut, or is no stream of this version. After any other error
+   the program may call iso_read_next again: the error concerns one message.
 
-   MEMORY. The caller gives the stream and room for formats. The stream must not change or move while it is read. A string points
-   into it. A reader with room for n formats knows the n that it has seen last. ISO_READ_FIELDS and the settings beside it bound the
-   size of one format. Formats beyond them are refused. The stack holds at most 33 small frames.
+   MEMORY. The caller gives the stream and room for formats. The stream must not change or move while it is read. A
+   string points into it. A reader with room for n formats knows the n that it has seen last. ISO_READ_FIELDS and the
+   settings beside it bound the size of one format. Formats beyond them are refused. Recursion is at most 32 levels
+   deep.
 
    THREADS. Only one thread at a time may use a reader. There are no globals.
 
@@ -209,7 +211,8 @@ typedef struct iso_wants {
 #define ISO_WANT(Struct, member, type) ISO_WANT_AS(Struct, member, #member, type)
 #define ISO_WANT_AS(Struct, member, name, type) ISO_WANT_ROW(Struct, member, name, type, NULL, 0)
 #define ISO_WANT_OR_KEEP(Struct, member, type) ISO_WANT_ROW(Struct, member, #member, type, NULL, 1)
-/* The table of the members of a nested struct, of which the member may be an array: ISO_WANT_STRUCT(Track, points, "struct[n]", &point_wants). */
+/* The table of the members of a nested struct, of which the member may be an array:
+   ISO_WANT_STRUCT(Track, points, "struct[n]", &point_wants). */
 #define ISO_WANT_STRUCT(Struct, member, type, wants) ISO_WANT_ROW(Struct, member, #member, type, wants, 0)
 #define ISO_WANT_ROW(Struct, member, name, type, wants, keeps) \
     { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps }
@@ -634,7 +637,8 @@ static int iso__parse_field(iso__parser *from, iso_wire_structure *structure, ui
 }
 
 static int iso__is_length(const iso_wire_field *field) {
-    return (field->kind == ISO__INTEGER || field->kind == ISO__UNSIGNED) && field->part <= 8 && field->rank == 0 && !field->is_indirect;
+    return (field->kind == ISO__INTEGER || field->kind == ISO__UNSIGNED) && field->part <= 8 && field->rank == 0 &&
+           !field->is_indirect;
 }
 
 static int iso__parse_structure(iso__parser *from) {
@@ -649,7 +653,8 @@ static int iso__parse_structure(iso__parser *from) {
     structure->first = format->field_count;
     structure->depth = 1;
     code = iso__parse_text(from, 1, &structure->name, &structure->length);
-    if (code || (code = iso__varint(from, &structure->size)) != 0 || (code = iso__byte(from, &alignment)) != 0 || (code = iso__varint(from, &count)) != 0)
+    if (code || (code = iso__varint(from, &structure->size)) != 0 || (code = iso__byte(from, &alignment)) != 0 ||
+        (code = iso__varint(from, &count)) != 0)
         return code;
     if (structure->size > iso__largest)
         return ISO_SIZE;
@@ -732,7 +737,9 @@ static int iso__parse(iso_wire *format, const unsigned char *bytes, size_t count
             return code;
     if (from.at != from.end)
         return ISO_BAD_DESCRIPTION;
-    return iso__is_in_order(format, format->structure_count - 1, &next) && next == format->structure_count ? ISO_OK : ISO_NOT_CANONICAL;
+    return iso__is_in_order(format, format->structure_count - 1, &next) && next == format->structure_count
+               ? ISO_OK
+               : ISO_NOT_CANONICAL;
 }
 
 /* ---- Numbers of every machine. A finite one is (high * 2^64 + low) * 2^exponent. ---- */
@@ -861,7 +868,8 @@ static void iso__double2(iso__value *value, const unsigned char *bytes, int is_b
 static iso__value iso__number(const iso_wire_field *field, const unsigned char *bytes, int is_big_endian) {
     iso__value value = { 0, 0, 0, 0, 0, 0, 0 };
     const size_t part = field->part;
-    const unsigned kind = field->kind >= ISO__COMPLEX && field->kind <= ISO__COMPLEX_DOUBLE2 ? field->kind - 4u : field->kind;
+    const unsigned kind =
+        field->kind >= ISO__COMPLEX && field->kind <= ISO__COMPLEX_DOUBLE2 ? field->kind - 4u : field->kind;
     if (kind == ISO__X87) {
         iso__x87(&value, bytes, part, is_big_endian);
         return value;
@@ -879,7 +887,15 @@ static iso__value iso__number(const iso_wire_field *field, const unsigned char *
     if (kind == ISO__BFLOAT)
         iso__ieee(&value, 8, 7);
     else if (kind == ISO__FLOAT)
-        iso__ieee(&value, part == 2 ? 5 : part == 4 ? 8 : part == 8 ? 11 : 15, part == 2 ? 10 : part == 4 ? 23 : part == 8 ? 52 : 112);
+        iso__ieee(&value,
+                  part == 2   ? 5
+                  : part == 4 ? 8
+                  : part == 8 ? 11
+                              : 15,
+                  part == 2   ? 10
+                  : part == 4 ? 23
+                  : part == 8 ? 52
+                              : 112);
     else
         value.is_integer = 1;
     if ((kind == ISO__INTEGER || kind == ISO__ENUMERATION) && bytes[is_big_endian ? 0 : part - 1] & 0x80) {
@@ -917,7 +933,12 @@ static int iso__store_integer(iso__value value, int is_signed, size_t size, void
     one = (uint8_t)value.low;
     two = (uint16_t)value.low;
     four = (uint32_t)value.low;
-    memcpy(member, size == 1 ? (void *)&one : size == 2 ? (void *)&two : size == 4 ? (void *)&four : (void *)&value.low, size);
+    memcpy(member,
+           size == 1   ? (void *)&one
+           : size == 2 ? (void *)&two
+           : size == 4 ? (void *)&four
+                       : (void *)&value.low,
+           size);
     return ISO_OK;
 }
 
@@ -1003,7 +1024,8 @@ static int iso__lengths(const iso_wire *format, const iso_wire_structure *struct
 static int iso__verify_block(iso__walk *walk, const iso_wire_field *field, const unsigned char *at, const uint64_t *lengths,
                              int is_empty, uint64_t *count, const unsigned char **elements) {
     const uint64_t slot = iso__slot(walk->format, at);
-    const uint64_t alignment = field->kind == ISO__STRUCTURE ? walk->format->structures[field->nested].alignment : field->part;
+    const uint64_t alignment =
+        field->kind == ISO__STRUCTURE ? walk->format->structures[field->nested].alignment : field->part;
     const uint64_t begin = iso__round(walk->cursor, alignment >= 16 ? 16 : 8);
     const uint64_t most = begin < walk->length ? (walk->length - begin) / field->size : 0;
     unsigned i;
@@ -1289,7 +1311,8 @@ static int iso__parse_type(const iso_wants *wants, const iso_want *want, iso__ty
     uint64_t row;
     memset(type, 0, sizeof *type);
     type->inner = 1;
-    if (!iso__type_word(type, text, bracket ? (size_t)(bracket - text) : strlen(text)) || (type->word == '{') != (want->nested != NULL))
+    if (!iso__type_word(type, text, bracket ? (size_t)(bracket - text) : strlen(text)) ||
+        (type->word == '{') != (want->nested != NULL))
         return 0;
     if (want->nested)
         type->size = want->nested->size;
@@ -1299,12 +1322,13 @@ static int iso__parse_type(const iso_wants *wants, const iso_want *want, iso__ty
             return 0;
         bracket = end + 1;
     }
-    if ((bracket && *bracket) || want->offset > wants->size || want->extent > wants->size - want->offset || type->size == 0 ||
-        type->inner > want->extent / type->size)
+    if ((bracket && *bracket) || want->offset > wants->size || want->extent > wants->size - want->offset ||
+        type->size == 0 || type->inner > want->extent / type->size)
         return 0;
     row = type->inner * type->size;
     if (!type->length)
-        return want->extent == (type->rank ? type->dimensions[0] <= want->extent / row ? type->dimensions[0] * row : 0 : row);
+        return want->extent ==
+               (type->rank ? type->dimensions[0] <= want->extent / row ? type->dimensions[0] * row : 0 : row);
     type->dimensions[0] = want->extent / row;
     return want->extent % row == 0;
 }
@@ -1319,7 +1343,8 @@ static int iso__is_length_row(const iso_wants *wants, const iso_want *row) {
 }
 
 /* The wire field of a path, and the place of the structure that it is in. */
-static const iso_wire_field *iso__find(const iso_wire *format, const iso_wire_structure **structure, const char *path, uint64_t *base) {
+static const iso_wire_field *iso__find(const iso_wire *format, const iso_wire_structure **structure, const char *path,
+                                       uint64_t *base) {
     *base = 0;
     for (;;) {
         const char *dot = strchr(path, '.');
@@ -1343,7 +1368,8 @@ static const iso_wire_field *iso__find(const iso_wire *format, const iso_wire_st
 
 /* A string that becomes an array of char. */
 static int iso__is_text(const iso__type *type, const iso_wire_field *field) {
-    return type->word == 'c' && type->rank == 1 && !type->length && field->kind == ISO__STRING && field->rank == 0 && !field->is_indirect;
+    return type->word == 'c' && type->rank == 1 && !type->length && field->kind == ISO__STRING && field->rank == 0 &&
+           !field->is_indirect;
 }
 
 static int iso__converts(const iso__type *type, const iso_wire_field *field) {
@@ -1357,7 +1383,8 @@ static int iso__converts(const iso__type *type, const iso_wire_field *field) {
 }
 
 /* Compares everything that depends only on the two formats. `level` bounds tables that nest themselves. */
-static int iso__pair(iso_reader *reader, const iso_wire *format, const iso_wire_structure *wire, const iso_wants *wants, unsigned level) {
+static int iso__pair(iso_reader *reader, const iso_wire *format, const iso_wire_structure *wire, const iso_wants *wants,
+                     unsigned level) {
     size_t i, taken = 0;
     int code = ISO_OK;
     for (i = 0; code == ISO_OK && i < wants->count; i++) {
@@ -1387,7 +1414,8 @@ static int iso__pair(iso_reader *reader, const iso_wire *format, const iso_wire_
                 const uint64_t came = field->dimensions[k] / 2, room = type.dimensions[k];
                 if (!(field->dimensions[k] & 1) && (k > 0 ? came != room : came > room))
                     code = k > 0 ? ISO_SHAPE : ISO_TOO_LONG;
-                else if (!(field->dimensions[k] & 1) && k == 0 && came < room && !type.length && !want->keeps && !(type.word == 'c' && type.rank == 1))
+                else if (!(field->dimensions[k] & 1) && k == 0 && came < room && !type.length && !want->keeps &&
+                         !(type.word == 'c' && type.rank == 1))
                     is_short = 1;
             }
             if (is_short) {
@@ -1418,7 +1446,8 @@ static int iso__fill_text(const iso__type *type, const unsigned char *text, unsi
     return ISO_OK;
 }
 
-static int iso__fill_number(const iso_wire *format, const iso__type *type, const iso_wire_field *field, const unsigned char *from, void *member) {
+static int iso__fill_number(const iso_wire *format, const iso__type *type, const iso_wire_field *field,
+                            const unsigned char *from, void *member) {
     const iso__value value = iso__number(field, from, format->is_big_endian);
     if (type->word == 'f' || type->word == 'z')
         return iso__store_float(value, type->part, member);
@@ -1472,7 +1501,8 @@ static int iso__fill_length(const iso_wants *wants, const iso_want *want, const 
 }
 
 /* How many elements came, and whether they fit. */
-static int iso__count(const iso__type *type, const iso_want *want, const iso_wire_field *field, const uint64_t *lengths, int is_empty, uint64_t *count) {
+static int iso__count(const iso__type *type, const iso_want *want, const iso_wire_field *field, const uint64_t *lengths,
+                      int is_empty, uint64_t *count) {
     unsigned k;
     *count = field->rank && is_empty ? 0 : field->rank ? lengths[0] : 1;
     if (field->rank == 0)

@@ -39,4 +39,4 @@ fill() {
 fill isoform.pc pkgconfig
 fill isoform-config.cmake cmake/isoform
 fill isoform-config-version.cmake cmake/isoform
-echo "installed in $prefix: lib/$shared, lib/libisoform.a, include/isoform.h, include/isoform.hpp, include/isoform_writer.h"
+echo "installed in $prefix: lib/$shared, lib/libisoform.a, include/isoform.h, include/isoform.hpp, include/isoform_writer.h, include/isoform_reader.h"

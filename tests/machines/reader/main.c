@@ -5,7 +5,8 @@
 
    table SIZE                                           begins the next table of wants, for a struct of this size
    row NAME TYPE OFFSET EXTENT NESTED KEEPS             adds a row; NESTED is the number of a table, or -1. ~ in TYPE is a space
-   read HEX TABLE..                                     reads a stream, - if it is empty; its records go into these tables, in turn
+   read HEX TABLE..                                     reads a stream, - if it is empty; its records go into these tables, in turn;
+                                                        - only checks a record
 
    Without a table it prints only the first error. For each message it prints a line: the members in the order of the rows, or the error and its path. The numbers of floats are
    their bits in hexadecimal, and texts their bytes. */
@@ -149,7 +150,10 @@ static void read_stream(char *words) {
     iso_read_open(&reader, stream, count, formats, 4);
     while (!reader.is_final) {
         int code = iso_read_next(&reader, &message);
-        if (code == ISO_OK && table) {
+        if (code == ISO_OK && table && *table == '-') {
+            printf("ok\n");
+            table = strtok(NULL, " \r\n");
+        } else if (code == ISO_OK && table) {
             const iso_wants *wants = &tables[atol(table)];
             unsigned char *record = (unsigned char *)allocate(wants->size);
             code = iso_read_into(&reader, &message, wants, record);
