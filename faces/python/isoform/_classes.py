@@ -107,6 +107,11 @@ class _Field:
             rules.append((structure, self.name, "zero", True))
         return rules
 
+    @property
+    def has_default(self) -> bool:
+        """Whether a dict may lack the field. A default of `None` is one of a field that can be `None`."""
+        return not self.note(said.Required) and self.default is not _MISSING and (self.default is not None or self.optional)
+
     def load(self, value: Any) -> Any:
         """Converts a received value to an attribute of the class."""
         if value is None:
@@ -173,6 +178,27 @@ class Declaration:
     def rules(self) -> list[tuple[str, str, str, Any]]:
         return [rule for each in self.known.values() for field in each.fields for rule in field.rules(each.name)]
 
+    def complete(self, record: Any) -> Any:
+        """A dict with the defaults of the fields that it lacks, also in the records that it nests."""
+        if not isinstance(record, dict):
+            return record
+        whole = dict(record)
+        for field in self.fields:
+            if field.name in whole:
+                if field.nested is not None:
+                    whole[field.name] = field.nested.complete_each(whole[field.name])
+            elif field.has_default:
+                whole[field.name] = field.default
+            elif field.nested is not None and field.words == f'"{field.nested.name}"':
+                whole[field.name] = field.nested.complete({})
+        return whole
+
+    def complete_each(self, records: Any) -> Any:
+        """A dict, or a list of dicts, with their defaults."""
+        if isinstance(records, (list, tuple)):
+            return [self.complete(record) for record in records]
+        return self.complete(records)
+
     def load(self, fields: typing.Mapping[str, Any]) -> Any:
         values = {field.name: field.load(fields[field.name]) for field in self.fields}
         if dataclasses.is_dataclass(self.cls) or hasattr(self.cls, "_fields"):
@@ -205,7 +231,10 @@ def _defaults(cls: type[Any]) -> dict[str, Any]:
     if dataclasses.is_dataclass(cls):
         return {field.name: _default(field) for field in dataclasses.fields(cls)}
     named = getattr(cls, "_field_defaults", None)
-    return dict(named) if named is not None else {name: value for name, value in vars(cls).items() if name[0] != "_"}
+    if named is not None:
+        return dict(named)
+    # What `__slots__` and properties leave in a class is no value.
+    return {name: value for name, value in vars(cls).items() if name[0] != "_" and not hasattr(type(value), "__set__")}
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

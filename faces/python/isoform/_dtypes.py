@@ -57,6 +57,14 @@ def _notes(dtype: np.dtype[Any]) -> said.Notes | None:
     return notes if isinstance(notes, said.Notes) else None
 
 
+def default(dtype: np.dtype[Any]) -> Any:
+    """The default of a field of this dtype, or `None`."""
+    notes = _notes(dtype)
+    if notes is None or notes.required or not notes.has_default:
+        return None
+    return np.broadcast_to(np.asarray(notes.default), dtype.shape).tolist() if dtype.shape else notes.default
+
+
 class _Table:
     """The structures of a dtype, each after those that it nests, and their common byte order."""
 

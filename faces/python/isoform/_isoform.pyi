@@ -164,9 +164,20 @@ class _Later:
 
 @final
 class Encoder:
-    """Encodes records as messages, without converting them."""
+    """Encodes records as messages, without converting them.
 
-    def __new__(cls, record: _RecordType, name: str | None = None) -> Self: ...
+    `missing` is the treatment of fields that a dict or an object lacks, and that have no default: ``refuse``, with all of them in
+    the error, or ``zero``. `rules` are as for a :class:`Decoder`; encoders need the defaults among them.
+    """
+
+    def __new__(
+        cls,
+        record: _RecordType,
+        name: str | None = None,
+        *,
+        missing: str = "refuse",
+        rules: Iterable[_Rule] | None = None,
+    ) -> Self: ...
     @property
     def format(self) -> Format:
         """The format of its messages."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _arrow, _classes, _ctypes, _dtypes
 from ._isoform import Format
-from .errors import Error, wrong_type
+from .errors import Error, check_depth, lacks, no_such_field, wrong_type
 from .view import View
 
 Bytes = npt.NDArray[np.uint8]
@@ -24,6 +24,7 @@ class Arrays:
     """Records of a structured dtype, which are their memory."""
 
     is_memory = True
+    gaps: list[tuple[str, str, str, Any]] = []
 
     def __init__(self, dtype: np.dtype[Any], format: Format, rules: list[tuple[str, str, str, Any]]) -> None:
         self.dtype = dtype
@@ -36,7 +37,9 @@ class Arrays:
             array = _arrow.array(records, self.dtype, self.format.name)
         elif isinstance(records, (tuple, list)):
             _check_depth(self.format.name, records)
-            array = np.array(records, self.dtype)
+            array = _rows(records, self.dtype, self.format.name)
+        elif isinstance(records, dict):
+            array = _rows(records, self.dtype, self.format.name)
         else:
             array = np.asarray(records)
         if array.dtype != self.dtype:
@@ -55,6 +58,7 @@ class Structures:
 
     is_memory = True
     rules: list[tuple[str, str, str, Any]] = []
+    gaps: list[tuple[str, str, str, Any]] = []
 
     def __init__(self, cls: type[ctypes.Structure], format: Format) -> None:
         self.cls = cls
@@ -82,6 +86,8 @@ class Fields:
 
     is_memory = False
     rules: list[tuple[str, str, str, Any]] = []
+    #: The rules for records to send that lack fields.
+    gaps: list[tuple[str, str, str, Any]] = []
 
     def __init__(self, format: Format) -> None:
         self.format = format
@@ -104,10 +110,11 @@ class Objects(Fields):
         super().__init__(self.declaration.format())
         self.cls = cls
         self.rules = self.declaration.rules()
+        self.gaps = [rule for rule in self.rules if rule[2] == "zero"]
 
     def one(self, record: Any) -> Any:
         if isinstance(record, (self.cls, dict)):
-            return record
+            return self.declaration.complete(record)
         raise wrong_type(self.format.name, self.cls.__name__, type(record).__name__)
 
     def each(self, records: Any) -> list[Any]:
@@ -116,11 +123,12 @@ class Objects(Fields):
         if _arrow.is_arrow(records):
             names = [field.name for field in self.declaration.fields]
             rows: list[Any] = _arrow.table(records, names, self.format.name).to_pylist()
-            return rows
+            return [self.one(row) for row in rows]
         try:
-            return [self.one(record) for record in records]
+            listed = iter(records)
         except TypeError:
             raise wrong_type(self.format.name, f"{self.cls.__name__}, or several", type(records).__name__) from None
+        return [self.one(record) for record in listed]
 
     def load(self, fields: dict[str, Any]) -> Any:
         return self.declaration.load(fields)
@@ -148,6 +156,54 @@ def _check_depth(name: str, records: Any) -> None:
             return
         first = first[0]
     raise wrong_type(name, f"records, or lists of them that are nested at most {_DEEPEST} deep", "a deeper list")
+
+
+def _rows(records: Any, dtype: np.dtype[Any], path: str) -> np.ndarray[Any, np.dtype[Any]]:
+    """An array of these records: tuples, or dicts."""
+    single = not isinstance(records, list)
+    try:
+        if not any(isinstance(record, dict) for record in ([records] if single else records)):
+            return np.array(records, dtype)
+    except (TypeError, ValueError):
+        pass  # A record may lack fields that have a default, or the error below names them.
+    if single:
+        return np.array(_row(records, dtype, path), dtype)
+    return np.array([_row(record, dtype, f"[{index}]") for index, record in enumerate(records)], dtype)
+
+
+def _row(record: Any, dtype: np.dtype[Any], path: str, depth: int = 0) -> Any:
+    """A record as a tuple, which has all fields."""
+    check_depth(path, depth)
+    names: Any = dtype.names
+    fields: Any = dtype.fields
+    if isinstance(record, dict):
+        unknown = [name for name in record if name not in names]
+        if unknown:
+            raise no_such_field(path, names, unknown[0])
+        given = record
+    elif isinstance(record, tuple):
+        if len(record) > len(names):
+            raise wrong_type(path, f"{len(names)} values, for {', '.join(names)}", f"{len(record)} values")
+        given = dict(zip(names, record))
+    else:
+        return record
+    defaults = {name: _dtypes.default(fields[name][0]) for name in names if name not in given}
+    lacking = [name for name, default in defaults.items() if default is None]
+    if lacking:
+        raise lacks(path, lacking)
+    given = {**given, **defaults}
+    return tuple(_inner(given[name], fields[name][0], f"{path}.{name}", depth + 1) for name in names)
+
+
+def _inner(value: Any, dtype: np.dtype[Any], path: str, depth: int) -> Any:
+    """The value of a field, in which records are tuples."""
+    check_depth(path, depth)
+    base = dtype.subdtype[0] if dtype.subdtype is not None else dtype
+    if base.names is None:
+        return value
+    if isinstance(value, list):
+        return [_inner(each, dtype, f"{path}[{index}]", depth + 1) for index, each in enumerate(value)]
+    return _row(value, base, path, depth)
 
 
 def _bytes(memory: Any) -> Bytes:

@@ -66,6 +66,10 @@ class Notes:
     required: bool
     default: Any = _Nothing
 
+    @property
+    def has_default(self) -> bool:
+        return self.default is not _Nothing
+
     def rules(self, structure: str, name: str) -> list[tuple[str, str, str, Any]]:
         """The rules of a field, as decoders take them."""
         rules: list[tuple[str, str, str, Any]] = [(structure, name, "alias", alias) for alias in self.aliases]

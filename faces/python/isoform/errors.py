@@ -174,6 +174,19 @@ def check_depth(path: str, depth: int) -> None:
         raise LimitReached(f"too deep at {path}: expected {expected}, found {depth} levels", Code.Depth, path, expected, f"{depth} levels")
 
 
+def lacks(path: str, fields: list[str]) -> Mismatch:
+    """An error for a record that lacks fields which have no default."""
+    at, expected = f"{path}.{fields[0]}", f"a value, or isoform.field(.., default=..) in the dtype, for {', '.join(fields)}"
+    actual = "a record without it" if len(fields) == 1 else "a record without them"
+    return Mismatch(f"missing field at {at}: expected {expected}, found {actual}", Code.Required, at, expected, actual)
+
+
+def no_such_field(path: str, names: list[str], actual: Any) -> Usage:
+    """An error for a field that a type of records lacks."""
+    expected = f"one of {', '.join(names)}"
+    return Usage(f"no such field at {path}: expected {expected}, found {actual!r}", Code.NoSuchField, path, expected, repr(actual))
+
+
 def wrong_type(path: str, expected: str, actual: str) -> Usage:
     """An error for an argument, or a request, of the wrong type."""
     at = f" at {path}" if path else ""

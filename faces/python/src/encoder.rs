@@ -5,17 +5,22 @@ use crate::format::PyFormat;
 use crate::large::Large;
 use crate::message::{PyBatch, PyMessage};
 use crate::record_type::RecordType;
-use crate::value;
-use isoform::{Batch, Format};
+use crate::{rules, value};
+use isoform::{Batch, Format, Rules};
 use isoform_dynamic::flat;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 /// Encodes records as messages, without converting them.
+///
+/// `missing` is the treatment of fields that a dict or an object lacks, and that have no default: ``refuse``, with all of them in
+/// the error, or ``zero``. `rules` are as for a :class:`Decoder`; encoders need the defaults among them.
 #[pyclass(name = "Encoder", module = "isoform")]
 pub(crate) struct PyEncoder {
     kind: RecordType,
+    /// What becomes of fields that a record lacks.
+    rules: Rules,
     /// For records that are plain memory.
     memory: Option<flat::Encoder>,
     /// For objects with large arrays.
@@ -46,11 +51,11 @@ impl PyEncoder {
     /// The body of one of them.
     pub(crate) fn body(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         if let Some(large) = &self.large
-            && let Some(body) = large.body(object)?
+            && let Some(body) = large.body(&self.rules, object)?
         {
             return Ok(body);
         }
-        value::body(self.kind.format(), object)
+        value::body(self.kind.format(), &self.rules, object)
     }
 
     /// The bytes of records that are plain memory.
@@ -88,13 +93,19 @@ impl PyEncoder {
 #[pymethods]
 impl PyEncoder {
     #[new]
-    #[pyo3(signature = (record, name=None))]
-    pub(crate) fn new(record: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<PyEncoder> {
+    #[pyo3(signature = (record, name=None, *, missing="refuse", rules=None))]
+    pub(crate) fn new(
+        record: &Bound<'_, PyAny>,
+        name: Option<&str>,
+        missing: &str,
+        rules: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyEncoder> {
         let kind = RecordType::of(record, name)?;
+        let rules = rules::of_gaps(record.py(), &kind, rules, missing)?;
         let format = kind.format();
         let memory = kind.is_memory().then(|| flat::Encoder::new(format)).transpose().map_err(raise)?;
         let large = if memory.is_none() { Large::new(format) } else { None };
-        Ok(PyEncoder { kind, memory, large })
+        Ok(PyEncoder { kind, rules, memory, large })
     }
 
     /// The format of its messages.

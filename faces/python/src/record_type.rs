@@ -36,9 +36,14 @@ impl RecordType {
         self.is_memory
     }
 
-    /// The rules of the type's fields.
+    /// The rules of the type's fields, for records that come.
     pub(crate) fn rules(&self, py: Python<'_>) -> PyResult<Rules> {
         rules::add(Rules::new(), &self.format, &self.object.bind(py).getattr(intern!(py, "rules"))?)
+    }
+
+    /// The rules for objects that lack fields. The object that a record is has the defaults already.
+    pub(crate) fn gaps(&self, py: Python<'_>) -> PyResult<Rules> {
+        rules::add(Rules::new(), &self.format, &self.object.bind(py).getattr(intern!(py, "gaps"))?)
     }
 
     /// The bytes of records that are their memory.

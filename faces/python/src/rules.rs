@@ -13,7 +13,21 @@ const RULE: &str = "rules such as (\"depth\", \"alias\", \"d\"), or (\"Sample\",
 
 /// The rules of a type of records, those that are added, and the treatment of missing fields.
 pub(crate) fn of(py: Python<'_>, kind: &RecordType, more: Option<&Bound<'_, PyAny>>, missing: &str) -> PyResult<Rules> {
-    let own = kind.rules(py)?.missing(choice(missing)?);
+    extended(kind, kind.rules(py)?, more, missing)
+}
+
+/// The same, for records that are encoded.
+pub(crate) fn of_gaps(
+    py: Python<'_>,
+    kind: &RecordType,
+    more: Option<&Bound<'_, PyAny>>,
+    missing: &str,
+) -> PyResult<Rules> {
+    extended(kind, kind.gaps(py)?, more, missing)
+}
+
+fn extended(kind: &RecordType, own: Rules, more: Option<&Bound<'_, PyAny>>, missing: &str) -> PyResult<Rules> {
+    let own = own.missing(choice(missing)?);
     more.into_iter().try_fold(own, |rules, more| add(rules, kind.format(), more))
 }
 
@@ -41,7 +55,11 @@ pub(crate) fn add(mut rules: Rules, format: &Format, said: &Bound<'_, PyAny>) ->
             "required" | "zero" if !what.is_truthy()? => rules,
             "required" => rules.required(&structure, &name),
             "zero" => rules.default_zero(&structure, &name),
-            "default" => rules.default(&structure, &name, value::of_field(field, &what)?),
+            "default" => {
+                let outer = format!("{structure}.{name}");
+                let value = value::of_field(field, &what).map_err(|error| value::named(what.py(), error, &outer))?;
+                rules.default(&structure, &name, value)
+            }
             _ => {
                 let error = Error::new(Code::WrongType).at("rules").expected("alias, required, default or zero");
                 return Err(raise(error.found(word)));

@@ -96,7 +96,7 @@ impl PySource {
     ) -> PyResult<PySource> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
-        let encoder = record.map(|record| PyEncoder::new(record, name)).transpose()?;
+        let encoder = record.map(|record| PyEncoder::new(record, name, "refuse", None)).transpose()?;
         let format = encoder.as_ref().map(PyEncoder::wire);
         let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
         let source = channel.source_builder().patience(TURN).keep(keep);

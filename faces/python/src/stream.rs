@@ -141,7 +141,7 @@ impl PyWriter {
     #[new]
     #[pyo3(signature = (target, record=None))]
     fn new(py: Python<'_>, target: &Bound<'_, PyAny>, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyWriter> {
-        let encoder = record.map(|record| Py::new(py, PyEncoder::new(record, None)?)).transpose()?;
+        let encoder = record.map(|record| Py::new(py, PyEncoder::new(record, None, "refuse", None)?)).transpose()?;
         let output = Output::of(target)?;
         let fault = output.fault();
         Ok(PyWriter { writer: Some(Writer::new(output)), fault, encoder })

@@ -5,18 +5,31 @@ use crate::error::{raise, wrong_type};
 use isoform::core::declare::Kind;
 use isoform::core::format::Structure;
 use isoform::core::{Dimension, Element, Field, Value, value};
-use isoform::{Error, Format};
+use isoform::{Error, Format, Rules};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
 /// The body of a record whose fields are the items of a dict or a NumPy record, or the attributes of another object.
-pub(crate) fn body(format: &Format, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    body_without(format, object, &[])
+///
+/// Fields that it lacks become their defaults. Without one, the record is refused.
+pub(crate) fn body(format: &Format, rules: &Rules, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    body_without(format, rules, object, &[])
 }
 
 /// The same, without the fields of these indices.
-pub(crate) fn body_without(format: &Format, object: &Bound<'_, PyAny>, skipped: &[usize]) -> PyResult<Vec<u8>> {
-    let record = record(format.structure(), object, skipped)?;
+pub(crate) fn body_without(
+    format: &Format,
+    rules: &Rules,
+    object: &Bound<'_, PyAny>,
+    skipped: &[usize],
+) -> PyResult<Vec<u8>> {
+    let mut record = record(format.structure(), object, skipped)?;
+    if let Value::Record(entries) = &mut record {
+        let fields = format.structure().fields();
+        entries.retain(|(name, _)| !skipped.iter().any(|&index| fields[index].name == *name));
+        entries.extend(skipped.iter().map(|&index| (fields[index].name.clone(), Value::Null)));
+    }
+    value::complete(format, &mut record, rules).map_err(raise)?;
     value::body(format, &record).map_err(raise)
 }
 
@@ -41,13 +54,17 @@ fn record(structure: &Structure, object: &Bound<'_, PyAny>, skipped: &[usize]) -
         };
         return Ok(Value::Record(items.iter().map(entry).collect::<PyResult<_>>()?));
     }
-    let is_row = object.hasattr("dtype")?;
+    let names = match object.getattr_opt("dtype")? {
+        Some(dtype) => dtype.getattr("names")?.cast_into::<PyTuple>().ok(),
+        None => None,
+    };
     let mut entries = Vec::with_capacity(structure.fields().len());
     let fields = structure.fields().iter().enumerate().filter(|(index, _)| !skipped.contains(index));
     for (_, field) in fields {
-        let item = match is_row {
-            true => Some(object.get_item(&*field.name)?),
-            false => object.getattr_opt(&*field.name)?,
+        let item = match &names {
+            Some(names) if names.contains(&*field.name)? => Some(object.get_item(&*field.name)?),
+            Some(_) => None,
+            None => object.getattr_opt(&*field.name)?,
         };
         if let Some(item) = item {
             entries.push((field.name.clone(), within(field, &item)?));
@@ -180,7 +197,7 @@ fn text(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
 }
 
 /// The same exception, seen from the record or array that holds the field at fault.
-fn named(py: Python<'_>, error: PyErr, outer: &str) -> PyErr {
+pub(crate) fn named(py: Python<'_>, error: PyErr, outer: &str) -> PyErr {
     let value = error.value(py);
     match value.call_method1("_within", (outer,)) {
         Ok(within) => PyErr::from_value(within),

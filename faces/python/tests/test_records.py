@@ -9,6 +9,7 @@ import gc
 import io
 import pickle
 import sys
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -427,7 +428,7 @@ def test_names_of_strangers_turn_no_text_around() -> None:
 
 def test_dicts_of_any_format() -> None:
     format = isoform.Format.of_shape("record R\n  n  int\n  big  u128\n  fine  f128\n  text  string", "s390x")
-    message = isoform.Encoder(format).encode({"big": 2**127, "fine": Decimal("0.1"), "text": "hi"})
+    message = isoform.Encoder(format).encode({"n": 0, "big": 2**127, "fine": Decimal("0.1"), "text": "hi"})
     view = message.view()
     assert (view.n, view.big, view.text, str(view.fine)) == (0, 2**127, "hi", "0.1")
     with pytest.raises(isoform.Usage) as fault:
@@ -435,6 +436,93 @@ def test_dicts_of_any_format() -> None:
     assert fault.value.code == isoform.Code.NoSuchField
     assert isoform.Decoder(format).decode(message) == view
     assert isoform.Encoder(format).encode(view).body == message.body
+
+
+@dataclass
+class Spot:
+    x: float
+    y: float = 0.5
+
+
+@dataclass
+class Buoy:
+    name: str
+    spot: Spot
+    track: list[Spot]
+    note: Optional[str]
+    depth: list[float] = field(default_factory=lambda: [1.0, 2.0])
+    home: Spot = field(default_factory=lambda: Spot(7.0))
+
+
+def test_a_dict_that_lacks_a_field_gets_its_default_or_is_refused() -> None:
+    encoder = isoform.Encoder(Buoy)
+    message = encoder.encode({"name": "b", "spot": {"x": 1.0}, "track": [{"x": 2.0}, Spot(3.0, 4.0)]})
+    whole = Buoy("b", Spot(1.0, 0.5), [Spot(2.0, 0.5), Spot(3.0, 4.0)], None, [1.0, 2.0], Spot(7.0, 0.5))
+    assert isoform.Decoder(Buoy).decode(message) == whole
+    lacking: list[tuple[dict[str, Any], str, str]] = [
+        ({"spot": {"x": 1.0}, "track": []}, "name", "for name (string)"),
+        ({"name": "b", "spot": {}, "track": [{}]}, "spot.x", "for spot.x (f64), track[].x (f64)"),
+        ({"name": "b"}, "spot.x", "for spot.x (f64), track (Spot)"),
+    ]
+    for record, path, expected in lacking:
+        with pytest.raises(isoform.Mismatch) as fault:
+            encoder.encode(record)
+        assert (fault.value.code, fault.value.path) == (isoform.Code.Required, path)
+        assert fault.value.expected == f"a value, a default, or the option missing = zero, {expected}"
+    zeros = isoform.Encoder(Buoy, missing="zero").encode({"name": "b"})
+    assert zeros.view()["spot.x"] == 0 and zeros.view()["spot.y"] == 0.5
+
+
+def test_an_object_that_lacks_a_field_is_refused() -> None:
+    class Plain:
+        __slots__ = ("a", "b", "c")
+        a: int
+        b: float
+        c: Optional[str]
+
+    plain = Plain()
+    plain.a = 1
+    with pytest.raises(isoform.Mismatch) as fault:
+        isoform.Encoder(Plain).encode(plain)
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Required, "b")
+    plain.b = 0.5
+    assert isoform.Encoder(Plain).encode(plain).view().c is None
+    format = isoform.Format.of_shape("record R\n a int\n text string\n n int\n v double[n]")
+    row = np.array([(1,)], [("a", "i4")])[0]
+    for record in ({"a": 1}, {}, row, types.SimpleNamespace(a=1)):
+        with pytest.raises(isoform.Mismatch, match="missing field at (text|a): expected a value, a default, or"):
+            isoform.Encoder(format).encode(record)
+    rules = [("text", "default", "none"), ("v", "zero", True)]
+    assert dict(isoform.Encoder(format, rules=rules).encode({"a": 1}).view())["text"] == "none"
+    waves = np.arange(100.0)  # which is sent from its memory
+    assert isoform.Encoder(format).encode({"a": 1, "text": "", "v": waves}).view().n == 100
+    with pytest.raises(isoform.Mismatch, match="for text"):
+        isoform.Encoder(format).encode({"a": 1, "v": waves})
+    with pytest.raises(isoform.Mismatch, match="for v"):
+        isoform.Encoder(format).encode({"a": 1, "text": ""})
+
+
+def test_rows_that_lack_a_field_get_its_default_or_are_refused() -> None:
+    point = np.dtype([("x", "f8"), ("y", isoform.field("f8", default=0.5))])
+    dtype = np.dtype([("n", "i4"), ("ends", point, (2,)), ("tag", isoform.field(("i2", (2,)), default=3))])
+    encoder = isoform.Encoder(dtype)
+    whole = encoder.encode((1, [(2.0, 0.5), (3.0, 4.0)], (3, 3)))
+    for record in ({"n": 1, "ends": [{"x": 2.0}, (3.0, 4.0)]}, (1, [(2.0,), (3.0, 4.0)])):
+        assert encoder.encode(record).body == whole.body
+    assert encoder.encode_many([{"n": 1, "ends": [(2.0,), (3.0, 4.0)]}] * 2)[1].body == whole.body  # type: ignore[index]
+    lacking: list[tuple[Any, str]] = [
+        ({"n": 1}, "record.ends"),
+        ((1, [(2.0,), ()]), "record.ends[1].x"),
+        ([(1, [(2.0,), (3.0,)]), (1,)], "[1].ends"),
+        ([{"n": 1, "ends": [{"y": 2.0}, (3.0, 4.0)]}], "[0].ends[0].x"),
+    ]
+    for record, path in lacking:
+        with pytest.raises(isoform.Mismatch, match="default=") as fault:
+            encoder.encode_many(record)
+        assert (fault.value.code, fault.value.path) == (isoform.Code.Required, path)
+    for wrong in ((1, 2, 3, 4), {"n": 1, "m": 2}):
+        with pytest.raises(isoform.Usage):
+            encoder.encode(wrong)
 
 
 class Inner(ctypes.Structure):

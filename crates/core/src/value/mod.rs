@@ -3,8 +3,11 @@
 //! `write` turns it into a body, for any machine. [`Item::to_value`](crate::view::Item::to_value) reads it from one.
 
 mod lengths;
+mod missing;
 mod read;
 mod write;
+
+pub use missing::complete;
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Format, Structure};
@@ -45,7 +48,8 @@ pub enum Value {
 /// Creates the body of a record, as a machine of this format's kind would have it in memory and send it: with blocks in
 /// the order of the walk, and zeros in all gaps.
 ///
-/// Fields that `record` lacks become zero, null, or an enumeration's symbol for 0 (its first symbol, if 0 has none).
+/// Fields that `record` lacks become zero, null, or an enumeration's symbol for 0 (its first symbol, if 0 has none), unless
+/// [`complete`] has given them their defaults, or refused that, before.
 /// The lengths of dynamic arrays follow from the arrays; `record` may contain length fields, but need not. Numbers are
 /// converted if that loses nothing. Floating-point numbers are rounded to the nearest, ties to even.
 ///

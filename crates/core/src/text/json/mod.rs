@@ -18,14 +18,13 @@
 //! Control characters, and others that are not visible, are escaped. So a record is one line, and cannot send commands to a
 //! terminal.
 
-mod missing;
 mod parse;
 mod write;
 
 use crate::error::Result;
 use crate::format::{Element, Field, Format};
 use crate::plan::Rules;
-use crate::value::Value;
+use crate::value::{self, Value};
 use crate::view::View;
 use std::fmt;
 
@@ -127,7 +126,7 @@ pub fn parse(format: &Format, text: &str) -> Result<Value> {
 /// As [`parse()`].
 pub fn parse_with(format: &Format, text: &str, rules: &Rules) -> Result<Value> {
     let mut record = parse::record(format, text)?;
-    missing::complete(format, &mut record, rules)?;
+    value::complete(format, &mut record, rules)?;
     Ok(record)
 }
 

@@ -1,24 +1,26 @@
-//! Fields that the JSON of a record lacks: their defaults, or the error that names all of them.
+//! Fields that a record lacks: their defaults, or the error that names all of them.
 
+use super::Value;
 use crate::declare::Kind;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Format, Structure};
 use crate::plan::{Fill, Missing, Rules};
-use crate::value::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Adds the defaults of fields that the record lacks.
+/// Adds the defaults of fields that the record lacks. It may lack the lengths of arrays, and pointers to single elements or
+/// fixed arrays, which become null.
 ///
 /// # Errors
-/// [`Code::Required`] with the fields that have none.
-pub(super) fn complete(format: &Format, record: &mut Value, rules: &Rules) -> Result<()> {
-    let mut filler = Filler { rules, zero: rules.on_missing() == Missing::Zero, lacking: BTreeMap::new() };
+/// [`Code::Required`], which names all fields that have no default.
+pub fn complete(format: &Format, record: &mut Value, rules: &Rules) -> Result<()> {
+    let mut filler =
+        Filler { rules, zero: rules.on_missing() == Missing::Zero, lacking: BTreeMap::new(), unknown: false };
     if let Value::Record(entries) = record {
         filler.record(format.structure(), entries, 0, true);
     }
     let structure = format.structure();
-    let Some(first) = filler.lacking.keys().next() else { return Ok(()) };
+    let Some(first) = filler.lacking.keys().next().filter(|_| !filler.unknown) else { return Ok(()) };
     let path = structure.numbered(*first).map_or(String::new(), |(path, _)| path);
     let error = Error::new(Code::Required).at(path).expected(Words { lacking: &filler.lacking, structure });
     Err(error.found(format_args!("a record of {} without them", format.name())))
@@ -30,16 +32,19 @@ struct Filler<'r> {
     zero: bool,
     /// The numbers of the fields that nothing fills, and whether they are required whatever their default is.
     lacking: BTreeMap<usize, bool>,
+    /// Whether the record has a field that the format lacks. [`body`](super::body) refuses it, with its path.
+    unknown: bool,
 }
 
 impl Filler<'_> {
-    /// Completes a structure, the first field of which has this number. `came` says whether JSON has an object for it.
+    /// Completes a structure, the first field of which has this number. `came` says whether the record has a value for it.
     fn record(&mut self, structure: &Structure, entries: &mut Vec<(Box<str>, Value)>, first: usize, came: bool) {
         let mut given = vec![None; structure.fields().len()];
         if came {
             for (place, (name, _)) in entries.iter().enumerate() {
-                if let Some(index) = structure.index_of(name) {
-                    given[index] = Some(place);
+                match structure.index_of(name) {
+                    Some(index) => given[index] = Some(place),
+                    None => self.unknown = true,
                 }
             }
         }
@@ -69,7 +74,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The value of a field that JSON lacks; `None` if it becomes zero, or if nothing fills it.
+    /// The value of a field that the record lacks; `None` if it becomes zero, or if nothing fills it.
     fn missing(&mut self, structure: &Structure, field: &Field, number: usize) -> Option<Value> {
         let rule = self.rules.of(structure.name(), &field.name);
         if rule.is_some_and(|rule| rule.required) {
