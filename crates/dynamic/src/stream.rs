@@ -235,9 +235,12 @@ impl<R: Read> Reader<R> {
     /// Reads the body of the next message to the start of `destination`; `None` at the end.
     ///
     /// # Errors
-    /// As [`stream::Reader::read_into`]. If `destination` is too small, the message remains the next one.
+    /// As [`stream::Reader::read_into`]. If `destination` is too small, the message remains the next one. After [`Code::Cut`],
+    /// the next call with the same destination continues.
     pub fn read_into(&mut self, destination: &mut [u8]) -> Result<Option<(Header, Format)>> {
-        self.peek()?;
+        let begun = self.reader.begun();
+        self.goes_on = begun.as_ref().err().is_none_or(|error| self.reader.goes_on_after(error));
+        begun?;
         let read = self.reader.read_into(destination);
         self.goes_on = read.as_ref().err().is_none_or(|error| error.code() == Code::MessageSize);
         read
@@ -253,6 +256,20 @@ impl<R: Read> Reader<R> {
 mod tests {
     use super::*;
     use isoform::core::declare::{Layout, Shape};
+
+    /// A stream that comes in parts, the last first. At an empty one, nothing more has come.
+    struct Parts<'a>(Vec<&'a [u8]>);
+
+    impl Read for Parts<'_> {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            let Some(part) = self.0.last_mut() else { return Ok(0) };
+            let taken = part.read(room)?;
+            if part.is_empty() {
+                self.0.pop();
+            }
+            Ok(taken)
+        }
+    }
 
     #[test]
     fn records_of_several_formats_are_one_stream() {
@@ -282,6 +299,12 @@ mod tests {
         let fault =
             std::iter::from_fn(|| cut.next().map(|message| message.map(drop)).transpose()).find_map(Result::err);
         assert_eq!((fault.map(|fault| fault.code()), cut.goes_on()), (Some(Code::Cut), false));
+        let mut body = [0; 8];
+        let mut slow = Reader::new(Parts(vec![&bytes[bytes.len() - 12..], b"", &bytes[..bytes.len() - 12]]));
+        (0..4).for_each(|_| assert!(slow.skip().unwrap()));
+        assert_eq!(slow.read_into(&mut body).unwrap_err().code(), Code::Cut);
+        let (header, format) = slow.read_into(&mut body).unwrap().unwrap();
+        assert_eq!((header.length, format.name(), f64::from_ne_bytes(body)), (8, "Level", 0.5));
         assert_eq!(Input::named("/no/such/file").unwrap_err().path(), "/no/such/file");
     }
 }

@@ -702,7 +702,8 @@ iso_code iso_reader_read(iso_reader *reader, iso_decoder *decoder, const void **
    - iso_reader_skip skips the message without storing it. `skipped`, which may be NULL, becomes 0 at the end, else 1.
    - iso_reader_read_into reads the body to memory of the program, and `message` is valid as long as that memory. Its format
      is valid until the next call. If the message needs more than `room` bytes, the code is ISO_MESSAGE_SIZE, and the message
-     remains the next one. With memory that begins at a multiple of 16, iso_decode_in_place decodes there. */
+     remains the next one. After ISO_CUT, a file may still grow: the next call with the same memory continues. With memory
+     that begins at a multiple of 16, iso_decode_in_place decodes there. */
 iso_code iso_reader_peek(iso_reader *reader, iso_message *head);
 iso_code iso_reader_skip(iso_reader *reader, int *skipped);
 iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_message *message);

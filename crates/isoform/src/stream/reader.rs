@@ -152,6 +152,20 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
+    /// The header and format of the message that [`read_into`](Reader::read_into) reads next: the one that it has read in part,
+    /// or the one that [`peek`](Reader::peek) returns. After a part, `peek` is for the message behind it.
+    ///
+    /// # Errors
+    /// As [`Reader::next`].
+    pub fn begun(&mut self) -> Result<Option<(Header, Format)>> {
+        match self.state {
+            State::Body { admission: Admission::Record(located), header, .. } => {
+                Ok(Some((header, self.registry.at(located).clone())))
+            }
+            _ => self.peek(),
+        }
+    }
+
     /// Reads the body of the next message to the start of `destination`. A large body is not copied again.
     ///
     /// # Errors
@@ -278,16 +292,6 @@ impl<R: Read> Reader<R> {
 
     fn is_refused(&self) -> bool {
         matches!(self.state, State::Body { admission: Admission::Refused, .. })
-    }
-
-    /// As `record`, but continues with a body that was read in part.
-    fn begun(&mut self) -> Result<Option<(Header, Format)>> {
-        match self.state {
-            State::Body { admission: Admission::Record(located), header, .. } => {
-                Ok(Some((header, self.registry.at(located).clone())))
-            }
-            _ => self.peek(),
-        }
     }
 
     /// The next header, if a message has begun to arrive.
