@@ -133,6 +133,20 @@ def _same(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
     return one is other or one == other and placement(one) == placement(other)
 
 
+def is_same_memory(one: np.dtype[Any], other: np.dtype[Any], depth: int = 0) -> bool:
+    """Whether two dtypes place the same fields alike, whatever their notes are."""
+    check_depth("memory", depth)
+    if one.shape != other.shape or one.itemsize != other.itemsize:
+        return False
+    one, other = one.base, other.base
+    if one.names is None or other.names is None:
+        return one == other
+    if set(one.names) != set(other.names):
+        return False
+    pairs = ((_field(one, name), _field(other, name)) for name in one.names)
+    return all(a[2] == b[2] and is_same_memory(a[1], b[1], depth + 1) for a, b in pairs)
+
+
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _ORDERS = {"<": "little-endian", ">": "big-endian"}
 

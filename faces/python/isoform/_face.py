@@ -6,7 +6,7 @@ import sys
 
 from . import _isoform
 from ._dtypes import column, dtype_of, rows
-from ._records import bytes_of, kind_of
+from ._records import bytes_of, kind_of, writable
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
 from .event import Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
@@ -43,6 +43,7 @@ __all__ = [
     "Unavailable",
     "Usage",
     "View",
+    "writable",
 ]
 
 _isoform._stand_behind(sys.modules[__name__])

@@ -220,6 +220,17 @@ class Decoder:
         ``isoform explain``."""
 
 @final
+class Head:
+    """The format and the length of a message whose body has not been read, or was read to memory of the program."""
+
+    @property
+    def format(self) -> Format:
+        """The sender's format."""
+    @property
+    def length(self) -> int:
+        """Bytes of the body."""
+
+@final
 class Kinds:
     """Several kinds of records: each message becomes the one that fits.
 
@@ -316,6 +327,15 @@ class Reader:
     def __next__(self) -> Message: ...
     def next_batch(self) -> Batch | None:
         """The next messages with equal headers that have arrived, or `None` at the end."""
+    def peek(self) -> Head | None:
+        """The format and the length of the next message, before its body has come; `None` at the end. Whatever reads next takes
+        that message."""
+    def skip(self) -> bool:
+        """Skips the next message without storing it. In a file, its body is not read. Returns `False` at the end."""
+    def read_into(self, memory: Any) -> Head | None:
+        """Reads the body of the next message to the start of existing memory, and verifies it. The memory is an array of the sender's
+        dtype (``peek().format.dtype``), or bytes: a `bytearray` or an array of `u1`. Returns `None` at the end. If it is too small,
+        the message remains the next one."""
     def formats(self) -> list[Format]:
         """The formats that the stream has described so far."""
     @property
@@ -538,6 +558,7 @@ __all__ = [
     "Encoder",
     "Field",
     "Format",
+    "Head",
     "Kinds",
     "Message",
     "Node",

@@ -216,6 +216,31 @@ def bytes_of(array: npt.NDArray[Any]) -> Bytes:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
+def writable(format: Format, memory: Any) -> Bytes:
+    """The bytes of memory that a body of this format is read to. An array of records must be one of this format."""
+    expected = "an array of the sender's dtype, or bytes, contiguous and writable"
+    try:
+        array = memory if isinstance(memory, np.ndarray) else np.asarray(memoryview(memory))
+    except (TypeError, ValueError, BufferError):
+        raise wrong_type("memory", expected, type(memory).__name__) from None
+    if array.dtype not in (np.uint8, np.int8, np.dtype("S1")):
+        sender = _dtype_or_none(format)
+        if sender is None:
+            raise wrong_type("memory", "bytes, since records of this sender have no dtype", f"an array of {array.dtype}")
+        if not _dtypes.is_same_memory(array.dtype, sender):
+            raise wrong_type("memory", f"{expected}: {sender}", f"an array of {array.dtype}")
+    if not (array.flags.c_contiguous and array.flags.writeable):
+        raise wrong_type("memory", expected, "a read-only array" if array.flags.c_contiguous else "a strided array")
+    return array.reshape(-1).view(np.uint8)
+
+
+def _dtype_or_none(format: Format) -> np.dtype[Any] | None:
+    try:
+        return _dtypes.dtype_of(format)
+    except Error:
+        return None
+
+
 def kind_of(record: Any, name: str | None = None) -> Any:
     """The declaration of a type of records."""
     if not _is_dtype(record):
@@ -245,7 +270,5 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
 
 def _of_format(format: Format) -> Any:
     """Records of a format: arrays if NumPy supports it, and otherwise fields."""
-    try:
-        return Arrays(_dtypes.dtype_of(format), format, [])
-    except Error:
-        return Fields(format)
+    dtype = _dtype_or_none(format)
+    return Fields(format) if dtype is None else Arrays(dtype, format, [])

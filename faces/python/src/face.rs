@@ -13,6 +13,8 @@ pub(crate) struct Face {
     pub(crate) bytes_of: Py<PyAny>,
     pub(crate) dtype_of: Py<PyAny>,
     pub(crate) rows: Py<PyAny>,
+    /// The bytes of memory that a body is read to.
+    pub(crate) writable: Py<PyAny>,
     pub(crate) column: Py<PyAny>,
     #[pyo3(attribute("View"))]
     pub(crate) view: Py<PyAny>,

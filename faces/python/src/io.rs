@@ -8,7 +8,7 @@ use crate::face::face;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::File;
-use std::io::{BufWriter, Error, ErrorKind, Read, Result, Write};
+use std::io::{BufWriter, Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -133,6 +133,15 @@ impl Read for Input {
                 place.copy_from_slice(bytes);
                 Ok(bytes.len())
             }),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        match &mut self.from {
+            From::File(file) => file.seek(to),
+            From::Object { .. } => Err(ErrorKind::NotSeekable.into()),
         }
     }
 }

@@ -63,7 +63,7 @@ mod module {
         format::{PyField, PyFormat, PyStructure},
         item::PyLater,
         kinds::PyKinds,
-        message::{PyBatch, PyMessage},
+        message::{PyBatch, PyHead, PyMessage},
         registry::PyRegistry,
         stream::{PyReader, PyWriter},
     };

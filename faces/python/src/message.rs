@@ -28,6 +28,32 @@ pub(crate) struct PyBatch {
     length: usize,
 }
 
+/// The format and the length of a message whose body has not been read, or was read to memory of the program.
+#[pyclass(name = "Head", module = "isoform", frozen)]
+pub(crate) struct PyHead {
+    pub(crate) format: Format,
+    pub(crate) length: u64,
+}
+
+#[pymethods]
+impl PyHead {
+    /// The sender's format.
+    #[getter]
+    fn format(&self) -> PyFormat {
+        PyFormat(self.format.clone())
+    }
+
+    /// Bytes of the body.
+    #[getter]
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Head({} {}, {} bytes)", Shown(self.format.name()), self.format.token(), self.length)
+    }
+}
+
 impl PyMessage {
     pub(crate) fn of_body(py: Python<'_>, format: &Format, body: &[u8]) -> PyMessage {
         PyMessage { format: format.clone(), body: PyBytes::new(py, body).unbind() }

@@ -2,13 +2,16 @@
 
 use crate::encoder::{Part, PyEncoder};
 use crate::error::{raise, wrong_type};
+use crate::face::face;
 use crate::format::PyFormat;
 use crate::io::{Fault, Input, Output};
-use crate::message::{PyBatch, PyMessage};
+use crate::message::{PyBatch, PyHead, PyMessage};
 use crate::registry::PyRegistry;
 use crate::rows::rows;
 use isoform::stream::{Reader, Writer};
 use isoform::{Code, Error};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyBufferError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -67,6 +70,35 @@ impl PyReader {
         let (reader, fault) = self.reader()?;
         let batch = py.detach(|| reader.next_batch()).map_err(|error| fault.raise(error))?;
         batch.map(|batch| PyBatch::of(py, &batch)).transpose()
+    }
+
+    /// The format and the length of the next message, before its body has come; `None` at the end.
+    fn peek(&mut self, py: Python<'_>) -> PyResult<Option<PyHead>> {
+        let (reader, fault) = self.reader()?;
+        let head = py.detach(|| reader.peek()).map_err(|error| fault.raise(error))?;
+        Ok(head.map(|(header, format)| PyHead { format, length: header.length }))
+    }
+
+    /// Skips the next message without storing it. In a file, its body is not read. Returns `False` at the end.
+    fn skip(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let (reader, fault) = self.reader()?;
+        py.detach(|| reader.seek_past()).map_err(|error| fault.raise(error))
+    }
+
+    /// Reads the body of the next message to existing memory, and verifies it. Returns `None` at the end.
+    fn read_into(&mut self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<Option<PyHead>> {
+        let (reader, fault) = self.reader()?;
+        let Some((_, format)) = py.detach(|| reader.begun()).map_err(|error| fault.raise(error))? else {
+            return Ok(None);
+        };
+        let bytes = face(py)?.writable.bind(py).call1((PyFormat(format), memory))?.cast_into::<PyArray1<u8>>()?;
+        let mut bytes = bytes.try_readwrite().map_err(|error| PyBufferError::new_err(error.to_string()))?;
+        let place = bytes.as_slice_mut()?;
+        let read = py.detach(|| reader.read_into(place)).map_err(|error| fault.raise(error))?;
+        let Some((header, format)) = read else { return Ok(None) };
+        let body = &place[..header.length as usize];
+        py.detach(|| format.verify(body).map(drop)).map_err(raise)?;
+        Ok(Some(PyHead { format, length: header.length }))
     }
 
     /// The formats that the stream has described so far.

@@ -40,6 +40,15 @@ SAMPLE: Any = Sample
 DTYPE = np.dtype([("step", "i4"), ("x", "f8"), ("p", [("a", "i2")], (2,))])
 
 
+def stream_of(record: tuple[Any, ...]) -> bytes:
+    stream = io.BytesIO()
+    isoform.Writer(stream, DTYPE).write(record)
+    return stream.getvalue()
+
+
+STREAM = stream_of((1, 0.5, [(1,), (2,)]))
+
+
 class Fails:
     """Raises whatever it is asked for."""
 
@@ -197,14 +206,17 @@ def functions() -> dict[str, Callable[[Any], Any]]:
         "Reader": isoform.Reader,
         "Reader, read": lambda value: list(isoform.Reader(value)),
         "Reader with": lambda value: isoform.Reader(io.BytesIO(), value),
+        "Reader.read_into": lambda value: isoform.Reader(io.BytesIO(STREAM)).read_into(value),
+        "Encoder of missing": lambda value: isoform.Encoder(Sample, missing=value),
+        "Encoder of rules": lambda value: isoform.Encoder(Sample, rules=value),
         "Writer": isoform.Writer,
         "Writer of": lambda value: isoform.Writer(io.BytesIO(), value),
         "Writer.write": lambda value: isoform.Writer(io.BytesIO()).write(value),
         "Writer.describe": lambda value: isoform.Writer(io.BytesIO()).describe(value),
         "View": lambda value: isoform.View(value, value),
         "View of": lambda value: repr(isoform.View("P", value)),
-        "View[]": lambda value: isoform.Encoder(sample).encode({}).view()[value],
-        "View ==": lambda value: isoform.Encoder(sample).encode({}).view() == value,
+        "View[]": lambda value: isoform.Encoder(sample, missing="zero").encode({}).view()[value],
+        "View ==": lambda value: isoform.Encoder(sample, missing="zero").encode({}).view() == value,
         "Columns": isoform.Columns,
         "Columns of fields": lambda value: isoform.Columns(DTYPE, value),
         "Columns with faults": lambda value: isoform.Columns(DTYPE, faults=value),

@@ -86,6 +86,107 @@ def test_a_growing_stream_is_read_on() -> None:
     assert next(reader, None) is None
 
 
+class Slow(io.RawIOBase):
+    """A pipe that has as many bytes as it says, and counts what was read."""
+
+    def __init__(self, stream: bytes) -> None:
+        self.stream, self.at, self.come = stream, 0, 0
+
+    def read(self, size: int = -1) -> bytes:
+        taken = self.stream[self.at : min(self.come, self.at + size)]
+        self.at += len(taken)
+        return taken
+
+
+SENT = np.dtype([("step", ">i4"), ("ok", "?"), ("grid", ">f8", (100, 20))])
+
+
+def grids(count: int) -> np.ndarray[Any, np.dtype[Any]]:
+    records = np.zeros(count, SENT)
+    records["step"], records["grid"] = range(count), np.arange(count)[:, None, None] / 4
+    return records
+
+
+def test_a_message_is_known_before_its_body_has_come_and_can_be_skipped_or_read_into_an_array() -> None:
+    stream = io.BytesIO()
+    with isoform.Writer(stream, SENT) as writer:
+        writer.write(grids(3))
+        writer.write(isoform.Encoder(LEVEL).encode((1.5,)))
+    slow = Slow(stream.getvalue())
+    reader = isoform.Reader(slow)  # type: ignore[arg-type]
+    assert reader.peek() is None
+    slow.come = stream.getvalue().index(b"\x89ISO", 1) + 40
+    head = reader.peek()
+    assert head is not None and head.length == SENT.itemsize and head.format.dtype == SENT
+    assert "grid" in str(head.format) and repr(head).endswith(f"{SENT.itemsize} bytes)")
+    array = np.zeros(2, head.format.dtype)
+    with pytest.raises(isoform.BadInput) as fault:
+        reader.read_into(array)
+    assert fault.value.code == isoform.Code.Cut
+    slow.come = len(slow.stream)
+    for index in (0, 1):
+        read = reader.read_into(array[index:])
+        assert read is not None and read.length == SENT.itemsize
+    np.testing.assert_array_equal(array, grids(2))
+    assert reader.skip() and reader.peek().format.name == "record"  # type: ignore[union-attr]
+    small, memory = bytearray(7), bytearray(64)
+    with pytest.raises(isoform.LimitReached) as limit:
+        reader.read_into(small)
+    assert limit.value.code == isoform.Code.MessageSize and small == bytes(7)
+    assert reader.read_into(memory) is not None and np.frombuffer(memory, LEVEL, 1)["level"] == 1.5
+    assert reader.peek() is None and reader.read_into(memory) is None and not reader.skip()
+
+
+def test_skipping_in_a_file_reads_no_body(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.iso"
+    writer = isoform.Writer(path, SENT)
+    writer.write(grids(1))
+    writer.close()
+    stream = path.read_bytes()
+    begin = stream.rindex(SENT.itemsize.to_bytes(8, "little")) + 8
+    with open(path, "r+b") as file:  # of which most is a hole
+        file.seek(begin - 8)
+        file.write((1 << 36).to_bytes(8, "little"))
+        file.truncate(begin + (1 << 36))
+    with isoform.Reader(path, isoform.Registry(message=1 << 40)) as reader:
+        assert reader.peek().length == 1 << 36  # type: ignore[union-attr]
+        assert reader.skip() and reader.position == path.stat().st_size
+        assert reader.peek() is None
+
+
+def test_a_body_is_read_only_to_memory_of_its_format() -> None:
+    def reader() -> isoform.Reader:
+        stream = io.BytesIO()
+        isoform.Writer(stream, SENT).write(grids(1))
+        stream.seek(0)
+        return isoform.Reader(stream)
+
+    noted = np.dtype([("step", isoform.field(">i4", unit="s")), ("ok", "?"), ("grid", ">f8", (100, 20))])
+    assert reader().read_into(np.zeros(1, noted)) is not None
+    moved = np.dtype({"names": ["step", "ok", "grid"], "formats": ["?", ">i4", SENT["grid"]], "offsets": [4, 0, 5]})
+    for dtype in (SENT.newbyteorder("<"), LEVEL, moved, np.dtype("f8"), np.dtype(object)):
+        with pytest.raises(isoform.Usage, match="sender's dtype") as fault:
+            reader().read_into(np.zeros(1 << 12, dtype))
+        assert fault.value.code == isoform.Code.WrongType
+    locked = np.zeros(1, SENT)
+    locked.setflags(write=False)
+    for memory in (locked, np.zeros(4, SENT)[::2], bytes(1 << 16), "text", None, np.zeros(1 << 16, "u1")[::2]):
+        with pytest.raises(isoform.Usage, match="contiguous and writable"):
+            reader().read_into(memory)
+    stream = io.BytesIO()
+    isoform.Writer(stream, SENT).write(grids(1))
+    wrong = bytearray(stream.getvalue())
+    wrong[-SENT.itemsize + 4 - -SENT.itemsize % 16] = 7  # which is no bool
+    with pytest.raises(isoform.BadInput) as bad:
+        isoform.Reader(io.BytesIO(wrong)).read_into(np.zeros(1, SENT))
+    assert bad.value.path == "ok"
+    text = io.BytesIO()
+    isoform.Writer(text).write(isoform.Encoder(isoform.Format.of_shape("record Note\n  text  string")).encode({"text": "hi"}))
+    text.seek(0)
+    with pytest.raises(isoform.Usage, match="have no dtype"):
+        isoform.Reader(text).read_into(np.zeros(8, LEVEL))
+
+
 def test_a_closed_reader_and_writer_say_so_and_closing_twice_does_no_harm(tmp_path: Path) -> None:
     writer = isoform.Writer(tmp_path / "a.iso", LEVEL)
     writer.close()
