@@ -3,6 +3,8 @@
 mod channel;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
+#[cfg(feature = "service")]
+pub(crate) mod service;
 
 #[cfg(unix)]
 pub(crate) use channel::Network;
@@ -39,6 +41,10 @@ pub(crate) enum Command {
     Channel(Channel),
     #[cfg(all(unix, feature = "tls"))]
     Keys(Keys),
+    #[cfg(feature = "service")]
+    Serve(service::Serve),
+    #[cfg(feature = "service")]
+    Formats(service::Formats),
     Format(Format),
     Explain(Explain),
     Layout(Layout),
@@ -301,7 +307,14 @@ const SOURCES: &str = r#"These are the sources that a command reads:
   iso://..?also=tcp:HOST:PORT&also=unix:PATH
                     the same, at whichever of several members is there
 
-A file may have # or @ in its own name.
+  token:HEX         a format of a format service, by its token
+  name:NAME         the formats of the latest version of a name there
+  name:NAME@3       those of another version; #TOKEN chooses one of several
+
+A file may have # or @ in its own name. The variable ISOFORM_FORMATS has the
+URLs of format services, separated by commas. If it is set, formats that a
+stream does not describe are looked up there; for token: and name:, a service
+on this machine is asked without it.
 
 A stream is a sequence of messages, with the description of each format before
 its first message. The library's stream writer writes streams. Shapes are
@@ -328,7 +341,6 @@ A type is one of these, or the name of a record declared above:
 
 A later version will also open these sources:
 
-  token:HEX                a format known to a format service
   elf:FILE#STRUCT          a struct, from a program's debug information
   xsd:URL#TYPE             a type of an XML Schema document"#;
 

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::open::{Chosen, Content, Input, open};
 use crate::output::Output;
 use crate::show::{Show, Unshown};
+use crate::source::is_channel;
 use isoform::message::HEADER;
 use isoform::stream::Reader;
 use isoform::{Class, Code, Error, Token};
@@ -22,7 +23,11 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
             let failure = Failure::usage(format!("{} holds shapes, not records", opened.name));
             return Err(failure.hint("`isoform format` shows shapes"));
         }
-        Content::Type(_) => {
+        Content::Formats(_) if !is_channel(&opened.name) => {
+            let failure = Failure::usage(format!("{} holds formats, not records", opened.name));
+            return Err(failure.hint("`isoform format` shows formats"));
+        }
+        Content::Formats(_) => {
             let failure = Failure::usage(format!("{} is a channel, not a stream", opened.name));
             return Err(failure.hint("`isoform echo` shows the events of channels"));
         }

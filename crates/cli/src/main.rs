@@ -16,8 +16,11 @@ mod keys;
 mod layout;
 mod open;
 mod output;
+#[cfg(feature = "service")]
+mod service;
 mod show;
 mod source;
+mod time;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
@@ -47,6 +50,10 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Channel(command) => channel::run(&command, output),
         #[cfg(all(unix, feature = "tls"))]
         Command::Keys(arguments) => keys::run(&arguments.what, output),
+        #[cfg(feature = "service")]
+        Command::Serve(arguments) => service::serve::run(&arguments, output),
+        #[cfg(feature = "service")]
+        Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Format(arguments) => format::run(&arguments, output),
         Command::Explain(arguments) => explain::run(&arguments, output),

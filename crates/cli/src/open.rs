@@ -3,6 +3,8 @@
 use crate::channel;
 use crate::failure::{Failure, reason};
 use crate::output::Output;
+#[cfg(feature = "service")]
+use crate::service;
 use crate::source::{Bytes, Source};
 use isoform::core::declare::Shape;
 use isoform::core::{Element, Layout, Structure};
@@ -38,8 +40,8 @@ pub(crate) struct Chosen(Option<String>);
 pub(crate) enum Content {
     Stream(Box<Reader<Input>>),
     Shape(Shape),
-    /// The type of a channel.
-    Type(Box<Format>),
+    /// The type of a channel, or what a format service has.
+    Formats(Vec<Format>),
 }
 
 /// Opens a source. Output that was written before is shown before waiting for more input.
@@ -47,8 +49,24 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
     let bytes = match Source::parse(text, Path::exists)? {
         Source::Bytes(bytes) => bytes,
         Source::Channel(id) => {
-            let content = Content::Type(channel::format_of(&id)?.into());
+            let content = Content::Formats(vec![channel::format_of(&id)?]);
             return Ok(Opened { name: id, content, choice: Chosen(None), layout: None });
+        }
+        #[cfg(feature = "service")]
+        Source::Token(token) => {
+            let content = Content::Formats(vec![service::format(token)?]);
+            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: None });
+        }
+        #[cfg(feature = "service")]
+        Source::Name(name) => {
+            let content = Content::Formats(service::version(&name)?);
+            return Ok(Opened { name: text.into(), content, choice: Chosen(name.format), layout: None });
+        }
+        #[cfg(not(feature = "service"))]
+        Source::Token(_) | Source::Name(_) => {
+            return Err(Failure::usage(format!(
+                "cannot open {text}: this command was built without the format service"
+            )));
         }
         Source::Later(kind) => {
             let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
@@ -65,9 +83,19 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
             });
             Content::Shape(shape.map_err(|failure| failure.about(&name))?)
         }
-        _ => Content::Stream(Box::new(Reader::within(input, limits))),
+        _ => Content::Stream(Box::new(reader(input, limits)?)),
     };
     Ok(Opened { name, content, choice: Chosen(choice), layout })
+}
+
+/// A reader of a stream, which also asks format services, if the user has named some.
+fn reader(input: Input, limits: Limits) -> Result<Reader<Input>, Failure> {
+    let reader = Reader::within(input, limits);
+    #[cfg(feature = "service")]
+    if let Some(search) = service::search()? {
+        reader.registry().set_resolver(search);
+    }
+    Ok(reader)
 }
 
 /// Records to be published: a stream, or text with one in a line.
@@ -84,7 +112,7 @@ pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Resul
     };
     let (name, input, first) = open_input(path.as_deref(), output)?;
     let records = match first {
-        Some(MAGIC) => Records::Stream(Box::new(Reader::within(input, limits))),
+        Some(MAGIC) => Records::Stream(Box::new(reader(input, limits)?)),
         _ => Records::Lines(BufReader::new(input)),
     };
     Ok((name, records))
@@ -145,7 +173,7 @@ impl Opened {
             (Content::Shape(shape), layout) => {
                 Some(self.laid_out(shape, layout.as_ref().unwrap_or(&Layout::NATIVE))?.into())
             }
-            (Content::Type(format), _) => Some([(**format).clone()].into()),
+            (Content::Formats(formats), _) => Some(formats.clone().into()),
             (Content::Stream(_), None) => None,
             (Content::Stream(_), Some(_)) => {
                 let failure =

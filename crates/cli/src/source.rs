@@ -16,6 +16,10 @@ pub(crate) enum Source {
     Bytes(Bytes),
     /// A channel, by its id.
     Channel(String),
+    /// A format at a format service, by its token.
+    Token(Token),
+    /// The formats of a version of a name at a format service.
+    Name(Name),
     /// A kind of source that this version cannot open.
     Later(&'static str),
 }
@@ -29,6 +33,16 @@ pub(crate) struct Bytes {
     pub(crate) format: Option<String>,
     /// The machine for which shapes are laid out.
     pub(crate) layout: Option<Layout>,
+}
+
+/// A version of a name at a format service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) name: String,
+    /// The latest if it is absent.
+    pub(crate) version: Option<u64>,
+    /// The first digits of the token of one of its formats.
+    pub(crate) format: Option<String>,
 }
 
 /// Rewrites `-#NAME` and `-@LAYOUT` so that they are not mistaken for options.
@@ -50,8 +64,14 @@ impl Source {
         let malformed = |form: &str| Err(Failure::usage(format!("source {text:?} should be of the form {form}")));
         if let Some(token) = text.strip_prefix("token:") {
             return match token.parse::<Token>() {
-                Ok(_) => Ok(Source::Later("a format by its token")),
+                Ok(token) => Ok(Source::Token(token)),
                 Err(_) => malformed("token:HEX, with 32 hexadecimal digits"),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("name:") {
+            return match Name::parse(rest) {
+                Some(name) => Ok(Source::Name(name)),
+                None => malformed("name:NAME[@VERSION][#TOKEN]"),
             };
         }
         if is_channel(text) {
@@ -68,6 +88,21 @@ impl Source {
             }
         }
         Bytes::parse(text, exists).map(Source::Bytes)
+    }
+}
+
+impl Name {
+    fn parse(text: &str) -> Option<Name> {
+        let (text, format) = match text.rsplit_once('#') {
+            Some((text, format)) => (text, Some(format.to_owned())),
+            None => (text, None),
+        };
+        let (name, version) = match text.rsplit_once('@') {
+            Some((name, version)) => (name, Some(version.parse().ok()?)),
+            None => (text, None),
+        };
+        let is_good = !name.is_empty() && format.as_ref().is_none_or(|format| !format.is_empty());
+        is_good.then(|| Name { name: name.into(), version, format })
     }
 }
 
@@ -136,7 +171,14 @@ mod tests {
         for text in ["iso://[::1]:80/flow", "iso+unix:///tmp/x.sock/flow", "iso+later://x/flow"] {
             assert_eq!(parse(text), Ok(Source::Channel(text.into())));
         }
-        for text in ["token:000102030405060708090a0b0c0d0e0f", "elf:a.out#S", "xsd:http://h/x.xsd#T"] {
+        let token = "000102030405060708090a0b0c0d0e0f";
+        assert_eq!(parse(&format!("token:{token}")), Ok(Source::Token(token.parse().unwrap())));
+        let name = |version, format: Option<&str>| {
+            Ok(Source::Name(Name { name: "river/a".into(), version, format: format.map(str::to_owned) }))
+        };
+        assert_eq!(parse("name:river/a"), name(None, None));
+        assert_eq!(parse("name:river/a@3#0001"), name(Some(3), Some("0001")));
+        for text in ["elf:a.out#S", "xsd:http://h/x.xsd#T"] {
             assert!(matches!(parse(text), Ok(Source::Later(_))), "{text}");
         }
     }
@@ -145,6 +187,8 @@ mod tests {
     fn what_is_no_source_says_how_it_should_be() {
         for (text, says) in [
             ("token:12", "token:HEX"),
+            ("name:", "name:NAME"),
+            ("name:river@first", "name:NAME[@VERSION]"),
             ("elf:a.out", "elf:FILE#STRUCT"),
             ("xsd:#T", "xsd:URL#TYPE"),
             ("a@vax", "no layout is named \"vax\""),

@@ -1,12 +1,12 @@
 //! `isoform echo`: the events of a channel. What records look like is in [`crate::show`].
 
 use super::stop::{LOOK, Stop};
-use super::time::utc;
 use super::{STARTING, cannot_open, may_come, not_open, open_at, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
+use crate::time::utc;
 use isoform::{Class, Code, Error, Incoming};
 use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::{self, keeping};

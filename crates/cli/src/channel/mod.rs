@@ -15,8 +15,6 @@ mod plot;
 mod publish;
 #[cfg(unix)]
 pub(crate) mod stop;
-#[cfg(unix)]
-mod time;
 
 use crate::args::Channel as Command;
 #[cfg(unix)]

@@ -8,7 +8,20 @@ use std::io::{BufRead, BufReader};
 #[test]
 fn help_names_every_command_and_teaches() {
     let help = isoform(&["help"]).good();
-    for command in ["demo", "dump", "echo", "pub", "info", "format", "explain", "layout", "sources", "completions"] {
+    for command in [
+        "demo",
+        "dump",
+        "echo",
+        "pub",
+        "info",
+        "format",
+        "formats",
+        "serve",
+        "explain",
+        "layout",
+        "sources",
+        "completions",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} in {help}");
         let long = isoform(&["help", command]).good();
         let teaches = long.contains("Example") || command == "sources";

@@ -9,6 +9,8 @@ mod formats;
 mod general;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
+#[cfg(all(unix, feature = "service"))]
+mod service;
 #[cfg(unix)]
 mod surroundings;
 

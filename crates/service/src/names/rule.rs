@@ -170,6 +170,7 @@ impl FromStr for Rule {
 mod tests {
     use super::*;
     use crate::names::FieldRule;
+    use isoform_core::text::format;
     use isoform_core::{Layout, Shape};
 
     fn version(fields: &[(&str, &str)]) -> Version {
@@ -221,8 +222,13 @@ mod tests {
         let good = json!({ "formats": [token], "rules": { "River": { "a": { "default": 5, "aliases": ["b"] } } } });
         let read = Version::from_json(&good, known).unwrap();
         assert_eq!(read.to_json(), good);
+        let whole: Value = serde_json::from_str(&format::to_json(&read.formats()[0])).unwrap();
+        let inline = json!({ "formats": [whole], "rules": good["rules"] });
+        assert_eq!(Version::from_json(&inline, |_| None).unwrap(), read);
         let cases = [
             (json!({}), Code::Text, ""),
+            (json!({ "formats": [7] }), Code::Text, ""),
+            (json!({ "formats": [{ "token": token }] }), Code::Text, ""),
             (json!({ "formats": [] }), Code::Declaration, ""),
             (json!({ "formats": [token, token] }), Code::Declaration, ""),
             (json!({ "formats": ["00000000000000000000000000000009"] }), Code::UnknownFormat, ""),

@@ -1,7 +1,7 @@
 //! One version of a name: a declaration, as formats for all kinds of machines and what its readers accept.
 
 use isoform_core::plan::Rules;
-use isoform_core::text::json;
+use isoform_core::text::{format, json};
 use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -48,23 +48,24 @@ impl Version {
         }
     }
 
-    /// The version that this JSON describes. `known` has the formats by token.
+    /// The version that this JSON describes, whose formats are tokens or formats as JSON. `known` has the formats by token.
     ///
     /// # Errors
     /// [`Code::Text`] if it is not the JSON of a version; [`Code::UnknownFormat`] for a token that is not known; errors of
     /// [`Version::new`]; [`Code::NoSuchField`], [`Code::Declaration`] and [`Code::Text`] for a rule that a format cannot have.
     pub fn from_json(json: &Value, known: impl Fn(Token) -> Option<Format>) -> Result<Version> {
         let object = entries(json, "", &["formats", "rules"])?;
-        let tokens = object
-            .get("formats")
-            .and_then(Value::as_array)
-            .ok_or_else(|| unfit("a list of tokens as formats", json))?;
+        let tokens = object.get("formats").and_then(Value::as_array).ok_or_else(|| unfit("a list of formats", json))?;
         if tokens.len() > FORMATS {
             return Err(unfit(&format!("at most {FORMATS} formats"), &tokens.len().into()));
         }
-        let format = |json: &Value| {
-            let token = json.as_str().ok_or_else(|| unfit("a token", json))?.parse()?;
-            known(token).ok_or_else(|| Error::unknown_format(token))
+        let format = |json: &Value| match json {
+            Value::String(token) => {
+                let token = token.parse()?;
+                known(token).ok_or_else(|| Error::unknown_format(token))
+            }
+            Value::Object(_) => format::from_json(&json.to_string()),
+            other => Err(unfit("a token, or a format as JSON", other)),
         };
         let mut version = Version::new(tokens.iter().map(format).collect::<Result<Vec<_>>>()?)?;
         if let Some(rules) = object.get("rules") {

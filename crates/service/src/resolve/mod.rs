@@ -3,6 +3,8 @@
 mod cache;
 mod search;
 mod servers;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use cache::Cache;
 pub use search::Search;

@@ -1,11 +1,15 @@
 //! Servers of descriptions: anything that answers `GET {url}/formats/{token}` (`spec/service.md`).
 
 use super::checked;
+#[cfg(feature = "tls")]
+use super::tls::Trust;
 use isoform_core::MAX_DESCRIPTION;
 use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
 use std::fmt;
 use std::io::Read;
+#[cfg(feature = "tls")]
+use std::path::Path;
 use std::time::{Duration, Instant};
 use ureq::{Agent, RequestBuilder};
 
@@ -27,6 +31,8 @@ const ANSWER: u64 = 64 << 20;
 pub struct Servers {
     urls: Vec<Box<str>>,
     agent: Agent,
+    #[cfg(feature = "tls")]
+    trust: Trust,
     bearer: Option<Box<str>>,
     deadline: Duration,
 }
@@ -41,8 +47,42 @@ impl Servers {
         if urls.is_empty() {
             return Err(Error::new(Code::Address).expected("the URL of at least one server"));
         }
-        let secure = urls.iter().any(|url| url.starts_with("https:"));
-        Ok(Servers { urls, agent: agent(secure), bearer: None, deadline: Duration::from_secs(5) })
+        Ok(Servers {
+            agent: agent(
+                #[cfg(feature = "tls")]
+                &Trust::default(),
+                is_secure(&urls),
+            ),
+            urls,
+            #[cfg(feature = "tls")]
+            trust: Trust::default(),
+            bearer: None,
+            deadline: Duration::from_secs(5),
+        })
+    }
+
+    /// Trusts servers whose certificates the authorities in this PEM file issued, and no others. Without this, a client trusts
+    /// the authorities of the system.
+    ///
+    /// # Errors
+    /// [`Code::Io`] if the file cannot be read or has no certificate.
+    #[cfg(feature = "tls")]
+    pub fn trust(mut self, authorities: impl AsRef<Path>) -> Result<Servers> {
+        self.trust.authorities(authorities.as_ref())?;
+        self.agent = agent(&self.trust, is_secure(&self.urls));
+        Ok(self)
+    }
+
+    /// Shows this certificate to servers that ask clients who they are. The PEM file has the certificate, those between it and
+    /// its authority, and its private key.
+    ///
+    /// # Errors
+    /// [`Code::Io`] if the file cannot be read, or lacks a certificate or the key.
+    #[cfg(feature = "tls")]
+    pub fn certificate(mut self, identity: impl AsRef<Path>) -> Result<Servers> {
+        self.trust.identity(identity.as_ref())?;
+        self.agent = agent(&self.trust, is_secure(&self.urls));
+        Ok(self)
     }
 
     /// Sets the time that all servers together have to answer a question. It is 5 seconds if this is not called.
@@ -69,7 +109,8 @@ impl Servers {
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn put(&self, format: &Format) -> Result<()> {
         let request = self.agent.put(format!("{}/formats", self.urls[0])).content_type("application/octet-stream");
-        self.answer(self.signed(request).send(format.description().as_bytes())).map(drop)
+        let answer = self.answer(self.signed(request).send(format.description().as_bytes()))?;
+        self.success(answer).map(drop)
     }
 
     /// What the first server answers to `GET` of this path, as JSON.
@@ -77,7 +118,18 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn get(&self, path: &str) -> Result<Value> {
-        self.answer(self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())
+        let answer = self.answer(self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())?;
+        self.success(answer)
+    }
+
+    /// A page of a list that the first server has, with these parameters.
+    ///
+    /// # Errors
+    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    pub fn list(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
+        let request = self.agent.get(format!("{}/{path}", self.urls[0])).query_pairs(parameters.iter().copied());
+        let answer = self.answer(self.signed(request).call())?;
+        self.success(answer)
     }
 
     /// What the first server answers to `PUT`, `POST` or `DELETE` of this path, as JSON.
@@ -85,6 +137,12 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
+        let answer = self.exchange(method, path, body)?;
+        self.success(answer)
+    }
+
+    /// As [`send`](Servers::send), but refusals are answers too: with the status.
+    pub(crate) fn exchange(&self, method: &str, path: &str, body: &Value) -> Result<(u16, Value)> {
         let url = format!("{}/{path}", self.urls[0]);
         self.answer(match method {
             "DELETE" => self.signed(self.agent.delete(url)).call(),
@@ -101,26 +159,36 @@ impl Servers {
         request.config().timeout_global(Some(self.deadline)).build()
     }
 
-    /// The JSON of an answer, or the error that a problem tells.
-    fn answer(&self, response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value> {
-        let failed = |why: &dyn fmt::Display| {
-            Error::new(Code::Io).expected(format_args!("an answer of {}", self.urls[0])).found(why)
-        };
+    fn failed(&self, why: &dyn fmt::Display) -> Error {
+        Error::new(Code::Io).expected(format_args!("an answer of {}", self.urls[0])).found(why)
+    }
+
+    /// The status and the JSON of an answer.
+    fn answer(
+        &self,
+        response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<(u16, Value)> {
         let response = response.map_err(|error| match error {
-            ureq::Error::Timeout(_) => failed(&"none in time"),
-            error => failed(&error),
+            ureq::Error::Timeout(_) => self.failed(&"none in time"),
+            error => self.failed(&error),
         })?;
-        let status = response.status();
+        let status = response.status().as_u16();
         let mut text = String::new();
         let mut body = response.into_body().into_reader().take(ANSWER);
-        body.read_to_string(&mut text).map_err(|error| failed(&error))?;
-        let json: Value =
-            serde_json::from_str(&text).map_err(|_| failed(&format_args!("HTTP status {status} without JSON")))?;
-        if status.is_success() {
+        body.read_to_string(&mut text).map_err(|error| self.failed(&error))?;
+        match serde_json::from_str(&text) {
+            Ok(json) => Ok((status, json)),
+            Err(_) => Err(self.failed(&format_args!("HTTP status {status} without JSON"))),
+        }
+    }
+
+    /// The JSON, or the error that a problem tells.
+    pub(crate) fn success(&self, (status, json): (u16, Value)) -> Result<Value> {
+        if (200..300).contains(&status) {
             return Ok(json);
         }
         let code = json["code"].as_u64().and_then(|number| Code::ALL.iter().find(|code| **code as u64 == number));
-        let Some(&code) = code else { return Err(failed(&format_args!("HTTP status {status}"))) };
+        let Some(&code) = code else { return Err(self.failed(&format_args!("HTTP status {status}"))) };
         let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
         Err(Error::new(code).at(text("field")).expected(text("expected")).found(text("found")))
     }
@@ -196,9 +264,13 @@ fn base(url: Box<str>) -> Result<Box<str>> {
     Ok(url.trim_end_matches('/').into())
 }
 
+fn is_secure(urls: &[Box<str>]) -> bool {
+    urls.iter().any(|url| url.starts_with("https:"))
+}
+
 /// What makes requests and keeps connections. It reads no environment, and follows no redirect: a server cannot send a client
 /// to other hosts.
-fn agent(secure: bool) -> Agent {
+fn agent(#[cfg(feature = "tls")] trust: &Trust, secure: bool) -> Agent {
     let config = Agent::config_builder()
         .proxy(None)
         .max_redirects(0)
@@ -208,20 +280,7 @@ fn agent(secure: bool) -> Agent {
         .user_agent(concat!("isoform/", env!("CARGO_PKG_VERSION")))
         .max_response_header_size(16 << 10);
     #[cfg(feature = "tls")]
-    let config = if secure { config.tls_config(tls()) } else { config };
+    let config = if secure { config.tls_config(trust.config()) } else { config };
     _ = secure;
     config.build().new_agent()
-}
-
-/// TLS with the certificates that the system trusts.
-#[cfg(feature = "tls")]
-fn tls() -> ureq::tls::TlsConfig {
-    use std::sync::Arc;
-    use ureq::tls::{Certificate, RootCerts, TlsConfig};
-    let trusted = rustls_native_certs::load_native_certs().certs;
-    let trusted: Vec<_> = trusted.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
-    TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&trusted))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build()
 }

@@ -1,7 +1,7 @@
 //! The server: formats and names over HTTP (`spec/service.md`).
 //!
 //! [`Options`] say where it listens and who may do what; [`start`] runs it on threads of its own until the [`Server`] is
-//! dropped.
+//! dropped. [`copy`] copies once what other servers have.
 //!
 //! | file | what |
 //! |---|---|
@@ -27,6 +27,7 @@ mod routes;
 pub use options::{Options, PORT};
 
 use crate::store::Store;
+use access::Access;
 use app::App;
 use isoform_core::{Code, Error, Result};
 use std::net::SocketAddr;
@@ -52,6 +53,7 @@ use tokio::runtime::{Builder, Runtime};
 pub struct Server {
     address: SocketAddr,
     secure: bool,
+    app: Arc<App>,
     runtime: Option<Runtime>,
     replicas: replicas::Replicas,
 }
@@ -72,17 +74,51 @@ pub fn start(options: Options) -> Result<Server> {
     let listening = format!("to listen at {}", options.listen);
     let listener = runtime.block_on(TcpListener::bind(options.listen)).map_err(|error| cannot(&listening, error))?;
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
-    let store = Store::open(&options.store, options.quota)?;
-    let writer = options.names_from.clone();
-    let app = Arc::new(App { store, access, metrics: metrics::Metrics::default(), writer });
+    let app = Arc::new(app(&options, access)?);
     let secure = tls.is_some();
     let router = routes::router(app.clone());
     runtime.spawn(listen::accept(listener, tls, app.clone(), router));
     let replicas = replicas::Replicas::start(&app, &options)?;
-    Ok(Server { address, secure, runtime: Some(runtime), replicas })
+    Ok(Server { address, secure, app, runtime: Some(runtime), replicas })
+}
+
+/// Copies once what the peers of these options have, and the names of their writer, to the store: a backup. Nobody is served.
+///
+/// # Errors
+/// As [`start`], and the first error of a peer.
+pub fn copy(options: &Options) -> Result<Contents> {
+    let app = app(options, Access::default())?;
+    replicas::copy(&app, options)?;
+    contents(&app.store)
+}
+
+fn app(options: &Options, access: Access) -> Result<App> {
+    let store = Store::open(&options.store, options.quota)?;
+    Ok(App { store, access, metrics: metrics::Metrics::default(), writer: options.names_from.clone() })
+}
+
+/// How much a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The number of formats.
+    pub formats: u64,
+    /// The number of names.
+    pub names: u64,
+}
+
+fn contents(store: &Store) -> Result<Contents> {
+    Ok(Contents { formats: store.count()?, names: store.name_count()? })
 }
 
 impl Server {
+    /// How much its store has now.
+    ///
+    /// # Errors
+    /// [`Code::Io`] if the store cannot be read.
+    pub fn contents(&self) -> Result<Contents> {
+        contents(&self.app.store)
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

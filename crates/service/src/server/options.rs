@@ -1,6 +1,7 @@
 //! Where a server listens, and who may do what.
 
 use super::access::{Access, Secret};
+use crate::Servers;
 use crate::store::Quota;
 use isoform_core::{Code, Error, Result};
 use rustls::pki_types::pem::PemObject;
@@ -30,6 +31,8 @@ pub struct Options {
     clients: Option<PathBuf>,
     pub(super) peers: Vec<String>,
     pub(super) names_from: Option<String>,
+    peer_secret: Option<PathBuf>,
+    peer_trust: Option<PathBuf>,
     pub(super) every: Duration,
 }
 
@@ -48,6 +51,8 @@ impl Options {
             clients: None,
             peers: Vec::new(),
             names_from: None,
+            peer_secret: None,
+            peer_trust: None,
             every: Duration::from_secs(1),
         }
     }
@@ -112,6 +117,18 @@ impl Options {
         self
     }
 
+    /// Shows the secret in this file to peers.
+    pub fn peer_secret(mut self, file: impl Into<PathBuf>) -> Options {
+        self.peer_secret = Some(file.into());
+        self
+    }
+
+    /// Trusts peers whose certificates the authorities in this PEM file issued, instead of those that the system trusts.
+    pub fn peer_trust(mut self, authorities: impl Into<PathBuf>) -> Options {
+        self.peer_trust = Some(authorities.into());
+        self
+    }
+
     /// Sets how often peers are asked for what is new, which is once a second if this is not called. After failures a server
     /// waits longer, up to 30 times as long.
     pub fn every(mut self, pause: Duration) -> Options {
@@ -122,6 +139,18 @@ impl Options {
     /// Whether anyone is kept from writing.
     pub fn protects_writes(&self) -> bool {
         self.read_only || self.write_secret.is_some() || self.clients.is_some()
+    }
+
+    /// A client of this peer.
+    pub(super) fn peer_at(&self, url: &str) -> Result<Servers> {
+        let mut servers = Servers::new([url])?;
+        if let Some(file) = &self.peer_trust {
+            servers = servers.trust(file)?;
+        }
+        if let Some(file) = &self.peer_secret {
+            servers = servers.bearer(secret_text(file)?.trim());
+        }
+        Ok(servers)
     }
 
     /// What the options come to, unless they contradict each other.
@@ -197,9 +226,13 @@ fn unfit(file: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
 }
 
 fn secret(file: &Path) -> Result<Secret> {
-    let text = std::fs::read_to_string(file).map_err(|error| unfit(file, "a secret", &error))?;
+    let text = secret_text(file)?;
     match text.trim().len() {
         16.. => Ok(Secret::new(&text)),
-        short => Err(unfit(file, "a secret of at least 16 characters", &short)),
+        short => Err(unfit(file, "a secret of at least 16 characters", &format_args!("{short} characters"))),
     }
+}
+
+fn secret_text(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).map_err(|error| unfit(file, "a secret", &error))
 }

@@ -24,11 +24,9 @@ pub(super) struct Replicas {
 impl Replicas {
     /// A thread for each server that is copied from.
     pub(super) fn start(app: &Arc<App>, options: &Options) -> Result<Replicas> {
-        let formats = options.peers.iter().map(|url| (url, copy_formats as Copy));
-        let names = options.names_from.iter().map(|url| (url, copy_names as Copy));
         let mut stops = Vec::new();
-        for (url, copy) in formats.chain(names) {
-            let (server, app, (stop, stopped)) = (Servers::new([url.as_str()])?, Arc::downgrade(app), channel());
+        for (server, copy) in tasks(options)? {
+            let (app, (stop, stopped)) = (Arc::downgrade(app), channel());
             let every = options.every;
             let thread = std::thread::Builder::new().name("isoform-replica".into());
             let spawned = thread.spawn(move || repeat(&app, &server, copy, &stopped, every));
@@ -42,6 +40,18 @@ impl Replicas {
     pub(super) fn stop(&mut self) {
         self.stops.clear();
     }
+}
+
+/// What is copied from where.
+fn tasks(options: &Options) -> Result<Vec<(Servers, Copy)>> {
+    let formats = options.peers.iter().map(|url| (url, copy_formats as Copy));
+    let names = options.names_from.iter().map(|url| (url, copy_names as Copy));
+    formats.chain(names).map(|(url, copy)| Ok((options.peer_at(url)?, copy))).collect()
+}
+
+/// Copies once what all peers have.
+pub(super) fn copy(app: &App, options: &Options) -> Result<()> {
+    tasks(options)?.iter().try_for_each(|(server, copy)| copy(app, server))
 }
 
 /// Copies everything that is new.

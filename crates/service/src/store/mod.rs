@@ -73,10 +73,14 @@ impl Store {
     /// Opens the store in this file, which is made if it is not there.
     ///
     /// # Errors
-    /// [`Code::Io`] if the file cannot be used, for instance because another process uses it.
+    /// [`Code::Taken`] if another process uses it; [`Code::Io`] if it cannot be used.
     pub fn open(file: &Path, quota: Quota) -> Result<Store> {
         let cannot = |error: redb::DatabaseError| {
-            Error::new(Code::Io).expected(format_args!("to open the store {}", file.display())).found(error)
+            let code = match error {
+                redb::DatabaseError::DatabaseAlreadyOpen => Code::Taken,
+                _ => Code::Io,
+            };
+            Error::new(code).expected(format_args!("to open the store {}", file.display())).found(error)
         };
         Store::of(Database::builder().set_cache_size(64 << 20).create(file).map_err(cannot)?, quota)
     }

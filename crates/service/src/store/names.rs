@@ -83,6 +83,15 @@ impl Store {
         entry.map(|entry| Name::from_text(entry.value())).transpose()
     }
 
+    /// The number of names.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn name_count(&self) -> Result<u64> {
+        let read = self.database.begin_read().map_err(failed)?;
+        read.open_table(NAMES).map_err(failed)?.len().map_err(failed)
+    }
+
     /// The names with this prefix, behind a name.
     ///
     /// # Errors
@@ -120,7 +129,7 @@ impl Store {
         }
     }
 
-    /// The version of a declaration whose formats are in the store.
+    /// The version of a declaration whose formats are in the store, or in the declaration itself.
     ///
     /// # Errors
     /// As [`Version::from_json`]; [`Code::Io`].
@@ -145,6 +154,8 @@ impl Store {
         check_name(name)?;
         let new = self.version(declaration)?;
         let declaration = new.to_json();
+        // Those that the declaration itself has. If the rule refuses the version, they do no harm: nobody refers to them.
+        self.put_all(new.formats())?;
         self.change(name, |state| {
             if let Some(latest) = state.latest().filter(|latest| latest.declaration == declaration) {
                 return Ok((Ok((latest.number, false)), false));

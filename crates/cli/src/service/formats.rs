@@ -1,0 +1,159 @@
+//! `isoform formats`: what a format service has, and what it shall have.
+
+use super::{diff, export, failed, formats_of, named, names};
+use crate::args::service::{Formats, What};
+use crate::failure::{Failure, reason};
+use crate::format;
+use crate::output::{Output, Side, Tone, cell, toned};
+use crate::source::Source;
+use isoform::Format;
+use isoform::core::text;
+use isoform_service::Servers;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+
+pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failure> {
+    let servers = named(&arguments.service)?;
+    match &arguments.what {
+        What::Put { source, version, name, rule, json } => {
+            let formats = names::formats(source, version, output)?;
+            put(servers, &formats, *json, output)?;
+            match name {
+                Some(name) => names::add(servers, name, *rule, &names::declaration(&formats, version)?, *json, output),
+                None => Ok(()),
+            }
+        }
+        What::Get { format, json, output: file } => get(format, *json, file.as_deref(), output),
+        What::Ls { name, field, json } => list(servers, name.as_deref(), field.as_deref(), *json, output),
+        What::Versions { name: None, json } => names::list(servers, *json, output),
+        What::Versions { name: Some(name), json } => names::versions(servers, name, *json, output),
+        What::Check { name, source, version, json } => {
+            let formats = names::formats(source, version, output)?;
+            names::check(servers, name, &names::declaration(&formats, version)?, *json, output)
+        }
+        What::Diff { old, new, json } => diff::run(old, new, *json, output),
+        What::Export { folder } => export::run(servers, folder, output),
+        What::Rule { name, rule } => Ok(servers.set_rule(name, *rule).map_err(failed)?),
+        What::Retire { name, version } => Ok(servers.retire(name, *version).map_err(failed)?),
+        What::About { name, text, owner, field } => {
+            names::about(servers, name, text.as_deref(), owner.as_deref(), field, output)
+        }
+    }
+}
+
+fn put(servers: &Servers, formats: &[Format], json: bool, output: &mut Output) -> Result<(), Failure> {
+    for format in formats {
+        servers.put(format).map_err(failed)?;
+    }
+    let rows = formats.iter().map(|format| {
+        serde_json::json!({
+            "token": format.token().to_string(), "name": format.name(), "size": format.size(),
+            "machine": format.machine().to_string(),
+        })
+    });
+    show(&rows.collect::<Vec<_>>(), json, output)
+}
+
+/// A row for each format.
+fn show(formats: &[Value], json: bool, output: &mut Output) -> Result<(), Failure> {
+    if json {
+        formats.iter().try_for_each(|format| writeln!(output, "{format}"))?;
+        return Ok(());
+    }
+    let mut rows = vec![["token", "size", "name", "machine"].map(|title| toned(Tone::Faint, title)).into()];
+    for format in formats {
+        let text = |key: &str| format[key].as_str().unwrap_or("").to_owned();
+        rows.push(vec![
+            cell(text("token")),
+            cell(&format["size"]),
+            toned(Tone::Strong, text("name")),
+            cell(text("machine")),
+        ]);
+    }
+    Ok(output.columns(&[Side::Left, Side::Right, Side::Left, Side::Left], &rows)?)
+}
+
+fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
+    let bare = which.len() == 32 && which.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let source = if bare { format!("token:{which}") } else { which.to_owned() };
+    let formats = match Source::parse(&source, |_| false)? {
+        Source::Token(token) => vec![super::format(token)?],
+        Source::Name(name) => {
+            let formats = super::version(&name)?;
+            let is_chosen = |format: &Format| {
+                name.format.as_ref().is_none_or(|digits| format.token().to_string().starts_with(digits))
+            };
+            formats.into_iter().filter(is_chosen).collect()
+        }
+        _ => {
+            return Err(Failure::usage(format!("{which:?} is neither a token nor name:NAME"))
+                .hint("`isoform formats ls` lists tokens, `isoform formats versions` names"));
+        }
+    };
+    if let Some(file) = file {
+        let [format] = &formats[..] else {
+            return Err(Failure::usage(format!("{which} has {} formats, and a file holds one", formats.len()))
+                .hint("name one by its token"));
+        };
+        let cannot = |error| Failure::data(format!("cannot write {}: {}", file.display(), reason(&error)));
+        return std::fs::write(file, format.description().as_bytes()).map_err(cannot);
+    }
+    for (i, format) in formats.iter().enumerate() {
+        match json {
+            true => writeln!(output, "{}", text::format::to_json(format))?,
+            false => {
+                if i > 0 {
+                    writeln!(output)?;
+                }
+                format::show(format, output)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn list(
+    servers: &Servers,
+    name: Option<&str>,
+    field: Option<&str>,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut filter = Vec::new();
+    for (key, value) in [("name", name), ("field", field)] {
+        if let Some(value) = value {
+            filter.push((key, value));
+        }
+    }
+    let formats = pages(servers, "formats", &filter, "formats")?;
+    show(&formats, json, output)
+}
+
+/// All entries of a list that comes in pages.
+pub(super) fn pages(
+    servers: &Servers,
+    path: &str,
+    filter: &[(&str, &str)],
+    entries: &str,
+) -> Result<Vec<Value>, Failure> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let last = after.as_deref().map(|after: &str| ("after", after));
+        let query: Vec<(&str, &str)> = filter.iter().copied().chain(last).chain([("limit", "1000")]).collect();
+        let mut page = servers.list(path, &query).map_err(failed)?;
+        if let Some(Value::Array(list)) = page.get_mut(entries).map(Value::take) {
+            all.extend(list);
+        }
+        match page["next"].as_str() {
+            Some(next) if after.as_deref() != Some(next) => after = Some(next.to_owned()),
+            _ => return Ok(all),
+        }
+    }
+}
+
+/// The formats of a version, as a source would have them.
+pub(super) fn of_version(version: &Value) -> Result<Vec<Format>, Failure> {
+    formats_of(version)
+}

@@ -1,0 +1,128 @@
+//! Format services. `serve` runs one; `formats` has the commands that register formats and show them, with `names`, `diff` and
+//! `export`. This file knows which services the user means, and asks them for formats.
+
+mod diff;
+mod export;
+pub(crate) mod formats;
+mod names;
+pub(crate) mod serve;
+
+use crate::args::service::{LOCAL, Service, VARIABLE};
+use crate::failure::{Failure, reason};
+use crate::source::Name;
+use isoform::core::Resolver;
+use isoform::{Code, Error, Format, Token};
+use isoform_service::names::Version;
+use isoform_service::{Cache, Search, Servers};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The services that the options of this command name, which sources then mean too.
+static NAMED: OnceLock<Servers> = OnceLock::new();
+
+/// The services that the user means.
+fn servers() -> Result<&'static Servers, Failure> {
+    if NAMED.get().is_none() {
+        let urls = urls().unwrap_or_else(|| vec![LOCAL.into()]);
+        _ = NAMED.set(Servers::new(urls)?);
+    }
+    Ok(NAMED.get().expect("it was set a moment ago"))
+}
+
+/// The services that options name.
+fn named(service: &Service) -> Result<&'static Servers, Failure> {
+    let mut servers = Servers::new(service.server.iter().map(String::as_str))?;
+    if let Some(file) = &service.trust {
+        servers = servers.trust(file)?;
+    }
+    if let Some(file) = &service.certificate {
+        servers = servers.certificate(file)?;
+    }
+    if let Some(file) = &service.secret {
+        let cannot = |error| Failure::usage(format!("cannot read {}: {}", file.display(), reason(&error)));
+        servers = servers.bearer(std::fs::read_to_string(file).map_err(cannot)?.trim());
+    }
+    _ = NAMED.set(servers);
+    self::servers()
+}
+
+/// The services of the environment.
+fn urls() -> Option<Vec<String>> {
+    let urls = std::env::var(VARIABLE).ok()?;
+    let urls: Vec<String> = urls.split(',').map(|url| url.trim().to_owned()).filter(|url| !url.is_empty()).collect();
+    (!urls.is_empty()).then_some(urls)
+}
+
+/// What looks up formats that a stream does not describe, if the user has named services.
+pub(crate) fn search() -> Result<Option<Search>, Failure> {
+    let Some(urls) = urls() else { return Ok(None) };
+    let servers = Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?;
+    Ok(Some(cached().then(servers)))
+}
+
+/// A search that begins at the user's cache on disk.
+fn cached() -> Search {
+    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| Path::new(folder).is_absolute()).map(PathBuf::from);
+    match cache.or_else(|| home().map(|home| home.join(".cache"))) {
+        Some(folder) => Search::new().cache(Cache::new(folder.join("isoform/formats"))),
+        None => Search::new(),
+    }
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// The format of a token.
+pub(crate) fn format(token: Token) -> Result<Format, Failure> {
+    let cache = cached();
+    let found = cache.resolve(token).or_else(|_| servers().map_err(Ok)?.resolve(token).map_err(Err));
+    let found = found.map_err(|failure: Result<Failure, Error>| match failure {
+        Ok(failure) => failure,
+        Err(error) if error.code() == Code::UnknownFormat => {
+            Failure::data(error.to_string()).hint("`isoform formats put SOURCE` registers formats")
+        }
+        Err(error) => failed(error),
+    })?;
+    Ok(Format::parse(&found)?)
+}
+
+/// The formats of a version of a name.
+pub(crate) fn version(name: &Name) -> Result<Vec<Format>, Failure> {
+    let json = servers()?.version(&name.name, name.version).map_err(failed)?;
+    formats_of(&json)
+}
+
+/// A version of a name, with the rules of its readers.
+fn declaration(name: &Name) -> Result<Version, Failure> {
+    let mut json = servers()?.version(&name.name, name.version).map_err(failed)?;
+    let formats = formats_of(&json)?;
+    let mut declaration = json!({ "formats": json["formats"].take() });
+    if json.get("rules").is_some() {
+        declaration["rules"] = json["rules"].take();
+    }
+    Ok(Version::from_json(&declaration, |token| formats.iter().find(|format| format.token() == token).cloned())?)
+}
+
+/// The formats whose tokens the JSON of a version has.
+fn formats_of(version: &Value) -> Result<Vec<Format>, Failure> {
+    let tokens = version["formats"].as_array().into_iter().flatten();
+    tokens.map(|token| format(token.as_str().unwrap_or("").parse()?)).collect()
+}
+
+/// An error of a service, with what may help.
+fn failed(error: Error) -> Failure {
+    let code = error.code();
+    let failure = Failure::from(error);
+    match code {
+        Code::Io | Code::Deadline => failure.hint(format!(
+            "`isoform serve` runs a service on this machine; --server URL or {VARIABLE}=URL names another one"
+        )),
+        Code::NotAdmitted | Code::Forbidden => {
+            failure.hint("--secret FILE shows the service a secret, --certificate FILE a certificate")
+        }
+        Code::NoSuchName => failure.hint("`isoform formats versions` lists the names"),
+        _ => failure,
+    }
+}

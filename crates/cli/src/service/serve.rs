@@ -1,0 +1,107 @@
+//! `isoform serve`: a format service, until it is interrupted.
+
+use crate::args::service::Serve;
+#[cfg(unix)]
+use crate::channel::stop::Stop;
+use crate::failure::{Failure, notice, reason};
+use crate::output::{Output, plural};
+use isoform::{Code, Error};
+use isoform_service::server::{self, Contents, Options};
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
+    let options = options(arguments)?;
+    if arguments.once {
+        return once(arguments, &options);
+    }
+    #[cfg(unix)]
+    let stop = Stop::new()?;
+    let protected = options.protects_writes();
+    let server = server::start(options).map_err(cannot)?;
+    notice(&format!("{} has {}", server.url(), said(server.contents()?)));
+    if !protected && !server.address().ip().is_loopback() {
+        notice("anyone who can connect can register formats");
+    }
+    #[cfg(unix)]
+    while stop.sleep_until(Instant::now() + Duration::from_secs(3600)) {}
+    #[cfg(not(unix))]
+    loop {
+        std::thread::park(); // Ctrl-C ends the process; what was answered is on disk
+    }
+    #[cfg(unix)]
+    Ok(())
+}
+
+/// A backup: what the peers have, in a store of this machine.
+fn once(arguments: &Serve, options: &Options) -> Result<(), Failure> {
+    if arguments.peer.is_empty() && arguments.names_from.is_none() {
+        return Err(Failure::usage("--once copies from other servers, and none is named")
+            .hint("--peer URL copies formats, --names-from URL copies names"));
+    }
+    let copied = server::copy(options).map_err(cannot)?;
+    notice(&format!("the store has {}", said(copied)));
+    Ok(())
+}
+
+fn options(arguments: &Serve) -> Result<Options, Failure> {
+    let store = arguments.store.clone().map_or_else(usual, Ok)?;
+    let mut options = Options::new(store).listen(arguments.listen);
+    if let Some(chain) = &arguments.certificate {
+        options = options.certificate(chain, arguments.key.as_ref().unwrap_or(chain));
+    }
+    type Set = fn(Options, PathBuf) -> Options;
+    for (file, set) in [
+        (&arguments.clients, Options::clients as Set),
+        (&arguments.write_secret, Options::write_secret),
+        (&arguments.read_secret, Options::read_secret),
+        (&arguments.peer_secret, Options::peer_secret),
+        (&arguments.peer_trust, Options::peer_trust),
+    ] {
+        if let Some(file) = file {
+            options = set(options, file.clone());
+        }
+    }
+    options = arguments.peer.iter().fold(options, |options, peer| options.peer(peer));
+    if let Some(url) = &arguments.names_from {
+        options = options.names_from(url);
+    }
+    if arguments.read_only {
+        options = options.read_only();
+    }
+    if arguments.insecure {
+        options = options.insecure();
+    }
+    Ok(options)
+}
+
+/// The store in the user's folder of data.
+fn usual() -> Result<PathBuf, Failure> {
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = data.or_else(|| super::home().map(|home| home.join(".local/share")));
+    let folder = folder.ok_or_else(|| {
+        Failure::usage("this user has no home").hint("--store FILE names the file that keeps the formats")
+    })?;
+    let folder = folder.join("isoform");
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::usage(format!("cannot make {}: {}", folder.display(), reason(&error))))?;
+    Ok(folder.join("formats.redb"))
+}
+
+fn said(contents: Contents) -> String {
+    let count = |count: u64, thing| plural(usize::try_from(count).unwrap_or(usize::MAX), thing);
+    format!("{} and {}", count(contents.formats, "format"), count(contents.names, "name"))
+}
+
+fn cannot(error: Error) -> Failure {
+    let code = error.code();
+    let failure = Failure::usage(error.to_string());
+    match code {
+        Code::Taken => {
+            failure.hint("another program has this port, or another server this store; --listen and --store")
+        }
+        Code::Insecure => failure.hint("`isoform help serve` shows how other machines are served"),
+        _ => failure,
+    }
+}

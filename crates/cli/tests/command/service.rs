@@ -1,0 +1,211 @@
+//! `serve` and `formats`, and sources at a format service: real processes on the loopback interface.
+
+use super::*;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+
+/// A service that runs in a folder, and is killed at the end.
+struct Service {
+    files: Files,
+    child: Child,
+    url: String,
+}
+
+impl Service {
+    fn new() -> Service {
+        Service::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Service {
+        let files = Files::new();
+        let (child, url) = serve(&files.path("formats.redb").display().to_string(), options);
+        Service { files, child, url }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = command(arguments);
+        command.env("ISOFORM_FORMATS", &self.url).env("XDG_CACHE_HOME", self.files.path("cache"));
+        Run::of(command.stdin(Stdio::null()).output().expect("the command starts"))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Starts a service at a free port, and waits until it says its URL.
+fn serve(store: &str, options: &[&str]) -> (Child, String) {
+    let arguments = [&["serve", "--listen", "127.0.0.1:0", "--store", store], options].concat();
+    let mut child = command(&arguments).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut line = String::new();
+    let told = BufReader::new(child.stderr.take().expect("its errors are a pipe")).read_line(&mut line);
+    told.expect("it says something");
+    let url = line.split(' ').nth(1).expect("the second word is the URL");
+    assert!(line.starts_with("-- http"), "{line}");
+    let url = url.to_owned();
+    (child, url)
+}
+
+const RIVER: &str = "record River\n  step   int\n  depth  double  unit=\"m\"\n";
+
+/// The messages of a stream without its descriptions.
+fn undescribed(format: &Format, bodies: &[Vec<u8>]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.describe(format).unwrap();
+    let described = writer.inner().len();
+    bodies.iter().for_each(|body| writer.write_body(format, body).unwrap());
+    writer.into_inner().split_off(described)
+}
+
+#[test]
+fn formats_that_a_stream_does_not_describe_are_looked_up() {
+    let mut service = Service::new();
+    let shape = service.files.write("gauges.iso", stream());
+    let put = service.run(&["formats", "put", "--json", &shape]).good();
+    let tokens: Vec<Value> = put.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(tokens.len(), 2);
+    assert_eq!(tokens[0]["token"], gauge().token().to_string());
+    let bare = service.files.write("bare.iso", undescribed(&gauge(), &[gauge_body(7, 0.5)]));
+    assert!(isoform(&["dump", &bare]).bad(1).contains("unknown format"));
+    let shown = service.run(&["dump", "--json", &bare]).good();
+    assert_eq!(shown, "{\"id\":7,\"depth\":0.5}\n");
+    let token = gauge().token().to_string();
+    assert!(service.run(&["format", &format!("token:{token}")]).good().contains(&token));
+    // Those who know their formats need no service.
+    service.child.kill().unwrap();
+    service.child.wait().unwrap();
+    assert_eq!(service.run(&["dump", "--json", &bare]).good(), shown);
+    let unknown = service.files.write("other.iso", undescribed(&track(), &[track_body("n", 0, &[])]));
+    let errors = service.run(&["dump", &unknown]).bad(1);
+    assert!(errors.contains(&service.url) && errors.contains("refused"), "{errors}");
+}
+
+#[test]
+fn names_have_versions_that_their_rule_accepts() {
+    let service = Service::new();
+    let first = service.files.write("1.shape", RIVER);
+    let second = service.files.write("2.shape", format!("{RIVER}  flow   float\n"));
+    let put = service.run(&["formats", "put", "--name", "river", "--on", "x86_64,s390x", &first]).good();
+    assert!(put.ends_with("river: version 1\n"), "{put}");
+    let refused = service.run(&["formats", "check", "river", &second]);
+    assert!(refused.output.contains("version 2 cannot read version 1\n"), "{}", refused.output);
+    assert!(refused.output.contains("and 1 pair of other machines"), "{}", refused.output);
+    let errors = refused.bad(1);
+    assert!(errors.contains("the rule of river, BACKWARD, refuses this version at flow"), "{errors}");
+    assert_eq!(service.run(&["formats", "ls", "--json"]).good().lines().count(), 2, "a check registers nothing");
+    assert!(service.run(&["formats", "put", "--name", "river", &second]).bad(1).contains("at flow"));
+    let with_default = ["formats", "check", "river", "--default", "flow=0.5", &second];
+    assert_eq!(service.run(&with_default).good(), "river accepts this version\n");
+    let put = service.run(&["formats", "put", "--name", "river", "--default", "flow=0.5", &second]).good();
+    assert!(put.ends_with("river: version 2\n"), "{put}");
+
+    let difference = service.run(&["formats", "diff", "name:river@1", "name:river"]).good();
+    assert_eq!(difference, "+  flow    f32\n\nnew reads old\nold reads new\n");
+    let names = service.run(&["formats", "versions"]).good();
+    assert_eq!(names, "name   versions  latest  rule\nriver         2       2  BACKWARD\n");
+    service.run(&["formats", "retire", "river", "2"]).good();
+    service.run(&["formats", "rule", "river", "full_transitive"]).good();
+    service
+        .run(&["formats", "about", "river", "The Elbe", "--owner", "hydrology", "--field", "depth=above the bed"])
+        .good();
+    let versions = service.run(&["formats", "versions", "river"]).good();
+    for part in ["2 versions, rule FULL_TRANSITIVE", "about  The Elbe", "owner  hydrology", "retired", "above the bed"]
+    {
+        assert!(versions.contains(part), "{part}: {versions}");
+    }
+    let latest = service.run(&["formats", "get", "name:river"]).good();
+    assert!(
+        latest.contains("big-endian") && !latest.contains("flow"),
+        "the first one, since the second is retired: {latest}"
+    );
+    assert!(service.run(&["formats", "versions", "lake"]).bad(1).contains("no such name"));
+    assert!(service.run(&["formats", "retire", "river", "9"]).bad(1).contains("the number of a version"));
+    let usage = service.run(&["formats", "put", "--name", "x", "--rule", "SOME", &first]).bad(2);
+    assert!(usage.contains("BACKWARD"), "{usage}");
+}
+
+#[test]
+fn an_exported_tree_has_what_a_server_answers() {
+    let service = Service::new();
+    let path = service.files.write("a.iso", stream());
+    service.run(&["formats", "put", &path]).good();
+    let tree = service.files.path("tree");
+    let shown = tree.display().to_string();
+    assert!(service.run(&["formats", "export", &shown]).good().contains("2 formats"));
+    service.run(&["formats", "export", &shown]).good(); // again, over what is there
+    for format in [gauge(), track()] {
+        let file = tree.join("formats").join(format.token().to_string());
+        assert_eq!(std::fs::read(&file).unwrap(), format.description().as_bytes());
+        let json = std::fs::read_to_string(file.with_extension("json")).unwrap();
+        assert_eq!(isoform::core::text::format::from_json(&json).unwrap(), format);
+    }
+    let file = service.files.path("gauge.format").display().to_string();
+    service.run(&["formats", "get", &gauge().token().to_string(), "--output", &file]).good();
+    assert_eq!(std::fs::read(&file).unwrap(), gauge().description().as_bytes());
+}
+
+#[test]
+fn replicas_and_backups_have_formats_and_names() {
+    let service = Service::new();
+    let shape = service.files.write("river.shape", RIVER);
+    service.run(&["formats", "put", "--name", "river", &shape]).good();
+    let copy = service.files.path("copy.redb").display().to_string();
+    let once = ["serve", "--store", &copy, "--peer", &service.url, "--names-from", &service.url, "--once"];
+    let backup = service.run(&once);
+    assert_eq!((backup.status, &*backup.errors), (0, "-- the store has 1 format and 1 name\n"));
+    let (mut child, url) = serve(&copy, &["--names-from", &service.url]);
+    let restored = isoform(&["formats", "--server", &url, "versions", "river"]).good();
+    assert!(restored.contains("1 version"), "{restored}");
+    let refused = isoform(&["formats", "--server", &url, "rule", "river", "NONE"]).bad(1);
+    assert!(refused.contains(&service.url), "{refused}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_would_be_unsafe_does_not_start() {
+    let files = Files::new();
+    let store = files.path("a.redb").display().to_string();
+    let open = ["serve", "--store", &store, "--listen", "0.0.0.0:0"];
+    let errors = isoform(&open).bad(2);
+    assert!(errors.contains("certificate") && errors.contains("hint: `isoform help serve`"), "{errors}");
+    let errors = isoform(&[&open[..], &["--insecure"]].concat()).bad(2);
+    assert!(errors.contains("where anyone could write"), "{errors}");
+    let short = files.write("secret", "too short");
+    let errors = isoform(&[&open[..], &["--insecure", "--write-secret", &short]].concat()).bad(2);
+    assert!(errors.contains("at least 16 characters") && errors.contains("found 9 characters"), "{errors}");
+    let errors = isoform(&["serve", "--store", &store, "--once"]).bad(2);
+    assert!(errors.contains("hint: --peer URL copies formats"), "{errors}");
+    let service = Service::new();
+    let taken = service.files.path("formats.redb").display().to_string();
+    let errors = isoform(&["serve", "--listen", "127.0.0.1:0", "--store", &taken]).bad(2);
+    assert!(errors.contains("hint: another program"), "{errors}");
+}
+
+#[test]
+fn writers_show_their_secret() {
+    let secrets = Files::new();
+    let (good, wrong) = (secrets.write("good", "0123456789abcdef\n"), secrets.write("wrong", "0123456789abcdeF\n"));
+    let service = Service::with(&["--write-secret", &good]);
+    let shape = service.files.write("river.shape", RIVER);
+    for options in [&[][..], &["--secret", &wrong]] {
+        let errors = service.run(&[&["formats", "put", &shape], options].concat()).bad(1);
+        assert!(errors.contains("hint: --secret FILE"), "{errors}");
+    }
+    service.run(&["formats", "put", &shape, "--secret", &good]).good();
+    assert_eq!(service.run(&["formats", "ls", "--json"]).good().lines().count(), 1, "everyone may read");
+}
+
+#[test]
+fn a_service_that_is_not_there_is_named() {
+    let nobody = "http://127.0.0.1:1";
+    let errors = isoform(&["formats", "--server", nobody, "ls"]).bad(1);
+    assert!(errors.contains(nobody) && errors.contains("hint: `isoform serve`"), "{errors}");
+    assert!(isoform(&["formats", "--server", "formats", "ls"]).bad(2).contains("http://HOST:PORT"));
+    let described = Files::new().write("none.iso", "");
+    assert!(isoform(&["formats", "get", &described]).bad(2).contains("neither a token nor name:NAME"));
+}
