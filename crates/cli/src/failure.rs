@@ -34,6 +34,15 @@ impl Failure {
         }
     }
 
+    /// The same failure, of a source that cannot be opened.
+    #[cfg(feature = "service")]
+    pub(crate) fn of_source(self) -> Failure {
+        match self {
+            Failure::Told { message, hint, .. } => Failure::Told { message, hint, status: 2 },
+            other => other,
+        }
+    }
+
     /// Puts the subject in front of the message.
     pub(crate) fn about(self, subject: &str) -> Failure {
         match self {

@@ -54,12 +54,12 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         #[cfg(feature = "service")]
         Source::Token(token) => {
-            let content = Content::Formats(vec![service::format(token)?]);
+            let content = Content::Formats(vec![service::format(token).map_err(Failure::of_source)?]);
             return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: None });
         }
         #[cfg(feature = "service")]
         Source::Name(name) => {
-            let content = Content::Formats(service::version(&name)?);
+            let content = Content::Formats(service::version(&name).map_err(Failure::of_source)?);
             return Ok(Opened { name: text.into(), content, choice: Chosen(name.format), layout: None });
         }
         #[cfg(not(feature = "service"))]

@@ -25,3 +25,7 @@ pub mod server;
 pub mod store;
 
 pub use resolve::{Cache, Search, Servers};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/guides/formats.md")]
+struct Guide;

@@ -267,7 +267,7 @@ fn an_address_beyond_this_machine_needs_tls_and_protection() {
 #[test]
 fn a_used_store_or_address_is_an_error() {
     let (folder, server, _) = running();
-    assert_eq!(start(options(folder.path())).unwrap_err().code(), Code::Io, "the store is in use");
+    assert_eq!(start(options(folder.path())).unwrap_err().code(), Code::Taken, "the store is in use");
     let taken = Options::new(folder.path().join("other.redb")).listen(server.address());
     assert_eq!(start(taken).unwrap_err().code(), Code::Taken);
 }

@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
         }
         What::Diff { old, new, json } => diff::run(old, new, *json, output),
         What::Export { folder } => export::run(servers, folder, output),
-        What::Rule { name, rule } => Ok(servers.set_rule(name, *rule).map_err(failed)?),
-        What::Retire { name, version } => Ok(servers.retire(name, *version).map_err(failed)?),
+        What::Rule { name, rule } => servers.set_rule(name, *rule).map_err(failed),
+        What::Retire { name, version } => servers.retire(name, *version).map_err(failed),
         What::About { name, text, owner, field } => {
             names::about(servers, name, text.as_deref(), owner.as_deref(), field, output)
         }

@@ -239,5 +239,5 @@ pub(super) fn about(
     for (path, text) in fields {
         prose["fields"][path] = text.as_str().into();
     }
-    Ok(servers.set_prose(name, &prose).map_err(failed)?)
+    servers.set_prose(name, &prose).map_err(failed)
 }

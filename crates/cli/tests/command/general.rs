@@ -76,7 +76,6 @@ fn a_source_that_cannot_be_opened_has_status_2() {
         ("nowhere.iso", "cannot open nowhere.iso: no such file"),
         ("127.0.0.1:7000/river", "hint: a channel is iso://127.0.0.1:7000/river"),
         (files.0.path().to_str().unwrap(), "directory"),
-        ("token:000102030405060708090a0b0c0d0e0f", "cannot read a format by its token yet"),
         ("elf:/bin/ls#stat", "cannot read debug information yet"),
         ("xsd:http://localhost/a.xsd#T", "cannot read an XML Schema document yet"),
         ("token:0001", "token:HEX"),

@@ -58,7 +58,7 @@ impl Run {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isoform"));
-    command.args(arguments).env_remove("NO_COLOR");
+    command.args(arguments).env_remove("NO_COLOR").env_remove("ISOFORM_FORMATS");
     command
 }
 

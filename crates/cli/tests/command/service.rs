@@ -206,6 +206,9 @@ fn a_service_that_is_not_there_is_named() {
     let errors = isoform(&["formats", "--server", nobody, "ls"]).bad(1);
     assert!(errors.contains(nobody) && errors.contains("hint: `isoform serve`"), "{errors}");
     assert!(isoform(&["formats", "--server", "formats", "ls"]).bad(2).contains("http://HOST:PORT"));
+    let mut sources = command(&["format", "name:river"]);
+    let errors = Run::of(sources.env("ISOFORM_FORMATS", nobody).output().unwrap()).bad(2);
+    assert!(errors.contains(nobody), "{errors}");
     let described = Files::new().write("none.iso", "");
     assert!(isoform(&["formats", "get", &described]).bad(2).contains("neither a token nor name:NAME"));
 }
