@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
+use http_body_util::BodyExt;
 use isoform_core::{Code, Error};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -86,16 +87,30 @@ pub(super) fn json(status: StatusCode, json: &Value) -> Response {
     (status, headers, json.to_string()).into_response()
 }
 
-/// A body of at most so many bytes, which must come soon.
-pub(super) async fn body(body: Body, most: usize) -> Result<Bytes, Problem> {
-    let bytes = tokio::time::timeout(PATIENCE, axum::body::to_bytes(body, most)).await;
-    match bytes {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => {
-            let text = error.to_string();
-            let code = if text.contains("length limit") { Code::MessageSize } else { Code::Cut };
-            Err(Error::new(code).expected(format_args!("a body of at most {most} bytes")).found(text).into())
+/// A body of at most so many bytes, which must come soon. Some of what is too much is read nevertheless: a client that still sends
+/// when the connection is closed may never see the answer.
+pub(super) async fn body(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+    let read = async {
+        let (mut bytes, mut length) = (Vec::new(), 0);
+        while length <= most + BODY
+            && let Some(frame) = body.frame().await
+        {
+            let data = frame.map_err(|error| Error::new(Code::Cut).expected("the whole body").found(error))?;
+            let data = data.into_data().unwrap_or_default();
+            length += data.len();
+            if length <= most {
+                bytes.extend_from_slice(&data);
+            }
         }
+        match length > most {
+            false => Ok(Bytes::from(bytes)),
+            true => Err(Error::new(Code::MessageSize)
+                .expected(format_args!("a body of at most {most} bytes"))
+                .found("more")),
+        }
+    };
+    match tokio::time::timeout(PATIENCE, read).await {
+        Ok(read) => Ok(read?),
         Err(_) => Err(Error::new(Code::Deadline).expected(format_args!("the body within {PATIENCE:?}")).into()),
     }
 }
