@@ -56,7 +56,7 @@ pub(crate) fn engines() -> Outcome {
 /// mutants with the independent reader.
 pub(crate) fn hostile() -> Outcome {
     let program = programs()?.join("isoform-hostile");
-    let (seed, half) = (seed(), (setting("MUTANTS", 20_000) / 2).to_string());
+    let (seed, half) = (seed(), (setting("MUTANTS", 12_000) / 2).to_string());
     quietly(trying(program.clone()).arg("bits"))?;
     let run = |seed: u64| trying(program.clone()).args(["mutants", &seed.to_string(), &half]).spawn();
     let runs = [run(seed)?, run(seed + 1000)?];
