@@ -13,6 +13,7 @@ use isoform_core::interp::{self, Output};
 use isoform_core::{Body, Code, Error, Faults, Format, Plan, Rules, Verifier};
 use isoform_jit::Generator;
 use std::hint::black_box;
+use std::iter;
 use std::sync::Arc;
 
 /// Measures the cases of one workload.
@@ -39,6 +40,23 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
         pair.lines(&options.effort, Line::new("convert", workload.name).word("case", case.name()), line)?;
     }
     Ok(())
+}
+
+/// Nanoseconds that each engine takes for a record: the interpreter, then the code of each generator.
+///
+/// # Errors
+/// If a result is wrong.
+pub fn engines(
+    workload: &Workload,
+    wire: &Format,
+    native: &Format,
+    effort: &Effort,
+) -> Result<Vec<(&'static str, f64)>> {
+    let pair = Pair::new(workload, wire, native, None)?;
+    pair.check().map_err(|error| format!("{}: {error}", workload.name))?;
+    let names: Vec<_> = iter::once("interpreter").chain(pair.codes.iter().map(|(name, _)| *name)).collect();
+    let hot = pair.measure(&names, effort, false)?;
+    Ok(names.into_iter().zip(hot.engines.iter().map(Times::median)).collect())
 }
 
 /// Everything that runs for one pair of formats.

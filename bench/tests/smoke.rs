@@ -127,6 +127,11 @@ fn a_new_format_is_met_in_every_case_where_something_is_converted() {
         assert_eq!(line.number("first_record_ns").is_none(), line.text("engine") == "portable", "{}", line.json());
         assert!(line.number("first_record_ns").is_none_or(|figure| figure > 0.0), "{}", line.json());
         assert_eq!(line.number("code_ready_ns").is_some(), line.number("code_bytes").is_some(), "{}", line.json());
+        assert!(line.number("interpreter_ns").is_some_and(|ns| ns > 0.0), "{}", line.json());
+        // Code has paid after some records if, and only if, it saves something with each.
+        let gain = line.number("gain_ns");
+        assert_eq!(gain.is_some(), line.number("code_ready_ns").is_some(), "{}", line.json());
+        assert_eq!(line.number("paid_after").is_some(), gain.is_some_and(|gain| gain > 0.0), "{}", line.json());
     }
 }
 
