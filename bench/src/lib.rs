@@ -24,6 +24,7 @@ pub mod plain;
 pub mod receive;
 pub mod records;
 pub mod report;
+pub mod roundtrip;
 pub mod send;
 pub mod workload;
 
@@ -43,7 +44,8 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// # Errors
 /// If an engine's result differs from what must arrive, or if `line` fails.
 pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let wanted = options.peers && options.groups.iter().any(|group| matches!(group, Group::Send | Group::Receive));
+    let wanted = options.peers
+        && options.groups.iter().any(|group| matches!(group, Group::Send | Group::Receive | Group::Roundtrip));
     let peers = if wanted { Peers::new()? } else { Peers::default() };
     peers.skipped.iter().try_for_each(|(peer, install)| line(Line::skipped(peer, install)))?;
     for group in &options.groups {
@@ -65,6 +67,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                     receive::run(workload, options, &mut line)?;
                     peers.receive(workload, options, &mut line)?;
                 }
+                Group::Roundtrip => roundtrip::run(workload, &peers, options, &mut line)?,
                 Group::Convert => convert::run(workload, options, &mut line)?,
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,

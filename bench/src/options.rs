@@ -14,6 +14,8 @@ pub enum Group {
     Convert,
     /// Formats that have never been seen.
     Generate,
+    /// To an unlike machine and back, part by part.
+    Roundtrip,
     /// Fields that the receiver does not expect.
     Evolve,
     /// Many small messages at once.
@@ -31,6 +33,7 @@ impl Group {
         Group::Receive,
         Group::Convert,
         Group::Generate,
+        Group::Roundtrip,
         Group::Evolve,
         Group::Batch,
         Group::Channel,
@@ -44,6 +47,7 @@ impl Group {
             Group::Receive => "receive",
             Group::Convert => "convert",
             Group::Generate => "generate",
+            Group::Roundtrip => "roundtrip",
             Group::Evolve => "evolve",
             Group::Batch => "batch",
             Group::Channel => "channel",
@@ -81,8 +85,8 @@ pub struct Options {
 pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
-  GROUP         send receive convert generate evolve batch channel
-                load                                                  default: all
+  GROUP         send receive convert generate roundtrip evolve
+                batch channel load                                    default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

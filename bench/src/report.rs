@@ -149,12 +149,32 @@ const BATCH: Columns = Columns {
 };
 
 const GENERATE: Columns = Columns {
-    title: "generate: ns from the description of an unknown format to its first record; ns until there is code, and bytes of it",
+    title: "generate: ns from the description of an unknown format to its first record; ns until there is code, and bytes of it; records after which it has paid",
     words: &["workload", "case"],
     figures: &[
         ("first rec.", "first_record_ns", false),
         ("code ready", "code_ready_ns", false),
         ("code bytes", "code_bytes", false),
+        ("interpreter", "interpreter_ns", false),
+        ("generated", "generated_ns", false),
+        ("paid after", "paid_after", false),
+    ],
+};
+
+const ROUNDTRIP: Columns = Columns {
+    title: "roundtrip: ns of each part of the way to a SPARC and back; x: times Isoform in steady state",
+    words: &["workload", "engine", "peer"],
+    figures: &[
+        ("encode", "encode_there_ns", false),
+        ("transfer", "transfer_there_ns", false),
+        ("decode", "decode_there_ns", false),
+        ("encode", "encode_back_ns", false),
+        ("transfer", "transfer_back_ns", false),
+        ("decode", "decode_back_ns", false),
+        ("software", "software_ns", false),
+        ("total", "total_ns", false),
+        ("x", "ratio", true),
+        ("bytes", "bytes_there", false),
     ],
 };
 
@@ -220,6 +240,7 @@ impl Table {
             "send" => &SEND,
             "receive" => &RECEIVE,
             "generate" => &GENERATE,
+            "roundtrip" => &ROUNDTRIP,
             "evolve" => &EVOLVE,
             "batch" => &BATCH,
             "channel" => &CHANNEL,

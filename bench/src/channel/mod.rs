@@ -130,6 +130,25 @@ pub fn run_load(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) ->
     load::run(options, line)
 }
 
+/// Nanoseconds that each of these numbers of bytes takes from one process to another on a bare TCP socket: half of a
+/// round trip. Also returns the cores that the two processes have between them.
+///
+/// # Errors
+/// If a process cannot be started.
+#[cfg(unix)]
+pub fn transfers(options: &Options, sizes: &[usize]) -> Result<(Vec<f64>, usize)> {
+    pair::transfers(options, sizes)
+}
+
+/// Fails: there is nobody at the other end.
+///
+/// # Errors
+/// Always.
+#[cfg(not(unix))]
+pub fn transfers(_: &Options, _: &[usize]) -> Result<(Vec<f64>, usize)> {
+    Err("a transfer between processes needs a Unix system".into())
+}
+
 /// Says that there is nothing to measure.
 ///
 /// # Errors

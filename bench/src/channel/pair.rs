@@ -67,6 +67,27 @@ fn tasks(options: &Options) -> Vec<Task> {
     tasks
 }
 
+/// Half of the time of a round trip of so many bytes on a bare TCP socket, for each of these numbers of bytes; and how many
+/// cores there are for that.
+pub(super) fn transfers(options: &Options, sizes: &[usize]) -> Result<(Vec<f64>, usize)> {
+    let pinned = Pinned::new(Place::Last);
+    let cores = if pinned.is_some() { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+    // Large ones take long enough to need few of them, and equal ones the same time.
+    let events = |bytes: usize| (options.effort.events / ROUND_TRIP / (1 + bytes as u32 / 10_000)).max(5);
+    let mut distinct = sizes.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let pair = |&bytes: &usize| {
+        let ways = vec![Way::Raw];
+        let task = Task { measure: Measure::Rtt, transport: Transport::Tcp, bytes, events: events(bytes), ways };
+        Pair::new(&task, Partner::start(&options.program)?)
+    };
+    let mut pairs: Vec<Pair> = distinct.iter().map(pair).collect::<Result<_>>()?;
+    let figures = turns(options.effort.rounds, pairs.len(), |who| pairs[who].round_trips(0, events(distinct[who])))?;
+    let half = |bytes: &usize| distinct.iter().position(|other| other == bytes).map(|at| figures[at].median() / 2.0);
+    Ok((sizes.iter().filter_map(half).collect(), cores))
+}
+
 impl Task {
     fn measured(&self, options: &Options, cores: usize) -> Result<Line> {
         // The other process is started on its core, and stays there.

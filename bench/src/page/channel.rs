@@ -56,7 +56,7 @@ pub(super) fn table(page: &mut String, lines: &[Line]) {
     page.push_str("</table>\n");
 }
 
-const EXPLAINED: &str = "<h2>Events from one program to another</h2>\n<p>Two processes on this machine, a channel between \
+const EXPLAINED: &str = "<h2 id=\"channel\">Events from one program to another</h2>\n<p>Two processes on this machine, a channel between \
 them, and beside it the bare socket, with <code>TCP_NODELAY</code>, on which somebody has written a program for just this \
 record: they take turns in short rounds. With both processes on <i>one core</i> nothing counts but the work; on <i>two</i>, \
 waking the other one is most of a round trip. Ratios are medians of those of single rounds.</p>

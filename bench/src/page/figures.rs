@@ -6,6 +6,8 @@ use crate::{Line, Workload};
 
 /// A plot with what is to be said about it.
 pub struct Figure {
+    /// Its place on the page, to which others can link.
+    pub place: &'static str,
     /// What it shows.
     pub title: &'static str,
     /// The papers' figure, and what to look for.
@@ -16,6 +18,8 @@ pub struct Figure {
 
 const K: &str = "K";
 const A: &str = "A";
+/// The far machine of the group `roundtrip`.
+const FAR: &str = "sparc";
 
 /// The lines of one name.
 struct Source {
@@ -46,6 +50,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
     let slow = |name: &str| ["serde_json", "Expat XML", "Apache Avro"].contains(&name);
     let all = [
         Figure {
+            place: "send",
             title: "What the sender pays",
             note: "Paper 000, figure 8: time to encode, records of the mechanical-engineering workload. Isoform sends \
                    memory as it lies there, so its line is flat.",
@@ -61,6 +66,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "interpreted",
             title: "What the receiver pays, interpreting",
             note: "Paper 000, figure 9: from the other byte order where the peer knows one; peers with one encoding of \
                    their own decode that. Isoform: the interpreter alone.",
@@ -77,6 +83,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "generated",
             title: "What the receiver pays, with generated code",
             note: "Paper 000, figure 11: the same, of engines and what comes near them. Where a record is long arrays and little else, no code \
                    is generated: the interpreter hands them to the same vector loops. Portable is the generator for machines \
@@ -98,6 +105,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "unexpected-unlike",
             title: "A field that the receiver does not expect: other byte order",
             note: "Paper 000, figure 13: the sender has one more field, in front of all others. From a kilobyte up it should cost nothing.",
             plot: plot(
@@ -115,6 +123,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "unexpected-alike",
             title: "A field that the receiver does not expect: same machine",
             note: "Paper 000, figure 14: in front of all others everything moves, which is a copy; at the end the record is \
                    used where it came.",
@@ -134,6 +143,24 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "trips",
+            title: "To an unlike machine and back",
+            note: "Paper 000, figures 6 and 12, table 2: both encode, both transfer by TCP within this machine, both decode. \
+                   The transfer is the bare socket's, both ways.",
+            plot: plot(
+                lines,
+                K,
+                &[
+                    source("Isoform, steady state", Own, ["roundtrip", FAR, "total_ns"], STEADY),
+                    source("Isoform, interpreter", Own, ["roundtrip", FAR, "total_ns"], COPY),
+                    source("transfer alone", Baseline, ["roundtrip", FAR, "transfer_ns"], STEADY),
+                ],
+                "roundtrip",
+                |_| true,
+            ),
+        },
+        Figure {
+            place: "arrays",
             title: "Contiguous arrays: sending",
             note: "Paper 001, figure 8 and table 1: arrays of doubles and nothing else.",
             plot: plot(
@@ -148,6 +175,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
         },
         Figure {
+            place: "arrays-receive",
             title: "Contiguous arrays: receiving",
             note: "Paper 001, figure 8 and table 1: whole messages from an equal machine, and bodies from one of the other \
                    byte order.",
@@ -189,7 +217,8 @@ fn plot(lines: &[Line], workloads: &str, sources: &[Source], peers: &str, wanted
             let is = |line: &&Line| {
                 line.text("group") == peers && line.text("peer") == peer && line.text("workload") == workload
             };
-            lines.iter().find(is).and_then(|line| line.number("ns"))
+            let key = if peers == "roundtrip" { "total_ns" } else { "ns" };
+            lines.iter().find(is).and_then(|line| line.number(key))
         };
         let points = workloads.iter().filter_map(|(name, size)| Some((*size, of(name)?))).collect();
         let hue = all.iter().position(|name| *name == peer).unwrap_or(0);

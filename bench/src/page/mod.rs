@@ -3,6 +3,8 @@
 pub mod bars;
 pub mod channel;
 pub mod figures;
+pub mod papers;
+mod roundtrip;
 pub mod svg;
 mod tables;
 
@@ -25,17 +27,20 @@ pub fn of(lines: &[Line]) -> String {
     page.push_str(EXPLAINED);
     tables::skipped(&mut page, lines);
     tables::bars(&mut page, lines);
+    papers::list(&mut page, lines);
     page.push_str("<h2>The papers' figures</h2>\n<div class=\"figures\">\n");
     for figure in figures::figures(lines) {
         let _ = writeln!(
             page,
-            "<figure><figcaption><b>{}</b> {}</figcaption>\n{}</figure>",
+            "<figure id=\"{}\"><figcaption><b>{}</b> {}</figcaption>\n{}</figure>",
+            figure.place,
             escaped(figure.title),
             escaped(figure.note),
             figure.plot.svg()
         );
     }
     page.push_str("</div>\n");
+    roundtrip::table(&mut page, lines);
     tables::generation(&mut page, lines);
     tables::peers(&mut page, lines);
     channel::table(&mut page, lines);
@@ -74,10 +79,8 @@ others with buffers that stay in the first cache, if they fit. The lines that th
 <b>K01</b>, its first fields, of 10 KB, 1 KB and 100 bytes. <b>M100</b>, a hundred scalars of five types in turn. <b>S10</b> to \
 <b>S100k</b>, two strings and a dynamic array of as many doubles. <b>T</b>, a thousand nested records of mixed scalars. \
 <b>A01</b> to <b>A100</b>, one array of doubles, of 100 bytes to 100 KB.</p>
-<p>The cases: the sender's record is the <i>same</i>; has one more field at the end (<i>appended</i>) or in <i>front</i>; comes in \
-the other byte order (<i>swap</i>), with one more field in front as well (<i>swapfront</i>), or from a machine of 32 bits too \
+<p>The cases: the sender's record is the <i>same</i>; has one more field at the end (<i>appended</i>), in <i>front</i> or in the \
+<i>middle</i>; comes in the other byte order (<i>swap</i>), with one more field in front (<i>swapfront</i>) or at the end \
+(<i>swapappended</i>) as well, or from a machine of 32 bits too \
 (<i>swap32</i>; <i>layout32</i> in the same order); has narrower or wider numbers (<i>widen</i>, <i>narrow</i>), its fields in \
-another order (<i>shuffled</i>), or a hundred of which three are wanted (<i>project</i>).</p>
-<p>Paper 000 is <i>Native Data Representation: An Efficient Wire Format for High Performance Distributed Computing</i> \
-(Eisenhauer, Bustamante, Schwan), paper 001 <i>Fast Heterogeneous Binary Data Interchange</i> (Eisenhauer, Daley).</p>
-";
+another order (<i>shuffled</i>), or a hundred of which three are wanted (<i>project</i>).</p>";

@@ -64,50 +64,37 @@ pub(super) fn generation(page: &mut String, lines: &[Line]) {
         return;
     }
     page.push_str(
-        "<h2>A format that has never been seen</h2>\n<p>Paper 000, table 1, and 001, §3.4: from its description to the first \
+        "<h2 id=\"generation\">A format that has never been seen</h2>\n<p>Paper 000, table 1, and 001, §3.4: from its description to the first \
          record, by the interpreter; how long it takes to generate code, on another thread; how much code; and after how \
          many records the time that it saves has paid for it. Where there is no code, long arrays are all that there \
          is. <i>portable</i> is the generator for machines that have none of their own.</p>\n",
     );
     // The case of the papers first.
     let swapped = |line: &&Line| line.text("case") == "swap";
-    generated(page, lines, all().filter(swapped));
+    generated(page, all().filter(swapped));
     page.push_str("<details><summary>other cases</summary>\n");
-    generated(page, lines, all().filter(|line| !swapped(line)));
+    generated(page, all().filter(|line| !swapped(line)));
     page.push_str("</details>\n");
 }
 
-fn generated<'a>(page: &mut String, lines: &[Line], rows: impl Iterator<Item = &'a Line>) {
+fn generated<'a>(page: &mut String, rows: impl Iterator<Item = &'a Line>) {
     page.push_str(
         "<table><tr><th>workload<th class=\"word\">case<th class=\"word\">code by<th>first record<th>code ready\
          <th>bytes of code<th>interpreter<th>generated<th>paid after</tr>\n",
     );
     for line in rows {
-        let converting = |engine: &str| {
-            let words = [("group", "convert"), ("engine", engine)];
-            let is = |other: &&Line| {
-                words.iter().all(|(key, word)| other.text(key) == *word)
-                    && ["workload", "case"].iter().all(|key| other.text(key) == line.text(key))
-            };
-            lines.iter().find(is).and_then(|line| line.number("ns"))
-        };
         let by = line.text("engine");
-        let interpreter = converting("interpreter");
-        let code = converting(if by.is_empty() { "generated" } else { by });
-        let ready = line.number("code_ready_ns");
-        let paid = match (ready, interpreter, code) {
-            (Some(ready), Some(interpreter), Some(code)) if interpreter > code => {
-                format!("{} records", amount((ready / (interpreter - code)).ceil()))
-            }
-            (Some(_), Some(_), Some(_)) => "never".into(),
-            _ => "–".into(),
+        let paid = match (line.number("paid_after"), line.number("gain_ns")) {
+            (Some(records), _) => format!("{} records", amount(records)),
+            (None, Some(_)) => "never".into(),
+            (None, None) => "–".into(),
         };
         page.push_str("<tr>");
         [line.text("workload"), line.text("case"), by].iter().for_each(|word| {
             let _ = write!(page, "<td class=\"word\">{word}");
         });
-        let figures = [line.number("first_record_ns"), ready, line.number("code_bytes"), interpreter, code];
-        figures.iter().for_each(|figure| cell(page, *figure));
+        let figures = ["first_record_ns", "code_ready_ns", "code_bytes", "interpreter_ns", "generated_ns"];
+        figures.iter().for_each(|key| cell(page, line.number(key)));
         let _ = writeln!(page, "<td>{paid}</tr>");
     }
     page.push_str("</table>\n");
@@ -115,13 +102,13 @@ fn generated<'a>(page: &mut String, lines: &[Line], rows: impl Iterator<Item = &
 
 /// What peers take, beside Isoform, for each workload.
 pub(super) fn peers(page: &mut String, lines: &[Line]) {
-    for (group, title) in [("send", "Sending"), ("receive", "Receiving")] {
+    for (group, place, title) in [("send", "senders", "Sending"), ("receive", "receivers", "Receiving")] {
         let peers = names(lines, group);
-        if peers.is_empty() {
+        if !lines.iter().any(|line| line.text("group") == group) {
             continue;
         }
         let workloads: Vec<&str> = Workload::all().iter().map(|workload| workload.name).collect();
-        let _ = write!(page, "<h2>{title}: ns per record, all workloads</h2>\n<table><tr><th>");
+        let _ = write!(page, "<h2 id=\"{place}\">{title}: ns per record, all workloads</h2>\n<table><tr><th>");
         workloads.iter().for_each(|workload| _ = write!(page, "<th>{workload}"));
         page.push_str("</tr>\n");
         let mut row = |name: &str, figure: &dyn Fn(&str) -> Option<f64>| {
@@ -153,6 +140,13 @@ pub(super) fn peers(page: &mut String, lines: &[Line]) {
                 _ => peer.into(),
             };
             row(&name, &|workload| of(workload)?.number("ns"));
+        }
+        for peer in names(lines, group).into_iter().filter(|_| group == "send") {
+            let of = |workload: &str| {
+                let words = [("group", group), ("workload", workload), ("peer", peer)];
+                lines.iter().find(|line| words.iter().all(|(key, word)| line.text(key) == *word))
+            };
+            row(&format!("{peer}: × as long as the record"), &|workload| of(workload)?.number("expansion"));
         }
         page.push_str("</table>\n");
     }

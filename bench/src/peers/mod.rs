@@ -59,6 +59,19 @@ pub trait Peer {
     fn decode(&mut self) -> Contestant<'_>;
 }
 
+/// What a peer costs on one machine.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Its name.
+    pub name: &'static str,
+    /// To encode the record.
+    pub encode_ns: f64,
+    /// To decode its message.
+    pub decode_ns: f64,
+    /// Of the message.
+    pub bytes: usize,
+}
+
 /// Those that are here.
 #[derive(Default)]
 pub struct Peers {
@@ -122,6 +135,21 @@ impl Peers {
             line(result.count("bytes", bytes).figure("expansion", bytes as f64 / size as f64))?;
         }
         Ok(())
+    }
+
+    /// Both costs of those that encode, with buffers that stay in the first cache.
+    ///
+    /// # Errors
+    /// If a result is wrong.
+    pub fn parts(&self, workload: &Workload, effort: &Effort) -> Result<Vec<Parts>> {
+        let size = workload.size()?;
+        let parts = |mut peer: Box<dyn Peer>| {
+            let (bytes, record, message) = (peer.encoded(), peer.record().to_vec(), peer.message().to_vec());
+            let [_, encode] = timed(size.max(bytes), &record, size, peer.encode(), effort, false);
+            let [_, decode] = timed(size.max(message.len()), &message, size, peer.decode(), effort, false);
+            Parts { name: peer.name(), encode_ns: encode.median(), decode_ns: decode.median(), bytes }
+        };
+        Ok(self.of(workload)?.into_iter().filter(|peer| peer.sends()).map(parts).collect())
     }
 
     /// Measures what it costs them to receive.
