@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs what the machines of this folder need: cross compilers and emulators by Debian's packages, Rust's libraries by
-# rustup; and what the tests of the C library and the models use. Where it may not, it says what is missing and leaves it at that; what is missing is then skipped, and said so.
+# rustup; and what the tests of the C library, the models and the format service use. Where it may not, it says what is missing and leaves it at that; what is missing is then skipped, and said so.
 #
 #   sh tests/machines/install.sh
 cd "$(dirname "$0")" || exit 1
 
 packages() {
   echo qemu-user valgrind cmake pkg-config spin
+  echo chromium nginx-light mosquitto
   for machine in x86-64-linux-gnu i686-linux-gnu arm-linux-gnueabihf aarch64-linux-gnu riscv64-linux-gnu powerpc-linux-gnu \
     powerpc64-linux-gnu s390x-linux-gnu sparc64-linux-gnu mips-linux-gnu; do
     [ "$machine" = "$(uname -m | tr _ -)-linux-gnu" ] || echo "gcc-$machine"

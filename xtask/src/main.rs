@@ -5,6 +5,7 @@
 //! | `check` | the parts of `make check` |
 //! | `rust`, `faces` | the parts of `make test`: Rust; C, C++, Python, and all languages together |
 //! | `verify` | the parts of `make verify`: sanitizers, Miri, emulators |
+//! | `service` | the format service with programs of others: a browser, a web server, brokers |
 //! | `api` | compares the public items of crates with their texts |
 //! | `parts` | runs the parts of a suite, and prints the cost of each |
 //! | `long` | soak, fuzzing, coverage, benchmarks |
@@ -27,6 +28,7 @@ mod markdown;
 mod model;
 mod parts;
 mod rust;
+mod service;
 mod settings;
 mod shell;
 mod tools;
@@ -82,6 +84,7 @@ const TASKS: &[Task] = &[
     ("wheel", faces::wheel),
     ("model", model::check),
     ("api", api::check),
+    ("service", service::check),
     // Others.
     ("linear", verify::linear),
     ("machines-install", verify::install_machines),
@@ -94,8 +97,19 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 10] =
-    ["miri", "hostile", "machines", "engines", "machines-engines", "model", "api", "emulated", "hosts", "wheel"];
+const VERIFY: [&str; 11] = [
+    "miri",
+    "hostile",
+    "machines",
+    "engines",
+    "machines-engines",
+    "model",
+    "api",
+    "emulated",
+    "hosts",
+    "service",
+    "wheel",
+];
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();

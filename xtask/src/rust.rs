@@ -43,6 +43,11 @@ pub(crate) fn emulated() -> Outcome {
     run(&mut command(&format!("cargo test --no-fail-fast {} {tests}", selection())))
 }
 
+/// The tests of the format service behind nginx.
+pub(crate) fn nginx() -> Outcome {
+    run(&mut command(&format!("cargo test --quiet {} --test nginx -- --ignored", selection())))
+}
+
 /// All properties with a hundred times as many cases.
 pub(crate) fn soak() -> Outcome {
     let mut cargo = command("cargo test --release --workspace --locked --no-fail-fast");

@@ -24,7 +24,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod store;
 
-pub use resolve::{Cache, Search, Servers};
+pub use resolve::{Cache, Exported, Search, Servers};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/guides/formats.md")]

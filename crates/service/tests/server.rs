@@ -3,7 +3,7 @@
 use isoform_core::text::format;
 use isoform_core::{Code, Format, Layout, Resolver, Shape, Token};
 use isoform_service::server::{Options, Server, start};
-use isoform_service::{Cache, Search, Servers};
+use isoform_service::{Cache, Exported, Search, Servers};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -171,6 +171,61 @@ fn versions_keep_the_rule_of_their_name() {
 }
 
 #[test]
+fn two_versions_are_compared_with_the_rules_of_the_reader() {
+    let (_folder, server, client) = running();
+    let (one, two) = (river(&["step", "a"]), river(&["step", "a", "b"]));
+    client.put(&one).unwrap();
+    client.put(&two).unwrap();
+    client.send("PUT", "names/river/rule", &json!({ "rule": "NONE" })).unwrap();
+    let mut with_default = declaration(&two);
+    with_default["rules"] = json!({ "River": { "b": { "default": {} } } });
+    for version in [&declaration(&one), &declaration(&two), &with_default] {
+        client.send("POST", "names/river/versions", version).unwrap();
+    }
+    let compare = |reader, writer| client.get(&format!("names/river/compare?reader={reader}&writer={writer}")).unwrap();
+    assert_eq!(compare(1, 2)["compatible"], true);
+    assert_eq!(compare(3, 1)["compatible"], true, "the reader has a default");
+    let refused = compare(2, 1);
+    assert_eq!((&refused["compatible"], &refused["fields"][0]["path"]), (&json!(false), &json!("b")));
+    assert_eq!(refused["reader_format"], two.token().to_string());
+    assert!(refused["explained"].as_str().unwrap().contains("missing"), "{refused}");
+    for (path, status) in [("reader=1&writer=9", 404), ("reader=1", 400), ("reader=one&writer=1", 400)] {
+        assert_eq!(get(&server, &format!("/names/river/compare?{path}")).0, status, "{path}");
+    }
+    // A name may be any word, also one of the server's.
+    client.send("POST", "names/changes/versions", &declaration(&one)).unwrap();
+    assert_eq!(client.get("names/changes").unwrap()["name"], "changes");
+    for (path, body) in
+        [("rule", json!({ "rule": "FULL", "x": 1 })), ("prose", Value::Null), ("prose", json!({ "x": 1 }))]
+    {
+        assert_eq!(client.send("PUT", &format!("names/river/{path}"), &body).unwrap_err().code(), Code::Text, "{body}");
+    }
+    assert_eq!(client.get("names/river").unwrap()["rule"], "NONE");
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let (_folder, server, _) = running();
+    let (status, head, body) = get(&server, "/");
+    assert_eq!(status, 200);
+    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+    let text = String::from_utf8(body).unwrap();
+    let mut files: Vec<&str> = text.split('"').filter(|word| word.starts_with("page/")).collect();
+    files.extend(["page/dom.js", "page/layout.js", "page/compare.js"]);
+    for file in files {
+        let (status, head, body) = get(&server, &format!("/{file}"));
+        assert_eq!((status, head.contains("content-security-policy")), (200, true), "{file}");
+        let text = String::from_utf8(body).unwrap().replace("http://www.w3.org/2000/svg", "");
+        assert!(!text.contains("//") || !text.contains("http"), "{file} names another server");
+    }
+    assert_eq!(get(&server, "/page/other.js").0, 404);
+    let (_, head, body) = get(&server, "/openapi.json");
+    assert!(head.contains("application/json"), "{head}");
+    let document: Value = serde_json::from_slice(&body).unwrap();
+    assert!(document["paths"]["/formats/{token}"]["get"].is_object());
+}
+
+#[test]
 fn what_is_not_understood_is_a_problem_and_changes_nothing() {
     let (_folder, server, client) = running();
     let format = river(&["step"]);
@@ -196,6 +251,8 @@ fn what_is_not_understood_is_a_problem_and_changes_nothing() {
         ("GET", "/formats/%ff", 400),
         ("GET", "/formats?after=zz", 400),
         ("GET", "/formats?limit=many", 400),
+        ("GET", "/formats?limit=0", 400),
+        ("GET", "/formats?limit=1001", 400),
         ("GET", "/formats?colour=red", 400),
         ("GET", "/formats?a=%ff&a", 400),
         ("GET", "/names/x", 404),
@@ -336,6 +393,28 @@ fn of_three_servers_any_one_is_enough() {
         Code::Io,
         "one of the others may know it"
     );
+}
+
+#[test]
+fn an_export_writes_what_the_tree_lacks() {
+    let (folder, _server, client) = running();
+    let tree = folder.path().join("tree");
+    assert_eq!(client.export(&tree).unwrap(), Exported::default());
+    let formats: Vec<Format> = (0..5).map(|number| river(&[&format!("f{number}")])).collect();
+    formats[..4].iter().for_each(|format| client.put(format).unwrap());
+    assert_eq!(client.export(&tree).unwrap(), Exported { formats: 4, new: 4 });
+    client.put(&formats[4]).unwrap();
+    let file = |format: &Format| tree.join("formats").join(format.token().to_string());
+    std::fs::write(file(&formats[0]), b"damaged").unwrap();
+    std::fs::remove_file(file(&formats[1]).with_extension("json")).unwrap();
+    assert_eq!(client.export(&tree).unwrap(), Exported { formats: 5, new: 2 });
+    for format in &formats {
+        assert_eq!(std::fs::read(file(format)).unwrap(), format.description().as_bytes());
+        let json = std::fs::read_to_string(file(format).with_extension("json")).unwrap();
+        assert_eq!(format::from_json(&json).unwrap(), *format);
+    }
+    assert_eq!(std::fs::read_dir(tree.join("formats")).unwrap().count(), 10, "nothing else is left there");
+    assert_eq!(client.export(&tree.join("formats").join("x").join(file(&formats[0]))).unwrap_err().code(), Code::Io);
 }
 
 #[test]

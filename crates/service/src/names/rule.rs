@@ -135,16 +135,10 @@ fn unreadable(reader: (u64, &Version), writer: (u64, &Version)) -> Vec<Refusal> 
 impl Refusal {
     /// As an entry of the list `refused` in a problem.
     pub fn to_json(&self) -> Value {
-        let field = |error: &Error| {
-            json!({
-                "path": error.path(), "error": error.code().name(),
-                "expected": error.expectation(), "found": error.actual(),
-            })
-        };
         json!({
             "reader": self.reader, "writer": self.writer,
             "reader_format": self.reader_format.to_string(), "writer_format": self.writer_format.to_string(),
-            "fields": self.fields.iter().map(field).collect::<Vec<_>>(), "explained": self.explained,
+            "fields": self.fields.iter().map(super::fault).collect::<Vec<_>>(), "explained": self.explained,
         })
     }
 }

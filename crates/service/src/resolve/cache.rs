@@ -56,26 +56,27 @@ impl Cache {
 
     /// Stores a description, if it is that of the token. Returns whether it is stored now.
     pub fn put(&self, token: Token, description: &[u8]) -> bool {
-        Token::of(description) == token && self.write(token, description).is_ok()
+        Token::of(description) == token && write(&self.folder, &token.to_string(), description).is_ok()
     }
+}
 
-    fn write(&self, token: Token, description: &[u8]) -> io::Result<()> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        fs::create_dir_all(&self.folder)?;
-        let unfinished = self.folder.join(format!(".{token}.{}.{number}", std::process::id()));
-        let write = || {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
-            file.write_all(description)?;
-            fs::rename(&unfinished, self.folder.join(token.to_string()))
-        };
-        write().inspect_err(|error| {
-            // The file of a program of the same number that ended before it was done is removed here too.
-            if error.kind() != io::ErrorKind::NotFound {
-                _ = fs::remove_file(&unfinished);
-            }
-        })
-    }
+/// Writes a file under another name and then renames it, so that a reader finds all of it or nothing.
+pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    fs::create_dir_all(folder)?;
+    let unfinished = folder.join(format!(".{name}.{}.{number}", std::process::id()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
+        file.write_all(bytes)?;
+        fs::rename(&unfinished, folder.join(name))
+    };
+    write().inspect_err(|error| {
+        // The file of a program of the same number that ended before it was done is removed here too.
+        if error.kind() != io::ErrorKind::NotFound {
+            _ = fs::remove_file(&unfinished);
+        }
+    })
 }
 
 /// The bytes of a file, of which no more are read than a description can have.

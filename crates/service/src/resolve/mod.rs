@@ -5,10 +5,12 @@ mod search;
 mod servers;
 #[cfg(feature = "tls")]
 mod tls;
+mod tree;
 
 pub use cache::Cache;
 pub use search::Search;
 pub use servers::Servers;
+pub use tree::Exported;
 
 use isoform_core::MAX_DESCRIPTION;
 use isoform_core::{Code, Error, Result, Token};

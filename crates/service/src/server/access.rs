@@ -66,7 +66,9 @@ impl Access {
             let error = Error::new(Code::Forbidden).expected("a request for localhost").found("one for another host");
             return Err(error.into());
         }
-        if path == "/healthz" {
+        // The page holds no formats: it asks for them, with the secret if there is one.
+        let is_page = !writes && (matches!(path, "/" | "/openapi.json") || path.starts_with("/page/"));
+        if path == "/healthz" || is_page {
             return Ok(());
         }
         if writes && self.read_only {
@@ -183,7 +185,10 @@ mod tests {
             assert_eq!(status(&access, Method::PUT, "/formats", &headers), writes, "{headers:?}");
             assert_eq!(status(&access, Method::DELETE, "/names/river/versions/1", &headers), writes, "{headers:?}");
         }
-        assert_eq!(status(&access, Method::GET, "/healthz", &HeaderMap::new()), None);
+        for path in ["/healthz", "/", "/page/main.js", "/openapi.json"] {
+            assert_eq!(status(&access, Method::GET, path, &HeaderMap::new()), None, "{path}");
+        }
+        assert_eq!(status(&access, Method::PUT, "/page/main.js", &HeaderMap::new()), Some(Code::NotAdmitted));
         let certified = Client { certified: true, ..HERE };
         assert!(access.check(certified, &Method::PUT, "/formats", &HeaderMap::new()).is_err());
         let access = Access { certificates: true, ..access };

@@ -9,6 +9,7 @@
 //! | `access` | who may read and write, and how often |
 //! | `routes` | paths |
 //! | `formats`, `names` | requests |
+//! | `page` | the web page, whose parts are in `page/` |
 //! | `problem` | errors as answers |
 //! | `replicas` | copying from other servers |
 //! | `metrics` | counts |
@@ -20,6 +21,7 @@ mod listen;
 mod metrics;
 mod names;
 mod options;
+mod page;
 mod problem;
 mod replicas;
 mod routes;

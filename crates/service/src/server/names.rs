@@ -3,6 +3,7 @@
 use super::app::App;
 use super::problem::Problem;
 use super::routes::{Parameters, json, json_body};
+use crate::names::{Comparison, Version};
 use crate::store::{Name, NameChange, Prose};
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
@@ -57,8 +58,8 @@ pub(super) async fn get(State(app): State<Arc<App>>, Path(name): Path<String>) -
 pub(super) async fn set_rule(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
     app.writes_names()?;
     let body = json_body(from).await?;
-    let word =
-        body["rule"].as_str().ok_or_else(|| Error::new(Code::Text).expected("{\"rule\": \"FULL\"}").found(&body))?;
+    let only = body.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("rule")?.as_str());
+    let word = only.ok_or_else(|| Error::new(Code::Text).expected("{\"rule\": \"FULL\"}").found(&body))?;
     let rule = word.parse()?;
     app.blocking(move |app| Ok(app.store.set_rule(&name, rule)?)).await?;
     Ok(json(StatusCode::OK, &json!({ "rule": word })))
@@ -68,6 +69,9 @@ pub(super) async fn set_rule(State(app): State<Arc<App>>, Path(name): Path<Strin
 pub(super) async fn set_prose(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
     app.writes_names()?;
     let body = json_body(from).await?;
+    if body.is_null() {
+        return Err(Error::new(Code::Text).expected("an object").found("null").into());
+    }
     let prose = Prose::from_json(&body)?;
     app.blocking(move |app| Ok(app.store.set_prose(&name, prose)?)).await?;
     Ok(json(StatusCode::OK, &body))
@@ -92,6 +96,22 @@ pub(super) async fn add(State(app): State<Arc<App>>, Path(name): Path<String>, f
         Ok((number, false)) => Ok(json(StatusCode::OK, &json!({ "version": number }))),
         Err(refused) => Err(Problem::refused(refused)),
     }
+}
+
+/// `GET /names/{name}/compare`.
+pub(super) async fn compare(State(app): State<Arc<App>>, Path(name): Path<String>, query: Parsed) -> Answer {
+    let parameters = Parameters::new(query, &["reader", "writer"])?;
+    let comparison = app.blocking(move |app| {
+        let state = known(app, &name)?;
+        let version = |parameter: &str| -> Result<Version, Problem> {
+            let missing = || Error::new(Code::Text).at(parameter).expected("the number of a version");
+            let number: u64 = parameters.parsed(parameter, "the number of a version")?.ok_or_else(missing)?;
+            let version = state.versions.iter().find(|version| version.number == number);
+            Ok(app.store.version(&version.ok_or_else(|| no_version(&number.to_string()))?.declaration)?)
+        };
+        Ok(Comparison::new(&version("reader")?, &version("writer")?).to_json())
+    });
+    Ok(json(StatusCode::OK, &comparison.await?))
 }
 
 fn no_version(number: &str) -> Problem {
@@ -128,7 +148,7 @@ pub(super) async fn retire(State(app): State<Arc<App>>, Path((name, number)): Pa
     Ok(json(StatusCode::OK, &retired.await?))
 }
 
-/// `GET /names/changes`.
+/// `GET /changes/names`.
 pub(super) async fn changes(State(app): State<Arc<App>>, query: Parsed) -> Answer {
     let parameters = Parameters::new(query, &["after", "limit"])?;
     let answer = app.blocking(move |app| {

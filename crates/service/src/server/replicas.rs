@@ -99,7 +99,7 @@ fn copy_formats(app: &App, server: &Servers) -> Result<()> {
 
 fn copy_names(app: &App, server: &Servers) -> Result<()> {
     let key = format!("names of {}", server.first());
-    pages(app, server, &key, "names/changes", |changes| {
+    pages(app, server, &key, "changes/names", |changes| {
         changes.iter().try_for_each(|change| {
             let name = change["name"].as_str().ok_or_else(unfit)?;
             app.store.copy_name(name, &change["state"])

@@ -2,7 +2,7 @@
 
 use super::access::Client;
 use super::app::App;
-use super::{formats, metrics, names, problem::Problem};
+use super::{formats, metrics, names, page, problem::Problem};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, Request, State};
@@ -21,12 +21,17 @@ use std::time::Duration;
 const BODY: usize = 1 << 20;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The most entries of a list, and what is usual.
-const LIST: (usize, usize) = (1000, 100);
+/// The most entries of a list.
+const LIST_MOST: usize = 1000;
+/// The entries of a list if the client does not say how many.
+const LIST: usize = 100;
 
 /// All paths.
 pub(super) fn router(app: Arc<App>) -> Router {
     Router::new()
+        .route("/", get(page::index))
+        .route("/page/{file}", get(page::file))
+        .route("/openapi.json", get(page::openapi))
         .route("/healthz", get(async || "ok\n"))
         .route("/metrics", get(counts))
         .route("/formats", get(formats::search).put(formats::put))
@@ -34,11 +39,12 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/schemas/guids/{token}", get(formats::guid))
         .route("/changes", get(formats::changes))
         .route("/names", get(names::list))
-        .route("/names/changes", get(names::changes))
+        .route("/changes/names", get(names::changes))
         .route("/names/{name}", get(names::get))
         .route("/names/{name}/rule", put(names::set_rule))
         .route("/names/{name}/prose", put(names::set_prose))
         .route("/names/{name}/check", post(names::check))
+        .route("/names/{name}/compare", get(names::compare))
         .route("/names/{name}/versions", post(names::add))
         .route("/names/{name}/versions/{number}", get(names::version))
         .route("/names/{name}/versions/{number}", delete(names::retire))
@@ -148,6 +154,10 @@ impl Parameters {
 
     /// The number of entries that a list should have.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
-        Ok(self.parsed("limit", "a number")?.unwrap_or(LIST.1).clamp(1, LIST.0))
+        let limit = self.parsed("limit", "a number")?.unwrap_or(LIST);
+        match limit {
+            1..=LIST_MOST => Ok(limit),
+            _ => Err(Error::new(Code::Text).at("limit").expected(format_args!("1 to {LIST_MOST}")).found(limit).into()),
+        }
     }
 }
