@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod builder;
 mod records;
 
 pub use records::Records;
@@ -19,6 +20,10 @@ use isoform::{Code, Error, Result};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
+use std::sync::Arc;
+
+/// The flag of a type whose values can be null.
+const NULLABLE: i64 = 2;
 
 /// The type of a column: `struct ArrowSchema`. It owns what it points at.
 #[repr(C)]
@@ -68,6 +73,8 @@ struct Owner {
 pub enum Memory {
     /// Bytes that go along.
     Own(Vec<u8>),
+    /// Bytes that nobody changes as long as they are shared.
+    Shared(Arc<Vec<u8>>),
     /// Bytes of another owner.
     Lent(Box<dyn Lent>),
 }
@@ -82,9 +89,15 @@ pub unsafe trait Lent: Send {
 }
 
 impl Memory {
+    /// Its number of bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.bytes().len()
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Memory::Own(bytes) => bytes,
+            Memory::Shared(bytes) => bytes,
             Memory::Lent(lent) => lent.bytes(),
         }
     }
@@ -170,15 +183,23 @@ impl Array {
         }
     }
 
-    /// An array of this length, with the buffers after that of its validity.
+    /// An array of this length without nulls, with the buffers after that of its validity.
     fn of(length: usize, memory: Vec<Memory>, children: Vec<Array>) -> Array {
-        let mut buffers = vec![ptr::null()];
-        buffers.extend(memory.iter().map(|memory| memory.bytes().as_ptr().cast()));
+        Array::with_nulls(length, None, memory, children)
+    }
+
+    /// The same, with so many nulls, and a bit for each value that is none.
+    fn with_nulls(length: usize, nulls: Option<(usize, Memory)>, memory: Vec<Memory>, children: Vec<Array>) -> Array {
+        let place = |memory: &Memory| memory.bytes().as_ptr().cast();
+        let mut buffers = vec![nulls.as_ref().map_or(ptr::null(), |(_, bits)| place(bits))];
+        buffers.extend(memory.iter().map(place));
+        let null_count = nulls.as_ref().map_or(0, |(count, _)| *count as i64);
+        let memory = nulls.into_iter().map(|(_, bits)| bits).chain(memory).collect();
         let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
         let mut owner = Box::new(Owner { buffers, children, _memory: memory });
         Array {
             length: length as i64,
-            null_count: 0,
+            null_count,
             offset: 0,
             n_buffers: owner.buffers.len() as i64,
             n_children: owner.children.len() as i64,
@@ -233,27 +254,21 @@ impl Drop for Array {
     }
 }
 
-/// The schema of a record with these fields, each of which is a column.
+/// The schema of a record of these columns.
+pub(crate) fn schema(name: &str, columns: Vec<Schema>) -> Result<Schema> {
+    Schema::new("+s", name, columns)
+}
+
+/// So many rows of these columns.
+pub(crate) fn array(rows: usize, columns: Vec<Array>) -> Array {
+    Array::of(rows, Vec::new(), columns)
+}
+
+/// The schema of a field of fixed size.
 ///
 /// # Errors
 /// [`Code::WrongType`] for a type that Arrow lacks.
-pub fn schema<'f>(name: &str, fields: impl IntoIterator<Item = &'f Field>) -> Result<Schema> {
-    let children = fields.into_iter().map(of_field).collect::<Result<Vec<_>>>()?;
-    Schema::new("+s", name, children)
-}
-
-/// The values of this many rows: each column as [`Columns`](crate::columns::Columns) has it.
-///
-/// # Errors
-/// [`Code::Utf8`] for text that is not UTF-8.
-pub fn array(rows: usize, columns: impl IntoIterator<Item = (Field, Memory)>) -> Result<Array> {
-    let child =
-        |(field, memory): (Field, Memory)| values(rows, &field, memory).map_err(|error| error.within(&field.name));
-    let children = columns.into_iter().map(child).collect::<Result<Vec<_>>>()?;
-    Ok(Array::of(rows, Vec::new(), children))
-}
-
-fn of_field(field: &Field) -> Result<Schema> {
+pub(crate) fn of_field(field: &Field) -> Result<Schema> {
     let dims = lists(field);
     let unit = field.unit.as_deref();
     let (name, inner) = if dims.is_empty() { (&*field.name, unit) } else { ("item", None) };
@@ -274,8 +289,11 @@ fn of_field(field: &Field) -> Result<Schema> {
     Ok(schema)
 }
 
-/// The values of a field in this many records, which are contiguous.
-fn values(rows: usize, field: &Field, memory: Memory) -> Result<Array> {
+/// The values of a field of fixed size in this many records, which are contiguous.
+///
+/// # Errors
+/// [`Code::Utf8`] for text that is not UTF-8.
+pub(crate) fn values(rows: usize, field: &Field, memory: Memory) -> Result<Array> {
     let dims = lists(field);
     let count = dims.iter().product::<usize>() * rows;
     let mut array = match &field.element {
@@ -290,20 +308,14 @@ fn values(rows: usize, field: &Field, memory: Memory) -> Result<Array> {
         }
         Element::Enumeration(enumeration) => {
             let indices = indices(enumeration, memory.bytes());
-            let mut array = Array::of(count, vec![Memory::Own(indices)], Vec::new());
-            let names = enumeration.symbols().iter().map(|symbol| symbol.name.as_bytes());
-            array.dictionary = Box::into_raw(Box::new(strings(names)));
-            array
+            with_symbols(Array::of(count, vec![Memory::Own(indices)], Vec::new()), enumeration)
         }
         Element::Char => {
             let width = field.dims.last().map_or(1, fixed);
             let texts = memory.bytes().chunks_exact(width.max(1)).map(trimmed);
             match texts.clone().position(|text| std::str::from_utf8(text).is_err()) {
                 None => strings(texts),
-                Some(at) => {
-                    let error = Error::new(Code::Utf8).at(format!("[{at}]"));
-                    return Err(error.expected("UTF-8, as text is in Arrow. For other bytes, ask for an array of u8"));
-                }
+                Some(at) => return Err(not_utf8(at)),
             }
         }
         Element::Boolean { size: 1 } => {
@@ -318,6 +330,18 @@ fn values(rows: usize, field: &Field, memory: Memory) -> Result<Array> {
         array = Array::of(length, Vec::new(), vec![array]);
     }
     Ok(array)
+}
+
+/// Indices, with the dictionary of the symbols that they stand for.
+fn with_symbols(mut indices: Array, enumeration: &Enumeration) -> Array {
+    let names = enumeration.symbols().iter().map(|symbol| symbol.name.as_bytes());
+    indices.dictionary = Box::into_raw(Box::new(strings(names)));
+    indices
+}
+
+fn not_utf8(row: usize) -> Error {
+    let error = Error::new(Code::Utf8).at(format!("[{row}]"));
+    error.expected("UTF-8, as text is in Arrow. For other bytes, ask for an array of u8")
 }
 
 /// An array of texts.
@@ -382,18 +406,25 @@ fn fixed(dim: &Dimension) -> usize {
 fn word(element: &Element, name: &str) -> Result<String> {
     let word = match element {
         Element::Char => Some("U".into()),
-        Element::Float { kind: FloatKind::Ieee, size } | Element::Complex { kind: FloatKind::Ieee, size } => {
-            float(*size)
-        }
+        Element::Complex { kind, size } => number(&Element::Float { kind: *kind, size: *size }),
         Element::Boolean { size: 1 } => Some("b".into()),
+        element => number(element),
+    };
+    word.ok_or_else(|| unsupported(element).at(name))
+}
+
+fn unsupported(element: &Element) -> Error {
+    Error::new(Code::WrongType).expected("numbers, booleans or text of a type that Arrow has").found(element)
+}
+
+/// Arrow's word for numbers, and for booleans of any size as numbers.
+fn number(element: &Element) -> Option<String> {
+    match element {
+        Element::Float { kind: FloatKind::Ieee, size } => float(*size),
         Element::Integer { signed, size } => integer(*signed, *size),
         Element::Boolean { size } => integer(false, *size),
         _ => None,
-    };
-    word.ok_or_else(|| {
-        let error = Error::new(Code::WrongType).at(name).expected("numbers, booleans or text of a type that Arrow has");
-        error.found(element)
-    })
+    }
 }
 
 fn float(size: u8) -> Option<String> {

@@ -746,8 +746,8 @@ struct ArrowArray {
 
 typedef struct iso_columns iso_columns;
 
-/* Columns for the fields at these paths, such as "depth" or "com.x", or for all fields if `count` is 0. The fields have fixed
-   sizes and no pointers. `rules` may be NULL.
+/* Columns for the fields at these paths, such as "depth" or "com.x". If `count` is 0, columns for all fields but the lengths of
+   arrays, which Arrow's lists have anyway. `rules` may be NULL.
 
        const char *const fields[] = { "time", "depth" };
        code = iso_columns_open(format, fields, 2, NULL, ISO_FAULTS_ERROR, &columns);
@@ -761,11 +761,16 @@ iso_code iso_columns_add(iso_columns *columns, const iso_message *message);
 /* Adds a row for each message of a stream, up to its end. */
 iso_code iso_columns_read(iso_columns *columns, iso_reader *reader);
 size_t iso_columns_rows(const iso_columns *columns);
-/* The values of a column, side by side, and the bytes of one. Valid until the columns change. */
+/* The values of a column, side by side, and the bytes of one. Valid until the columns change. The field has a fixed size and no
+   pointers; iso_columns_arrow has others, too. */
 iso_code iso_columns_values(iso_columns *columns, const char *field, const void **values, size_t *size);
 /* Moves all rows to Arrow, as a struct array with a child for each column, without a copy of numbers; the columns are empty
    then. The program releases both structures, by their `release`. After an error, there is nothing to release, and no row
-   left. Enumerations become dictionaries, arrays fixed-size lists, char arrays strings; units are metadata. */
+   left.
+   - Text and char arrays become strings, enumerations dictionaries, nested records structs, and units metadata.
+   - Arrays become fixed-size lists. Arrays of variable length, arrays behind pointers, and arrays within records behind pointers
+     become lists.
+   - Null is what a null pointer points at: text, a number, a record, or an array of fixed length. */
 iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* A record batch of Arrow as records to send: an array of structs, in a format that follows the schema. Each column becomes

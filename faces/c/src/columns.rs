@@ -7,8 +7,7 @@ use crate::pointer::{Held, Opened, Out, close, given, list, open, put, text};
 use crate::rules::{self, Rules};
 use crate::stream::Reader;
 use isoform::Result;
-use isoform::core::Field;
-use isoform_dynamic::arrow::{self, Array, Memory, Records, Schema};
+use isoform_dynamic::arrow::{Array, Memory, Records, Schema};
 use isoform_dynamic::columns;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -90,13 +89,12 @@ pub extern "C" fn iso_columns_arrow(
         let Columns { columns, name } = given(columns, "columns")?;
         let (schema, array) = (given(schema, "schema")?, given(array, "array")?);
         let (schema, array) = (schema.write(Schema::released()), array.write(Array::released()));
-        let fields: Vec<Field> = columns.fields().cloned().collect();
-        let typed = arrow::schema(name, &fields)?;
-        let rows = columns.rows();
-        let values: Vec<_> = (0..fields.len()).map(|column| Memory::Own(columns.take(column))).collect();
+        let typed = columns.schema(name);
+        let count = columns.names().len();
+        let values: Vec<_> = (0..count).map(|column| columns.take(column).map(Memory::Own)).collect();
+        let rows = columns.array(values);
         columns.clear();
-        *array = arrow::array(rows, fields.into_iter().zip(values))?;
-        *schema = typed;
+        (*schema, *array) = (typed?, rows?);
         Ok(())
     })
 }
@@ -115,11 +113,16 @@ pub unsafe extern "C" fn iso_columns_values(
         // SAFETY: (1) of the crate.
         let path = unsafe { text(field, "field")? };
         let columns = &mut given(columns, "columns")?.columns;
-        let found = columns.fields().position(|field| *field.name == *path);
+        let found = columns.names().position(|name| name == path);
         let none = || isoform::Error::new(isoform::Code::NoSuchField).at(path).expected("the path of a column");
         let column = found.ok_or_else(none)?;
-        put(size, "size", columns.format(column).size())?;
-        let bytes = columns.take(column);
+        let varied = || {
+            isoform::Error::new(isoform::Code::WrongType)
+                .at(path)
+                .expected("a field of fixed size; iso_columns_arrow has others")
+        };
+        put(size, "size", columns.format(column).ok_or_else(varied)?.size())?;
+        let bytes = columns.take(column).ok_or_else(varied)?;
         put(Some(place), "values", bytes.as_ptr().cast())?;
         columns.give(column, bytes);
         Ok(())

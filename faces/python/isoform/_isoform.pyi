@@ -260,10 +260,12 @@ class Kinds:
 class Columns:
     """Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 
-    `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record. The elements of a
-    field within an array of records are an array. ``pandas.DataFrame(dict(columns))`` makes a data frame. `faults`, `missing` and `rules` are as for a
-    :class:`Decoder`. ``pyarrow.record_batch(columns)``,
-    ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
+    `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record but the lengths of arrays.
+    The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
+    objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
+
+    ``pandas.DataFrame(dict(columns))`` makes a data frame. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
+    everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
 
     def __new__(

@@ -1,8 +1,8 @@
 //! Columns for Arrow's C data interface, in capsules.
 
 use crate::error::raise;
-use isoform::core::Field;
-use isoform_dynamic::arrow::{self, Lent, Memory};
+use isoform_dynamic::arrow::{Lent, Memory, Schema};
+use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -37,20 +37,22 @@ impl Values {
     }
 }
 
-/// The schema of a record with these fields, in a capsule.
-pub(crate) fn schema<'py>(py: Python<'py>, name: &str, fields: &[&Field]) -> PyResult<Bound<'py, PyAny>> {
-    let schema = arrow::schema(name, fields.iter().copied()).map_err(raise)?;
+/// A schema in a capsule.
+pub(crate) fn schema(py: Python<'_>, schema: Schema) -> PyResult<Bound<'_, PyAny>> {
     Ok(PyCapsule::new_with_value(py, schema, c"arrow_schema")?.into_any())
 }
 
-/// The values of this many rows, in a capsule.
+/// The rows of columns, in a capsule. These arrays have the values of those of fixed size.
 pub(crate) fn array<'py>(
     py: Python<'py>,
-    rows: usize,
-    columns: Vec<(Field, Bound<'py, PyArray1<u8>>)>,
+    columns: &Columns,
+    values: Vec<Option<Bound<'py, PyArray1<u8>>>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let lent = |(field, array)| Ok((field, Memory::Lent(Box::new(Values::of(array)?))));
-    let columns = columns.into_iter().map(lent).collect::<PyResult<Vec<_>>>()?;
-    let array = arrow::array(rows, columns).map_err(raise)?;
+    let lent = |array: Option<Bound<'py, PyArray1<u8>>>| match array {
+        Some(array) => Ok(Some(Memory::Lent(Box::new(Values::of(array)?)))),
+        None => Ok(None),
+    };
+    let values = values.into_iter().map(lent).collect::<PyResult<Vec<_>>>()?;
+    let array = columns.array(values).map_err(raise)?;
     Ok(PyCapsule::new_with_value(py, array, c"arrow_array")?.into_any())
 }

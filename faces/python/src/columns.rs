@@ -5,24 +5,27 @@ use crate::decoder::choice;
 use crate::error::raise;
 use crate::face::face;
 use crate::format::PyFormat;
+use crate::item::text;
 use crate::message::{PyBatch, PyMessage};
 use crate::record_type::RecordType;
 use crate::rows::{rows, texts};
 use crate::rules;
 use crate::stream::PyReader;
-use isoform::core::Field;
+use isoform::core::Value;
 use isoform::{Code, Error, Incoming};
 use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 
 /// Single fields of many messages, each as an array in this machine's byte order, for NumPy and Arrow.
 ///
-/// `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record. The elements of
-/// a field within an array of records are an array. ``pandas.DataFrame(dict(columns))`` makes a data frame. `faults`, `missing` and `rules` are as for a
-/// :class:`Decoder`. ``pyarrow.record_batch(columns)``,
-/// ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
+/// `fields` are the names or paths of the fields, such as ``com.x``; by default, all fields of the record but the lengths of arrays.
+/// The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
+/// objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
+///
+/// ``pandas.DataFrame(dict(columns))`` makes a data frame. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
+/// everything else that supports ``__arrow_c_array__`` use the columns without a copy.
 #[pyclass(name = "Columns", module = "isoform")]
 pub(crate) struct PyColumns {
     name: String,
@@ -43,15 +46,25 @@ impl PyColumns {
         Ok(&mut self.columns)
     }
 
-    /// All bytes of a column, as an array.
-    fn seen<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    /// All bytes of a column of fixed size, as an array.
+    fn seen<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
         if let Some(array) = &self.seen[index] {
-            return Ok(array.bind(py).clone());
+            return Ok(Some(array.bind(py).clone()));
         }
-        let array = PyArray1::from_vec(py, self.columns.take(index));
+        let Some(bytes) = self.columns.take(index) else { return Ok(None) };
+        let array = PyArray1::from_vec(py, bytes);
         array.call_method1("setflags", (false,))?;
         self.seen[index] = Some(array.clone().unbind());
-        Ok(array)
+        Ok(Some(array))
+    }
+
+    /// The values of a column whose size varies, as an array of objects.
+    fn objects<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+        let value = |row| self.columns.value(index, row).map_or_else(|| Ok(py.None()), |value| object(py, &value));
+        let values = (0..self.columns.rows()).map(value).collect::<PyResult<Vec<_>>>()?;
+        let array = PyArray1::from_vec(py, values);
+        array.call_method1("setflags", (false,))?;
+        Ok(array.into_any())
     }
 
     /// Adds the rows of a source that is nested in `depth` lists.
@@ -99,7 +112,7 @@ impl PyColumns {
         let rules = rules::of(py, &kind, rules, missing)?;
         let fields = fields.map(texts).transpose()?;
         let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
-        let seen = columns.fields().map(|_| None).collect();
+        let seen = columns.names().map(|_| None).collect();
         Ok(PyColumns { name: format.name().into(), columns, seen })
     }
 
@@ -111,15 +124,16 @@ impl PyColumns {
     /// The names of the columns.
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.columns.fields().map(|field| field.name.to_string()).collect()
+        self.columns.names().map(String::from).collect()
     }
 
-    /// A column, as a read-only array.
+    /// A column, as a read-only array. Values whose size varies are objects: text, lists, dicts or `None`.
     fn __getitem__<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let index = self.columns.fields().position(|field| *field.name == *name);
+        let index = self.columns.names().position(|known| known == name);
         let unknown = || format!("{name:?} is none of the columns: {}", self.names().join(", "));
         let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(unknown()))?;
-        let format = PyFormat(self.columns.format(index).clone());
+        let Some(format) = self.columns.format(index) else { return self.objects(py, index) };
+        let format = PyFormat(format.clone());
         let bytes = self.seen(py, index)?;
         face(py)?.column.bind(py).call1((format, bytes))
     }
@@ -147,7 +161,7 @@ impl PyColumns {
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.columns.fields().any(|field| *field.name == *name)
+        self.columns.names().any(|known| known == name)
     }
 
     fn __repr__(&self) -> String {
@@ -161,8 +175,7 @@ impl PyColumns {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fields: Vec<&Field> = self.columns.fields().collect();
-        arrow::schema(py, &self.name, &fields)
+        arrow::schema(py, self.columns.schema(&self.name).map_err(raise)?)
     }
 
     /// The columns for Arrow, without a copy. A request for another schema is ignored.
@@ -174,9 +187,29 @@ impl PyColumns {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         drop(requested_schema);
         let schema = self.__arrow_c_schema__(py)?;
-        let fields: Vec<Field> = self.columns.fields().cloned().collect();
-        let seen = fields.into_iter().enumerate().map(|(index, field)| Ok((field, self.seen(py, index)?)));
-        let columns = seen.collect::<PyResult<Vec<_>>>()?;
-        Ok((schema, arrow::array(py, self.columns.rows(), columns)?))
+        let values = (0..self.seen.len()).map(|index| self.seen(py, index)).collect::<PyResult<Vec<_>>>()?;
+        Ok((schema, arrow::array(py, &self.columns, values)?))
     }
+}
+
+/// A value as Python has it.
+fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    Ok(match value {
+        Value::Boolean(truth) => truth.into_pyobject(py)?.to_owned().into_any().unbind(),
+        Value::Integer(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Value::Float(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Value::Symbol(name) => PyString::intern(py, name).into_any().unbind(),
+        Value::String(bytes) => text(py, bytes)?.unbind(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any().unbind()
+        }
+        Value::Record(fields) => {
+            let record = PyDict::new(py);
+            fields.iter().try_for_each(|(name, value)| record.set_item(&**name, object(py, value)?))?;
+            record.into_any().unbind()
+        }
+        // A column has no others.
+        _ => py.None(),
+    })
 }

@@ -110,7 +110,7 @@ fn float(py: Python<'_>, number: Float) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// Text. Bytes that are not UTF-8 become surrogates (`surrogateescape`).
-fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(PyString::new(py, text).into_any()),
         Err(_) => PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogateescape")),

@@ -68,6 +68,92 @@ static void sent(iso_arrow *arrow, size_t at, const char *json) {
     iso_encoder_close(&encoder);
 }
 
+typedef struct {
+    const char *name;
+    double *at;
+    int n;
+} Mark;
+typedef struct {
+    const char *title;
+    int count, n;
+    Mark *marks;
+    float *depth;
+    int32_t *step;
+    enum Light *lights;
+} Log;
+static const iso_field mark[] = { ISO_FIELD(Mark, name, "string"), ISO_FIELD(Mark, at, "double[n]"), ISO_FIELD(Mark, n, "int") };
+static const iso_field logged[] = { ISO_FIELD(Log, title, "string"),        ISO_FIELD(Log, count, "int"),
+                                    ISO_FIELD(Log, n, "int"),               ISO_ROW("marks", "Mark[count]", 0, offsetof(Log, marks)),
+                                    ISO_FIELD(Log, depth, "float(4)[2][n]"),   ISO_FIELD(Log, step, "int32_t*"),
+                                    ISO_FIELD(Log, lights, "enumeration(4){off,on=7}[n]") };
+static const iso_structure logs[] = { ISO_STRUCTURE(Mark, mark), ISO_STRUCTURE(Log, logged) };
+
+static int64_t end_of(const struct ArrowArray *list, int64_t row) {
+    return ((const int64_t *)list->buffers[1])[row + 1];
+}
+
+/* Text, arrays of variable length and pointers, which can be null. */
+static void varied(void) {
+    double at[] = { 0.5, 1.5, 2.5 };
+    Mark marks[] = { { "a", at, 1 }, { NULL, NULL, 0 }, { "ccc", at + 1, 2 } };
+    float depth[] = { 1, 2, 3, 4 };
+    int32_t step = 7;
+    enum Light lights[] = { ON, OFF };
+    const Log sent[] = { { "first", 2, 2, marks, depth, &step, lights },
+                         { NULL, 0, 0, NULL, NULL, NULL, NULL },
+                         { "third", 1, 1, marks + 2, depth, NULL, lights } };
+    iso_format *format;
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_columns *columns;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    const struct ArrowArray *part, *inner;
+    const void *values;
+    size_t size, i;
+    DO(iso_format_open(logs, 2, &format));
+    DO(iso_writer_open_file("varied.iso", &writer));
+    for (i = 0; i < COUNT(sent); i++)
+        DO(iso_writer_write(writer, format, &sent[i]));
+    DO(iso_writer_close(&writer));
+    DO(iso_columns_open(format, NULL, 0, NULL, ISO_FAULTS_ERROR, &columns));
+    DO(iso_reader_open_file("varied.iso", &reader));
+    DO(iso_columns_read(columns, reader));
+    iso_reader_close(&reader);
+    FAILS(iso_columns_values(columns, "title", &values, &size), ISO_WRONG_TYPE, "title");
+    DO(iso_columns_arrow(columns, &schema, &array));
+    CHECK(iso_columns_rows(columns) == 0 && array.length == 3 && array.n_children == 5 && schema.n_children == 5);
+    for (i = 0; i < 5; i++)
+        CHECK(array.children[i]->length == 3);
+    CHECK(strcmp(schema.children[0]->format, "U") == 0 && schema.children[0]->flags == ARROW_FLAG_NULLABLE);
+    part = array.children[0];
+    CHECK(part->null_count == 1 && *(const unsigned char *)part->buffers[0] == 5 && end_of(part, 0) == 5 && end_of(part, 1) == 5);
+    CHECK(end_of(part, 2) == 10 && memcmp(part->buffers[2], "firstthird", 10) == 0);
+    CHECK(strcmp(schema.children[1]->name, "marks") == 0 && strcmp(schema.children[1]->format, "+L") == 0);
+    part = child(&array, &schema, 1, "+L", "marks");
+    CHECK(end_of(part, 0) == 2 && end_of(part, 1) == 2 && end_of(part, 2) == 3);
+    part = child(part, schema.children[1], 0, "+s", "item");
+    CHECK(part->length == 3 && part->n_children == 2 && part->children[0]->null_count == 1);
+    inner = child(part, schema.children[1]->children[0], 1, "+L", "at");
+    CHECK(end_of(inner, 0) == 1 && end_of(inner, 1) == 1 && end_of(inner, 2) == 3);
+    CHECK(inner->children[0]->length == 3 && ((const double *)inner->children[0]->buffers[1])[2] == 2.5);
+    part = child(&array, &schema, 2, "+L", "depth");
+    CHECK(end_of(part, 0) == 2 && end_of(part, 1) == 2 && end_of(part, 2) == 4);
+    inner = child(part, schema.children[2], 0, "+L", "item");
+    CHECK(end_of(inner, 0) == 2 && end_of(inner, 3) == 6 && ((const float *)inner->children[0]->buffers[1])[3] == 4);
+    part = array.children[3];
+    CHECK(strcmp(schema.children[3]->format, "i") == 0 && part->null_count == 2 && *(const unsigned char *)part->buffers[0] == 1);
+    CHECK(*(const int32_t *)part->buffers[1] == 7);
+    part = child(&array, &schema, 4, "+L", "lights");
+    part = child(part, schema.children[4], 0, "i", "item");
+    CHECK(part->length == 3 && part->dictionary->length == 2 && *(const int32_t *)part->buffers[1] == 1);
+    schema.release(&schema);
+    array.release(&array);
+    iso_columns_close(&columns);
+    iso_format_close(&format);
+    CHECK(remove("varied.iso") == 0);
+}
+
 static void kept(struct ArrowSchema *schema) {
     schema->release = NULL;
 }
@@ -219,5 +305,6 @@ int main(void) {
     iso_format_close(&format);
     CHECK(remove("columns.iso") == 0);
     foreign();
+    varied();
     return 0;
 }
