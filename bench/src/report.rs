@@ -180,7 +180,7 @@ const ROUNDTRIP: Columns = Columns {
 
 const CHANNEL: Columns = Columns {
     title: "channel: ns of a round trip, or of an event on its way; x: times the bare socket (raw), ZeroMQ (zmq), nine sinks; owned, many: x raw of submit_owned, submit_many",
-    words: &["measure", "transport", "case"],
+    words: &["measure", "transport", "case", "peer"],
     figures: &[
         ("bytes", "bytes", false),
         ("cores", "cores", false),
@@ -195,6 +195,7 @@ const CHANNEL: Columns = Columns {
         ("many", "many_ratio", true),
         ("zmq per s", "zeromq_per_s", false),
         ("x zmq", "zeromq_ratio", true),
+        ("x isoform", "isoform_ratio", true),
         ("p99 x nine", "p99_ratio", true),
     ],
 };

@@ -46,10 +46,12 @@ fn all_ways() {
     let skipped = |peer| lines.iter().any(|line| line.text("group") == "skipped" && line.text("peer") == peer);
     let several = std::thread::available_parallelism().unwrap().get() > 1;
     for (cores, there) in [(1.0, !skipped("two processes on one core")), (2.0, several)] {
-        for (measure, bytes) in [("rtt", 100.0), ("rtt", 100_000.0), ("rate", 100.0), ("bandwidth", 1_000_000.0)] {
+        let sizes = [100.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0];
+        let sized = |measure| sizes.map(|bytes| (measure, bytes)).to_vec();
+        for (measure, bytes) in [sized("rtt"), vec![("rate", 100.0)], sized("bandwidth")].concat() {
             for transport in ["tcp", "unix"] {
                 let is = |line: &&Line| {
-                    (line.text("measure"), line.text("transport")) == (measure, transport)
+                    (line.text("measure"), line.text("transport"), line.text("peer")) == (measure, transport, "")
                         && (line.number("bytes"), line.number("cores")) == (Some(bytes), Some(cores))
                 };
                 let found: Vec<_> = lines.iter().filter(is).collect();
@@ -61,6 +63,22 @@ fn all_ways() {
                 found.iter().for_each(|line| has(line, &figures));
             }
         }
+        if there {
+            other_ways(&lines, cores);
+        }
+    }
+}
+
+/// Those that are installed take part in every size by TCP; those that are not are named.
+fn other_ways(lines: &[Line], cores: f64) {
+    for peer in ["MPICH", "CORBA events (omniORB)", "XML (Expat)"] {
+        let skipped = lines.iter().any(|line| line.text("peer") == format!("{peer}, of the group channel"));
+        let one = |line: &&Line| line.text("peer") == peer && line.number("cores") == Some(cores);
+        let found: Vec<_> = lines.iter().filter(one).collect();
+        // MPI waits in a loop that takes all the time of a core.
+        let able = !skipped && (cores > 1.0 || peer != "MPICH");
+        assert_eq!(found.len(), if able { 10 } else { 0 }, "{peer} {cores}");
+        found.iter().for_each(|line| has(line, &["p50_ns", "p99_ns", "per_s", "ratio", "isoform_ratio"]));
     }
 }
 

@@ -56,7 +56,9 @@ macro_rules! events {
 
 events! {
     Small: 22 values, 100 bytes;
+    Thousand: 247 values, 1_000 bytes;
     Kilo: 253 values, 1_024 bytes;
+    Ten: 2_497 values, 10_000 bytes;
     Large: 24_997 values, 100_000 bytes;
     Huge: 249_997 values, 1_000_000 bytes;
 }

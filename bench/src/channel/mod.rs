@@ -6,7 +6,8 @@
 //!
 //! It is measured with both processes on one core, where nothing but the work counts, and with each on a core of its own,
 //! where waking the other core is most of a round trip. Large events are submitted by reference, and with shared ownership
-//! (`owned`); small ones one by one, and many at once (`many`). The group `load` is in a folder of its own. Besides, `fanout` looks whether a sink that is stopped slows nine others,
+//! (`owned`); small ones one by one, and many at once (`many`). Where they are installed, MPI, CORBA's event service and XML
+//! (`others`) take turns with round trips and bandwidths by TCP. The group `load` is in a folder of its own. Besides, `fanout` looks whether a sink that is stopped slows nine others,
 //! and `local` at one thread.
 
 #[cfg(unix)]
@@ -21,6 +22,8 @@ mod fanout;
 mod load;
 #[cfg(unix)]
 mod local;
+#[cfg(unix)]
+mod others;
 #[cfg(unix)]
 mod ours;
 #[cfg(unix)]
@@ -45,7 +48,7 @@ pub enum Measure {
     Rtt,
     /// Small events, one after another.
     Rate,
-    /// Events of a megabyte.
+    /// Events of 100 bytes to a megabyte, one after another.
     Bandwidth,
     /// Events to ten sinks, one of which does not receive; in the group `load`, to ten and to a hundred sinks.
     Fanout,

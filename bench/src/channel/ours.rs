@@ -1,7 +1,7 @@
 //! Isoform's channels, at all ends.
 
 use super::ends::{Far, Near, Offer, Transport};
-use super::event::{Event, Huge, Kilo, Large, Other, Small};
+use super::event::{Event, Huge, Kilo, Large, Other, Small, Ten, Thousand};
 use crate::Result;
 use crate::compiled::Directory;
 use isoform::Record;
@@ -43,7 +43,9 @@ pub(super) fn node(transport: Transport) -> Result<(Node, Directory)> {
 pub(super) fn offer(transport: Transport, bytes: usize, submits: Submits) -> Result<Offer> {
     match bytes {
         100 => End::<Small>::offer(transport, submits),
+        1_000 => End::<Thousand>::offer(transport, submits),
         1_024 => End::<Kilo>::offer(transport, submits),
+        10_000 => End::<Ten>::offer(transport, submits),
         100_000 => End::<Large>::offer(transport, submits),
         1_000_000 => End::<Huge>::offer(transport, submits),
         _ => Err(format!("there is no event of {bytes} bytes").into()),
@@ -54,7 +56,9 @@ pub(super) fn offer(transport: Transport, bytes: usize, submits: Submits) -> Res
 pub(super) fn connect(transport: Transport, bytes: usize, address: &str, submits: Submits) -> Result<Box<dyn Far>> {
     match bytes {
         100 => End::<Small>::connect(transport, address, submits),
+        1_000 => End::<Thousand>::connect(transport, address, submits),
         1_024 => End::<Kilo>::connect(transport, address, submits),
+        10_000 => End::<Ten>::connect(transport, address, submits),
         100_000 => End::<Large>::connect(transport, address, submits),
         1_000_000 => End::<Huge>::connect(transport, address, submits),
         _ => Err(format!("there is no event of {bytes} bytes").into()),

@@ -2,8 +2,9 @@
 
 use super::cores::{Pinned, Place};
 use super::ends::{Near, Transport, Way};
+use super::others::{Other, Others};
 use super::partner::Partner;
-use super::turns::turns;
+use super::turns::{Figures, turns};
 use super::{Measure, zeromq};
 use crate::measure::Times;
 use crate::{Line, Options, Result};
@@ -11,8 +12,10 @@ use std::time::Instant;
 
 /// Round trips of one round are fewer than events that go one way, by this factor.
 const ROUND_TRIP: u32 = 400;
-/// And so are large events than small ones.
-const LARGE: u32 = 1_000;
+/// And so are large events than small ones, by a thousandth of their bytes.
+const LARGE: usize = 1_000;
+/// The papers' sizes of events.
+const SIZES: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
 
 /// What is measured in one go.
 struct Task {
@@ -28,15 +31,17 @@ struct Task {
 /// Measures round trips, rates and bandwidths.
 pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
     let tasks = tasks(options);
+    let wanted = options.peers && tasks.iter().any(Task::is_with_others);
+    let others = if wanted { Others::new(line)? } else { Others::none() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if let Some(_pinned) = Pinned::new(Place::Last) {
-        tasks.iter().try_for_each(|task| line(task.measured(options, 1)?))?;
+        tasks.iter().try_for_each(|task| task.lines(options, &others, 1, line))?;
     } else if !tasks.is_empty() {
         line(Line::skipped("two processes on one core", "Linux"))?;
     }
     match cores {
         1 => Ok(()),
-        _ => tasks.iter().try_for_each(|task| line(task.measured(options, 2)?)),
+        _ => tasks.iter().try_for_each(|task| task.lines(options, &others, 2, line)),
     }
 }
 
@@ -54,12 +59,16 @@ fn tasks(options: &Options) -> Vec<Task> {
                 ways: ways.iter().copied().filter(|way| zeromq || *way != Way::Zeromq).collect(),
             };
             match measure {
-                Measure::Rtt => tasks
-                    .extend([100, 100_000].map(|bytes| task(bytes, events / ROUND_TRIP, &[Way::Isoform, Way::Raw]))),
+                Measure::Rtt => tasks.extend(SIZES.map(|bytes| {
+                    let large = 1 + bytes as u32 / 100_000;
+                    task(bytes, events / ROUND_TRIP / large, &[Way::Isoform, Way::Raw])
+                })),
                 Measure::Rate => tasks.push(task(100, events, &[Way::Isoform, Way::Raw, Way::Many, Way::Zeromq])),
-                Measure::Bandwidth => {
-                    tasks.push(task(1_000_000, events / LARGE, &[Way::Isoform, Way::Raw, Way::Owned]));
-                }
+                Measure::Bandwidth => tasks.extend(SIZES.map(|bytes| {
+                    let ways = [Way::Isoform, Way::Raw, Way::Owned];
+                    let ways = if bytes < 100_000 { &ways[..2] } else { &ways };
+                    task(bytes, events / (bytes / LARGE).max(1) as u32, ways)
+                })),
                 _ => {}
             }
         }
@@ -89,27 +98,55 @@ pub(super) fn transfers(options: &Options, sizes: &[usize]) -> Result<(Vec<f64>,
 }
 
 impl Task {
-    fn measured(&self, options: &Options, cores: usize) -> Result<Line> {
+    /// Whether those that are no ways of ours take part: they have one transport.
+    fn is_with_others(&self) -> bool {
+        matches!(self.measure, Measure::Rtt | Measure::Bandwidth) && self.transport == Transport::Tcp
+    }
+
+    fn lines(
+        &self,
+        options: &Options,
+        others: &Others,
+        cores: usize,
+        line: &mut impl FnMut(Line) -> Result<()>,
+    ) -> Result<()> {
+        self.measured(options, others, cores)?.into_iter().try_for_each(line)
+    }
+
+    /// A line for our way and the bare socket, and one for each of the others.
+    fn measured(&self, options: &Options, others: &Others, cores: usize) -> Result<Vec<Line>> {
+        // Their processes share the cores as they like.
+        let mut others = if self.is_with_others() { others.start(self.bytes, cores)? } else { Vec::new() };
         // The other process is started on its core, and stays there.
         let other = if cores == 2 { Pinned::new(Place::Other) } else { None };
         let partner = Partner::start(&options.program)?;
         drop(other);
         let _pinned = if cores == 2 { Pinned::new(Place::Last) } else { None };
         let mut pair = Pair::new(self, partner)?;
-        let figures = turns(options.effort.rounds, self.ways.len(), |who| match self.measure {
-            Measure::Rtt => pair.round_trips(who, self.events),
-            _ => pair.one_way(who, self.events),
-        })?;
+        let all = self.ways.len() + others.len();
+        let figures =
+            turns(options.effort.rounds, all, |who| match (self.measure, who.checked_sub(self.ways.len())) {
+                (Measure::Rtt, None) => pair.round_trips(who, self.events),
+                (_, None) => pair.one_way(who, self.events),
+                (Measure::Rtt, Some(other)) => others[other].round_trips(self.events),
+                (_, Some(other)) => others[other].one_way(self.events),
+            })?;
         let line = Line::of("channel").word("measure", self.measure.name()).word("transport", self.transport.name());
         let line = line.count("bytes", self.bytes).count("cores", cores);
         let (own, raw) = (&figures[0], &figures[1]);
-        Ok(self.ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
+        let peer = |(other, figures): (&Other, &Figures)| {
+            let line = figures.with_rate(line.clone().word("peer", other.name()), "");
+            line.figure("ratio", figures.ratio(raw)).figure("isoform_ratio", figures.ratio(own))
+        };
+        let peers: Vec<Line> = others.iter().zip(&figures[self.ways.len()..]).map(peer).collect();
+        let first = self.ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
             Way::Isoform => own.with_rate(line, ""),
             Way::Owned => other.with_rate(line, "owned_").figure("owned_ratio", other.ratio(raw)),
             Way::Many => other.with_rate(line, "many_").figure("many_ratio", other.ratio(raw)),
             Way::Raw => other.with_rate(line, "raw_").figure("ratio", own.ratio(other)),
             Way::Zeromq => other.with_rate(line, "zeromq_").figure("zeromq_ratio", own.ratio(other)),
-        }))
+        });
+        Ok([vec![first], peers].concat())
     }
 }
 

@@ -152,7 +152,7 @@ impl Bar {
         let is = |line: &&Line| {
             let words = match self.group {
                 "channel" if channel::case(line) != case => return false,
-                "channel" => vec![("transport", workload)],
+                "channel" => vec![("transport", workload), ("peer", "")],
                 _ => vec![("workload", workload), ("case", case), ("peer", ""), ("token", "")],
             };
             line.text("group") == self.group && words.iter().all(|(key, word)| line.text(key) == *word)

@@ -29,6 +29,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("× raw", "ratio"),
     ("ZeroMQ per s", "zeromq_per_s"),
     ("× ZeroMQ", "zeromq_ratio"),
+    ("× Isoform", "isoform_ratio"),
     ("p99 × nine", "p99_ratio"),
 ];
 
@@ -39,7 +40,7 @@ pub(super) fn table(page: &mut String, lines: &[Line]) {
         return;
     }
     page.push_str(EXPLAINED);
-    let words = ["measure", "case", "transport"];
+    let words = ["measure", "case", "transport", "peer"];
     page.push_str("<table><tr>");
     words.iter().for_each(|word| _ = write!(page, "<th class=\"word\">{word}"));
     page.push_str("<th>bytes<th>cores");
@@ -61,7 +62,10 @@ them, and beside it the bare socket, with <code>TCP_NODELAY</code>, on which som
 record: they take turns in short rounds. With both processes on <i>one core</i> nothing counts but the work; on <i>two</i>, \
 waking the other one is most of a round trip. Ratios are medians of those of single rounds.</p>
 <p><b>rtt</b>: an event and its answer. <b>rate</b>: small events one way; raw, they are gathered by 64 KiB; ZeroMQ publishes \
-and subscribes, and is kept from dropping any. <b>bandwidth</b>: large events one way. <b>fanout</b>: an event a millisecond \
+and subscribes, and is kept from dropping any. <b>bandwidth</b>: events of 100 bytes to a megabyte one way. Where they are \
+installed, others take turns with round trips and bandwidths by TCP, each with two processes of its own: MPICH sends a \
+derived datatype (it waits in a loop, so it needs two cores); CORBA's event service pushes an <code>any</code> from supplier \
+to consumer, without the process of an event channel between them; XML is written by snprintf and read by Expat. <b>fanout</b>: an event a millisecond \
 to sinks in processes of their own, and how late it is at nine of them; the tenth is not there (<i>nine</i>), is like the \
 others (<i>ten</i>), is <i>stopped</i> by a signal, or runs and receives nothing (<i>unread</i>). <b>local</b>: within one \
 thread, from source to handler, which has the source's struct (<i>equal</i>) or one to which it is converted \
