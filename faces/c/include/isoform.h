@@ -774,8 +774,10 @@ iso_code iso_columns_values(iso_columns *columns, const char *field, const void 
 iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* A record batch of Arrow as records to send: an array of structs, in a format that follows the schema. Each column becomes
-   a field of the same name: numbers, booleans, text (also of a dictionary), structs, and lists of a fixed size. Only text can
-   be null.
+   a field of the same name: numbers, booleans, text (also of a dictionary), structs, and lists.
+   - A list becomes an array of variable length, whose length is a field `NAME_len`; a list of fixed size becomes a fixed array.
+   - A column with nulls becomes a pointer to each value, which may be null. Text may be null anyway.
+   - Lists and elements of lists that are null are refused, and so are lists in lists, unless a struct is in between.
 
        iso_arrow *arrow; const iso_format *format; const void *records; size_t count;
        code = iso_arrow_open("River", &schema, &array, &arrow);

@@ -143,6 +143,35 @@ def test_what_arrow_has_is_sent_again_as_the_same_records() -> None:
     assert isoform.Decoder(Ship).decode_many(isoform.Reader(stream)) == sent
 
 
+def test_lists_and_nulls_of_arrow_are_records_of_a_class() -> None:
+    arrow = pytest.importorskip("pyarrow")
+
+    @dataclass
+    class Gauge:
+        level: Optional[float]
+        on: Optional[bool]
+        depth: list[float]
+        crew: list[str]
+        spots: list[Spot]
+
+    table = arrow.table(
+        {
+            "level": [1.5, None],
+            "on": [None, True],
+            "depth": [[0.5, 2.5], []],
+            "crew": [["a", ""], []],
+            "spots": [[{"name": None, "at": [1.0]}, {"name": "s", "at": []}], []],
+        }
+    )
+    assert table.schema.field("depth").type == arrow.list_(arrow.float64())
+    stream = io.BytesIO()
+    with isoform.Writer(stream, Gauge) as writer:
+        writer.write(table)
+    stream.seek(0)
+    wanted = [Gauge(1.5, None, [0.5, 2.5], ["a", ""], [Spot(None, [1.0]), Spot("s", [])]), Gauge(None, True, [], [], [])]
+    assert isoform.Decoder(Gauge).decode_many(isoform.Reader(stream)) == wanted
+
+
 def test_other_layouts_rules_and_faults_apply_to_them_too() -> None:
     shape = "record Ship\n  title  string\n  n  short\n  depth  float[n]\n  step  int"
     sender = isoform.Format.of_shape(shape, "powerpc")

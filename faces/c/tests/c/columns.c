@@ -207,10 +207,20 @@ static void foreign(void) {
     sent(arrow, 1, "{\"n\":9,\"text\":\"cde\",\"on\":true,\"level\":\"high\"}");
     iso_arrow_close(&arrow);
     iso_arrow_close(&arrow);
+    /* A column with nulls may be null in records. */
     number[0] = valid;
     array[0].null_count = 1;
-    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_NULL, "[0].n");
-    schema[0].format = "+l";
+    DO(iso_arrow_open("Gauge", &schema[5], &array[5], &arrow));
+    sent(arrow, 0, "{\"n\":null,\"text\":null,\"on\":false,\"level\":\"low\"}");
+    sent(arrow, 1, "{\"n\":9,\"text\":\"cde\",\"on\":true,\"level\":\"high\"}");
+    iso_arrow_close(&arrow);
+    /* No row is null. */
+    array[5].buffers = texts;
+    array[5].null_count = 1;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_NULL, "[0]");
+    array[5].buffers = whole;
+    array[5].null_count = 0;
+    schema[0].format = "+vl";
     FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "Gauge.n");
     FAILS(iso_arrow_open("Gauge", &schema[1], &array[1], &none), ISO_WRONG_TYPE, "Gauge");
     FAILS(iso_arrow_open("Gauge", NULL, &array[5], &none), ISO_WRONG_TYPE, "schema");
@@ -219,6 +229,86 @@ static void foreign(void) {
     schema[0].format = "i";
     array[5].release = NULL;
     FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "array");
+}
+
+/* Lists of numbers, of text and of structs, as other programs make them; and a list that is null. */
+static void lists(void) {
+    static const int32_t ends[] = { 0, 2, 2, 3 }, letters[] = { 0, 1, 1, 3 };
+    static const double numbers[] = { 0.5, 1.5, 2.5 };
+    static const unsigned char valid[] = { 5 };
+    const void *list[] = { NULL, ends }, *number[] = { NULL, numbers }, *texts[] = { NULL, letters, "abc" }, *whole[] = { NULL };
+    struct ArrowSchema schema[8], *items[3], *parts[3], *inner[2];
+    struct ArrowArray array[8], *values[3], *columns[3], *of[2];
+    /* x: [f64]; names: [text]; spots: [{x: f64, at: [f64]}] */
+    static const char *const formats[] = { "+l", "+l", "+l", "g", "u", "+s", "+l", "+s" };
+    static const char *const called[] = { "x", "names", "spots", "item", "item", "item", "x_len", "" };
+    iso_arrow *arrow, *none;
+    size_t i;
+    memset(schema, 0, sizeof schema);
+    memset(array, 0, sizeof array);
+    for (i = 0; i < 8; i++) {
+        schema[i].format = formats[i];
+        schema[i].name = called[i];
+        schema[i].release = kept;
+        array[i].length = 3;
+        array[i].n_buffers = 2;
+        array[i].buffers = list;
+        array[i].release = held;
+    }
+    for (i = 0; i < 3; i++) {
+        parts[i] = &schema[i];
+        columns[i] = &array[i];
+        items[i] = &schema[3 + i];
+        values[i] = &array[3 + i];
+        schema[i].children = &items[i];
+        array[i].children = &values[i];
+        schema[i].n_children = array[i].n_children = 1;
+    }
+    array[3].buffers = number;
+    array[4].buffers = texts;
+    array[4].n_buffers = 3;
+    array[5].buffers = whole;
+    inner[0] = &schema[3];
+    inner[1] = &schema[6];
+    of[0] = &array[3];
+    of[1] = &array[6];
+    schema[5].children = inner;
+    array[5].children = of;
+    schema[5].n_children = array[5].n_children = 2;
+    schema[6].children = &items[0];
+    array[6].children = &values[0];
+    schema[6].n_children = array[6].n_children = 1;
+    schema[7].children = parts;
+    array[7].children = columns;
+    schema[7].n_children = array[7].n_children = 3;
+    array[7].buffers = whole;
+    array[7].n_buffers = 1;
+    DO(iso_arrow_open("Ship", &schema[7], &array[7], &arrow));
+    sent(arrow, 0,
+         "{\"x\":[0.5,1.5],\"x_len\":2,\"names\":[\"a\",\"\"],\"names_len\":2,"
+         "\"spots\":[{\"item\":0.5,\"x_len\":[0.5,1.5],\"x_len_len\":2},{\"item\":1.5,\"x_len\":[],\"x_len_len\":0}],\"spots_len\":2}");
+    sent(arrow, 1, "{\"x\":[],\"x_len\":0,\"names\":[],\"names_len\":0,\"spots\":[],\"spots_len\":0}");
+    sent(arrow, 2,
+         "{\"x\":[2.5],\"x_len\":1,\"names\":[\"bc\"],\"names_len\":1,\"spots\":[{\"item\":2.5,\"x_len\":[2.5],\"x_len_len\":1}],"
+         "\"spots_len\":1}");
+    iso_arrow_close(&arrow);
+    /* The name of a length is none of the columns'. */
+    schema[1].name = "x_len";
+    DO(iso_arrow_open("Ship", &schema[7], &array[7], &arrow));
+    sent(arrow, 1, "{\"x\":[],\"x_len_\":0,\"x_len\":[],\"x_len_len\":0,\"spots\":[],\"spots_len\":0}");
+    iso_arrow_close(&arrow);
+    /* Neither a list nor an element of one can be null, unless it is text. */
+    list[0] = valid;
+    array[1].null_count = 1;
+    FAILS(iso_arrow_open("Ship", &schema[7], &array[7], &none), ISO_NULL, "[1].x_len");
+    array[1].null_count = 0;
+    number[0] = valid;
+    array[3].null_count = 1;
+    FAILS(iso_arrow_open("Ship", &schema[7], &array[7], &none), ISO_NULL, "[0].x");
+    array[3].null_count = 0;
+    schema[1].children = &parts[0];
+    array[1].children = &columns[0];
+    FAILS(iso_arrow_open("Ship", &schema[7], &array[7], &none), ISO_WRONG_TYPE, "Ship.x_len");
 }
 
 int main(void) {
@@ -306,5 +396,6 @@ int main(void) {
     CHECK(remove("columns.iso") == 0);
     foreign();
     varied();
+    lists();
     return 0;
 }
