@@ -119,7 +119,10 @@ pub(crate) fn put(out: &mut Vec<u8>, mut header: Header, fill: impl FnOnce(&mut 
 /// elsewhere.
 #[inline]
 pub(crate) fn pad(out: &mut Vec<u8>, length: usize) {
-    out.extend_from_slice(&[0; HEADER][..length.wrapping_neg() % HEADER]);
+    let end = out.len() + length.wrapping_neg() % HEADER;
+    // Copying a fixed number of bytes is much quicker than copying a few.
+    out.extend_from_slice(&[0; HEADER]);
+    out.truncate(end);
 }
 
 /// The frame at the start of some bytes: its header, its payload and its length; `None` if it is incomplete.
@@ -131,9 +134,40 @@ pub(crate) fn split(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>> {
     Ok(Some((header, &frame[HEADER..HEADER + header.length as usize], frame.len())))
 }
 
+/// The length of the payload and the time of the frame at the start of some bytes, if the frame is whole and its kind,
+/// its index and its subscription are those of another header.
+#[inline]
+pub(crate) fn like(other: &[u8; HEADER], input: &[u8]) -> Option<(usize, u32)> {
+    let bytes = input.first_chunk::<HEADER>()?;
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let (length, time) = (word(0) as usize, word(12));
+    let is_whole = length <= PAYLOAD && HEADER + length.next_multiple_of(HEADER) <= input.len();
+    (is_whole && bytes[4..12] == other[4..12]).then_some((length, time))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_are_alike_whatever_their_lengths_and_times_are() {
+        let header = Header { length: 17, kind: Some(FrameKind::Event), index: 3, subscription: 5, time: 7 };
+        let mut input = header.to_bytes().to_vec();
+        input.resize(header.extent(), 1);
+        let like = |header: Header, input: &[u8]| super::like(&header.to_bytes(), input);
+        assert_eq!(like(Header { length: 9, time: 9, ..header }, &input), Some((17, 7)));
+        assert_eq!(like(header, &input[..input.len() - 1]), None, "it is not whole");
+        for other in [
+            Header { kind: Some(FrameKind::Part), ..header },
+            Header { index: 4, ..header },
+            Header { subscription: 6, ..header },
+        ] {
+            assert_eq!(like(other, &input), None, "{other:?}");
+        }
+        let long = Header { length: PAYLOAD as u32 + 1, ..header };
+        input = [&long.to_bytes()[..], &vec![0; 2 * PAYLOAD]].concat();
+        assert_eq!(like(header, &input), None, "it is too long");
+    }
 
     #[test]
     fn a_header_is_read_as_it_was_written() {

@@ -20,6 +20,12 @@ pub trait Draft<B> {
     /// Passes its bytes to `each`, in order.
     fn pieces(&self, each: &mut dyn FnMut(&[u8]));
 
+    /// All of its bytes, if they are known to be contiguous.
+    #[inline]
+    fn contiguous(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// The body with shared ownership. Further calls return the same body.
     fn share(&mut self) -> B;
 
@@ -29,6 +35,53 @@ pub trait Draft<B> {
     /// Where the event was first submitted, if that was at another source.
     fn origin(&self) -> Option<Origin> {
         None
+    }
+}
+
+/// Events that are submitted together: one [`Draft`] after another.
+pub trait Drafts<B> {
+    /// The next one; `None` at the end. This is called only if there is room for it.
+    fn next(&mut self) -> Option<impl Draft<B>>;
+}
+
+/// One event.
+pub(crate) struct One<'d, D>(pub(crate) Option<&'d mut D>);
+
+impl<B, D: Draft<B>> Drafts<B> for One<'_, D> {
+    #[inline]
+    fn next(&mut self) -> Option<impl Draft<B>> {
+        self.0.take()
+    }
+}
+
+impl<B, D: Draft<B>> Draft<B> for &mut D {
+    #[inline]
+    fn length(&self) -> usize {
+        D::length(self)
+    }
+
+    #[inline]
+    fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
+        D::pieces(self, each);
+    }
+
+    #[inline]
+    fn contiguous(&self) -> Option<&[u8]> {
+        D::contiguous(self)
+    }
+
+    fn share(&mut self) -> B {
+        D::share(self)
+    }
+
+    #[inline]
+    fn is_shared(&self) -> bool {
+        D::is_shared(self)
+    }
+
+    #[inline]
+    fn origin(&self) -> Option<Origin> {
+        D::origin(self)
     }
 }
 

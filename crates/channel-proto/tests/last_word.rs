@@ -1,8 +1,8 @@
 //! Sinks that want to stop their source: they take nothing, and vanish. And what a later version may ask for.
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node, Outgoing, Policy,
-    Reason, Settings, SinkKey, SourceKey, Submitted, Time, Waits, Wanted, Window,
+    Action, Batch, ConnId, Credentials, Draft, Drafts, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
+    Outgoing, Policy, Reason, Settings, SinkKey, SourceKey, Submitted, Time, Waits, Wanted, Window,
 };
 use isoform_core::{Code, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -109,6 +109,35 @@ fn a_sink_that_takes_nothing_costs_its_source_what_that_grants_and_no_more() {
         _ => None,
     });
     assert_eq!(told, Some((Reason::Slow, false)));
+}
+
+/// Events of 8 bytes, this many.
+struct Several(usize);
+
+impl Drafts<Body> for Several {
+    fn next(&mut self) -> Option<impl Draft<Body>> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(Body::from([1; 8]))
+    }
+}
+
+#[test]
+fn of_several_events_those_are_submitted_for_which_there_is_room() {
+    let mut pair = Pair::new(Grants { lossless: true, ..Grants::default() }, true, |bytes| bytes);
+    let mut several = Several(3);
+    assert_eq!(pair.nodes[0].submit_many(7, pair.source, &mut several), Ok(Submitted::Done(0)));
+    assert_eq!(several.0, 2, "the others are not touched");
+    assert!(!pair.nodes[0].waits(pair.source), "its thread has no reason to wait yet");
+    assert_eq!(pair.nodes[0].submit_many(7, pair.source, &mut several), Ok(Submitted::Full));
+    assert!(pair.nodes[0].waits(pair.source));
+    pair.run(&|bytes| bytes);
+    assert_eq!(pair.items().len(), 2, "the source, and its event");
+    pair.run(&|bytes| bytes);
+    assert!(!pair.nodes[0].waits(pair.source));
+    assert_eq!(pair.nodes[0].submit_many(7, pair.source, &mut several), Ok(Submitted::Done(1)));
+    assert_eq!(pair.nodes[0].submit_many(7, pair.source, &mut Several(0)), Ok(Submitted::Full));
+    let account = pair.nodes[0].ledger(pair.source)[0].ledger;
+    assert_eq!((account.submitted, account.acknowledged, account.in_flight), (2, 1, 1));
 }
 
 #[test]

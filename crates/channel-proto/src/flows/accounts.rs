@@ -44,6 +44,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.get(key).map_or(0, |source| source.sendings.len())
     }
 
+    /// Whether a source waits without limit for each of its sinks.
+    pub(crate) fn is_lossless(&self, key: SourceKey) -> bool {
+        self.sources.get(key).is_some_and(|source| source.sendings.iter().all(|&at| self.sendings[at].is_lossless()))
+    }
+
     /// Whether events of a source reach anybody.
     pub(crate) fn is_heard(&self, key: SourceKey) -> bool {
         self.sources.get(key).is_some_and(|source| !source.sendings.is_empty() || source.grants.keep > 0)

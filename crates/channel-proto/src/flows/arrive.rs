@@ -42,23 +42,31 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 break;
             }
             let entry = &links[link];
-            let (format, time) = (entry.formats.at(header.index)?, entry.time + u64::from(header.time));
+            let (format, base) = (entry.formats.at(header.index)?, entry.time);
             let at = ReceivingKey(header.subscription);
             let receiving = self.receivings.get_mut(at).filter(|receiving| receiving.is_from(link));
             let receiving = receiving.ok_or_else(|| unknown(at))?;
-            used += length;
             if receiving.stage.is_deaf() {
+                used += length;
                 continue;
             }
             expect_running(receiving)?;
-            receiving.admit(body.len() as u64)?;
-            let (sink, stamp) = (receiving.sink, receiving.receive(at, time, body.len()));
-            let Some(entry) = self.sinks.get_mut(sink) else { continue };
-            entry.inbox.copy(stamp, format, |storage| storage.append(body));
+            let sink = receiving.sink;
+            let mut receive = |length: usize, time| {
+                receiving.admit(length as u64)?;
+                Ok(receiving.receive(at, base + u64::from(time), length))
+            };
+            let Some(entry) = self.sinks.get_mut(sink) else {
+                receive(body.len(), header.time)?;
+                used += length;
+                continue;
+            };
+            let run = entry.inbox.copy_frames(&input[used..], format, receive);
             if woken != Some(sink) {
                 woken = Some(sink);
                 self.wake(links, sink);
             }
+            used += run?;
         }
         Ok(used)
     }

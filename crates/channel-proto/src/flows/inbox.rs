@@ -2,11 +2,12 @@
 //! whole. So an application takes hundreds of small events with one access to the node.
 
 use crate::account::Gap;
+use crate::frame::{self, HEADER};
 use crate::grant::Granted;
 use crate::keys::{NodeId, ReceivingKey, SourceRef};
 use crate::memory::{Body, Storage};
 use crate::origin::Origin;
-use isoform_core::{Error, Format};
+use isoform_core::{Error, Format, Result};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -28,7 +29,7 @@ const RUN: u64 = 16 << 10;
 pub struct Batch<B, S> {
     /// The items.
     pub items: Vec<Item>,
-    /// The short bodies, each at a multiple of 16.
+    /// The short bodies, each at a multiple of 16, with headers of frames between those that links have brought.
     pub storage: S,
     /// The long bodies, each in storage of its own.
     pub long: Vec<S>,
@@ -203,15 +204,52 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         batch.storage.resize(start);
         pieces(&mut batch.storage);
         let length = batch.storage.bytes().len() - start;
-        let place = BodyRef::Here(start as u32, length as u32);
+        let (place, format) = (BodyRef::Here(start as u32, length as u32), batch.place_of(format));
         batch.event(stamp, format, place, length);
+    }
+
+    /// Adds consecutive events of one subscription and format: the frames at the start of the input that are like the
+    /// first, which is whole. They are copied together, with their headers. `receive` counts an event, whose length and
+    /// time it gets, and may refuse it. Returns the length of these frames.
+    #[inline]
+    pub(crate) fn copy_frames(
+        &mut self,
+        input: &[u8],
+        format: &Format,
+        mut receive: impl FnMut(usize, u32) -> Result<Stamp>,
+    ) -> Result<usize> {
+        let Some(first) = input.first_chunk::<HEADER>() else { return Ok(0) };
+        let (mut used, mut copied) = (0, 0);
+        loop {
+            let batch = self.open();
+            let start = batch.storage.bytes().len().next_multiple_of(HEADER);
+            let format = batch.place_of(format);
+            let end = loop {
+                let at = start + used - copied;
+                if batch.items.len() >= ITEMS || at >= BYTES {
+                    break None;
+                }
+                let Some((length, time)) = frame::like(first, &input[used..]) else { break Some(Ok(())) };
+                match receive(length, time) {
+                    Ok(stamp) => batch.event(stamp, format, BodyRef::Here((at + HEADER) as u32, length as u32), length),
+                    Err(error) => break Some(Err(error)),
+                }
+                used += HEADER + length.next_multiple_of(HEADER);
+            };
+            batch.storage.resize(start);
+            batch.storage.append(&input[copied..used]);
+            copied = used;
+            if let Some(end) = end {
+                return end.map(|()| used);
+            }
+        }
     }
 
     /// Adds an event whose body arrived in storage of its own.
     pub(crate) fn long(&mut self, stamp: Stamp, format: &Format, body: S) {
         let (batch, length) = (self.open(), body.bytes().len());
         batch.long.push(body);
-        let place = BodyRef::Long(batch.long.len() as u32 - 1);
+        let (place, format) = (BodyRef::Long(batch.long.len() as u32 - 1), batch.place_of(format));
         batch.event(stamp, format, place, length);
         self.seal();
     }
@@ -220,7 +258,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     pub(crate) fn share(&mut self, stamp: Stamp, format: &Format, body: B) {
         let (batch, length) = (self.open(), body.length());
         batch.shared.push(body);
-        let place = BodyRef::Shared(batch.shared.len() as u32 - 1);
+        let (place, format) = (BodyRef::Shared(batch.shared.len() as u32 - 1), batch.place_of(format));
         batch.event(stamp, format, place, length);
     }
 
@@ -303,9 +341,8 @@ impl<B: Body, S: Storage> Inbox<B, S> {
 
 impl<B: Body, S: Storage> Batch<B, S> {
     #[inline]
-    fn event(&mut self, stamp: Stamp, format: &Format, place: BodyRef, length: usize) {
+    fn event(&mut self, stamp: Stamp, format: u32, place: BodyRef, length: usize) {
         let Stamp { source, subscription, sequence, time, origin } = stamp;
-        let format = self.place_of(format);
         let origin = origin.and_then(|origin| self.keep_origin(origin));
         self.add(Item::Event { source, sequence, time, format, place, origin }, Some(subscription), cost(length));
     }
@@ -355,6 +392,8 @@ pub(crate) fn cost(length: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::account::Cause;
+    use crate::frame::{FrameKind, Header};
+    use isoform_core::FieldList;
 
     type Boxed = Inbox<std::sync::Arc<[u8]>, Vec<u8>>;
 
@@ -383,6 +422,43 @@ mod tests {
         assert_eq!(told, meant);
         assert!(inbox.gap(&mut last, SourceRef(1), lost(8, Cause::Overrun)), "what was given out stays as it is");
         assert_eq!(gaps(&mut inbox), [(8, 1, Cause::Overrun)]);
+    }
+
+    fn frame(subscription: u32, byte: u8, length: usize) -> Vec<u8> {
+        let (mut out, header) = (Vec::new(), Header { subscription, ..Header::plain(FrameKind::Event) });
+        frame::put(&mut out, header, |out| out.resize(out.len() + length, byte));
+        out
+    }
+
+    #[test]
+    fn frames_that_are_alike_are_copied_until_one_differs_or_is_refused() {
+        let field = FieldList::new("Tick").field("n", "integer", 8, 0);
+        let format = field.format(isoform_core::Machine::NATIVE, 8, 8).unwrap();
+        let length = |i: u64| 50 * (i as usize % 3);
+        let events: Vec<u8> = (0..3_000).flat_map(|i| frame(1, i as u8, length(i))).collect();
+        let refused = Error::new(isoform_core::Code::Frame);
+        for (admitted, behind) in [(3_000, frame(2, 0, 8)), (2_500, Vec::new()), (0, Vec::new())] {
+            let (mut inbox, mut sequence) = (Boxed::new(), 0);
+            let run = inbox.copy_frames(&[&events[..], &behind].concat(), &format, |_, time| {
+                sequence += 1;
+                let (source, subscription, time) = (SourceRef(1), ReceivingKey(1), u64::from(time));
+                let stamp = Stamp { source, subscription, sequence: sequence - 1, time, origin: None };
+                if sequence <= admitted { Ok(stamp) } else { Err(refused.clone()) }
+            });
+            assert_eq!(run, if admitted == 3_000 { Ok(events.len()) } else { Err(refused.clone()) });
+            let (mut batch, mut came) = (Batch::default(), 0);
+            while inbox.take(&mut batch) {
+                assert!(batch.items.len() <= ITEMS && batch.storage.len() < BYTES + 128);
+                for item in &batch.items {
+                    let Item::Event { sequence, place, .. } = *item else { panic!("{item:?}") };
+                    let BodyRef::Here(start, _) = place else { panic!("{place:?}") };
+                    assert_eq!((sequence, start % 16), (came, 0));
+                    assert_eq!(batch.body(place).unwrap(), vec![came as u8; length(came)]);
+                    came += 1;
+                }
+            }
+            assert_eq!(came, admitted, "what was admitted is there");
+        }
     }
 
     #[test]

@@ -72,7 +72,10 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         let out = self.outbox.bytes();
         out.reserve(HEADER + length + HEADER);
         out.extend_from_slice(&header.to_bytes());
-        draft.pieces(&mut |piece| out.extend_from_slice(piece));
+        match draft.contiguous() {
+            Some(body) => out.extend_from_slice(body),
+            None => draft.pieces(&mut |piece| out.extend_from_slice(piece)),
+        }
         frame::pad(out, length);
         None
     }

@@ -7,19 +7,29 @@ use crate::action::Action;
 use crate::budget::Resource;
 use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
 use crate::links::Links;
-use crate::memory::{Body, Draft, Storage};
+use crate::memory::{Body, Draft, Drafts, Storage};
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 
 /// The result of submitting an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// The event was submitted, with this number.
+    /// The event was submitted, with this number. Of several events, those were submitted for which there was room, and
+    /// this is the number of the last one.
     Done(u64),
-    /// The source has no sinks.
+    /// The source has no sinks, or there was no event.
     Unheard,
     /// A sink that makes its source wait has no room. Nothing was submitted to any sink. Call
     /// [`Node::wait`](crate::Node::wait), wait for [`Action::Room`], but not for longer than that call allows, call
     /// [`Node::waited`](crate::Node::waited), and submit again.
+    Full,
+}
+
+/// Why no more events are submitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    /// There are no more.
+    AtEnd,
+    /// A sink for which the source waits has no room.
     Full,
 }
 
@@ -50,7 +60,7 @@ impl<B: Body> Source<B> {
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Submits an event to all sinks of a source.
+    /// Submits events to all sinks of a source, as long as there is room.
     #[inline]
     pub(crate) fn submit(
         &mut self,
@@ -58,38 +68,95 @@ impl<B: Body, S: Storage> Flows<B, S> {
         time: u64,
         key: SourceKey,
         format: Option<&Format>,
-        draft: &mut impl Draft<B>,
+        drafts: &mut impl Drafts<B>,
     ) -> Result<Submitted> {
-        let Some(source) = self.sources.get(key).filter(|source| !source.left) else { return Err(closed("source")) };
+        let Some(source) = self.sources.get_mut(key).filter(|source| !source.left) else {
+            return Err(closed("source"));
+        };
         if source.sendings.is_empty() && source.grants.keep == 0 {
             return Ok(Submitted::Unheard);
-        }
-        for i in 0..source.sendings.len() {
-            let sending = self.sources[key].sendings[i];
-            if with_lane!(self, links, sending, |sending, lane| sending.is_full(lane)) {
-                self.sources[key].waits = true;
-                return Ok(Submitted::Full);
-            }
         }
         if let Some(format) = format {
             self.change_format(key, format)?;
         }
         let source = &mut self.sources[key];
         let Some(format) = source.format.take() else { return Err(closed("format")) };
-        let sendings = std::mem::take(&mut source.sendings);
-        let sequence = source.next;
-        source.next += 1;
-        let many = sendings.len() > 1;
-        for &sending in &sendings {
-            with_lane!(self, links, sending, |sending, lane| sending.submit(time, &format, draft, many, lane));
-            self.follow(links, sending);
-        }
+        let (first, keeps) = (source.next, source.grants.keep > 0);
+        let stopped = match source.sendings[..] {
+            [only] if !keeps => self.submit_to_one(links, time, (key, first), &format, only, drafts),
+            _ => self.submit_to_all(links, time, key, &format, drafts),
+        };
         let source = &mut self.sources[key];
-        if source.grants.keep > 0 {
-            source.keep(time, &format, draft);
+        source.format = Some(format);
+        source.waits |= stopped == Stopped::Full && source.next == first;
+        Ok(match stopped {
+            _ if source.next > first => Submitted::Done(source.next - 1),
+            Stopped::Full => Submitted::Full,
+            Stopped::AtEnd => Submitted::Unheard,
+        })
+    }
+
+    /// Submits events to the only sink of a source, the first with this number.
+    #[inline]
+    fn submit_to_one(
+        &mut self,
+        links: &mut Links<B>,
+        time: u64,
+        (key, mut next): (SourceKey, u64),
+        format: &Format,
+        only: SendingKey,
+        drafts: &mut impl Drafts<B>,
+    ) -> Stopped {
+        loop {
+            // What belongs to the subscription and its link is looked up once, as long as events are sent at once.
+            let stopped = with_lane!(self, links, only, |sending, lane| loop {
+                if sending.is_full(lane) {
+                    break Some(Stopped::Full);
+                }
+                let Some(mut draft) = drafts.next() else { break Some(Stopped::AtEnd) };
+                next += 1;
+                sending.submit(time, format, &mut draft, false, lane);
+                if sending.has_more() {
+                    break None;
+                }
+            });
+            self.follow(links, only);
+            if let Some(stopped) = stopped {
+                self.sources[key].next = next;
+                return stopped;
+            }
         }
-        (source.format, source.sendings) = (Some(format), sendings);
-        Ok(Submitted::Done(sequence))
+    }
+
+    /// Submits events to all sinks of a source, and keeps those that it keeps.
+    fn submit_to_all(
+        &mut self,
+        links: &mut Links<B>,
+        time: u64,
+        key: SourceKey,
+        format: &Format,
+        drafts: &mut impl Drafts<B>,
+    ) -> Stopped {
+        let sendings = std::mem::take(&mut self.sources[key].sendings);
+        let many = sendings.len() > 1;
+        let stopped = loop {
+            let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
+            if sendings.iter().any(is_full) {
+                break Stopped::Full;
+            }
+            let Some(mut draft) = drafts.next() else { break Stopped::AtEnd };
+            for &sending in &sendings {
+                with_lane!(self, links, sending, |sending, lane| sending.submit(time, format, &mut draft, many, lane));
+                self.follow(links, sending);
+            }
+            let source = &mut self.sources[key];
+            source.next += 1;
+            if source.grants.keep > 0 {
+                source.keep(time, format, &mut draft);
+            }
+        };
+        self.sources[key].sendings = sendings;
+        stopped
     }
 
     /// The following events of a source have this format.
@@ -121,13 +188,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 if memory != sending.charged {
                     charge(links, link, sending, memory);
                 }
-                let traffic = &mut self.traffic[link];
                 if sending.live && !sending.ready && sending.has_more() {
                     sending.ready = true;
-                    traffic.ready.push_back(at);
+                    self.traffic[link].ready.push_back(at);
                 }
                 let outbox = &links[link].outbox;
-                if outbox.waiting() > 0 || (!traffic.ready.is_empty() && outbox.has_turns()) {
+                if outbox.waiting() > 0 || (!self.traffic[link].ready.is_empty() && outbox.has_turns()) {
                     links.announce(link);
                 }
             }

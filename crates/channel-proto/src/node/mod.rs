@@ -29,7 +29,7 @@ use crate::greeting::Greeting;
 use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, Outgoing, Purpose, Turn};
-use crate::memory::{Body, Draft, Storage};
+use crate::memory::{Body, Draft, Drafts, One, Storage};
 use crate::offer::Offer;
 use crate::report::SinkLedger;
 use crate::rights::Right;
@@ -418,7 +418,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<&Format>,
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
-        self.flows.submit(&mut self.links, time, key, format, draft)
+        self.flows.submit(&mut self.links, time, key, format, &mut One(Some(draft)))
+    }
+
+    /// Submits events of the source's own format, one after another, as long as there is room. All get the same time.
+    ///
+    /// # Errors
+    /// As [`submit`](Node::submit).
+    #[inline]
+    pub fn submit_many(&mut self, time: u64, key: SourceKey, drafts: &mut impl Drafts<B>) -> Result<Submitted> {
+        self.flows.submit(&mut self.links, time, key, None, drafts)
     }
 
     /// A source found no room, and begins to wait at this time. Returns the time until which it waits at most; `None`
@@ -431,6 +440,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// that have no room, but not for those that must have [`Policy::Block`].
     pub fn waited(&mut self, now: Time, key: SourceKey, gives_up: bool) {
         self.flows.waited(now, &mut self.links, key, gives_up);
+    }
+
+    /// Whether a source waits without limit for each of its sinks.
+    pub fn is_lossless(&self, key: SourceKey) -> bool {
+        self.flows.is_lossless(key)
     }
 
     /// Whether events of a source reach anybody: it has sinks, or keeps events for later ones.

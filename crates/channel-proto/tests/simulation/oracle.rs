@@ -53,10 +53,12 @@ struct Stream {
     came: Vec<u64>,
 }
 
+/// Events that were submitted together, at one time.
 struct Submitted {
     source: usize,
-    sequence: u64,
-    length: usize,
+    /// The number of the first one.
+    first: u64,
+    lengths: Vec<usize>,
     format: usize,
 }
 
@@ -127,12 +129,12 @@ impl Oracle {
         *self.unwanted.entry((source, sink)).or_default() += count;
     }
 
-    /// An event was submitted.
-    pub(crate) fn submitted(&mut self, source: usize, sequence: u64, time: u64, length: usize, format: usize) {
-        assert_eq!(sequence, self.sources[source].next, "numbers are given in order");
-        self.sources[source].next += 1;
-        let known = self.events.insert(time, Submitted { source, sequence, length, format });
-        assert!(known.is_none(), "the scenario gives every event a time of its own");
+    /// Events were submitted together.
+    pub(crate) fn submitted(&mut self, source: usize, time: u64, lengths: Vec<usize>, format: usize) {
+        let first = self.sources[source].next;
+        self.sources[source].next += lengths.len() as u64;
+        let known = self.events.insert(time, Submitted { source, first, lengths, format });
+        assert!(known.is_none(), "the scenario gives every run of events a time of its own");
     }
 
     /// A sink's application was handed this.
@@ -177,9 +179,11 @@ impl Oracle {
 
     fn event(&mut self, sink: usize, event: (SourceRef, u64, u64), format: &Format, came: &[u8], formats: &[Format]) {
         let (from, sequence, time) = event;
-        let Submitted { source, sequence: number, length, format: meant } = self.events[&time];
-        assert_eq!((sequence, came.len()), (number, length), "an event is what was submitted");
-        assert!(came == &*body(time, length), "a body arrives as it was");
+        let Submitted { source, first, ref lengths, format: meant } = self.events[&time];
+        let at = sequence.wrapping_sub(first) as usize;
+        let length = came.len();
+        assert_eq!(lengths.get(at), Some(&length), "an event is what was submitted");
+        assert!(came == &*body(time + at as u64, length), "a body arrives as it was");
         assert!(*format == formats[meant], "an event has the format that it was submitted with");
         let node = self.sources[source].node;
         assert_eq!(self.sources[source].channel, self.sinks[sink].channel, "events stay in their channel");

@@ -4,10 +4,11 @@
 use crate::world::{Happening, World};
 use crate::{Node, Time, oracle};
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey, Submitted,
+    Action, Batch, ChannelKey, ConnId, Draft, Drafts, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey,
+    Submitted,
 };
 use isoform_core::{Code, Error};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub(crate) struct Process {
@@ -250,7 +251,7 @@ impl World {
         self.follow(slot);
     }
 
-    /// An application submits an event. Whether it may go on.
+    /// An application submits an event, or several at once. Whether it may go on.
     pub(crate) fn submit(&mut self, slot: usize, key: SourceKey, length: usize) -> bool {
         let Some(process) = &mut self.slots[slot].process else { return false };
         let Some(&source) = process.sources.get(&key) else { return false };
@@ -260,10 +261,26 @@ impl World {
         let declared = self.oracle.sources[source].format;
         let number = declared.unwrap_or_else(|| self.random.below(crate::formats::COMPATIBLE));
         let time = self.clock.next(&mut self.random);
-        let mut draft = oracle::body(time, length);
-        let given = declared.is_none().then(|| &self.formats[number]);
-        match process.node.submit(time, key, given, &mut draft).expect("a source that is there") {
-            Submitted::Done(sequence) => self.oracle.submitted(source, sequence, time, length, number),
+        let mut lengths = vec![length];
+        if declared.is_some() && self.random.one_in(3) {
+            lengths.extend((0..self.random.below(9)).map(|i| [length, 8, 100][i % 3]));
+        }
+        let bodies = lengths.iter().enumerate().map(|(i, &length)| oracle::body(time + i as u64, length));
+        let mut several = Several(bodies.collect());
+        let submitted = match lengths[..] {
+            [_] => {
+                let given = declared.is_none().then(|| &self.formats[number]);
+                process.node.submit(time, key, given, &mut several.0[0])
+            }
+            _ => process.node.submit_many(time, key, &mut several),
+        };
+        match submitted.expect("a source that is there") {
+            Submitted::Done(last) => {
+                lengths.truncate((last + 1 - self.oracle.sources[source].next) as usize);
+                assert!(!lengths.is_empty(), "numbers are given in order");
+                self.tally.submitted += lengths.len() as u64 - 1;
+                self.oracle.submitted(source, time, lengths, number);
+            }
             Submitted::Unheard => assert_eq!(process.node.listeners(key), 0),
             Submitted::Full => {
                 process.waiting.insert(key);
@@ -286,5 +303,14 @@ impl World {
         for taking in process.sinks.values() {
             self.oracle.check_sink(taking.sink, &process.node);
         }
+    }
+}
+
+/// Events that are submitted together.
+struct Several(VecDeque<Arc<[u8]>>);
+
+impl Drafts<Arc<[u8]>> for Several {
+    fn next(&mut self) -> Option<impl Draft<Arc<[u8]>>> {
+        self.0.pop_front()
     }
 }

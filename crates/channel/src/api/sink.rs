@@ -238,12 +238,14 @@ struct Bodies<'b> {
 
 impl<'b> Bodies<'b> {
     /// The format of an item in a batch, and its body.
+    #[inline]
     fn of(batch: &'b mut Batch, format: u32) -> (&'b Format, Bodies<'b>) {
         let Batch { formats, storage, long, shared, .. } = batch;
         (&formats[format as usize], Bodies { short: storage, long, shared })
     }
 
     /// The body of an item. `copy` is for a shared body that is not contiguous.
+    #[inline]
     fn at(self, place: BodyRef, copy: &'b mut Aligned) -> EventBody<'b> {
         match place {
             BodyRef::Here(start, length) => {

@@ -2,10 +2,12 @@
 //! for a format that is known only at run time.
 
 mod memory;
+mod run;
 #[cfg(test)]
 mod tests;
 
 pub use memory::MemorySource;
+use run::Records;
 
 use crate::api::life::{Life, Member};
 use crate::drive::bell::Bell;
@@ -17,9 +19,10 @@ use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, 
 use isoform_channel_proto::{
     Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
 };
-use parking_lot::MutexGuard;
 use std::any::Any;
+use std::borrow::Borrow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +86,7 @@ impl<T: Record<Static = T>> Source<T> {
         if !self.end.is_heard() {
             return Ok(None);
         }
-        self.end.submit_message(self.encoder.encode(record)?)
+        self.end.submit_message(&self.encoder.encode(record)?)
     }
 
     /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
@@ -117,12 +120,7 @@ impl<T: Record<Static = T>> Source<T> {
         if !self.end.is_heard() {
             return Ok(None);
         }
-        let (mut run, mut last) = (Run::new(&self.end), None);
-        for (i, record) in records.iter().enumerate() {
-            let submitted = self.encoder.encode(record).and_then(|message| run.submit(message));
-            last = submitted.map_err(|error| error.within(&format!("[{i}]")))?.or(last);
-        }
-        Ok(last)
+        self.end.submit_all(Typed { encoder: &mut self.encoder, records }, records.len())
     }
 
     /// Submits a record with shared ownership. Its large parts are not copied. Sinks in this process with the same type
@@ -318,13 +316,13 @@ impl SourceEnd {
 
     /// Submits an encoded record.
     #[inline]
-    fn submit_message(&self, message: Message<'_>) -> Result<Option<u64>> {
+    fn submit_message(&self, message: &Message<'_>) -> Result<Option<u64>> {
         if message.body_len() <= PAYLOAD {
-            return self.submit(None, &mut Copied { message, shared: None });
+            return self.submit(None, &mut Copied::new(message));
         }
         // What is kept is needed after this call.
-        match Loan::of(message).filter(|_| !self.keeps) {
-            Some(loan) => self.submit_with(|state, now| {
+        match Loan::of(*message).filter(|_| !self.keeps) {
+            Some(loan) => self.submit_with(self.clock(), |state, now| {
                 let submitted = state.machine.submit(self.life.hub.wall(now), self.key, None, &mut &loan);
                 (submitted, Some(&loan))
             }),
@@ -335,13 +333,23 @@ impl SourceEnd {
     #[inline]
     fn submit(&self, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<Option<u64>> {
         debug_assert!(self.is_typed != format.is_some());
-        self.submit_with(|state, now| (state.machine.submit(self.life.hub.wall(now), self.key, format, draft), None))
+        let hub = &self.life.hub;
+        self.submit_with(self.clock(), |state, now| {
+            (state.machine.submit(hub.wall(now), self.key, format, draft), None)
+        })
     }
 
-    /// Calls `submit` until it submits something. It also returns the loan of what it submits.
+    /// The time of a single event.
+    #[inline]
+    fn clock(&self) -> impl Fn(&mut State) -> Time {
+        |state| state.time_of_event(|| self.life.hub.now())
+    }
+
+    /// Calls `submit` until it submits something, with the time from `clock`. It also returns the loan of what it submits.
     #[inline]
     fn submit_with<'l>(
         &self,
+        clock: impl Fn(&mut State) -> Time,
         mut submit: impl FnMut(&mut State, Time) -> (Result<Submitted>, Option<&'l Loan<'l>>),
     ) -> Result<Option<u64>> {
         let hub = &self.life.hub;
@@ -351,10 +359,10 @@ impl SourceEnd {
             if let Some(gives_up) = waited {
                 state.machine.waited(hub.now(), self.key, gives_up);
             }
-            let now = state.time_of_event(|| hub.now());
+            let now = clock(&mut state);
             let (submitted, loan) = submit(&mut state, now);
             match loan {
-                Some(loan) => hub.follow_lent(state, now, self.key, loan),
+                Some(loan) => hub.follow_lent(state, now, self.key, loan, self.patience.is_none()),
                 None => hub.follow(state, Some(now)),
             }
             match submitted? {
@@ -443,86 +451,52 @@ impl Drop for SourceEnd {
     }
 }
 
-/// So many bytes of records are submitted at once.
-const RUN: usize = 64 << 10;
-
-/// Records that are submitted at once, with one time.
-struct Run<'s> {
-    end: &'s SourceEnd,
-    /// The state, while records are submitted.
-    state: Option<MutexGuard<'s, State>>,
-    now: Time,
-    /// The bytes that were submitted since the state was locked.
-    bytes: usize,
+/// Records of a Rust type.
+struct Typed<'r, T, R> {
+    encoder: &'r mut Encoder<T>,
+    records: &'r [R],
 }
 
-impl<'s> Run<'s> {
-    fn new(end: &'s SourceEnd) -> Run<'s> {
-        Run { end, state: None, now: Time::ZERO, bytes: 0 }
-    }
-
-    /// Submits a short record with the others, and a long one, or one that has to wait, alone.
+impl<T: Record<Static = T>, R: Record<Static = T>> Records for Typed<'_, T, R> {
     #[inline]
-    fn submit(&mut self, message: Message<'_>) -> Result<Option<u64>> {
-        let (hub, length) = (&self.end.life.hub, message.body_len());
-        if length > PAYLOAD {
-            self.finish();
-            return self.end.submit_message(message);
-        }
-        if self.bytes > RUN {
-            self.finish();
-        }
-        let (now, bytes) = (&mut self.now, &mut self.bytes);
-        let state = self.state.get_or_insert_with(|| {
-            let mut state = hub.lock();
-            (*now, *bytes) = (hub.now(), 0);
-            state.now = *now;
-            state
-        });
-        self.bytes += length;
-        let mut draft = Copied { message, shared: None };
-        match state.machine.submit(hub.wall(self.now), self.end.key, None, &mut draft)? {
-            Submitted::Done(sequence) => Ok(Some(sequence)),
-            Submitted::Unheard => Ok(None),
-            Submitted::Full => {
-                self.finish();
-                self.end.submit_message(message)
-            }
-        }
-    }
-
-    fn finish(&mut self) {
-        if let Some(state) = self.state.take() {
-            self.end.life.hub.follow(state, Some(self.now));
-        }
-    }
-}
-
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        self.finish();
+    fn encode(&mut self, at: usize) -> Result<Message<'_>> {
+        self.encoder.encode(&self.records[at])
     }
 }
 
 /// An encoded message, which is copied to where it is needed.
-struct Copied<'m> {
-    message: Message<'m>,
+struct Copied<'m, M> {
+    message: M,
     shared: Option<Sent>,
+    lifetime: PhantomData<Message<'m>>,
 }
 
-impl Draft<Sent> for Copied<'_> {
+impl<'m, M: Borrow<Message<'m>>> Copied<'m, M> {
+    #[inline]
+    fn new(message: M) -> Copied<'m, M> {
+        Copied { message, shared: None, lifetime: PhantomData }
+    }
+}
+
+impl<'m, M: Borrow<Message<'m>>> Draft<Sent> for Copied<'m, M> {
     #[inline]
     fn length(&self) -> usize {
-        self.message.body_len()
+        self.message.borrow().body_len()
     }
 
     #[inline]
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
-        self.message.body().for_each(each);
+        self.message.borrow().body().for_each(each);
+    }
+
+    #[inline]
+    fn contiguous(&self) -> Option<&[u8]> {
+        let message = self.message.borrow();
+        message.body().next().filter(|first| first.len() == message.body_len())
     }
 
     fn share(&mut self) -> Sent {
-        let message = self.message;
+        let message = self.message.borrow();
         let no_memory = |error| panic!("no memory for an event: {error}");
         self.shared.get_or_insert_with(|| Sent::Shared(message.to_shared().unwrap_or_else(no_memory))).clone()
     }

@@ -105,6 +105,7 @@ impl Hub {
         self.wall.store(wall - self.now().as_nanos() as i64, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A thread that panicked left the machine in a usable state, since the calls of the machine do not call back.
         self.state.lock()
@@ -118,15 +119,26 @@ impl Hub {
         result
     }
 
-    /// Takes the actions of the machine after a source has submitted a body that this thread lends.
-    pub(crate) fn follow_lent(&self, mut state: MutexGuard<'_, State>, now: Time, source: SourceKey, loan: &Loan<'_>) {
+    /// Takes the actions of the machine after a source has submitted a body that this thread lends. A `patient` thread
+    /// waits for a little while until the connection to a lossless sink, if that is the only one, takes the body: it would
+    /// wait for the sink anyway, and a copy costs more.
+    pub(crate) fn follow_lent(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        now: Time,
+        source: SourceKey,
+        loan: &Loan<'_>,
+        patient: bool,
+    ) {
         let mut effects = Effects::new();
         self.collect(&mut state, &mut effects, Some(now), None);
-        loan.keep_unless_only_in(&effects, state.machine.listeners(source) == 1);
+        let one = state.machine.listeners(source) == 1;
+        let wait = patient && one && state.machine.is_lossless(source);
+        loan.keep_unless_only_in(&effects, one);
         drop(state);
         for effect in effects {
             match effect {
-                Effect::Write(wire, more) => self.write_lent(&wire, more, false, Some(loan)),
+                Effect::Write(wire, more) => self.write_lent(&wire, more, wait, Some(loan)),
                 other => self.perform(Effects::from_iter([other])),
             }
         }

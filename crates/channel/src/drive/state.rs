@@ -119,6 +119,12 @@ impl State {
         now
     }
 
+    /// The time of events that are submitted together, with a look at the clock.
+    pub(crate) fn time_of_run(&mut self, now: Time) -> Time {
+        (self.now, self.stamped, self.unstamped) = (now, now, 0);
+        now
+    }
+
     /// A handler must be looked at.
     pub(crate) fn make_ready(&mut self, sink: SinkKey) {
         if let Some(seat) = self.sinks.get_mut(&sink).filter(|seat| seat.is_handled && !seat.is_ready) {

@@ -200,6 +200,7 @@ impl<T: Record> Decoder<T> {
     ///
     /// # Errors
     /// As [`decode`](Decoder::decode). The body is then unchanged.
+    #[inline]
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m T::Native<'m>> {
         let record = self.memory.decode_in_place(format, body)?;
         // SAFETY: (1)

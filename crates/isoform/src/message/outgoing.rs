@@ -33,11 +33,13 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// A message whose first segment begins with its header.
+    #[inline]
     pub(crate) fn new(format: &'a Format, body_length: usize, segments: &'a [IoSlice<'a>]) -> Message<'a> {
         Message { format, body_length, segments }
     }
 
     /// The format of the record.
+    #[inline]
     pub fn format(&self) -> &'a Format {
         self.format
     }
@@ -48,17 +50,20 @@ impl<'a> Message<'a> {
     }
 
     /// Its buffers in order: the header, then the body. Any transport may send them.
+    #[inline]
     pub fn segments(&self) -> &'a [IoSlice<'a>] {
         self.segments
     }
 
     /// The buffers of its body.
+    #[inline]
     pub fn body(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let first = self.segments.first().map(|first| &first[HEADER..]);
         first.into_iter().chain(self.segments[1..].iter().map(|segment| &**segment)).filter(|bytes| !bytes.is_empty())
     }
 
     /// The number of bytes of its body.
+    #[inline]
     pub fn body_len(&self) -> usize {
         self.body_length
     }

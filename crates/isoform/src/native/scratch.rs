@@ -35,7 +35,14 @@ impl Default for Scratch {
 
 impl Scratch {
     /// Releases all memory in use. If one chunk was not enough, the next record gets one that is.
+    #[inline]
     pub fn clear(&mut self) {
+        if !self.chunks.get_mut().is_empty() {
+            self.reuse();
+        }
+    }
+
+    fn reuse(&mut self) {
         let chunks = self.chunks.get_mut();
         if chunks.len() > 1 {
             let lines = chunks.iter().map(Vec::capacity).sum();

@@ -4,11 +4,12 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Run, SourceEnd, Wishes};
+use super::run::Records;
+use super::{SourceEnd, Wishes};
 use crate::api::life::Member;
 #[cfg(doc)]
 use isoform::Code;
-use isoform::{Format, Result, memory};
+use isoform::{Format, Message, Result, memory};
 use isoform_channel_proto::SinkLedger;
 use std::fmt;
 use std::time::Duration;
@@ -39,7 +40,7 @@ impl MemorySource {
         }
         // SAFETY: promised.
         let message = unsafe { self.encoder.encode(record)? };
-        self.end.submit_message(message)
+        self.end.submit_message(&message)
     }
 
     /// Submits `count` consecutive records, and returns the sequence number of the last. Up to 64 KiB of them have the
@@ -77,15 +78,7 @@ impl MemorySource {
         if !self.end.is_heard() {
             return Ok(None);
         }
-        let size = self.format().size();
-        let (mut run, mut last) = (Run::new(&self.end), None);
-        for i in 0..count {
-            // SAFETY: promised.
-            let message = unsafe { self.encoder.encode(records.add(i * size)) };
-            let submitted = message.and_then(|message| run.submit(message));
-            last = submitted.map_err(|error| error.within(&format!("[{i}]")))?.or(last);
-        }
-        Ok(last)
+        self.end.submit_all(Consecutive { encoder: &mut self.encoder, records }, count)
     }
 
     /// The format of its records.
@@ -122,6 +115,20 @@ impl MemorySource {
     /// [`Code::Io`].
     pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
         self.end.close(patience)
+    }
+}
+
+/// Consecutive records in memory.
+struct Consecutive<'e> {
+    encoder: &'e mut memory::Encoder,
+    records: *const u8,
+}
+
+impl Records for Consecutive<'_> {
+    fn encode(&mut self, at: usize) -> Result<Message<'_>> {
+        let size = self.encoder.format().size();
+        // SAFETY: the caller of `submit_many`, the only one that makes this, promises it for as many records as it states.
+        unsafe { self.encoder.encode(self.records.add(at * size)) }
     }
 }
 

@@ -1,0 +1,92 @@
+//! Submits many records: as many together as are short and follow each other, and long ones alone.
+
+use super::{Copied, SourceEnd};
+use crate::drive::machine::Sent;
+use crate::drive::state::State;
+use isoform::{Error, Message, Result};
+use isoform_channel_proto::{Draft, Drafts, PAYLOAD};
+
+/// This many bytes of records are submitted with one time, while the state is locked once.
+const RUN: usize = 64 << 10;
+
+/// Consecutive records.
+pub(super) trait Records {
+    /// Encodes the record at a place.
+    fn encode(&mut self, at: usize) -> Result<Message<'_>>;
+}
+
+/// The records that are submitted together.
+struct Run<R> {
+    records: R,
+    /// The place of the next one, and of the end.
+    at: usize,
+    end: usize,
+    /// The bytes that were submitted since the state was locked.
+    bytes: usize,
+    /// Why the next record is not submitted with the others.
+    stopped: Option<Stopped>,
+}
+
+enum Stopped {
+    /// It cannot be encoded.
+    Failed(Error),
+    /// It is long, and is submitted without a copy.
+    Long,
+}
+
+impl<R: Records> Drafts<Sent> for Run<R> {
+    #[inline]
+    fn next(&mut self) -> Option<impl Draft<Sent>> {
+        if self.at == self.end || self.bytes > RUN {
+            return None;
+        }
+        match self.records.encode(self.at) {
+            Ok(message) if message.body_len() <= PAYLOAD => {
+                self.at += 1;
+                self.bytes += message.body_len();
+                Some(Copied::new(message))
+            }
+            other => {
+                self.stopped = Some(other.err().map_or(Stopped::Long, Stopped::Failed));
+                None
+            }
+        }
+    }
+}
+
+impl SourceEnd {
+    /// Submits this many records. Returns the sequence number of the last one. An error has the number of its record in
+    /// front of the path.
+    pub(super) fn submit_all(&self, records: impl Records, count: usize) -> Result<Option<u64>> {
+        let (mut run, mut last) = (Run { records, at: 0, end: count, bytes: 0, stopped: None }, None);
+        while run.at < count {
+            let first = run.at;
+            let submitted = self.submit_run(&mut run).map_err(|error| within(run.at, error))?;
+            last = submitted.or(last);
+            match run.stopped.take() {
+                Some(Stopped::Failed(error)) => return Err(within(run.at, error)),
+                Some(Stopped::Long) => {
+                    let submitted = run.records.encode(run.at).and_then(|message| self.submit_message(&message));
+                    last = submitted.map_err(|error| within(run.at, error))?.or(last);
+                    run.at += 1;
+                }
+                // There are no sinks any more.
+                None if run.at == first => break,
+                None => {}
+            }
+        }
+        Ok(last)
+    }
+
+    fn submit_run(&self, run: &mut Run<impl Records>) -> Result<Option<u64>> {
+        run.bytes = 0;
+        let hub = &self.life.hub;
+        let now = |state: &mut State| state.time_of_run(hub.now());
+        self.submit_with(now, |state, now| (state.machine.submit_many(hub.wall(now), self.key, run), None))
+    }
+}
+
+#[cold]
+fn within(at: usize, error: Error) -> Error {
+    error.within(&format!("[{at}]"))
+}
