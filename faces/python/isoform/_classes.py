@@ -12,7 +12,7 @@ import numpy as np
 
 from . import declare as said
 from ._isoform import Format
-from .errors import check_nesting, declaration
+from .errors import check_nesting, declaration, too_deep
 
 _PLAIN = {bool: said.boolean, int: said.i64, float: said.f64, complex: said.c128, str: said.string, bytes: said.string}
 #: What an array can be annotated as. Of others, NumPy arrays have their own.
@@ -151,7 +151,10 @@ class Declaration:
         self.cls = cls
         self.name = name or cls.__name__
         self.known = known
-        hints = typing.get_type_hints(cls, include_extras=True)
+        try:
+            hints = typing.get_type_hints(cls, include_extras=True)
+        except RecursionError:
+            raise too_deep(self.name, "annotations that are nested less deep", "lists in lists, deeper than Python goes") from None
         defaults = _defaults(cls)
         self.fields = [
             _Field(field, hint, defaults.get(field, _MISSING), known, f"{self.name}.{field}")

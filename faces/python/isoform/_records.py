@@ -164,11 +164,13 @@ def _rows(records: Any, dtype: np.dtype[Any], path: str) -> np.ndarray[Any, np.d
     try:
         if not any(isinstance(record, dict) for record in ([records] if single else records)):
             return np.array(records, dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass  # A record may lack fields that have a default, or the error below names them.
-    if single:
-        return np.array(_row(records, dtype, path), dtype)
-    return np.array([_row(record, dtype, f"[{index}]") for index, record in enumerate(records)], dtype)
+    whole = _row(records, dtype, path) if single else [_row(record, dtype, f"[{index}]") for index, record in enumerate(records)]
+    try:
+        return np.array(whole, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise wrong_type(path, f"values for {dtype}", str(error)) from error
 
 
 def _row(record: Any, dtype: np.dtype[Any], path: str, depth: int = 0) -> Any:

@@ -170,8 +170,12 @@ def check_nesting(cls: type[Any], outer: list[Any]) -> None:
 def check_depth(path: str, depth: int) -> None:
     """Refuses what is nested too deep."""
     if depth > _DEEPEST:
-        expected = "records that are nested less deep"
-        raise LimitReached(f"too deep at {path}: expected {expected}, found {depth} levels", Code.Depth, path, expected, f"{depth} levels")
+        raise too_deep(path, "records that are nested less deep", f"{depth} levels")
+
+
+def too_deep(path: str, expected: str, actual: str) -> LimitReached:
+    """An error for what is nested too deep."""
+    return LimitReached(f"too deep at {path}: expected {expected}, found {actual}", Code.Depth, path, expected, actual)
 
 
 def lacks(path: str, fields: list[str]) -> Mismatch:

@@ -43,6 +43,15 @@ def test_a_class_that_contains_itself_is_refused(record: Any) -> None:
         assert fault.value.code == isoform.Code.Declaration
 
 
+def test_an_annotation_that_nests_too_deep_is_refused() -> None:
+    annotation: Any = float
+    for _ in range(10 * sys.getrecursionlimit()):
+        annotation = list[annotation]
+    with pytest.raises(isoform.LimitReached, match="annotations that are nested less deep") as fault:
+        isoform.Format.of(type("Deep", (), {"__annotations__": {"x": annotation}}))
+    assert (fault.value.code, fault.value.path) == (isoform.Code.Depth, "Deep")
+
+
 def test_what_nests_too_deep_is_refused() -> None:
     dtype, cls = np.dtype([("x", "i4")]), make_dataclass("Leaf", [("x", int)])
     for depth in range(sys.getrecursionlimit() // 2):

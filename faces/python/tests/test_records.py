@@ -525,6 +525,17 @@ def test_rows_that_lack_a_field_get_its_default_or_are_refused() -> None:
             encoder.encode(wrong)
 
 
+def test_values_that_no_row_can_hold_are_refused() -> None:
+    encoder = isoform.Encoder(np.dtype([("n", "i4"), ("grid", "f4", (2, 3))]))
+    deep: Any = 1.0
+    for _ in range(1000):
+        deep = [deep]
+    for record in ((1, deep), (1, [1.0, 2.0]), ("text", 0.5), {"n": None, "grid": 0.5}, (2**40, 0.5), [(1, "text")]):
+        with pytest.raises(isoform.Usage) as fault:
+            encoder.encode_many(record)
+        assert fault.value.code == isoform.Code.WrongType and "grid" in fault.value.expected
+
+
 class Inner(ctypes.Structure):
     _fields_ = [("a", ctypes.c_uint16), ("b", ctypes.c_double)]
 
