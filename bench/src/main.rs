@@ -73,7 +73,20 @@ fn machine() -> String {
     let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
     let compiler = compiled::version().unwrap_or_else(|| "no C compiler".into());
-    format!("{model}, {cores} cores, {}; {compiler}; isoform {}", std::env::consts::OS, env!("CARGO_PKG_VERSION"))
+    let (system, version) = (std::env::consts::OS, env!("CARGO_PKG_VERSION"));
+    format!("{model}, {}, {cores} cores, {system}; {compiler}; isoform {version}", vectors())
+}
+
+/// The vector instructions of this machine, since ratios depend on them.
+fn vectors() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    return match (is_x86_feature_detected!("avx512vbmi"), is_x86_feature_detected!("avx2")) {
+        (true, _) => "AVX-512",
+        (false, true) => "AVX2",
+        (false, false) => "SSE",
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    std::env::consts::ARCH
 }
 
 fn outcome(result: Result<()>) -> ExitCode {

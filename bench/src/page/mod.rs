@@ -65,7 +65,7 @@ th { font-weight: 600; border-bottom: 1px solid #999 } th:first-child, .word { t
 figure { margin: 0 } figcaption { min-height: 4.6em; max-width: 44em }
 svg { width: 100%; height: auto }
 .yes, .no { white-space: nowrap; margin-right: 1.1em; display: inline-block } .yes { color: #1b6e20 } .no { color: #b3261e }
-.dim { color: #777 } summary { cursor: pointer }
+td:first-child { white-space: nowrap } .dim { color: #777 } summary { cursor: pointer }
 </style></head><body><main>
 <h1>What exchanging records costs</h1>
 ";

@@ -145,12 +145,12 @@ impl Other {
 
     /// The time of each of so many round trips, or fewer.
     pub(super) fn round_trips(&mut self, count: u32) -> Result<Times> {
-        self.ask("rtt", count / self.kind.fewer.min(count / 5).max(1))
+        self.ask("rtt", count / self.kind.fewer.min(count / 2).max(1))
     }
 
     /// The time of an event, on average, until the other process has so many, or fewer.
     pub(super) fn one_way(&mut self, count: u32) -> Result<Times> {
-        self.ask("rate", count / self.kind.fewer.min(count / 5).max(1))
+        self.ask("rate", count / self.kind.fewer.min(count / 2).max(1))
     }
 
     fn ask(&mut self, deed: &str, count: u32) -> Result<Times> {
