@@ -6,6 +6,7 @@ page.py ISOFORM CHROMIUM [FOLDER, where it puts pictures of what it sees]
 import pathlib
 import shutil
 import sys
+import tempfile
 
 import sample
 import server
@@ -109,6 +110,19 @@ def unknown(page, url):
     heading(page, "no such name")
 
 
+def secret(page, isoform):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "secret")
+        file.write_text("0123456789abcdef")
+        with server.running(isoform, "--read-secret", file) as url:
+            page.goto(f"{url}/")
+            heading(page, "This server asks readers for a secret")
+            for text, next_heading in [("another one", "This server asks readers for a secret"), ("0123456789abcdef", "Names")]:
+                page.get_by_label("Secret").fill(text)
+                page.get_by_label("Secret").press("Enter")
+                heading(page, next_heading)
+
+
 def main(isoform, chromium, pictures=None):
     with server.running(isoform) as url, sync_playwright() as playwright:
         sample.fill(url)
@@ -134,6 +148,8 @@ def main(isoform, chromium, pictures=None):
                     page.goto(f"{url}/#/{place}")
                     page.wait_for_selector("main:not([aria-busy]) h1")
                     page.screenshot(path=pathlib.Path(pictures, f"{name}-{scheme}-{width}.png"), full_page=True)
+            page.close()
+            secret(context.new_page(), isoform)
             context.close()
             print(f"page: {scheme}, {width} pixels wide: passed")
         browser.close()

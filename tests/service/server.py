@@ -9,10 +9,10 @@ import tempfile
 
 
 @contextlib.contextmanager
-def running(isoform):
-    """Runs a service with an empty store, and gives its URL."""
+def running(isoform, *options):
+    """Runs a service with an empty store and these options, and gives its URL."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [isoform, "serve", "--store", pathlib.Path(folder, "formats.redb"), "--listen", "127.0.0.1:0"]
+        command = [isoform, "serve", "--store", pathlib.Path(folder, "formats.redb"), "--listen", "127.0.0.1:0", *options]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             said = process.stderr.readline()

@@ -169,13 +169,18 @@ fn environment() -> Outcome<Option<PathBuf>> {
 
 /// Has the environment import the package from where it lies, with the core that was built for tests.
 fn in_place(programs: &Path) -> Outcome {
-    let core = ["libisoform_python.so", "libisoform_python.dylib"].map(debug).into_iter().find(|core| core.exists());
-    fs::copy(core.ok_or("the core of the Python package was not built")?, "faces/python/isoform/_isoform.abi3.so")?;
+    fs::copy(core()?, "faces/python/isoform/_isoform.abi3.so")?;
     let folder = "import sysconfig; print(sysconfig.get_path('purelib'))";
     let told = crate::shell::output(Command::new(programs.join("python")).args(["-c", folder]))
         .ok_or("Python names no folder")?;
     fs::write(Path::new(told.trim()).join("isoform.pth"), std::path::absolute("faces/python")?.display().to_string())?;
     Ok(())
+}
+
+/// The core of the Python package that was built for tests.
+pub(crate) fn core() -> Outcome<PathBuf> {
+    let core = ["libisoform_python.so", "libisoform_python.dylib"].map(debug).into_iter().find(|core| core.exists());
+    core.ok_or_else(|| "the core of the Python package was not built".into())
 }
 
 /// The Python of the environment, if it has the package.

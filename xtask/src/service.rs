@@ -2,9 +2,9 @@
 
 use crate::rust::{build, nginx};
 use crate::shell::{debug, exists, run, skipped, target};
-use crate::{Outcome, tools};
+use crate::{Outcome, faces, tools};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -33,5 +33,26 @@ pub(crate) fn check() -> Outcome {
         Some(browser) => run(python("page.py").arg(debug("isoform")).arg(browser))?,
         None => skipped("the page in a browser. It needs Chromium (Debian: apt-get install chromium)"),
     }
-    Ok(())
+    let mut brokers = python("brokers.py");
+    brokers.arg(debug("isoform")).env("PYTHONPATH", package()?);
+    match exists("mosquitto") {
+        true => _ = brokers.arg("mosquitto"),
+        false => skipped("records through MQTT. They need mosquitto (Debian: apt-get install mosquitto)"),
+    }
+    run(&mut brokers)
+}
+
+/// A folder with a copy of the Python package, and the core that was built for tests.
+fn package() -> Outcome<PathBuf> {
+    let folder = target().join("service-package");
+    let copy = folder.join("isoform");
+    fs::create_dir_all(&copy)?;
+    for entry in fs::read_dir("faces/python/isoform")? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|kind| kind == "py") {
+            fs::copy(entry.path(), copy.join(entry.file_name()))?;
+        }
+    }
+    fs::copy(faces::core()?, copy.join("_isoform.abi3.so"))?;
+    Ok(folder)
 }
