@@ -39,7 +39,7 @@ pub enum Rule {
     FullTransitive,
 }
 
-/// A pair of formats that a rule wants converted, and that has no plan.
+/// A pair of formats that a rule wants converted, and that has no plan. A list has at most 16 of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// The number of the version that would read.
@@ -100,22 +100,27 @@ impl Rule {
         let mut refused = Vec::new();
         for (old, version) in earlier[earlier.len() - count..].iter().rev() {
             if self.is_backward() {
-                refused.extend(unreadable((number, new), (*old, version)));
+                unreadable((number, new), (*old, version), &mut refused);
             }
             if self.is_forward() {
-                refused.extend(unreadable((*old, version), (number, new)));
+                unreadable((*old, version), (number, new), &mut refused);
             }
         }
         refused
     }
 }
 
-/// The pairs of formats for which readers of one version cannot read the other.
-fn unreadable(reader: (u64, &Version), writer: (u64, &Version)) -> Vec<Refusal> {
-    let mut refused = Vec::new();
+/// The most pairs that a refusal lists: two versions can have 4,096, each with a long text.
+const MOST: usize = 16;
+
+/// Adds the pairs of formats for which readers of one version cannot read the other.
+fn unreadable(reader: (u64, &Version), writer: (u64, &Version), refused: &mut Vec<Refusal>) {
     for native in reader.1.formats() {
         let rules = reader.1.rules_for(native).expect("a version is checked with its rules when it is made");
         for wire in writer.1.formats() {
+            if refused.len() == MOST {
+                return;
+            }
             let explanation = Explanation::new(wire, native, &rules, Faults::Error);
             if explanation.plan().is_none() {
                 refused.push(Refusal {
@@ -129,7 +134,6 @@ fn unreadable(reader: (u64, &Version), writer: (u64, &Version)) -> Vec<Refusal> 
             }
         }
     }
-    refused
 }
 
 impl Refusal {
@@ -206,6 +210,16 @@ mod tests {
         assert_eq!(refused.len(), 4, "each kind of machine with each");
         assert_eq!((refused[0].reader, refused[0].writer, refused[0].fields[0].path()), (1, 2, "a"));
         assert!(refused[0].explained.contains("first"), "{}", refused[0].explained);
+    }
+
+    #[test]
+    fn a_refusal_lists_some_pairs_of_many() {
+        let formats = |field: &str| {
+            let format =
+                |more| Shape::new("River").field(field, "int").field(format!("f{more}"), "int").on(&Layout::NATIVE);
+            Version::new((0..64).map(|more| format(more).unwrap())).unwrap()
+        };
+        assert_eq!(Rule::Full.check(&formats("a"), 2, &[(1, formats("b"))]).len(), 16);
     }
 
     #[test]
