@@ -89,6 +89,10 @@ pub struct Counts {
     pub lost: u64,
     /// Events that the sink did not want.
     pub skipped: u64,
+    /// How often the sink was told of a source whose events it does not get.
+    pub refused: u64,
+    /// Records that the program has taken, and that could not become records of this sink.
+    pub unfit: u64,
 }
 
 /// The limit of events and bytes on their way to a sink, or waiting there.

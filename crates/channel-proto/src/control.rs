@@ -357,7 +357,7 @@ mod tests {
         let ledger = Ledger::of(7, 5, 2);
         let (node, waited) = (NodeId([6; 16]), std::time::Duration::from_millis(7));
         let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
-        let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4 };
+        let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4, refused: 5, unfit: 6 };
         Report {
             sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
             sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, must: true, counts }],

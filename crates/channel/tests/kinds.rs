@@ -125,6 +125,12 @@ fn a_source_of_no_kind_is_refused_once_with_the_reasons_and_the_others_go_on() {
         }
     };
     assert_eq!(seen, "river 1 2");
+    let counts = sink.counts();
+    assert_eq!((counts.refused, counts.unfit, counts.taken), (1, 0, 1));
+    // Others see it, too.
+    let info = channel.info(SOON).unwrap();
+    let mut sinks = info.members.iter().flat_map(|member| member.sinks());
+    assert!(sinks.any(|sink| sink.counts.refused == 1 && sink.counts.unfit == 0), "{info:?}");
     // The type of a channel shows it at once.
     let typed = node.create::<Wind>("wind").unwrap();
     assert_eq!(typed.sink_builder().build_kinds::<Seen>().map(drop).unwrap_err().path(), "Wind");
@@ -171,6 +177,8 @@ fn messages_of_no_kind_are_errors_and_the_next_call_goes_on() {
         }
     }
     assert_eq!((seen, errors, sink.others()), (vec!["river 1 2".to_string()], vec![Code::NoConversion], 1));
+    let counts = sink.counts();
+    assert_eq!((counts.refused, counts.unfit, counts.received), (0, 1, 2));
 }
 
 #[test]

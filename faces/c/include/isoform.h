@@ -1011,6 +1011,8 @@ typedef struct iso_counts {
     uint64_t taken;    /* events that the program has taken */
     uint64_t lost;     /* events that were declared lost */
     uint64_t skipped;  /* events that the sink did not want */
+    uint64_t refused;  /* how often the sink was told of a source whose events it does not get: ISO_EVENT_REFUSED */
+    uint64_t unfit;    /* records taken that could not become records of this sink */
 } iso_counts;
 
 iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);

@@ -337,11 +337,13 @@ pub struct Counted {
     taken: u64,
     lost: u64,
     skipped: u64,
+    refused: u64,
+    unfit: u64,
 }
 
 impl Counted {
-    fn of(Counts { received, taken, lost, skipped }: Counts) -> Counted {
-        Counted { received, taken, lost, skipped }
+    fn of(Counts { received, taken, lost, skipped, refused, unfit }: Counts) -> Counted {
+        Counted { received, taken, lost, skipped, refused, unfit }
     }
 }
 

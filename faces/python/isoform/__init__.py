@@ -39,7 +39,7 @@ from .declare import (
     unit,
 )
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
-from .event import Event, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, Event, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "char",
     "Code",
     "Columns",
+    "Counts",
     "create",
     "Decoder",
     "Encoder",

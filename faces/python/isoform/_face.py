@@ -9,10 +9,11 @@ from ._dtypes import column, dtype_of, rows
 from ._records import bytes_of, kind_of, writable
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
-from .event import Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 many = Records._of
+counts = Counts
 ledger = Ledger._of
 member = Member._of
 
@@ -22,6 +23,7 @@ __all__ = [
     "bytes_of",
     "cannot_open",
     "column",
+    "counts",
     "dtype_of",
     "events",
     "Gap",

@@ -6,7 +6,7 @@ from typing import IO, Any, final
 import numpy as np
 from typing_extensions import Self
 
-from .event import Event, Ledger, Member
+from .event import Counts, Event, Ledger, Member
 from .view import View
 
 #: A type of records: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
@@ -530,8 +530,8 @@ class Sink:
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
     @property
-    def counts(self) -> tuple[int, int, int]:
-        """The numbers of events that have arrived, were taken, and are lost."""
+    def counts(self) -> Counts:
+        """The counts of its events, of refused sources, and of records that did not fit."""
     def fileno(self) -> int:
         """A descriptor that is readable when an event has arrived, for `select` and event loops."""
     def _patience(self) -> float | None: ...

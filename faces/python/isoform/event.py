@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,6 +99,19 @@ class Granted(Event):
     reason: str
 
 
+class Counts(NamedTuple):
+    """The counts of a sink: events that have arrived (`received`), were taken by the program (`taken`), are `lost`, and were not
+    wanted (`skipped`); how often the sink was told of a source whose events it does not get (`refused`, one :class:`Refused`
+    each); and records taken that could not become records of the sink (`unfit`, one error each)."""
+
+    received: int
+    taken: int
+    lost: int
+    skipped: int
+    refused: int
+    unfit: int
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The account of a source with one sink: each submitted event is acknowledged, lost, skipped, or in flight.
@@ -149,7 +162,8 @@ class SourceReport:
 
 @dataclass(frozen=True)
 class SinkReport:
-    """A sink of a member: its number there, the name of its format if it has one, its policy, and its counts of events."""
+    """A sink of a member: its number there, the name of its format if it has one, its policy, and its counts of events, as
+    in :class:`Counts`."""
 
     sink: int
     format: str | None
@@ -157,6 +171,8 @@ class SinkReport:
     received: int
     taken: int
     lost: int
+    refused: int
+    unfit: int
 
 
 @dataclass(frozen=True)
@@ -173,6 +189,6 @@ class Member:
     def _of(
         who: tuple[str, list[str], bool],
         sources: Sequence[tuple[int, int, str | None, list[Ledger]]],
-        sinks: Sequence[tuple[int, str | None, str, int, int, int]],
+        sinks: Sequence[tuple[int, str | None, str, int, int, int, int, int]],
     ) -> Member:
         return Member(*who, [SourceReport(*source) for source in sources], [SinkReport(*sink) for sink in sinks])

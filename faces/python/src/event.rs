@@ -4,7 +4,7 @@ use crate::error::exception;
 use crate::face::face;
 use crate::format::PyFormat;
 use isoform::Token;
-use isoform_channel::{Cause, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
+use isoform_channel::{Cause, Counts, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
 use pyo3::prelude::*;
 
@@ -77,8 +77,8 @@ pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
         let source = |it: &SourceReport| Ok((it.source, it.submitted, name(&it.format), ledgers(py, &it.sinks)?));
         let sources = member.sources().iter().map(source).collect::<PyResult<Vec<_>>>()?;
         let sink = |it: &SinkReport| {
-            let counts = it.counts;
-            (it.sink, name(&it.format), policy_of(it.policy, it.must), counts.received, counts.taken, counts.lost)
+            let Counts { received, taken, lost, refused, unfit, .. } = it.counts;
+            (it.sink, name(&it.format), policy_of(it.policy, it.must), received, taken, lost, refused, unfit)
         };
         let sinks: Vec<_> = member.sinks().iter().map(sink).collect();
         let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());

@@ -36,6 +36,7 @@ pub(crate) struct Face {
     pub(crate) refused: Py<PyAny>,
     #[pyo3(attribute("Granted"))]
     pub(crate) granted: Py<PyAny>,
+    pub(crate) counts: Py<PyAny>,
     pub(crate) ledger: Py<PyAny>,
     pub(crate) member: Py<PyAny>,
     /// Makes the exception of a file that cannot be opened.

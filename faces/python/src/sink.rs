@@ -10,7 +10,7 @@ use crate::message::PyMessage;
 use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
-use isoform_channel::{Event, Policy, SinkBuilder, Stamp, Window};
+use isoform_channel::{Counts, Event, Policy, SinkBuilder, Stamp, Window};
 use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
@@ -259,11 +259,12 @@ impl PySink {
         .map_err(raise)
     }
 
-    /// The numbers of events that have arrived, were taken, and are lost.
+    /// The counts of its events, of refused sources, and of records that did not fit.
     #[getter]
-    fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
-        let counts = py.detach(|| self.with(|sink| Ok(sink.counts()))).map_err(raise)?;
-        Ok((counts.received, counts.taken, counts.lost))
+    fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let Counts { received, taken, lost, skipped, refused, unfit } =
+            py.detach(|| self.with(|sink| Ok(sink.counts()))).map_err(raise)?;
+        face(py)?.counts.call1(py, (received, taken, lost, skipped, refused, unfit))
     }
 
     /// A descriptor that is readable when an event has arrived, for `select` and event loops.

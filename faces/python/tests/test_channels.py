@@ -64,7 +64,7 @@ def test_events_of_another_layout_come_one_by_one_and_in_batches(river: isoform.
             rest += some.records["step"].tolist()
         assert rest == list(range(1, 1000))
         assert sink.recv(0) is None and sink.recv_many(timeout=0.01) is None
-        assert sink.counts == (1000, 1000, 0)
+        assert sink.counts == (1000, 1000, 0, 0, 0, 0)
         (ledger,) = source.close()
         assert (ledger.submitted, ledger.acknowledged, ledger.lost, ledger.is_exact) == (1000, 1000, 0, True)
         assert source.close() == []
@@ -156,6 +156,7 @@ def test_a_refused_source_is_an_event(node: isoform.Node) -> None:
     channel.source(np.dtype([("step", "S4"), ("depth", "f8")])).submit((b"no", 1))
     refused = sink.recv(20)
     assert isinstance(refused, isoform.Refused) and refused.error.path == "step"
+    assert (sink.counts.refused, sink.counts.received) == (1, 0)
 
 
 def test_a_sink_that_is_not_read_does_not_hold_its_source(river: isoform.Channel) -> None:
@@ -358,7 +359,7 @@ def test_other_threads_go_on_while_the_last_handles_are_dropped() -> None:
         sys.setswitchinterval(interval)
         over = True
         other.join()
-    assert after > before and sink.counts[0] == 10
+    assert after > before and sink.counts.received == 10
 
 
 MEMBER = "import isoform, sys; channel = isoform.open(sys.argv[1]); print(flush=True); sys.stdin.read()"

@@ -22,7 +22,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn counts(&self, key: SinkKey) -> Counts {
         let Some(sink) = self.sinks.get(key) else { return Counts::default() };
         let (taken, lost, skipped) = sink.past;
-        let mut counts = Counts { received: taken, taken, lost, skipped };
+        let mut counts = Counts { received: taken, taken, lost, skipped, refused: sink.refused, unfit: sink.unfit };
         for receiving in sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving)) {
             counts.received += receiving.received.events;
             counts.taken += receiving.taken.events;
@@ -30,6 +30,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
             counts.skipped = counts.skipped.saturating_add(receiving.skipped);
         }
         counts
+    }
+
+    /// Counts a record that could not become one of this sink.
+    pub(crate) fn unfit(&mut self, key: SinkKey) {
+        if let Some(sink) = self.sinks.get_mut(key) {
+            sink.unfit += 1;
+        }
     }
 
     /// The policies that the sources of a sink grant.

@@ -100,6 +100,10 @@ struct Sink<B, S> {
     put_off: Option<SourceRef>,
     /// The received, the lost and the skipped events of subscriptions that have ended.
     past: (u64, u64, u64),
+    /// How often it was told of a source whose events it does not get.
+    refused: u64,
+    /// The records taken that could not become its own.
+    unfit: u64,
 }
 
 /// An event that is kept for sinks that subscribe later.

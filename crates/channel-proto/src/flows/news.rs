@@ -19,6 +19,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn tell(&mut self, links: &mut Links<B>, from: Option<LinkKey>, sink: SinkKey, item: Item) {
         let Some(entry) = self.sinks.get_mut(sink) else { return };
         let news = news_of(&item);
+        entry.refused += u64::from(matches!(item, Item::Refused(..)));
         entry.inbox.tell(item);
         self.count_news(from, sink, news);
         self.wake(links, sink);

@@ -75,6 +75,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
             old_news: 0,
             put_off: None,
             past: (0, 0, 0),
+            refused: 0,
+            unfit: 0,
         }))
     }
 

@@ -94,6 +94,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.counts(key)
     }
 
+    /// The program of a sink has taken a record that could not become one of the sink.
+    pub fn unfit(&mut self, key: SinkKey) {
+        self.flows.unfit(key);
+    }
+
     /// The number of sinks that have subscribed to a source.
     pub fn listeners(&self, key: SourceKey) -> usize {
         self.flows.listeners(key)

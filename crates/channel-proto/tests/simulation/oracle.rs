@@ -291,7 +291,12 @@ impl Oracle {
 
     /// What a sink was told must be what its node counts.
     pub(crate) fn check_sink(&self, sink: usize, node: &Node) {
-        let Counts { received, taken, .. } = node.counts(self.sinks[sink].key);
+        let Counts { received, taken, refused, .. } = node.counts(self.sinks[sink].key);
+        assert!(
+            refused >= self.sinks[sink].refused,
+            "told of {} refused sources, and counts {refused}",
+            self.sinks[sink].refused
+        );
         let came: u64 = self.sinks[sink].streams.values().map(|stream| stream.came.len() as u64).sum();
         assert!(taken <= came && came <= received, "{taken} taken, {came} came, {received} received");
         let live = self.sources.len() as u64;

@@ -155,7 +155,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.end.granted()
     }
 
-    /// The events received, taken and lost so far.
+    /// The events received, taken and lost so far, the sources refused, and the records that did not fit.
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
@@ -210,7 +210,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
                 EventBody::Lent(message) => decoder.decode(&message),
             },
         };
-        let record = decoded.map_err(|error| which(error, stamp))?;
+        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
         Ok(Event::Record { stamp, record })
     }
 }
@@ -272,6 +272,13 @@ impl<'b> Bodies<'b> {
 #[cold]
 fn which(error: Error, stamp: Stamp) -> Error {
     error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
+}
+
+/// The error of a record that could not become one of this sink, which counts it.
+#[cold]
+fn unfit(hub: &Hub, sink: SinkKey, error: Error, stamp: Stamp) -> Error {
+    hub.lock().machine.unfit(sink);
+    which(error, stamp)
 }
 
 /// The counts of a sink that has not left.

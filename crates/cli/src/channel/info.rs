@@ -102,8 +102,7 @@ fn print(
             writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
         }
         for SinkReport { sink, format, policy, must, counts } in &report.sinks {
-            let Counts { received, taken, lost, .. } = counts;
-            let counts = format!("{received} received, {taken} taken, {lost} lost");
+            let counts = counted(counts);
             writeln!(output, "  sink {sink}  {}  {}  {counts}", any(format), account::asked(*policy, *must))?;
         }
     }
@@ -120,6 +119,18 @@ fn silence(reach: &Reach) -> String {
         Reach::Missed(error) => format!("cannot be reached from here: {error}"),
         Reach::Here | Reach::Linked | Reach::Heard => SILENT.into(),
     }
+}
+
+/// The counts of a sink. Those of faults are only there if there were faults.
+fn counted(Counts { received, taken, lost, refused, unfit, .. }: &Counts) -> String {
+    let mut counts = format!("{received} received, {taken} taken, {lost} lost");
+    for (count, what, then) in [(*refused, "source", "refused"), (*unfit, "record", "did not fit")] {
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            counts += &format!(", {count} {what}{plural} {then}");
+        }
+    }
+    counts
 }
 
 fn any(format: &Option<(String, Token)>) -> String {
@@ -158,6 +169,8 @@ fn as_json(
             "taken": counts.taken,
             "lost": counts.lost,
             "skipped": counts.skipped,
+            "refused": counts.refused,
+            "unfit": counts.unfit,
         })
     };
     let member = |member: &MemberInfo| {

@@ -303,6 +303,23 @@ fn who_is_there_and_what_became_of_the_events() {
 }
 
 #[test]
+fn info_counts_the_sources_that_a_sink_refuses() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("any", None).unwrap();
+    let other = Shape::parse("record Wind\n  speed  double\n").unwrap().on(&Layout::X86_64).unwrap();
+    let _sink = channel.sink_builder().build_messages_for(&gauge(), Rules::new()).unwrap();
+    let id = channel.id().to_string();
+    assert!(!isoform(&["info", &id]).good().contains("refused"));
+    let _source = channel.source_builder().build_memory(&other).unwrap();
+    let text = isoform(&["info", &id]).good();
+    assert!(text.contains("0 received, 0 taken, 0 lost, 1 source refused\n"), "{text}");
+    let info: Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
+    let sinks = info["members"].as_array().unwrap().iter().flat_map(|member| member["sinks"].as_array().unwrap());
+    let counts: Vec<_> = sinks.map(|sink| (&sink["refused"], &sink["unfit"])).collect();
+    assert_eq!(counts, [(&json!(1), &json!(0))]);
+}
+
+#[test]
 fn a_member_that_hangs_is_listed() {
     let (_node, id, source) = gauges();
     let mut hangs = start(&["echo", &id]);

@@ -128,6 +128,7 @@ static void channels(void) {
     iso_source *source;
     iso_event event;
     iso_item item;
+    iso_counts counts;
     DO(iso_node_open(NULL, 0, &node));
     DO(iso_channel_create(node, "news", NULL, &channel));
     FAILS(iso_sink_open_kinds(channel, NULL, ISO_OTHERS_REFUSE, NULL, &sink), ISO_WRONG_TYPE, "kinds");
@@ -150,6 +151,8 @@ static void channels(void) {
     while (event.kind == ISO_EVENT_LEFT);
     CHECK(event.kind == ISO_EVENT_REFUSED && event.error->code == ISO_NO_CONVERSION && event.which == -1);
     CHECK(strcmp(event.error->path, "Wind") == 0);
+    DO(iso_sink_counts(sink, &counts));
+    CHECK(counts.refused == 1 && counts.unfit == 0);
     CHECK(next(lenient).which == RIVER && next(lenient).which == ALARM && next(lenient).which == RIVER);
     event = next(lenient);
     CHECK(event.which == -1 && event.record == NULL);

@@ -1,6 +1,6 @@
 //! Sinks for records of several kinds.
 
-use super::{Bodies, EventBody, Receive, SinkEnd, about, which};
+use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit};
 use crate::Event;
 use crate::api::life::Member;
 use crate::api::options::Options;
@@ -131,7 +131,7 @@ impl<D: DecodeKinds> DecodingSink<D> {
         self.end.granted()
     }
 
-    /// The events received, taken and lost so far.
+    /// As [`Sink::counts`](super::Sink::counts).
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
@@ -154,7 +154,7 @@ impl<D: DecodeKinds> DecodingSink<D> {
             EventBody::Own(body) => Body::Own(format, body),
             EventBody::Lent(message) => Body::Lent(message),
         };
-        let record = decoder.decode_body(body).map_err(|error| which(error, stamp))?;
+        let record = decoder.decode_body(body).map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
         Ok(Event::Record { stamp, record })
     }
 }

@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, EventBody, Receive, SinkEnd, about, which};
+use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -136,6 +136,9 @@ impl MemorySink {
                 Err(_) if !stamps.is_empty() => break,
                 Err(alone) => {
                     self.end.item();
+                    if alone.is_err() {
+                        self.end.life.hub.lock().machine.unfit(self.end.key);
+                    }
                     return alone.map(|event| Some(event.map(|()| unreachable!("told from records before"))));
                 }
             }
@@ -182,7 +185,7 @@ impl MemorySink {
         self.end.granted()
     }
 
-    /// The events received, taken and lost so far.
+    /// As [`Sink::counts`](super::Sink::counts).
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
@@ -208,7 +211,7 @@ impl MemorySink {
             EventBody::Own(body) => decoder.decode_in_place(format, body),
             EventBody::Lent(message) => decoder.decode(&message),
         };
-        let record = decoded.map_err(|error| which(error, stamp))?;
+        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
         Ok(Event::Record { stamp, record })
     }
 }

@@ -72,7 +72,7 @@ impl MessageSink {
         self.end.granted()
     }
 
-    /// The events received, taken and lost so far.
+    /// As [`Sink::counts`](super::Sink::counts).
     pub fn counts(&self) -> Counts {
         self.end.counts()
     }
