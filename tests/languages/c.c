@@ -1,5 +1,5 @@
-/* The program in C among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
-   `sink ID [CERTIFICATE]`. */
+/* The program in C among those that run.sh compares: `write FILE [SERVERS]`, `read FILE [SERVERS]`,
+   `source [CERTIFICATE]`, `sink ID [CERTIFICATE]`. */
 #include "isoform.h"
 
 #include "sample.h"
@@ -38,9 +38,10 @@ static void show(const Seen *record) {
     printf(" %d %g %g\n", (int)record->place.x, record->place.y, record->temperature);
 }
 
-static int write_file(const iso_format *format, const char *path) {
+static int write_file(const iso_format *format, const char *path, const iso_servers *servers) {
     iso_writer *writer;
-    int step, wrong = failed(iso_writer_open_file(path, &writer));
+    int step, wrong = failed(iso_writer_open_file(path, &writer)) ||
+                      (servers && failed(iso_writer_set_servers(writer, servers)));
     for (step = 0; !wrong && step < SAMPLES; step++) {
         const Sample made = sample_of(step);
         wrong = failed(iso_writer_write(writer, format, &made));
@@ -48,11 +49,12 @@ static int write_file(const iso_format *format, const char *path) {
     return failed(iso_writer_close(&writer)) || wrong;
 }
 
-static int read_file(const iso_format *format, const iso_rules *rules, const char *path) {
+static int read_file(const iso_format *format, const iso_rules *rules, const char *path, const iso_servers *servers) {
     const void *record = NULL;
     iso_reader *reader = NULL;
     iso_decoder *decoder = NULL;
     int wrong = failed(iso_reader_open_file(path, &reader)) ||
+                (servers && failed(iso_reader_set_servers(reader, servers))) ||
                 failed(iso_decoder_open(format, rules, ISO_FAULTS_ERROR, &decoder));
     while (!wrong && !(wrong = failed(iso_reader_read(reader, decoder, &record))) && record)
         show((const Seen *)record);
@@ -100,23 +102,28 @@ static int hear(const iso_node *node, const iso_format *format, const iso_rules 
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "", *where = count > 2 ? arguments[2] : "";
     const int sends = strcmp(what, "source") == 0;
-    const char *certificate = sends && count > 2 ? arguments[2] : count > 3 ? arguments[3] : NULL;
+    const char *third = count > 3 ? arguments[3] : NULL, *certificate = sends && count > 2 ? arguments[2] : third;
     char node_words[1000] = "";
     iso_format *sent = NULL, *wanted = NULL;
     iso_rules *rules = NULL;
     iso_node *node = NULL;
+    iso_servers *servers = NULL;
     int wrong = failed(iso_format_open(samples, 2, &sent)) || failed(iso_format_open(seens, 2, &wanted)) ||
                 failed(iso_rules_open(&rules)) || failed(iso_rules_default(rules, "Seen", "temperature", "11.5"));
-    if (!wrong && strcmp(what, "write") == 0)
-        wrong = write_file(sent, where);
-    else if (!wrong && strcmp(what, "read") == 0)
-        wrong = read_file(wanted, rules, where);
+    const int writes = strcmp(what, "write") == 0, reads = strcmp(what, "read") == 0;
+    if (!wrong && (writes || reads) && third)
+        wrong = failed(iso_servers_open(third, NULL, &servers));
+    if (!wrong && writes)
+        wrong = write_file(sent, where, servers);
+    else if (!wrong && reads)
+        wrong = read_file(wanted, rules, where, servers);
     else if (!wrong) {
         if (certificate)
             sprintf(node_words, "tls-on-loopback identity=%.900s", certificate);
         if (!(wrong = failed(iso_node_open(node_words, 0, &node))))
             wrong = sends ? submit(node, sent) : hear(node, wanted, rules, where);
     }
+    iso_servers_close(&servers);
     iso_node_close(&node);
     iso_rules_close(&rules);
     iso_format_close(&wanted);

@@ -1,5 +1,5 @@
-/* The program in C++ among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
-   `sink ID [CERTIFICATE]`. */
+/* The program in C++ among those that run.sh compares: `write FILE [SERVERS]`, `read FILE [SERVERS]`,
+   `source [CERTIFICATE]`, `sink ID [CERTIFICATE]`. */
 #include <isoform.hpp>
 
 #include <iostream>
@@ -59,14 +59,18 @@ static void show(const wanted::Sample &record) {
     std::cout << ' ' << record.place.x << ' ' << record.place.y << ' ' << record.temperature << '\n';
 }
 
-static void write_file(const char *path) {
+static void write_file(const char *path, const char *servers) {
     isoform::writer writer(path);
+    if (servers)
+        writer.set_servers(isoform::servers(servers));
     each([&](const Sample &sample) { writer.write(sample); });
     writer.close();
 }
 
-static void read_file(const char *path) {
+static void read_file(const char *path, const char *servers) {
     isoform::reader reader(path);
+    if (servers)
+        reader.set_servers(isoform::servers(servers));
     for (const auto &record : reader.records(isoform::decoder<wanted::Sample>(standard())))
         show(record);
 }
@@ -101,12 +105,13 @@ static void hear(const char *id, const char *certificate) {
 int main(int count, char **arguments) try {
     const std::string_view what = count > 1 ? arguments[1] : "";
     const char *where = count > 2 ? arguments[2] : "";
+    const char *third = count > 3 ? arguments[3] : nullptr;
     if (what == "source")
         return submit(count > 2 ? where : nullptr) ? 0 : 1;
     if (what == "sink")
-        hear(where, count > 3 ? arguments[3] : nullptr);
+        hear(where, third);
     else
-        (what == "write" ? write_file : read_file)(where);
+        (what == "write" ? write_file : read_file)(where, third);
 } catch (const std::exception &failure) {
     return std::cerr << "c++: " << failure.what() << '\n', 1;
 }

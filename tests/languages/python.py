@@ -1,5 +1,5 @@
-"""The program in Python among those that run.sh compares: `write FILE`, `read FILE`, `source [CERTIFICATE]`,
-`sink ID [CERTIFICATE]`."""
+"""The program in Python among those that run.sh compares: `write FILE [SERVERS]`, `read FILE [SERVERS]`,
+`source [CERTIFICATE]`, `sink ID [CERTIFICATE]`."""
 
 import sys
 from dataclasses import dataclass
@@ -56,14 +56,14 @@ def node(certificate: str) -> isoform.Node:
     return isoform.Node(identity=certificate, tls_on_loopback=True) if certificate else isoform.Node()
 
 
-def main(what: str, where: str = "", certificate: str = "") -> None:
+def main(what: str, where: str = "", which: str = "") -> None:
     if what == "write":
-        with isoform.Writer(where, Sample) as stream:
+        with isoform.Writer(where, Sample, servers=which or None) as stream:
             for sample in samples():
                 stream.write(sample)
     elif what == "read":
         decoder = isoform.Decoder(Seen)
-        for message in isoform.Reader(where):
+        for message in isoform.Reader(where, servers=which or None):
             show(decoder.decode(message))
     elif what == "source":
         channel = node(where).create("samples", Sample)
@@ -74,7 +74,7 @@ def main(what: str, where: str = "", certificate: str = "") -> None:
             source.submit(sample)
         assert source.close(60)[0].acknowledged == SAMPLES
     else:
-        with node(certificate).open(where).sink(Seen) as sink:
+        with node(which).open(where).sink(Seen) as sink:
             for event in sink:
                 if isinstance(event, isoform.Record):
                     show(event.record)

@@ -59,6 +59,34 @@ channel() {
   wait $source
 }
 
+# A format service, and the URL at which it is.
+serve() {
+  rm -f "$work/formats.redb" "$work/service"
+  "$isoform" serve --store "$work/formats.redb" --listen 127.0.0.1:0 2> "$work/service" &
+  server=$!
+  tries=0
+  while ! grep -q '^-- http' "$work/service" && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  url=$(sed -n 's/^-- \(http[^ ]*\) has .*/\1/p' "$work/service")
+}
+
+# Without descriptions: what one language has registered at the service, another one finds there.
+service() {
+  "$(program "$1")" write "$work/$1.bare" "$url" || return
+  # Two programs that know their formats by other means would see the same bytes, without descriptions.
+  ! "$(program "$2")" read "$work/$1.bare" > "$work/came" 2> "$work/unknown" || return
+  "$(program "$2")" read "$work/$1.bare" "http://127.0.0.1:1,$url" > "$work/came" && cmp "$work/expected" "$work/came"
+}
+
+# The service is gone: the error says which servers were asked.
+gone() {
+  ! "$(program "$2")" read "$work/$1.bare" "http://127.0.0.1:1,$url" > "$work/came" 2> "$work/unknown" || return
+  grep -q 'http://127.0.0.1:1: .*efused' "$work/unknown" && grep -q "$url: .*efused" "$work/unknown" ||
+    { cat "$work/unknown"; return 1; }
+}
+
 encrypted() {
   channel "$1" "$2" "$work/isoform/identity.pem"
 }
@@ -90,6 +118,14 @@ table() {
 
 table stream $languages $writers
 table channel $languages
+# The command may have been built without the service.
+if "$isoform" help serve > /dev/null 2>&1; then
+  serve
+  table service $languages
+  kill $server
+  wait $server
+  table gone $languages
+fi
 # The command may have been built without TLS.
 if "$isoform" help keys > /dev/null 2>&1; then
   rm -rf "$work/isoform"

@@ -1,4 +1,5 @@
-//! The program in Rust among those that `run.sh` compares: `write FILE`, `read FILE`, `source`, `sink ID`.
+//! The program in Rust among those that `run.sh` compares: `write FILE [SERVERS]`,
+//! `read FILE [SERVERS]`, `source [CERTIFICATE]`, `sink ID [CERTIFICATE]`.
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 #[cfg(unix)]
@@ -6,6 +7,7 @@ mod program {
     use isoform::stream::{Reader, Writer};
     use isoform::{Decoder, Encoder, Record, Slice, Str};
     use isoform_channel::{Event, Node};
+    use isoform_service::Client;
     use std::error::Error;
     use std::fs::File;
     use std::time::Duration;
@@ -68,15 +70,22 @@ mod program {
         Ok(())
     }
 
-    fn write(path: &str) -> Result<(), Box<dyn Error>> {
+    fn write(path: &str, servers: Option<&str>) -> Result<(), Box<dyn Error>> {
         let mut writer = Writer::new(File::create(path)?);
+        if let Some(urls) = servers {
+            let client = Client::new(urls)?;
+            writer.set_registrar(move |format| client.put(format));
+        }
         let mut encoder = Encoder::<Sample<'_>>::new();
         each(|sample| writer.write(&encoder.encode(sample)?).map(drop))?;
         Ok(writer.flush()?)
     }
 
-    fn read(path: &str) -> Result<(), Box<dyn Error>> {
+    fn read(path: &str, servers: Option<&str>) -> Result<(), Box<dyn Error>> {
         let mut reader = Reader::new(File::open(path)?);
+        if let Some(urls) = servers {
+            reader.registry().set_resolver(Client::new(urls)?);
+        }
         let mut decoder = Decoder::<Seen<'_>>::new();
         while let Some(message) = reader.next()? {
             show(decoder.decode(&message)?)?;
@@ -117,13 +126,15 @@ mod program {
     pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         let words: Vec<String> = std::env::args().skip(1).collect();
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["write", path] => write(path),
-            ["read", path] => read(path),
+            ["write", path] => write(path, None),
+            ["write", path, servers] => write(path, Some(servers)),
+            ["read", path] => read(path, None),
+            ["read", path, servers] => read(path, Some(servers)),
             ["source"] => source(None),
             ["source", certificate] => source(Some(certificate)),
             ["sink", id] => sink(id, None),
             ["sink", id, certificate] => sink(id, Some(certificate)),
-            _ => Err("usage: rust write FILE | read FILE | source [CERTIFICATE] | sink ID [CERTIFICATE]".into()),
+            _ => Err("usage: rust write|read FILE [SERVERS] | source [CERTIFICATE] | sink ID [CERTIFICATE]".into()),
         }
     }
 }

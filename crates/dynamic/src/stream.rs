@@ -5,7 +5,7 @@
 
 use isoform::memory::Encoder;
 use isoform::message::Header;
-use isoform::{Code, Error, Format, Incoming, Result, Token, stream};
+use isoform::{Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
 use std::path::Path;
@@ -165,6 +165,11 @@ impl<W: Write> Writer<W> {
         self.writer.flush()
     }
 
+    /// As [`stream::Writer::set_registrar`].
+    pub fn set_registrar(&mut self, register: impl FnMut(&Format) -> Result<()> + Send + Sync + 'static) {
+        self.writer.set_registrar(register);
+    }
+
     /// The encoder of a format, and the stream.
     fn encoder(&mut self, format: &Format) -> Result<(&mut Encoder, &mut stream::Writer<W>)> {
         let token = format.token();
@@ -244,6 +249,11 @@ impl<R: Read> Reader<R> {
         let read = self.reader.read_into(destination);
         self.goes_on = read.as_ref().err().is_none_or(|error| error.code() == Code::MessageSize);
         read
+    }
+
+    /// The formats that the stream knows.
+    pub fn registry(&self) -> &Registry {
+        self.reader.registry()
     }
 
     /// Whether the next call continues after the last error.

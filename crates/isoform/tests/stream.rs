@@ -2,7 +2,7 @@
 
 use isoform::core::{ByteOrder, Element, Enumeration, Field, Structure};
 use isoform::stream::{Reader, Writer};
-use isoform::{Code, Format, Limits, Machine, Registry, Token};
+use isoform::{Code, Error, Format, Limits, Machine, Registry, Resolver, Token};
 use isoform_core::message::Header;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -233,6 +233,63 @@ fn formats_may_be_known_from_elsewhere() {
     registry.register(&gauge).unwrap();
     assert_eq!(read_all(&mut Reader::with_registry(&bytes[..], registry)).0.len(), 1);
     assert_eq!(read_all(&mut Reader::new(&bytes[..])).1, Some(Code::UnknownFormat));
+}
+
+/// Of any code: what a resolver says is about one message, and not about the stream.
+#[test]
+fn a_reader_goes_on_after_a_failure_of_its_resolver() {
+    struct Unreachable(Code);
+    impl Resolver for Unreachable {
+        fn resolve(&self, _: Token) -> Result<Vec<u8>, Error> {
+            Err(Error::new(self.0))
+        }
+    }
+    let (unknown, known) = (format("Unknown", 2), format("Known", 3));
+    for code in [Code::Io, Code::Cut, Code::Deadline] {
+        let mut writer = Writer::new(Vec::new());
+        writer.set_registrar(|_| Ok(()));
+        for format in [&unknown, &known, &unknown] {
+            writer.write_body(format, &body(format.size(), 1)).unwrap();
+        }
+        let bytes = writer.into_inner();
+        let registry = Registry::new();
+        registry.register(&known).unwrap();
+        registry.set_resolver(Unreachable(code));
+        let mut reader = Reader::with_registry(&bytes[..], registry);
+        let error = reader.next().unwrap_err();
+        assert!(error.code() == code && reader.goes_on_after(&error));
+        assert_eq!(reader.next().unwrap().unwrap().format(), &known);
+        let error = reader.next().unwrap_err();
+        assert!(error.code() == code && reader.goes_on_after(&error));
+        assert!(reader.next().unwrap().is_none());
+        // An input that fails while such a message is passed over is another matter.
+        let mut reader = Reader::new(&bytes[..bytes.len() - unknown.size().next_multiple_of(16) + 1]);
+        reader.registry().set_resolver(Unreachable(code));
+        for _ in 0..3 {
+            let error = reader.next().unwrap_err();
+            assert!(reader.goes_on_after(&error));
+        }
+        let error = reader.next().unwrap_err();
+        assert!(error.code() == Code::Cut && !reader.goes_on_after(&error));
+    }
+}
+
+#[test]
+fn a_message_whose_format_could_not_be_registered_is_not_written() {
+    let format = format("Level", 2);
+    let mut writer = Writer::new(Vec::new());
+    let mut calls = 0;
+    writer.set_registrar(move |_| {
+        calls += 1;
+        if calls <= 2 { Err(Error::new(Code::Deadline)) } else { Ok(()) }
+    });
+    assert_eq!(writer.describe(&format).unwrap_err().code(), Code::Deadline);
+    assert_eq!(writer.write_body(&format, &body(format.size(), 1)).unwrap_err().code(), Code::Deadline);
+    assert_eq!(writer.inner().len(), 0);
+    writer.describe(&format).unwrap();
+    assert_eq!(writer.inner().len(), 0, "it was registered, and not described");
+    writer.write_body(&format, &body(format.size(), 1)).unwrap();
+    assert_eq!(writer.inner()[..32], Header::new(format.token(), format.size() as u64).to_bytes()[..32]);
 }
 
 #[test]

@@ -711,6 +711,38 @@ iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_m
    */
 int iso_reader_goes_on(const iso_reader *reader);
 
+/* ---- Unknown formats: found at format servers, or by the program. ---- */
+
+/* Servers of formats, for any number of readers, writers and registries, in all threads. Those keep what they need of it, so
+   it may be closed before them. */
+typedef struct iso_servers iso_servers;
+
+/* `urls` are "http://HOST:PORT" or "https://HOST:PORT/path", with commas between them. They are asked in this order, all
+   together for at most 5 seconds, and no answer is trusted: a description is compared with the token. `cache` is a folder
+   where descriptions are kept and found first, which programs may share, or NULL. Opening connects to no server. */
+iso_code iso_servers_open(const char *urls, const char *cache, iso_servers **servers);
+void iso_servers_close(iso_servers **servers);
+/* Stores a format at the first server that accepts it. */
+iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
+
+/* Messages whose format is unknown then ask the servers for it. If they do not have it, the code is ISO_UNKNOWN_FORMAT. If one
+   of them could not be asked, it is ISO_IO or ISO_DEADLINE, and the text says what each of them did. The reader goes on with the
+   next message. */
+iso_code iso_registry_set_servers(const iso_registry *registry, const iso_servers *servers);
+iso_code iso_reader_set_servers(const iso_reader *reader, const iso_servers *servers);
+/* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message. If that
+   fails, the message is not written. */
+iso_code iso_writer_set_servers(iso_writer *writer, const iso_servers *servers);
+
+/* A function of the program that finds formats: it fills memory with the description of the format of this token, and returns
+   its length, 0 if it does not know the format, or a negative number on failure. Threads that share a registry may call it at
+   the same time. */
+typedef ptrdiff_t (*iso_resolve)(void *context, const unsigned char token[16], void *description, size_t room);
+
+/* `context` must be valid as long as the reader, or the registry and all that share it. */
+iso_code iso_registry_set_resolver(const iso_registry *registry, iso_resolve resolve, void *context);
+iso_code iso_reader_set_resolver(const iso_reader *reader, iso_resolve resolve, void *context);
+
 /* ---- Columns: single fields of many records, each in one array; also for Arrow. ---- */
 
 /* The structures of Arrow's C data interface, which every program that uses it declares so. */

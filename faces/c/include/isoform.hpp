@@ -255,27 +255,101 @@ private:
     iso_message message_;
 };
 
+/* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
+namespace detail {
+class guarded {
+public:
+    template <class Result, class F> Result run(Result failed, F &&function) noexcept {
+        try {
+            return function();
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return failed;
+        }
+    }
+    void rethrow() {
+        if (thrown_)
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+    }
+    void check(iso_code code) {
+        rethrow();
+        isoform::check(code);
+    }
+
+private:
+    std::exception_ptr thrown_;
+};
+
+/* For functions that find formats. The library calls them in the thread that called it. */
+inline guarded &finding() {
+    thread_local guarded guard;
+    return guard;
+}
+inline void found(iso_code code) {
+    if (code)
+        finding().rethrow();
+    check(code);
+}
+using resolver = std::function<std::vector<std::byte>(const std::array<unsigned char, 16> &)>;
+inline std::ptrdiff_t resolve(void *context, const unsigned char *token, void *description, std::size_t room) {
+    return finding().run(std::ptrdiff_t{-1}, [&] {
+        std::array<unsigned char, 16> wanted;
+        std::copy_n(token, wanted.size(), wanted.begin());
+        const std::vector<std::byte> bytes = (*static_cast<resolver *>(context))(wanted);
+        if (bytes.size() > room)
+            return std::ptrdiff_t{-1};
+        std::copy(bytes.begin(), bytes.end(), static_cast<std::byte *>(description));
+        return static_cast<std::ptrdiff_t>(bytes.size());
+    });
+}
+} // namespace detail
+
+/* Format servers: "http://HOST:PORT", with commas between them. See iso_servers_open. All threads may use them. */
+class servers {
+public:
+    explicit servers(const char *urls, const char *cache = nullptr)
+        : handle_(detail::opened<handle>(iso_servers_open, urls, cache)) {}
+    /* Stores a format at the first server that accepts it. */
+    void put(const format &known) const { check(iso_servers_put(handle_.get(), known.get())); }
+    const iso_servers *get() const { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_servers, iso_servers_close>;
+    handle handle_;
+};
+
+/* Finds formats that a reader or a registry does not know: returns the description of the format of a token, or nothing. */
+using resolver = detail::resolver;
+
 class registry {
 public:
     registry() : handle_(detail::opened<handle>(iso_registry_open)) {}
     /* Another handle to the same formats, for another thread. */
     registry share() const {
         const iso_registry *same = handle_.get();
-        return registry(detail::opened<handle>(iso_registry_share, same));
+        return registry(detail::opened<handle>(iso_registry_share, same), resolver_);
     }
     void add(const format &known) { check(iso_registry_add(handle_.get(), known.get())); }
     void learn(std::span<const std::byte> description) {
         check(iso_registry_learn(handle_.get(), description.data(), description.size()));
     }
+    /* Finds unknown formats at these servers, or by this function. All that share the registry do so, and call the function
+       at the same time. Set it before they parse messages. */
+    void set_servers(const servers &at) { check(iso_registry_set_servers(handle_.get(), at.get())); }
+    void set_resolver(resolver function) {
+        *resolver_ = std::move(function);
+        check(iso_registry_set_resolver(handle_.get(), detail::resolve, resolver_.get()));
+    }
     message parse(std::span<const std::byte> bytes) {
         message parsed;
-        check(iso_message_parse(handle_.get(), bytes.data(), bytes.size(), parsed.get()));
+        detail::found(iso_message_parse(handle_.get(), bytes.data(), bytes.size(), parsed.get()));
         return parsed;
     }
 
 private:
     using handle = detail::handle<iso_registry, iso_registry_close>;
-    explicit registry(handle made) : handle_(std::move(made)) {}
+    registry(handle made, std::shared_ptr<resolver> same) : resolver_(std::move(same)), handle_(std::move(made)) {}
+    std::shared_ptr<resolver> resolver_ = std::make_shared<resolver>();
     handle handle_;
 };
 
@@ -501,29 +575,6 @@ private:
 
 /* ---- Streams. ---- */
 
-/* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
-namespace detail {
-class guarded {
-public:
-    template <class Result, class F> Result run(Result failed, F &&function) noexcept {
-        try {
-            return function();
-        } catch (...) {
-            thrown_ = std::current_exception();
-            return failed;
-        }
-    }
-    void check(iso_code code) {
-        if (thrown_)
-            std::rethrow_exception(std::exchange(thrown_, nullptr));
-        isoform::check(code);
-    }
-
-private:
-    std::exception_ptr thrown_;
-};
-} // namespace detail
-
 class writer {
 public:
     /* "-" is standard output. */
@@ -538,6 +589,8 @@ public:
             },
             static_cast<void *>(calls_.get()));
     }
+    /* Leaves descriptions out of the stream, and stores formats at these servers. See iso_writer_set_servers. */
+    void set_servers(const servers &at) { check(iso_writer_set_servers(handle_.get(), at.get())); }
     template <class T> void write(const T &record) { done(iso_writer_write(handle_.get(), format::of<T>().get(), &record)); }
     /* Writes the records of an array, a vector or a span. */
     template <std::ranges::contiguous_range Records> void write_many(const Records &records) {
@@ -580,6 +633,13 @@ public:
                 });
             },
             static_cast<void *>(calls_.get()));
+    }
+    /* Finds unknown formats at these servers, or by this function. */
+    void set_servers(const servers &at) { check(iso_reader_set_servers(handle_.get(), at.get())); }
+    void set_resolver(resolver function) {
+        auto next = std::make_unique<resolver>(std::move(function));
+        check(iso_reader_set_resolver(handle_.get(), detail::resolve, next.get()));
+        resolver_ = std::move(next);
     }
     /* The next message, which is false at the end. */
     message next() {
@@ -661,7 +721,12 @@ private:
         detail::guarded guard;
     };
     using handle = detail::handle<iso_reader, iso_reader_close>;
-    void done(iso_code code) { calls_ ? calls_->guard.check(code) : check(code); }
+    void done(iso_code code) {
+        if (code)
+            detail::finding().rethrow();
+        calls_ ? calls_->guard.check(code) : check(code);
+    }
+    std::unique_ptr<resolver> resolver_;
     std::unique_ptr<calls> calls_;
     handle handle_;
 };

@@ -26,6 +26,7 @@ pub mod message;
 mod pointer;
 pub mod registry;
 pub mod rules;
+pub mod servers;
 pub mod stream;
 pub mod strided;
 mod table;
@@ -47,6 +48,7 @@ const fn by_all<T: Send + Sync>() {}
 const fn by_one<T: Send>() {}
 const _: () = {
     by_all::<format::Format>();
+    by_all::<servers::Servers>();
     by_one::<encoder::Encoder>();
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();

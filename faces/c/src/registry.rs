@@ -9,7 +9,7 @@ use std::ffi::c_void;
 
 /// `iso_registry`
 pub struct Registry {
-    registry: isoform::Registry,
+    pub(crate) registry: isoform::Registry,
     latest: Latest,
 }
 

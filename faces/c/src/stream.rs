@@ -19,7 +19,7 @@ pub type Put = unsafe extern "C" fn(context: *mut c_void, bytes: *const c_void, 
 pub type Get = unsafe extern "C" fn(context: *mut c_void, bytes: *mut c_void, room: usize) -> isize;
 
 /// `iso_writer`
-pub struct Writer(stream::Writer<BufWriter<Box<dyn Write>>>);
+pub struct Writer(pub(crate) stream::Writer<BufWriter<Box<dyn Write>>>);
 
 /// A function of the program that takes bytes, with what it wants to be given.
 struct Taker(Put, *mut c_void);

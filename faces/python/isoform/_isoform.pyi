@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from types import ModuleType, TracebackType
 from typing import IO, Any, final
@@ -295,9 +295,34 @@ class Columns:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
+class Servers:
+    """Servers of formats: ``"http://HOST:PORT"``, several of them with commas between, or a list.
+
+    They are asked in this order, all together for at most `deadline` seconds. No answer is trusted: a description is compared
+    with the token. `cache` is a folder where descriptions are kept and found first, which programs may share. `bearer` is a
+    secret for servers that ask who comes. All threads may use it. Opening connects to no server.
+    """
+
+    def __new__(
+        cls,
+        urls: str | list[str] | tuple[str, ...],
+        *,
+        cache: str | PathLike[str] | None = None,
+        bearer: str | None = None,
+        deadline: float = 5.0,
+    ) -> Self: ...
+    def put(self, format: Format) -> None:
+        """Stores a format at the first server that accepts it."""
+    def find(self, token: str) -> Format:
+        """The format of a token."""
+
+@final
 class Registry:
     """The known formats, and the limits for input: bytes of a message and of a description, depth and fields of a format, and
-    the number of stored formats. ``docs/book/reference/limits.md`` lists the defaults."""
+    the number of stored formats. ``docs/book/reference/limits.md`` lists the defaults.
+
+    Unknown formats are found at `servers`, which is `Servers` or their URLs, or by `resolver`, which is a function from a token
+    to the description or `None`."""
 
     def __new__(
         cls,
@@ -307,6 +332,8 @@ class Registry:
         depth: int | None = None,
         fields: int | None = None,
         formats: int | None = None,
+        servers: Servers | str | list[str] | tuple[str, ...] | None = None,
+        resolver: Callable[[str], bytes | None] | None = None,
     ) -> Self: ...
     def register(self, format: Format) -> None:
         """Makes a format known for ever."""
@@ -321,10 +348,19 @@ class Registry:
 class Reader:
     """Reads a stream of messages from the file at this path, or from an object with `read`.
 
+    Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
+
     After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
     """
 
-    def __new__(cls, source: str | PathLike[str] | IO[bytes], registry: Registry | None = None) -> Self: ...
+    def __new__(
+        cls,
+        source: str | PathLike[str] | IO[bytes],
+        registry: Registry | None = None,
+        *,
+        servers: Servers | str | list[str] | tuple[str, ...] | None = None,
+        resolver: Callable[[str], bytes | None] | None = None,
+    ) -> Self: ...
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...
     def next_batch(self) -> Batch | None:
@@ -353,9 +389,16 @@ class Reader:
 @final
 class Writer:
     """Writes a stream of messages, with the description of each format before its first message. The target is the path of a
-    new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them."""
+    new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
+    `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out."""
 
-    def __new__(cls, target: str | PathLike[str] | IO[bytes], record: _RecordType | None = None) -> Self: ...
+    def __new__(
+        cls,
+        target: str | PathLike[str] | IO[bytes],
+        record: _RecordType | None = None,
+        *,
+        servers: Servers | str | list[str] | tuple[str, ...] | None = None,
+    ) -> Self: ...
     def write(self, record: Any) -> None:
         """Writes a message, a batch, or records of the writer's type."""
     def describe(self, format: Format) -> None:
@@ -566,6 +609,7 @@ __all__ = [
     "Node",
     "Reader",
     "Registry",
+    "Servers",
     "Sink",
     "Source",
     "Structure",

@@ -30,6 +30,7 @@ mod record_type;
 mod registry;
 mod rows;
 mod rules;
+mod servers;
 #[cfg(unix)]
 mod sink;
 #[cfg(unix)]
@@ -65,6 +66,7 @@ mod module {
         kinds::PyKinds,
         message::{PyBatch, PyHead, PyMessage},
         registry::PyRegistry,
+        servers::PyServers,
         stream::{PyReader, PyWriter},
     };
 }

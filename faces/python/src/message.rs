@@ -82,7 +82,9 @@ impl PyMessage {
     /// The message of these bytes. The registry must know its format.
     #[staticmethod]
     fn parse(py: Python<'_>, message: &[u8], registry: &mut PyRegistry) -> PyResult<PyMessage> {
-        let message = Incoming::parse(message, &mut registry.0).map_err(raise)?;
+        let registry = &mut registry.0;
+        // To find a format may take time, in which other threads run.
+        let message = py.detach(|| Incoming::parse(message, registry)).map_err(raise)?;
         Ok(PyMessage::of_body(py, message.format(), message.body()))
     }
 

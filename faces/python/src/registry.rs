@@ -2,34 +2,42 @@
 
 use crate::error::raise;
 use crate::format::PyFormat;
+use crate::servers;
 use isoform::{Limits, Registry};
 use pyo3::prelude::*;
 
 /// The known formats, and the limits for input: bytes of a message and of a description, depth and fields of a format, and
 /// the number of stored formats. ``docs/book/reference/limits.md`` lists the defaults.
+///
+/// Unknown formats are found at `servers`, which is `Servers` or their URLs, or by `resolver`, which is a function from a token
+/// to the description or `None`.
 #[pyclass(name = "Registry", module = "isoform")]
 pub(crate) struct PyRegistry(pub(crate) Registry);
 
 #[pymethods]
 impl PyRegistry {
     #[new]
-    #[pyo3(signature = (*, message=None, description=None, depth=None, fields=None, formats=None))]
+    #[pyo3(signature = (*, message=None, description=None, depth=None, fields=None, formats=None, servers=None, resolver=None))]
     fn new(
         message: Option<u64>,
         description: Option<usize>,
         depth: Option<usize>,
         fields: Option<usize>,
         formats: Option<usize>,
-    ) -> PyRegistry {
+        servers: Option<&Bound<'_, PyAny>>,
+        resolver: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyRegistry> {
         let usual = Limits::default();
-        PyRegistry(Registry::within(Limits {
+        let registry = Registry::within(Limits {
             message: message.unwrap_or(usual.message),
             description: description.unwrap_or(usual.description),
             depth: depth.unwrap_or(usual.depth),
             fields: fields.unwrap_or(usual.fields),
             formats: formats.unwrap_or(usual.formats),
             ..usual
-        }))
+        });
+        servers::find(&registry, servers, resolver)?;
+        Ok(PyRegistry(registry))
     }
 
     /// Makes a format known for ever.

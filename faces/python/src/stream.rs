@@ -8,6 +8,7 @@ use crate::io::{Fault, Input, Output};
 use crate::message::{PyBatch, PyHead, PyMessage};
 use crate::registry::PyRegistry;
 use crate::rows::rows;
+use crate::servers;
 use isoform::stream::{Reader, Writer};
 use isoform::{Code, Error};
 use numpy::{PyArray1, PyArrayMethods};
@@ -19,6 +20,8 @@ use std::sync::Arc;
 
 /// Reads a stream of messages from the file at this path, or from an object with `read`.
 ///
+/// Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
+///
 /// After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
 #[pyclass(name = "Reader", module = "isoform")]
 pub(crate) struct PyReader {
@@ -27,7 +30,8 @@ pub(crate) struct PyReader {
 }
 
 /// Writes a stream of messages, with the description of each format before its first message. The target is the path of a
-/// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them.
+/// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
+/// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,
@@ -46,9 +50,19 @@ impl PyReader {
 #[pymethods]
 impl PyReader {
     #[new]
-    #[pyo3(signature = (source, registry=None))]
-    fn new(source: &Bound<'_, PyAny>, registry: Option<&PyRegistry>) -> PyResult<PyReader> {
+    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None))]
+    fn new(
+        source: &Bound<'_, PyAny>,
+        registry: Option<&PyRegistry>,
+        servers: Option<&Bound<'_, PyAny>>,
+        resolver: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyReader> {
+        let found = servers.or(resolver);
+        if let (Some(_), Some(found)) = (registry, found) {
+            return Err(raise(wrong_type("a registry, or where unknown formats are found, but not both", found)));
+        }
         let registry = registry.map_or_else(isoform::Registry::new, |registry| registry.0.clone());
+        servers::find(&registry, servers, resolver)?;
         let input = Input::of(source)?;
         let fault = input.fault();
         Ok(PyReader { reader: Some(Reader::with_registry(input, registry)), fault })
@@ -171,12 +185,22 @@ impl PyWriter {
 #[pymethods]
 impl PyWriter {
     #[new]
-    #[pyo3(signature = (target, record=None))]
-    fn new(py: Python<'_>, target: &Bound<'_, PyAny>, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyWriter> {
+    #[pyo3(signature = (target, record=None, *, servers=None))]
+    fn new(
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        record: Option<&Bound<'_, PyAny>>,
+        servers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyWriter> {
+        let client = servers.map(servers::client).transpose()?;
         let encoder = record.map(|record| Py::new(py, PyEncoder::new(record, None, "refuse", None)?)).transpose()?;
         let output = Output::of(target)?;
         let fault = output.fault();
-        Ok(PyWriter { writer: Some(Writer::new(output)), fault, encoder })
+        let mut writer = Writer::new(output);
+        if let Some(client) = client {
+            writer.set_registrar(move |format| client.put(format));
+        }
+        Ok(PyWriter { writer: Some(writer), fault, encoder })
     }
 
     /// Writes a message, a batch or a list of these; or records of the writer's type, single or in an array.

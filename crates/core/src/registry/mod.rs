@@ -30,6 +30,13 @@ pub trait Resolver: Send + Sync {
     fn resolve(&self, token: Token) -> Result<Vec<u8>>;
 }
 
+/// One resolver for several registries.
+impl<R: Resolver + ?Sized> Resolver for Arc<R> {
+    fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+        (**self).resolve(token)
+    }
+}
+
 /// The known formats. Cloning is cheap: clones share their formats, also between threads.
 ///
 /// Each clone remembers the formats that it has looked up, so [`lookup`](Registry::lookup) takes no lock. So give each

@@ -6,7 +6,7 @@ use crate::message::{Batch, Incoming};
 use isoform_core::Registry;
 use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
 use isoform_core::registry::Located;
-use isoform_core::{Code, Error, Format, Limits, Result};
+use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::fmt;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
@@ -30,6 +30,9 @@ pub struct Reader<R> {
     limits: Limits,
     state: State,
     ended: bool,
+    /// Whether the last message was refused since its format was not found. The error may be of any kind, since a resolver
+    /// gave it.
+    unresolved: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -74,7 +77,7 @@ impl<R: Read> Reader<R> {
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
         let limits = *registry.limits();
-        Reader { inner, buffer, registry, limits, state, ended: false }
+        Reader { inner, buffer, registry, limits, state, ended: false, unresolved: false }
     }
 
     /// The next message, or `None` if no more have arrived.
@@ -233,7 +236,7 @@ impl<R: Read> Reader<R> {
     /// # }
     /// ```
     pub fn goes_on_after(&self, error: &Error) -> bool {
-        self.is_refused() && !matches!(error.code(), Code::Cut | Code::Io)
+        self.is_refused() && (self.unresolved || !matches!(error.code(), Code::Cut | Code::Io))
     }
 
     /// The formats that this stream knows.
@@ -330,10 +333,16 @@ impl<R: Read> Reader<R> {
         self.limits.admit(&header)?;
         let admission = match header.is_description() {
             true => Admission::Description,
-            false => Admission::Record(self.registry.locate(header.token)?),
+            false => Admission::Record(self.located(header.token)?),
         };
         self.state = State::Body { admission, header, done: 0 };
         Ok(())
+    }
+
+    fn located(&mut self, token: Token) -> Result<Located> {
+        let located = self.registry.locate(token);
+        self.unresolved = located.is_err();
+        located
     }
 
     fn learn(&mut self, header: Header) -> Result<()> {
@@ -358,6 +367,7 @@ impl<R: Read> Reader<R> {
 
     /// Skips the rest of a body.
     fn pass_over(&mut self) -> Result<()> {
+        self.unresolved = false;
         while let State::Body { header, done, .. } = self.state {
             if done == header.length {
                 self.state = State::Between;

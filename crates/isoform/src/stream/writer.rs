@@ -23,18 +23,49 @@ pub struct Writer<W> {
     latest: Option<Token>,
     /// Whether a message was written only in part. Nobody could read what follows.
     broken: bool,
+    /// What registers formats, if descriptions are left out.
+    registrar: Option<Box<Registrar>>,
 }
+
+type Registrar = dyn FnMut(&Format) -> Result<()> + Send + Sync;
 
 impl<W: Write> Writer<W> {
     /// Writes a stream to `inner`, from its current position.
     pub fn new(inner: W) -> Writer<W> {
-        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false }
+        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false, registrar: None }
+    }
+
+    /// Leaves descriptions out of the stream from now on. Instead, this function registers each format before its first
+    /// message, for example at a format server. If it fails, the message is not written, and the next message of the format
+    /// calls it again. It may be called several times with one format.
+    ///
+    /// ```
+    /// use isoform::stream::{Reader, Writer};
+    /// use isoform::{Encoder, Record, Registry};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Point { x: f64 }
+    /// let known = Registry::new();
+    /// let mut writer = Writer::new(Vec::new());
+    /// writer.set_registrar({
+    ///     let known = known.clone();
+    ///     move |format| known.register(format)
+    /// });
+    /// writer.write(&Encoder::new().encode(&Point { x: 0.5 })?)?;
+    /// let bytes = writer.into_inner();
+    /// assert_eq!(bytes.len(), 48);
+    /// assert!(Reader::new(&bytes[..]).next().is_err());
+    /// assert!(Reader::with_registry(&bytes[..], known).next()?.is_some());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn set_registrar(&mut self, register: impl FnMut(&Format) -> Result<()> + Send + Sync + 'static) {
+        self.registrar = Some(Box::new(register));
     }
 
     /// Writes a message from an [`Encoder`](crate::Encoder).
     ///
     /// # Errors
-    /// [`Code::Io`].
+    /// [`Code::Io`]; errors of the [registrar](Writer::set_registrar), if there is one.
     pub fn write(&mut self, message: &Message<'_>) -> Result<()> {
         let segments = message.segments().iter().map(|segment| &**segment);
         self.write_message(message.format(), segments, message.body_len())
@@ -82,12 +113,12 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the description of a format, unless the stream has it already. A reader then knows the format before its
-    /// first message.
+    /// first message. With a [registrar](Writer::set_registrar), this registers the format instead.
     ///
     /// # Errors
-    /// [`Code::Io`].
+    /// [`Code::Io`]; errors of the registrar.
     pub fn describe(&mut self, format: &Format) -> Result<()> {
-        if self.is_new(format) {
+        if self.is_new(format) && !self.registered(format)? {
             let (header, body, padding) = description(format);
             self.write_pieces([&header[..], body, padding].into_iter())?;
             self.described(format);
@@ -129,6 +160,15 @@ impl<W: Write> Writer<W> {
         true
     }
 
+    /// Registers a format, if that is done instead of describing it.
+    #[cold]
+    fn registered(&mut self, format: &Format) -> Result<bool> {
+        let Some(register) = &mut self.registrar else { return Ok(false) };
+        register(format)?;
+        self.described(format);
+        Ok(true)
+    }
+
     /// Remembers that a format has been described.
     fn described(&mut self, format: &Format) {
         let (limits, length) = (Limits::default(), format.description().as_bytes().len());
@@ -149,7 +189,7 @@ impl<W: Write> Writer<W> {
         length: usize,
     ) -> Result<()> {
         let message = message.chain([padding(length)]);
-        if !self.is_new(format) {
+        if !self.is_new(format) || self.registered(format)? {
             return self.write_pieces(message);
         }
         let (header, body, padding) = description(format);

@@ -6,7 +6,7 @@ use isoform_core::{Error, Resolver, Result, Token};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder with a file for each description, named by its token. Any number of programs may use it at the same time.
 ///
@@ -62,7 +62,7 @@ impl Cache {
 
 /// Writes a file under another name and then renames it, so that a reader finds all of it or nothing.
 pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     fs::create_dir_all(folder)?;
     let unfinished = folder.join(format!(".{name}.{}.{number}", std::process::id()));

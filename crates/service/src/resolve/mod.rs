@@ -1,6 +1,7 @@
 //! Where descriptions are found, and the search through all of these places.
 
 mod cache;
+mod client;
 mod search;
 mod servers;
 #[cfg(feature = "tls")]
@@ -8,6 +9,7 @@ mod tls;
 mod tree;
 
 pub use cache::Cache;
+pub use client::Client;
 pub use search::Search;
 pub use servers::Servers;
 pub use tree::Exported;

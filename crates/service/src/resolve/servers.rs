@@ -103,14 +103,45 @@ impl Servers {
         &self.urls[0]
     }
 
-    /// Stores a format at the first server, and returns when it is stored.
+    /// Stores a format at the first server that accepts it, and returns when it is stored.
     ///
     /// # Errors
-    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    /// What the server answers; [`Code::Io`] if it cannot be asked. If there are several servers, what each of them did.
     pub fn put(&self, format: &Format) -> Result<()> {
-        let request = self.agent.put(format!("{}/formats", self.urls[0])).content_type("application/octet-stream");
-        let answer = self.answer(self.signed(request).send(format.description().as_bytes()))?;
-        self.success(answer).map(drop)
+        let put = |url: &str, within| {
+            let request = self.agent.put(format!("{url}/formats")).content_type("application/octet-stream");
+            let request = self.signed(request).config().timeout_global(Some(within)).build();
+            success(url, answer(url, request.send(format.description().as_bytes()))?).map(drop)
+        };
+        match &self.urls[..] {
+            [url] => put(url, self.deadline),
+            _ => self.any(format_args!("a server that stores {}", format.token()), put),
+        }
+    }
+
+    /// Asks one server after another, each for its part of the time, until one does what is asked.
+    fn any<T>(&self, what: impl fmt::Display, mut ask: impl FnMut(&str, Duration) -> Result<T>) -> Result<T> {
+        let end = Instant::now() + self.deadline;
+        let mut failures = Vec::new();
+        for (at, url) in self.urls.iter().enumerate() {
+            // A server that hangs uses up its own part of the time that is left, and not that of the others.
+            let left = end.saturating_duration_since(Instant::now()) / (self.urls.len() - at) as u32;
+            match ask(url, left.max(Duration::from_millis(1))) {
+                Ok(done) => return Ok(done),
+                Err(error) => failures.push((url, error)),
+            }
+        }
+        // A server that could not be asked may know the format. So its failure counts more than that others do not.
+        let unknown = |(_, error): &&(_, Error)| error.code() != Code::UnknownFormat;
+        let Some(code) = failures.iter().find(unknown).or(failures.first()).map(|(_, error)| error.code()) else {
+            return Err(Error::new(Code::Internal).expected("at least one server"));
+        };
+        let told = failures.iter().map(|(url, error)| match error.code() {
+            Code::UnknownFormat => format!("{url}: unknown format"),
+            Code::Io | Code::Deadline | Code::TokenMismatch => format!("{url}: {}", error.actual()),
+            _ => format!("{url}: {error}"),
+        });
+        Err(Error::new(code).expected(what).found(told.collect::<Vec<_>>().join("; ")))
     }
 
     /// What the first server answers to `GET` of this path, as JSON.
@@ -118,8 +149,7 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn get(&self, path: &str) -> Result<Value> {
-        let answer = self.answer(self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())?;
-        self.success(answer)
+        self.success(answer(&self.urls[0], self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())?)
     }
 
     /// A page of a list that the first server has, with these parameters.
@@ -128,8 +158,7 @@ impl Servers {
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn list(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
         let request = self.agent.get(format!("{}/{path}", self.urls[0])).query_pairs(parameters.iter().copied());
-        let answer = self.answer(self.signed(request).call())?;
-        self.success(answer)
+        self.success(answer(&self.urls[0], self.signed(request).call())?)
     }
 
     /// What the first server answers to `PUT`, `POST` or `DELETE` of this path, as JSON.
@@ -143,12 +172,13 @@ impl Servers {
 
     /// As [`send`](Servers::send), but refusals are answers too: with the status.
     pub(crate) fn exchange(&self, method: &str, path: &str, body: &Value) -> Result<(u16, Value)> {
-        let url = format!("{}/{path}", self.urls[0]);
-        self.answer(match method {
+        let (server, url) = (&self.urls[0], format!("{}/{path}", self.urls[0]));
+        let answered = match method {
             "DELETE" => self.signed(self.agent.delete(url)).call(),
             "POST" => self.signed(self.agent.post(url).content_type("application/json")).send(body.to_string()),
             _ => self.signed(self.agent.put(url).content_type("application/json")).send(body.to_string()),
-        })
+        };
+        answer(server, answered)
     }
 
     fn signed<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
@@ -159,53 +189,18 @@ impl Servers {
         request.config().timeout_global(Some(self.deadline)).build()
     }
 
-    fn failed(&self, why: &dyn fmt::Display) -> Error {
-        Error::new(Code::Io).expected(format_args!("an answer of {}", self.urls[0])).found(why)
-    }
-
-    /// The status and the JSON of an answer.
-    fn answer(
-        &self,
-        response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<(u16, Value)> {
-        let response = response.map_err(|error| match error {
-            ureq::Error::Timeout(_) => self.failed(&"none in time"),
-            error => self.failed(&error),
-        })?;
-        let status = response.status().as_u16();
-        let mut text = String::new();
-        let mut body = response.into_body().into_reader().take(ANSWER);
-        body.read_to_string(&mut text).map_err(|error| self.failed(&error))?;
-        match serde_json::from_str(&text) {
-            Ok(json) => Ok((status, json)),
-            Err(_) => Err(self.failed(&format_args!("HTTP status {status} without JSON"))),
-        }
-    }
-
-    /// The JSON, or the error that a problem tells.
-    pub(crate) fn success(&self, (status, json): (u16, Value)) -> Result<Value> {
-        if (200..300).contains(&status) {
-            return Ok(json);
-        }
-        let code = json["code"].as_u64().and_then(|number| Code::ALL.iter().find(|code| **code as u64 == number));
-        let Some(&code) = code else { return Err(self.failed(&format_args!("HTTP status {status}"))) };
-        let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
-        Err(Error::new(code).at(text("field")).expected(text("expected")).found(text("found")))
+    /// The JSON of the first server's answer, or the error that a problem tells.
+    pub(crate) fn success(&self, answer: (u16, Value)) -> Result<Value> {
+        success(&self.urls[0], answer)
     }
 
     /// Asks one server.
     fn ask(&self, url: &str, token: Token, within: Duration) -> Result<Vec<u8>> {
-        let failed =
-            |why: &dyn fmt::Display| Error::new(Code::Io).expected(format_args!("a description from {url}")).found(why);
-        let mut request = self.agent.get(format!("{url}/formats/{token}"));
-        if let Some(secret) = &self.bearer {
-            request = request.header("Authorization", format!("Bearer {secret}"));
-        }
+        let failed = |why: &dyn fmt::Display| Error::new(Code::Io).found(why);
+        let request = self.signed(self.agent.get(format!("{url}/formats/{token}")));
         let request = request.config().timeout_global(Some(within)).build();
         let response = request.call().map_err(|error| match error {
-            ureq::Error::Timeout(_) => {
-                Error::new(Code::Deadline).expected(format_args!("an answer of {url} within {within:.0?}"))
-            }
+            ureq::Error::Timeout(_) => Error::new(Code::Deadline).found(format_args!("no answer within {within:.0?}")),
             error => failed(&error),
         })?;
         match response.status().as_u16() {
@@ -218,26 +213,26 @@ impl Servers {
         let mut body = response.into_body().into_reader().take(MAX_DESCRIPTION as u64 + 1);
         body.read_to_end(&mut bytes).map_err(|error| failed(&error))?;
         checked(token, bytes).map_err(|error| match error.code() {
-            Code::TokenMismatch => error.expected(format_args!("the description of {token} from {url}")),
+            Code::TokenMismatch => {
+                let answered = error.actual().to_owned();
+                Error::new(Code::TokenMismatch).found(format_args!("the answer is the description of {answered}"))
+            }
             _ => error,
         })
     }
 }
 
+/// [`Error::unknown_format`] if no server knows the format. Otherwise, the error tells what each server did.
 impl Resolver for Servers {
     fn resolve(&self, token: Token) -> Result<Vec<u8>> {
-        let end = Instant::now() + self.deadline;
-        let mut failure = Error::unknown_format(token);
-        for (at, url) in self.urls.iter().enumerate() {
-            // A server that hangs uses up its own part of the time that is left, and not that of the others.
-            let left = end.saturating_duration_since(Instant::now()) / (self.urls.len() - at) as u32;
-            match self.ask(url, token, left.max(Duration::from_millis(1))) {
-                Ok(description) => return Ok(description),
-                Err(error) if failure.code() == Code::UnknownFormat => failure = error,
-                Err(_) => {}
+        let what = format_args!("the description of {token}");
+        self.any(what, |url, within| self.ask(url, token, within)).map_err(|error| match error.code() {
+            Code::UnknownFormat => {
+                let urls = self.urls.join(", ");
+                Error::unknown_format(token).expected(format_args!("a registered format, or one that is at {urls}"))
             }
-        }
-        Err(failure)
+            _ => error,
+        })
     }
 }
 
@@ -245,6 +240,40 @@ impl fmt::Debug for Servers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Servers").field(&self.urls).finish()
     }
+}
+
+fn failed(url: &str, why: &dyn fmt::Display) -> Error {
+    Error::new(Code::Io).expected(format_args!("an answer of {url}")).found(why)
+}
+
+/// The status and the JSON of an answer.
+fn answer(
+    url: &str,
+    response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+) -> Result<(u16, Value)> {
+    let response = response.map_err(|error| match error {
+        ureq::Error::Timeout(_) => failed(url, &"none in time"),
+        error => failed(url, &error),
+    })?;
+    let status = response.status().as_u16();
+    let mut text = String::new();
+    let mut body = response.into_body().into_reader().take(ANSWER);
+    body.read_to_string(&mut text).map_err(|error| failed(url, &error))?;
+    match serde_json::from_str(&text) {
+        Ok(json) => Ok((status, json)),
+        Err(_) => Err(failed(url, &format_args!("HTTP status {status} without JSON"))),
+    }
+}
+
+/// The JSON, or the error that a problem tells.
+fn success(url: &str, (status, json): (u16, Value)) -> Result<Value> {
+    if (200..300).contains(&status) {
+        return Ok(json);
+    }
+    let code = json["code"].as_u64().and_then(|number| Code::ALL.iter().find(|code| **code as u64 == number));
+    let Some(&code) = code else { return Err(failed(url, &format_args!("HTTP status {status}"))) };
+    let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
+    Err(Error::new(code).at(text("field")).expected(text("expected")).found(text("found")))
 }
 
 /// A URL without the slash at its end.

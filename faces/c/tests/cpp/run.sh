@@ -85,7 +85,7 @@ for compiler in g++ clang++; do
   refused 'double values[30];' 'describe a struct with C arrays by ISOFORM_RECORD'
   refused 'Bad() {}' 'describe a struct with constructors by ISOFORM_RECORD'
   refused 'struct { int x; double y[2]; } inner;' 'describe a struct with C arrays by ISOFORM_RECORD'
-  for program in records strided kinds channels; do
+  for program in records strided kinds servers channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" || true
     if $compiler $sanitize "$work/empty.cpp" -o "$work/empty" 2> /dev/null && "$work/empty" 2> /dev/null; then

@@ -1,0 +1,69 @@
+//! What most programs need: servers, and a cache on disk.
+
+use super::{Cache, Search, Servers};
+use isoform_core::{Format, Resolver, Result, Token};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A client of format servers, which finds descriptions for readers and registers the formats of writers.
+///
+/// A reader finds a format in the cache, if there is one, and otherwise at the servers.
+///
+/// ```no_run
+/// use isoform_core::{Layout, Registry, Shape};
+/// use isoform_service::Client;
+/// let client = Client::new("http://formats:7460")?.cached("/var/cache/formats");
+/// let gauge = Shape::new("Gauge").field("depth", "float").on(&Layout::NATIVE)?;
+/// client.put(&gauge)?;
+/// // Usually in another program:
+/// let mut registry = Registry::new();
+/// registry.set_resolver(client);
+/// assert_eq!(registry.lookup(gauge.token())?, &gauge);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+pub struct Client {
+    search: Search,
+    servers: Arc<Servers>,
+}
+
+impl Client {
+    /// A client of the servers at these URLs, with commas between them. They are asked in this order.
+    ///
+    /// # Errors
+    /// [`Code::Address`](isoform_core::Code::Address) for something else.
+    pub fn new(urls: &str) -> Result<Client> {
+        Servers::new(urls.split(',').map(str::trim)).map(Client::of)
+    }
+
+    /// A client of these servers.
+    pub fn of(servers: Servers) -> Client {
+        let servers = Arc::new(servers);
+        Client { search: Search::new().then(servers.clone()), servers }
+    }
+
+    /// Keeps descriptions in this folder, which programs may share.
+    pub fn cached(mut self, folder: impl Into<PathBuf>) -> Client {
+        self.search = self.search.cache(Cache::new(folder));
+        self
+    }
+
+    /// Stores a format at the first server that accepts it, and returns when it is stored.
+    ///
+    /// # Errors
+    /// As [`Servers::put`].
+    pub fn put(&self, format: &Format) -> Result<()> {
+        self.servers.put(format)
+    }
+}
+
+impl Resolver for Client {
+    fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+        self.search.resolve(token)
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Client").field(&self.servers).finish()
+    }
+}

@@ -1,0 +1,149 @@
+"""Formats that a stream does not describe: found at servers or by a function, and registered by writers."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import io
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import Iterator
+
+import isoform
+import numpy as np
+import pytest
+
+LEVEL = np.dtype([("level", "f8")])
+LATER = np.dtype([("level", "f8"), ("step", "i4")])
+DEAD = "http://127.0.0.1:1"
+
+
+def command() -> Path:
+    """The command, which is built beside the package, unless without the service."""
+    target = os.environ.get("CARGO_TARGET_DIR") or Path(__file__).parents[3] / "target"
+    program = Path(target).resolve() / "debug" / "isoform"
+    if not program.exists() or subprocess.run([program, "help", "serve"], capture_output=True).returncode:
+        pytest.skip("the command is not built, or has no format service")
+    return program
+
+
+@contextlib.contextmanager
+def service(folder: Path) -> Iterator[str]:
+    arguments = ["serve", "--store", str(folder / "formats.redb"), "--listen", "127.0.0.1:0"]
+    with subprocess.Popen([command(), *arguments], stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr
+        try:
+            yield server.stderr.readline().split()[1]
+        finally:
+            server.kill()
+
+
+def bare(record: np.dtype, level: float) -> bytes:
+    """A message without the description of its format, padded."""
+    values = (level, 7) if "step" in (record.names or ()) else (level,)
+    message = bytes(isoform.Encoder(record).encode(values))
+    return message + bytes(-len(message) % 16)
+
+
+def test_a_writer_registers_and_a_reader_finds(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with service(tmp_path) as url:
+        with isoform.Writer(stream, LEVEL, servers=url) as writer:
+            writer.write((1.5,))
+            writer.write((2.5,))
+        assert stream.getvalue() == bare(LEVEL, 1.5) + bare(LEVEL, 2.5), "no description"
+        reader = isoform.Reader(io.BytesIO(stream.getvalue()), servers=[DEAD, url])
+        assert next(reader).view()["level"] == 1.5
+        cached = isoform.Servers(f"{DEAD},{url}", cache=tmp_path / "cache")
+        registry = isoform.Registry(servers=cached)
+        assert isoform.Message.parse(stream.getvalue(), registry).view()["level"] == 1.5
+        assert cached.find(isoform.Format.of(LEVEL).token) == isoform.Format.of(LEVEL)
+    # Every server is killed. Those who know the format are not affected, and the cache knows it.
+    assert next(reader).view()["level"] == 2.5
+    again = isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(url, cache=tmp_path / "cache"))
+    assert [message.view()["level"] for message in again] == [1.5, 2.5]
+    with pytest.raises(isoform.Unavailable) as fault:
+        next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=[DEAD, url]))
+    for named in (isoform.Format.of(LEVEL).token, DEAD, url, "efused"):
+        assert named in str(fault.value)
+    after = io.BytesIO()
+    with pytest.raises(isoform.Unavailable):
+        isoform.Writer(after, LEVEL, servers=url).write((1.5,))
+    assert after.getvalue() == b"", "a message whose format nobody could find is not written"
+
+
+def test_an_unknown_format_is_not_an_unreachable_server(tmp_path: Path) -> None:
+    with service(tmp_path) as url:
+        with pytest.raises(isoform.Unavailable) as fault:
+            isoform.Servers(url).find("07" * 16)
+        assert fault.value.code == isoform.Code.UnknownFormat and url in str(fault.value)
+        servers = isoform.Servers(url)
+        servers.put(isoform.Format.of(LATER))
+        reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5) + bare(LATER, 2.5)), servers=servers)
+        with pytest.raises(isoform.Unavailable) as fault:
+            next(reader)
+        assert fault.value.token == isoform.Format.of(LEVEL).token
+        assert next(reader).view()["step"] == 7, "the reader goes on"
+
+
+def test_a_lying_server_is_refused() -> None:
+    class Liar(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(isoform.Format.of(LATER).description)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as liar:
+        threading.Thread(target=liar.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{liar.server_port}"
+        reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5) + bare(LATER, 2.5)), servers=url)
+        with pytest.raises(isoform.Error) as fault:
+            next(reader)
+        assert fault.value.code == isoform.Code.TokenMismatch and url in str(fault.value)
+        assert next(reader).view()["step"] == 7, "which is what it says that everything is"
+        liar.shutdown()
+
+
+def test_a_function_finds_formats() -> None:
+    known: dict[str, bytes] = {}
+    asked = []
+
+    def resolver(token: str) -> bytes | None:
+        asked.append(token)
+        return known.get(token)
+
+    token = isoform.Format.of(LEVEL).token
+    reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5) + bare(LEVEL, 2.5) + bare(LEVEL, 3.5)), resolver=resolver)
+    with pytest.raises(isoform.Unavailable):
+        next(reader)
+    known[token] = isoform.Format.of(LEVEL).description
+    assert [message.view()["level"] for message in reader] == [2.5, 3.5]
+    assert asked == [token, token]
+    registry = isoform.Registry(resolver=resolver)
+    assert isoform.Message.parse(bare(LEVEL, 1.5), registry).view()["level"] == 1.5
+
+
+@pytest.mark.parametrize("found", [ValueError("no time"), b"nothing", b"", "text", 5])
+def test_what_a_function_does_wrong_is_an_error(found: object) -> None:
+    def resolver(_: str) -> bytes | None:
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[return-value]
+
+    reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5)), resolver=resolver)
+    with pytest.raises(isoform.Error):
+        next(reader)
+
+
+def test_what_names_no_server_is_refused() -> None:
+    with pytest.raises(isoform.Error):
+        isoform.Servers("formats:7460")
+    with pytest.raises(isoform.Usage):
+        isoform.Reader(io.BytesIO(), isoform.Registry(), servers=DEAD)
+    with pytest.raises(isoform.Usage):
+        isoform.Registry(servers=DEAD, resolver=lambda _: None)
