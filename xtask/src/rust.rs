@@ -51,9 +51,13 @@ pub(crate) fn nginx() -> Outcome {
 /// All properties with a hundred times as many cases.
 pub(crate) fn soak() -> Outcome {
     let mut cargo = command("cargo test --release --workspace --locked --no-fail-fast");
-    for (name, cases) in
-        [("PROPTEST_CASES", "25600"), ("SIMULATIONS", "200000"), ("MEMBERS", "10000"), ("LOOM_MAX_PREEMPTIONS", "4")]
-    {
+    for (name, cases) in [
+        ("PROPTEST_CASES", "25600"),
+        ("SIMULATIONS", "200000"),
+        ("MEMBERS", "10000"),
+        ("LOOM_MAX_PREEMPTIONS", "4"),
+        ("KILLS", "1000"),
+    ] {
         if std::env::var_os(name).is_none() {
             cargo.env(name, cases);
         }

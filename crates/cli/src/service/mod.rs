@@ -113,9 +113,10 @@ fn formats_of(version: &Value) -> Result<Vec<Format>, Failure> {
 
 /// An error of a service, with what may help.
 fn failed(error: Error) -> Failure {
-    let code = error.code();
+    let (code, is_read_only) = (error.code(), error.to_string().contains("read-only"));
     let failure = Failure::from(error);
     match code {
+        Code::Forbidden if is_read_only => failure, // for everyone
         Code::Io | Code::Deadline => failure.hint(format!(
             "`isoform serve` runs a service on this machine; --server URL or {VARIABLE}=URL names another one"
         )),
