@@ -67,7 +67,7 @@ pub use isoform_core::plan::Plans;
 pub use keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name};
 pub use links::{Outgoing, Splice};
 pub use memory::{Body, Draft, Drafts, Storage};
-pub use node::{ChannelInfo, MemberInfo, Node, Reach};
+pub use node::{ChannelInfo, LinkInfo, MemberInfo, Node, Reach};
 pub use origin::{Origin, Relayed};
 pub use refusals::Refusal;
 pub use report::{Report, SinkLedger, SinkReport, SourceReport};

@@ -31,9 +31,9 @@ pub use api::sink::{DecodingSink, KindSink, MemoryKindSink, MemorySink, MessageS
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Budget, Budgets, Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, MemberInfo, NodeId, Origin,
-    Policy, Reach, Reason, Refusal, Report, Resource, Right, Rights, SharedKey, SinkLedger, SinkReport, SourceRef,
-    SourceReport, Waits, Window,
+    Budget, Budgets, Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, LinkInfo, MemberInfo, NodeId,
+    Origin, Policy, Reach, Reason, Refusal, Report, Resource, Right, Rights, SharedKey, SinkLedger, SinkReport,
+    SourceRef, SourceReport, Waits, Window,
 };
 pub use transport::address::Address;
 #[cfg(feature = "tls")]

@@ -5,6 +5,7 @@ use crate::Time;
 use crate::account::Counts;
 use crate::channels::Channel;
 use crate::control::Control;
+use crate::credentials::Credentials;
 use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, SinkKey, SourceKey};
 use crate::links::told;
 use crate::memory::{Body, Storage};
@@ -37,8 +38,19 @@ pub struct MemberInfo {
     pub addresses: Vec<String>,
     /// How this node stands with it.
     pub reach: Reach,
+    /// What this node knows of it by their link; `None` without a link.
+    pub link: Option<LinkInfo>,
     /// Its report on its sources and sinks; `None` before the first answer.
     pub report: Option<Report>,
+}
+
+/// What a node knows of another one by their link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkInfo {
+    /// Whether the last connection is encrypted.
+    pub is_encrypted: bool,
+    /// The other node's user, shared key and names in its certificate, in the words of the rules.
+    pub peer: String,
 }
 
 /// How a node stands with a member of a channel.
@@ -83,6 +95,12 @@ impl MemberInfo {
     }
 }
 
+impl LinkInfo {
+    fn of(credentials: &Credentials) -> LinkInfo {
+        LinkInfo { is_encrypted: credentials.binding != [0; 32], peer: credentials.to_string() }
+    }
+}
+
 impl<B: Body, S: Storage> Node<B, S> {
     /// The accounts of a source: with each present sink, and with those that left most recently.
     pub fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
@@ -108,17 +126,18 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn info(&self, key: ChannelKey) -> Option<ChannelInfo> {
         let Channel { identity, name, format, members, others, declined, .. } = self.channels.get(key)?;
         let addresses = self.links.settings.addresses.clone();
-        let own =
-            MemberInfo { node: self.links.key.id(), addresses, reach: Reach::Here, report: Some(self.report(key)) };
+        let (node, report) = (self.links.key.id(), Some(self.report(key)));
+        let own = MemberInfo { node, addresses, reach: Reach::Here, link: None, report };
         let linked = members.iter().map(|(&link, member)| {
             let (link, report) = (&self.links[link], member.report.clone());
-            MemberInfo { node: link.peer, addresses: link.addresses.clone(), reach: Reach::Linked, report }
+            let known = Some(LinkInfo::of(&link.credentials));
+            MemberInfo { node: link.peer, addresses: link.addresses.clone(), reach: Reach::Linked, link: known, report }
         });
         let is_linked = |node| self.links.with(node).is_some_and(|link| members.contains_key(&link));
         let heard = others.iter().filter(|(node, other)| other.is_there() && !is_linked(*node));
         let heard = heard.map(|(node, other)| {
             let reach = other.failure.clone().map_or(Reach::Heard, Reach::Missed);
-            MemberInfo { node, addresses: other.said.addresses.clone(), reach, report: None }
+            MemberInfo { node, addresses: other.said.addresses.clone(), reach, link: None, report: None }
         });
         Some(ChannelInfo {
             identity: *identity,

@@ -15,7 +15,7 @@ mod frames;
 mod info;
 mod rules;
 
-pub use info::{ChannelInfo, MemberInfo, Reach};
+pub use info::{ChannelInfo, LinkInfo, MemberInfo, Reach};
 
 use crate::Time;
 use crate::account::Policy;

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Code, Format, Token};
-use isoform_channel::{Counts, Info, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
+use isoform_channel::{Counts, Info, LinkInfo, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -58,7 +58,7 @@ fn silent(info: &Info) -> Vec<MemberInfo> {
     let reach = Reach::Linked;
     nodes
         .into_iter()
-        .map(|node| MemberInfo { node, addresses: Vec::new(), reach: reach.clone(), report: None })
+        .map(|node| MemberInfo { node, addresses: Vec::new(), reach: reach.clone(), link: None, report: None })
         .collect()
 }
 
@@ -80,8 +80,12 @@ fn print(
     let kind = info.format.as_ref().map_or("any records".into(), |format| kind(format.name(), format.token()));
     writeln!(output, "{}  {kind}", output.paint(Tone::Strong, &info.name))?;
     writeln!(output, "identity  {}\n", info.identity)?;
-    for MemberInfo { node, addresses, reach, report } in members {
+    for MemberInfo { node, addresses, reach, link, report } in members {
         writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), Shown(addresses.join("  ")))?;
+        if let Some(LinkInfo { is_encrypted, peer }) = link {
+            let how = if *is_encrypted { "encrypted" } else { "not encrypted" };
+            writeln!(output, "  {how}, with {}", Shown(peer))?;
+        }
         let Some(report) = report else {
             writeln!(output, "  {}", output.paint(Tone::Warning, &Shown(silence(reach)).to_string()))?;
             continue;
@@ -182,6 +186,7 @@ fn as_json(
         json!({
             "node": node.to_string(),
             "addresses": member.addresses,
+            "link": member.link.as_ref().map(|link| json!({"encrypted": link.is_encrypted, "peer": link.peer})),
             "sources": sources,
             "sinks": sinks,
             "refusals": refusals,

@@ -317,6 +317,10 @@ fn info_counts_the_sources_that_a_sink_refuses() {
     let sinks = info["members"].as_array().unwrap().iter().flat_map(|member| member["sinks"].as_array().unwrap());
     let counts: Vec<_> = sinks.map(|sink| (&sink["refused"], &sink["unfit"])).collect();
     assert_eq!(counts, [(&json!(1), &json!(0))]);
+    // The command and this process have the key of the same user.
+    assert!(text.contains("\n  not encrypted, with ") && text.contains("key "), "{text}");
+    let link = &info["members"][0]["link"];
+    assert!(link["encrypted"] == false && link["peer"].as_str().unwrap().contains("key "), "{link}");
 }
 
 #[test]

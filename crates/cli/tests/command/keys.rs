@@ -132,7 +132,7 @@ fn commands_of_two_hosts_speak_tls() {
     let own = a.file("identity.pem").display().to_string();
     let (child, id) = publish(&elsewhere, &["--identity", &own]);
     let info = b.run(&["info", "--tls-on-loopback", &id]).good();
-    assert!(info.contains("tracks"), "{info}");
+    assert!(info.contains("tracks") && info.contains("\n  encrypted, with name a"), "{info}");
     let come = elsewhere.run(&[&echo[..], &["--tls-on-loopback", "--identity", &file, &id]].concat());
     assert_eq!(come.output, dumps::JSON, "{}", come.errors);
     assert!(Run::of(child.wait_with_output().unwrap()).good().contains("each adds up"));
