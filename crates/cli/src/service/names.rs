@@ -8,9 +8,9 @@ use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned, wrapped};
 use crate::source::named_layout;
 use crate::time::utc;
-use isoform::Format;
 use isoform::core::text::format;
 use isoform::text::Shown;
+use isoform::{Code, Format};
 use isoform_service::Servers;
 use isoform_service::names::Rule;
 use serde_json::{Map, Value, json};
@@ -107,7 +107,12 @@ pub(super) fn check(
     let refused = servers.check(name, version).map_err(failed)?;
     match (refused.is_empty(), json) {
         (true, true) => writeln!(output, "{}", json!({ "name": name, "compatible": true }))?,
-        (true, false) => writeln!(output, "{name} accepts this version")?,
+        (true, false) => match servers.name(name) {
+            Err(error) if error.code() == Code::NoSuchName => {
+                writeln!(output, "{name} is a new name, whose first version this would be")?;
+            }
+            _ => writeln!(output, "{name} accepts this version")?,
+        },
         (false, _) => return refusal(servers, name, &refused, json, output),
     }
     Ok(())

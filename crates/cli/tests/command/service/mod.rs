@@ -120,6 +120,8 @@ fn names_have_versions_that_their_rule_accepts() {
     assert!(errors.contains("the rule of river, BACKWARD, refuses this version at flow"), "{errors}");
     assert_eq!(service.run(&["formats", "ls", "--json"]).good().lines().count(), 2, "a check registers nothing");
     assert!(service.run(&["formats", "put", "--name", "river", &second]).bad(1).contains("at flow"));
+    let new = service.run(&["formats", "check", "rivers", &second]).good();
+    assert_eq!(new, "rivers is a new name, whose first version this would be\n");
     let with_default = ["formats", "check", "river", "--default", "flow=0.5", &second];
     assert_eq!(service.run(&with_default).good(), "river accepts this version\n");
     let put = service.run(&["formats", "put", "--name", "river", "--default", "flow=0.5", &second]).good();
