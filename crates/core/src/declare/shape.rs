@@ -6,7 +6,7 @@
 
 use super::Layout;
 use super::declaration::{Declaration, DeclaredField, two_of};
-use super::types::{Kind, Width};
+use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
 use crate::format::{FloatKind, Format, Structure};
 use std::collections::HashMap;
@@ -83,6 +83,19 @@ impl Shape {
             }
         }
         self
+    }
+
+    /// Adds a field whose type is known, with its unit.
+    ///
+    /// ```
+    /// use isoform_core::Shape;
+    /// let mut shape = Shape::new("Gauge");
+    /// shape.add("level", "double".parse()?, Some("m".into()));
+    /// assert_eq!(shape, Shape::new("Gauge").field("level", "double").unit("m"));
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn add(&mut self, name: impl Into<Box<str>>, kind: Type, unit: Option<Box<str>>) {
+        self.last().fields.push(DeclaredField { name: name.into(), words: kind, unit });
     }
 
     /// Sets the unit of the last field.

@@ -1,0 +1,191 @@
+//! What documents declare, whatever their language: records with fields, without the layout of a machine.
+//!
+//! [`front`](crate::front) makes declarations, and a [`Shape`] of one goes the way that all formats go.
+
+use crate::documents::{Documents, Loader};
+use crate::{front, lexical};
+use isoform_core::declare::{Kind, Type};
+use isoform_core::plan::Rules;
+use isoform_core::{Code, Error, Format, Layout, Result, Shape};
+use std::collections::HashMap;
+
+/// A record that a document declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its fields, in the order in which they are placed.
+    pub fields: Vec<Field>,
+    /// What the document says of it to people.
+    pub prose: Option<Box<str>>,
+}
+
+/// A field of a declared record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its type. Structures in it are the names of other declared records.
+    pub kind: Type,
+    /// Its unit, which belongs to the format.
+    pub unit: Option<Box<str>>,
+    /// The text of its value for senders that lack it.
+    pub default: Option<Box<str>>,
+    /// What the document says of it to people.
+    pub prose: Option<Box<str>>,
+    /// What it is in the document.
+    pub origin: Origin,
+}
+
+/// What a field is in an XML document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// An element.
+    #[default]
+    Element,
+    /// An attribute.
+    Attribute,
+    /// The text of an element that has attributes.
+    Text,
+    /// The length of an array, which the document does not show.
+    Length,
+}
+
+/// The records that a document declares, with those of the documents that it needs.
+///
+/// ```
+/// use isoform_core::Layout;
+/// use isoform_xmit::{Alone, Declarations};
+/// let text = r#"<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSchema">
+///   <xsd:complexType name="SimpleData">
+///     <xsd:element name="timestep" type="xsd:integer"/>
+///     <xsd:element name="data" type="xsd:float" minOccurs="0" maxOccurs="*"
+///                  dimensionPlacement="before" dimensionName="size"/>
+///   </xsd:complexType>
+/// </xsd:schema>"#;
+/// let declarations = Declarations::from_xsd("hydrology.xsd", text, &mut Alone)?;
+/// assert_eq!(declarations.names().collect::<Vec<_>>(), ["SimpleData"]);
+/// let format = declarations.bind("SimpleData", &Layout::X86_64)?;
+/// assert_eq!(format, isoform_core::Shape::parse("
+///     record SimpleData
+///       timestep  int
+///       size      int
+///       data      float[size]")?.on(&Layout::X86_64)?);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Declarations {
+    list: Vec<(Box<str>, Result<Declaration>)>,
+    places: HashMap<Box<str>, usize>,
+}
+
+impl Declarations {
+    /// Reads a document in XML Schema (`spec/xmit.md`). Its name is for errors, and for the loader, which gives the documents that
+    /// it includes and imports.
+    ///
+    /// A record that cannot be represented is an error when it is asked for; the others of the document can be used.
+    ///
+    /// # Errors
+    /// [`Code::Text`] if the text is not XML, or has a DTD; [`Code::Declaration`] if it is not a schema;
+    /// [`Code::MessageSize`] and [`Code::Depth`] beyond the limits; and the errors of the loader. Their path is the document and
+    /// the line.
+    pub fn from_xsd(name: &str, text: &str, loader: &mut dyn Loader) -> Result<Declarations> {
+        front::xsd::declarations(&mut Documents::new(name, text, loader)?)
+    }
+
+    /// The names of the records, in the order of the documents, with those that cannot be represented.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|(name, _)| &**name)
+    }
+
+    /// The declaration of a record.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchField`] if there is no record of that name. The reason, with document and line, if it cannot be represented.
+    pub fn get(&self, name: &str) -> Result<&Declaration> {
+        match self.places.get(name) {
+            Some(&place) => self.list[place].1.as_ref().map_err(Error::clone),
+            None => {
+                let known: Vec<&str> = self.names().take(12).collect();
+                let more = if self.list.len() > known.len() { ", .." } else { "" };
+                let error = Error::new(Code::NoSuchField).at(name);
+                Err(error.expected(format_args!("one of the records {}{more}", known.join(", "))).found(name))
+            }
+        }
+    }
+
+    /// The shape of a record, with those that it nests. Any layout can lay it out.
+    ///
+    /// # Errors
+    /// As [`Declarations::get`], for the record and those that it nests.
+    pub fn shape(&self, name: &str) -> Result<Shape> {
+        let mut shape = None;
+        self.each(name, &mut |declaration| {
+            let name = declaration.name.clone();
+            let begun = match shape.take() {
+                None => Shape::new(name),
+                Some(shape) => Shape::record(shape, name),
+            };
+            let shape = shape.insert(begun);
+            for field in &declaration.fields {
+                shape.add(field.name.clone(), field.kind.clone(), field.unit.clone());
+            }
+            Ok(())
+        })?;
+        shape.ok_or_else(|| Error::new(Code::Internal).found("a record without fields"))
+    }
+
+    /// The format of a record on a kind of machine: the same, with the same token, as that of a struct with these fields.
+    ///
+    /// # Errors
+    /// As [`Declarations::shape`] and [`Shape::on`].
+    pub fn bind(&self, name: &str, layout: &Layout) -> Result<Format> {
+        self.shape(name)?.on(layout)
+    }
+
+    /// The rules of a receiver that the document states: the defaults of a record and of those that it nests.
+    ///
+    /// # Errors
+    /// As [`Declarations::get`]; [`Code::Text`] for a default that is not a value of its field.
+    pub fn rules(&self, name: &str) -> Result<Rules> {
+        let mut rules = Rules::new();
+        self.each(name, &mut |declaration| {
+            for field in &declaration.fields {
+                if let Some(text) = &field.default {
+                    let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
+                    let value = lexical::value(&field.kind, text).map_err(at)?;
+                    rules = std::mem::take(&mut rules).default(&declaration.name, &field.name, value);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(rules)
+    }
+
+    /// Calls a function for a record and each that it nests, once each, inner ones first.
+    fn each(&self, name: &str, then: &mut dyn FnMut(&Declaration) -> Result<()>) -> Result<()> {
+        fn walk<'d>(
+            all: &'d Declarations,
+            declaration: &'d Declaration,
+            done: &mut HashMap<&'d str, ()>,
+            then: &mut dyn FnMut(&Declaration) -> Result<()>,
+        ) -> Result<()> {
+            if done.insert(&declaration.name, ()).is_some() {
+                return Ok(());
+            }
+            for field in &declaration.fields {
+                if let Kind::Structure(inner) = &field.kind.kind {
+                    walk(all, all.get(inner)?, done, then)?;
+                }
+            }
+            then(declaration)
+        }
+        walk(self, self.get(name)?, &mut HashMap::new(), then)
+    }
+
+    /// Adds a record. The names of records are different.
+    pub(crate) fn add(&mut self, name: Box<str>, declaration: Result<Declaration>) {
+        self.places.insert(name.clone(), self.list.len());
+        self.list.push((name, declaration));
+    }
+}

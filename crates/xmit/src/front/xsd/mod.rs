@@ -1,0 +1,27 @@
+//! XML Schema: from its complex types to declarations (`spec/xmit.md`; paper 003, section 3.1).
+//!
+//! | step | home |
+//! |---|---|
+//! | XML to what the document states | [`read`], [`schema`] |
+//! | a simple type to the type of a field | [`simple`] |
+//! | complex types to declarations of records | [`translate`] |
+
+mod read;
+mod schema;
+mod simple;
+mod translate;
+
+use crate::declaration::Declarations;
+use crate::documents::Documents;
+use isoform_core::Result;
+
+/// The declarations of a document that has been loaded, with those that it includes and imports.
+pub(crate) fn declarations(documents: &mut Documents<'_>) -> Result<Declarations> {
+    let schema = read::read(documents)?;
+    Ok(translate::translate(&schema, documents))
+}
+
+/// The symbol of an enumeration for a value in a document.
+pub(crate) fn symbol(value: &str) -> Box<str> {
+    simple::symbol(value)
+}

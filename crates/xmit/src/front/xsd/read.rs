@@ -1,0 +1,599 @@
+//! XML to a [`Schema`]: every element and attribute of a document has a meaning here, or is refused with its line.
+
+use super::schema::*;
+use crate::documents::{Documents, Faults};
+use isoform_core::{Code, Error, Result};
+use roxmltree::{Document, Node};
+use std::rc::Rc;
+
+/// The namespaces that XML Schema has had.
+const NAMESPACES: [&str; 3] =
+    ["http://www.w3.org/2001/XMLSchema", "http://www.w3.org/2000/10/XMLSchema", "http://www.w3.org/1999/XMLSchema"];
+/// The namespace of what XML Schema has no word for.
+const OWN: &str = "urn:isoform:xmit";
+/// Levels of elements within each other.
+const MAX_DEPTH: u32 = 64;
+
+/// Reads a document, and those that it includes and imports, into one schema.
+pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
+    let mut schema = Schema::default();
+    let mut namespaces: Vec<Box<str>> = vec!["(schema)".into(), "".into()];
+    // A document without a namespace takes on that of the document that includes it.
+    let mut waiting = vec![(0, None)];
+    while let Some((number, includer)) = waiting.pop() {
+        let needed = read_one(documents.faults(number), number, includer, &mut namespaces, &mut schema)?;
+        for (location, namespace) in needed {
+            if let Some(next) = documents.load(number, &location)? {
+                waiting.push((next, namespace));
+            }
+        }
+    }
+    Ok(schema)
+}
+
+/// Reads one document, and returns the locations of those that it needs; for an include, with its own namespace.
+fn read_one(
+    faults: Faults<'_>,
+    number: usize,
+    includer: Option<u32>,
+    namespaces: &mut Vec<Box<str>>,
+    schema: &mut Schema,
+) -> Result<Vec<(String, Option<u32>)>> {
+    let document = Document::parse(faults.text)
+        .map_err(|error| faults.in_line(Code::Text, error.pos().row).expected("XML without a DTD").found(error))?;
+    Page { number: number as u32, faults, namespaces, schema, target: NONE }
+        .schema_element(document.root_element(), includer)
+}
+
+/// One document while it is read.
+struct Page<'d> {
+    /// Its number, for places.
+    number: u32,
+    faults: Faults<'d>,
+    namespaces: &'d mut Vec<Box<str>>,
+    schema: &'d mut Schema,
+    target: u32,
+}
+
+/// The text of prose within an annotation.
+fn prose(node: Node) -> Option<Box<str>> {
+    let annotation = node.children().find(|child| child.has_tag_name_local("annotation"))?;
+    let texts = annotation.children().filter(|child| child.has_tag_name_local("documentation"));
+    let words: Vec<&str> = texts.flat_map(|text| text.descendants()).filter_map(|node| node.text()).collect();
+    let text = words.iter().flat_map(|words| words.split_whitespace()).collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// Comparing local names: whether they are XML Schema's is checked once for each element.
+trait LocalName {
+    fn has_tag_name_local(&self, name: &str) -> bool;
+}
+
+impl LocalName for Node<'_, '_> {
+    fn has_tag_name_local(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}
+
+impl<'n> Page<'_> {
+    fn place(&self, node: Node) -> Place {
+        Place { document: self.number, start: node.range().start }
+    }
+
+    fn refuse<T>(&self, node: Node, expected: &str, found: impl std::fmt::Display) -> Result<T> {
+        Err(self.faults.at(Code::Declaration, node.range().start).expected(expected).found(found))
+    }
+
+    fn schema_element(&mut self, root: Node<'n, 'n>, includer: Option<u32>) -> Result<Vec<(String, Option<u32>)>> {
+        if !is_schema(root) || root.tag_name().name() != "schema" {
+            return self.refuse(root, "an XML Schema document, <schema>", tag(root));
+        }
+        self.target = match root.attribute("targetNamespace") {
+            Some(namespace) => self.namespace(Some(namespace)),
+            None => includer.unwrap_or(NONE),
+        };
+        let mut others = Vec::new();
+        for node in self.children(root, 0)? {
+            match node.tag_name().name() {
+                "include" => {
+                    let location = self.required(node, "schemaLocation")?;
+                    others.push((location.to_owned(), Some(self.target)));
+                }
+                "import" => {
+                    self.only(node, &["namespace", "schemaLocation"])?;
+                    others.extend(node.attribute("schemaLocation").map(|location| (location.to_owned(), None)));
+                }
+                "complexType" => {
+                    let name = self.own_name(node)?;
+                    let complex = self.complex(node, 1).or_else(|error| {
+                        Ok(Complex {
+                            place: self.place(node),
+                            is_abstract: false,
+                            content: Content::Refused(kept(error)?),
+                            prose: None,
+                        })
+                    })?;
+                    if !complex.is_abstract {
+                        self.schema.records.push(Declared::Type(name.clone()));
+                    }
+                    if self.schema.complex.insert(name.clone(), complex).is_some() {
+                        return self.twice(node, &name);
+                    }
+                }
+                "simpleType" => {
+                    let name = self.own_name(node)?;
+                    let place = self.place(node);
+                    let refused = |error| Ok(Simple { place, variety: Variety::Refused(kept(error)?) });
+                    let simple = self.simple(node, 1).or_else(refused)?;
+                    if self.schema.simple.insert(name.clone(), simple).is_some() {
+                        return self.twice(node, &name);
+                    }
+                }
+                "element" => {
+                    let element = match self.element(node, 1) {
+                        Ok(element) => element,
+                        Err(error) => self.refused_element(node, kept(error)?)?,
+                    };
+                    if element.is_reference || element.occurs != Occurs::default() {
+                        return self.refuse(
+                            node,
+                            "an element with a name, without ref, minOccurs and maxOccurs",
+                            tag(node),
+                        );
+                    }
+                    let name = element.name.clone();
+                    if matches!(element.kind, Type::Complex(_) | Type::Refused(_)) {
+                        self.schema.records.push(Declared::Element(name.clone()));
+                    }
+                    if self.schema.elements.insert(name.clone(), element).is_some() {
+                        return self.twice(node, &name);
+                    }
+                }
+                "attribute" => {
+                    let AttributeUse::Own(attribute) = self.attribute(node, 1)? else {
+                        return self.refuse(node, "an attribute with a name", tag(node));
+                    };
+                    let name = Name { namespace: self.target, local: attribute.name.local.clone() };
+                    self.schema.attributes.insert(name, attribute);
+                }
+                "group" => {
+                    let name = self.own_name(node)?;
+                    let group = self.group_of(node);
+                    self.schema.groups.insert(name, group);
+                }
+                "attributeGroup" => {
+                    let name = self.own_name(node)?;
+                    let attributes = self.attributes(node, 1);
+                    self.schema.attribute_groups.insert(name, attributes);
+                }
+                "notation" => {}
+                _ => return self.unknown(node),
+            }
+        }
+        Ok(others)
+    }
+
+    fn group_of(&mut self, node: Node<'n, 'n>) -> Result<Group> {
+        Ok(Group { particles: self.particles(node, 1)?, attributes: Attributes::default() })
+    }
+
+    /// An element that cannot be mapped. Its record is refused, and the others of the document are not.
+    fn refused_element(&mut self, node: Node<'n, 'n>, error: Error) -> Result<Element> {
+        Ok(Element {
+            place: self.place(node),
+            name: self.own_name(node)?,
+            is_reference: false,
+            kind: Type::Refused(error),
+            occurs: Occurs::default(),
+            nillable: false,
+            is_abstract: false,
+            default: None,
+            unit: None,
+            prose: None,
+        })
+    }
+
+    // Types.
+
+    fn complex(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Complex> {
+        self.only(node, &["name", "abstract", "mixed", "id", "final", "block", "content", "type"])?;
+        if flag(node, "mixed") || matches!(node.attribute("content"), Some("mixed")) {
+            return self.refuse(node, "elements without text between them", "mixed content");
+        }
+        let within = self.children(node, depth)?;
+        let content = match &within[..] {
+            [inner] if inner.has_tag_name_local("simpleContent") => self.simple_content(*inner, depth + 1)?,
+            [inner] if inner.has_tag_name_local("complexContent") => self.complex_content(*inner, depth + 1)?,
+            _ => Content::Plain(self.group(node, depth)?),
+        };
+        Ok(Complex { place: self.place(node), is_abstract: flag(node, "abstract"), content, prose: prose(node) })
+    }
+
+    /// The elements and attributes within a type, an extension or a restriction.
+    fn group(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Group> {
+        Ok(Group { particles: self.particles(node, depth)?, attributes: self.attributes(node, depth)? })
+    }
+
+    fn complex_content(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Content> {
+        if flag(node, "mixed") {
+            return self.refuse(node, "elements without text between them", "mixed content");
+        }
+        let inner = self.single(node, depth, "an extension or a restriction")?;
+        self.only(inner, &["base", "id"])?;
+        let base = self.required(inner, "base")?;
+        let base = self.resolve(inner, base)?;
+        let own = self.group(inner, depth + 1)?;
+        match inner.tag_name().name() {
+            "extension" => Ok(Content::Extension { base, own }),
+            "restriction" => Ok(Content::Restriction { base, own }),
+            _ => self.unknown(inner),
+        }
+    }
+
+    fn simple_content(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Content> {
+        let inner = self.single(node, depth, "an extension or a restriction")?;
+        self.only(inner, &["base", "id"])?;
+        let base = self.required(inner, "base")?;
+        let base = Type::Named(self.resolve(inner, base)?);
+        let own = self.attributes(inner, depth + 1)?;
+        match inner.tag_name().name() {
+            "extension" => Ok(Content::Text { base, own }),
+            "restriction" => {
+                let facets = self.facets(inner, depth + 1)?;
+                let place = self.place(inner);
+                let simple = Simple { place, variety: Variety::Restriction { base, facets } };
+                Ok(Content::Text { base: Type::Simple(Rc::new(simple)), own })
+            }
+            _ => self.unknown(inner),
+        }
+    }
+
+    fn simple(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Simple> {
+        self.only(node, &["name", "final", "id"])?;
+        let inner = self.single(node, depth, "a restriction, a list or a union")?;
+        let variety = match inner.tag_name().name() {
+            "restriction" => Variety::Restriction {
+                base: self.kind(inner, "base", depth + 1)?,
+                facets: self.facets(inner, depth + 1)?,
+            },
+            "list" => Variety::List(self.kind(inner, "itemType", depth + 1)?),
+            "union" => Variety::Union,
+            _ => return self.unknown(inner),
+        };
+        Ok(Simple { place: self.place(node), variety })
+    }
+
+    fn facets(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Facets> {
+        let mut facets = Facets::default();
+        for facet in self.children(node, depth)? {
+            let name = facet.tag_name().name();
+            if matches!(name, "simpleType" | "attribute" | "attributeGroup" | "anyAttribute") {
+                continue;
+            }
+            let value = self.required(facet, "value")?;
+            let integer = || value.trim().parse::<i128>().ok();
+            match name {
+                "enumeration" => facets.values.push((self.place(facet), value.into())),
+                "length" => match value.trim().parse() {
+                    Ok(length) => facets.length = Some(length),
+                    Err(_) => return self.refuse(facet, "a length", value),
+                },
+                "minInclusive" => facets.least = integer(),
+                "minExclusive" => facets.least = integer().and_then(|value| value.checked_add(1)),
+                "maxInclusive" => facets.greatest = integer(),
+                "maxExclusive" => facets.greatest = integer().and_then(|value| value.checked_sub(1)),
+                "pattern" | "whiteSpace" | "minLength" | "maxLength" | "totalDigits" | "fractionDigits"
+                | "assertion" | "explicitTimezone" => {}
+                _ => return self.unknown(facet),
+            }
+        }
+        Ok(facets)
+    }
+
+    /// The type that an attribute names, or that stands within the element.
+    fn kind(&mut self, node: Node<'n, 'n>, attribute: &str, depth: u32) -> Result<Type> {
+        let within = self.children(node, depth)?;
+        let within = within.into_iter().find(|child| matches!(child.tag_name().name(), "simpleType" | "complexType"));
+        match (node.attribute(attribute), within) {
+            (Some(name), None) => Ok(Type::Named(self.resolve(node, name)?)),
+            (None, Some(inner)) if inner.has_tag_name_local("simpleType") => {
+                Ok(Type::Simple(Rc::new(self.simple(inner, depth + 1)?)))
+            }
+            (None, Some(inner)) => Ok(Type::Complex(Rc::new(self.complex(inner, depth + 1)?))),
+            (Some(_), Some(inner)) => self.refuse(inner, &format!("either {attribute} or a type within"), "both"),
+            (None, None) => {
+                self.refuse(node, &format!("a type: the attribute {attribute}, or a type within"), tag(node))
+            }
+        }
+    }
+
+    // Elements and attributes.
+
+    fn particles(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Vec<Particle>> {
+        let mut particles = Vec::new();
+        for child in self.children(node, depth)? {
+            particles.extend(self.particle(child, depth + 1)?);
+        }
+        Ok(particles)
+    }
+
+    fn particle(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Option<Particle>> {
+        Ok(Some(match node.tag_name().name() {
+            "element" => Particle::Element(self.element(node, depth)?),
+            "sequence" | "all" => {
+                let optional = self.once(node)?;
+                Particle::All { particles: self.particles(node, depth)?, optional }
+            }
+            "choice" => {
+                self.once(node)?;
+                Particle::Choice(self.particles(node, depth)?)
+            }
+            "group" => {
+                let optional = self.once(node)?;
+                let name = self.required(node, "ref")?;
+                Particle::Group { place: self.place(node), name: self.resolve(node, name)?, optional }
+            }
+            "any" => return self.refuse(node, "elements with a type", "<any>, whose elements have none"),
+            "attribute" | "attributeGroup" => return Ok(None),
+            // What stands beside the particles of an extension or a restriction.
+            "simpleType" | "enumeration" | "length" | "pattern" | "whiteSpace" | "minLength" | "maxLength" => {
+                return Ok(None);
+            }
+            _ => return self.unknown(node),
+        }))
+    }
+
+    /// Whether a sequence, choice or group may be absent. It occurs once, or is refused.
+    fn once(&self, node: Node) -> Result<bool> {
+        self.only(node, &["minOccurs", "maxOccurs", "id", "ref", "name"])?;
+        match node.attribute("maxOccurs") {
+            None | Some("1") => Ok(node.attribute("minOccurs") == Some("0")),
+            Some(times) => {
+                let expected = "an element of a complexType where a group of elements occurs several times";
+                self.refuse(node, expected, format_args!("{} with maxOccurs=\"{times}\"", tag(node)))
+            }
+        }
+    }
+
+    fn element(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Element> {
+        let known = [
+            "name",
+            "ref",
+            "type",
+            "minOccurs",
+            "maxOccurs",
+            "nillable",
+            "abstract",
+            "default",
+            "fixed",
+            "form",
+            "id",
+            "final",
+            "block",
+            "dimensionName",
+            "dimensionPlacement",
+        ];
+        self.only(node, &known)?;
+        if let Some(head) = node.attribute("substitutionGroup") {
+            return self.refuse(
+                node,
+                "an element with a type of its own",
+                format_args!("substitutionGroup=\"{head}\""),
+            );
+        }
+        let reference = node.attribute("ref");
+        let (name, kind) = match reference {
+            Some(name) => {
+                let name = self.resolve(node, name)?;
+                (name.clone(), Type::Named(name))
+            }
+            None => (self.own_name(node)?, self.kind(node, "type", depth)?),
+        };
+        for child in self.children(node, depth)? {
+            match child.tag_name().name() {
+                "simpleType" | "complexType" | "key" | "keyref" | "unique" => {}
+                _ => return self.unknown(child),
+            }
+        }
+        Ok(Element {
+            place: self.place(node),
+            name,
+            is_reference: reference.is_some(),
+            kind,
+            occurs: self.occurs(node)?,
+            nillable: flag(node, "nillable") || flag(node, "nullable"),
+            is_abstract: flag(node, "abstract"),
+            default: node.attribute("default").or(node.attribute("fixed")).map(Into::into),
+            unit: node.attribute((OWN, "unit")).map(Into::into),
+            prose: prose(node),
+        })
+    }
+
+    fn occurs(&self, node: Node) -> Result<Occurs> {
+        let least = node.attribute("minOccurs").map(str::trim);
+        let (name, placement) = (node.attribute("dimensionName"), node.attribute("dimensionPlacement"));
+        let before = match placement.map(str::trim) {
+            None | Some("before") => true,
+            Some("after") => false,
+            Some(other) => return self.refuse(node, "dimensionPlacement before or after", other),
+        };
+        let added = || Some(Array::Added { name: name.map(Into::into), before: before && name.is_some() });
+        let most = node.attribute("maxOccurs").map_or("1", str::trim);
+        let array = match (most, most.parse::<usize>()) {
+            ("*" | "unbounded", _) => added(),
+            (_, Ok(0)) => return self.refuse(node, "maxOccurs of 1 or more", "maxOccurs=\"0\""),
+            (_, Ok(1)) => None,
+            (_, Ok(most)) if least.is_none_or(|least| least.parse() == Ok(most)) => Some(Array::Fixed(most)),
+            (_, Ok(_)) => added(),
+            ("", _) => {
+                return self.refuse(node, "maxOccurs: a number, * or unbounded, or the name of an element", "nothing");
+            }
+            (field, _) => Some(Array::Of(field.into())),
+        };
+        if array.is_none() && name.is_some() {
+            return self.refuse(node, "maxOccurs beside dimensionName", tag(node));
+        }
+        match least.map(str::parse::<u64>) {
+            Some(Err(_)) => self.refuse(node, "minOccurs: a number", least.unwrap_or_default()),
+            least => Ok(Occurs { optional: array.is_none() && least == Some(Ok(0)), array }),
+        }
+    }
+
+    fn attributes(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Attributes> {
+        let mut attributes = Vec::new();
+        for child in self.children(node, depth)? {
+            match child.tag_name().name() {
+                "attribute" => attributes.push(self.attribute(child, depth + 1)?),
+                "attributeGroup" => {
+                    let name = self.required(child, "ref")?;
+                    attributes.push(AttributeUse::Group { place: self.place(child), name: self.resolve(child, name)? });
+                }
+                "anyAttribute" => {
+                    return self.refuse(child, "attributes with a type", "<anyAttribute>, whose attributes have none");
+                }
+                _ => {}
+            }
+        }
+        Ok(Attributes(attributes))
+    }
+
+    fn attribute(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<AttributeUse> {
+        self.only(node, &["name", "ref", "type", "use", "default", "fixed", "form", "id", "value"])?;
+        let (optional, prohibited) = match node.attribute("use") {
+            None | Some("optional" | "default" | "fixed") => (true, false),
+            Some("required") => (false, false),
+            Some("prohibited") => (false, true),
+            Some(other) => return self.refuse(node, "use: optional, required or prohibited", other),
+        };
+        let place = self.place(node);
+        if let Some(name) = node.attribute("ref") {
+            return Ok(AttributeUse::Reference { place, name: self.resolve(node, name)?, optional, prohibited });
+        }
+        let name = Name { namespace: NONE, local: self.required(node, "name")?.into() };
+        let has_type = node.has_attribute("type") || !self.children(node, depth)?.is_empty();
+        let kind = match has_type {
+            true => self.kind(node, "type", depth)?,
+            false => Type::Named(Name { namespace: SCHEMA, local: "anySimpleType".into() }),
+        };
+        Ok(AttributeUse::Own(Attribute {
+            place,
+            name,
+            kind,
+            optional,
+            prohibited,
+            default: node.attribute("default").or(node.attribute("fixed")).map(Into::into),
+            unit: node.attribute((OWN, "unit")).map(Into::into),
+            prose: prose(node),
+        }))
+    }
+
+    // What XML gives.
+
+    /// The elements within an element, without annotations. Text between them is refused, and so are elements of others.
+    fn children(&self, node: Node<'n, 'n>, depth: u32) -> Result<Vec<Node<'n, 'n>>> {
+        if depth > MAX_DEPTH {
+            let error = self.faults.at(Code::Depth, node.range().start);
+            return Err(error.expected(format_args!("at most {MAX_DEPTH} levels")).found(tag(node)));
+        }
+        let mut children = Vec::new();
+        for child in node.children() {
+            if child.is_element() {
+                match is_schema(child) {
+                    true if child.tag_name().name() == "annotation" => {}
+                    true => children.push(child),
+                    false => return self.refuse(child, "elements of XML Schema", tag(child)),
+                }
+            } else if child.text().is_some_and(|text| child.is_text() && !text.trim().is_empty()) {
+                return self.refuse(child, "elements", "text");
+            }
+        }
+        Ok(children)
+    }
+
+    /// The one element within an element.
+    fn single(&self, node: Node<'n, 'n>, depth: u32, expected: &str) -> Result<Node<'n, 'n>> {
+        match &self.children(node, depth)?[..] {
+            [inner] => Ok(*inner),
+            others => self.refuse(node, expected, format_args!("{} elements in {}", others.len(), tag(node))),
+        }
+    }
+
+    /// Refuses attributes that have no meaning here. Those of other namespaces than XML Schema's are not for readers of
+    /// schemas.
+    fn only(&self, node: Node, known: &[&str]) -> Result<()> {
+        let odd = node.attributes().find(|attribute| match attribute.namespace() {
+            None => !known.contains(&attribute.name()) && attribute.name() != "substitutionGroup",
+            Some(OWN) => attribute.name() != "unit",
+            Some(_) => false,
+        });
+        match odd {
+            Some(attribute) => self.refuse(node, &format!("the attributes {}", known.join(", ")), attribute.name()),
+            None => Ok(()),
+        }
+    }
+
+    fn required(&self, node: Node<'n, 'n>, attribute: &str) -> Result<&'n str> {
+        match node.attribute(attribute) {
+            Some(value) if !value.trim().is_empty() => Ok(value.trim()),
+            _ => self.refuse(node, &format!("the attribute {attribute}"), tag(node)),
+        }
+    }
+
+    /// The name that a declaration gives to itself.
+    fn own_name(&self, node: Node<'n, 'n>) -> Result<Name> {
+        Ok(Name { namespace: self.target, local: self.required(node, "name")?.into() })
+    }
+
+    /// The name that a text such as `xsd:int` refers to.
+    fn resolve(&mut self, node: Node, text: &str) -> Result<Name> {
+        let (prefix, local) =
+            text.trim().split_once(':').map_or((None, text.trim()), |(prefix, local)| (Some(prefix), local));
+        let namespace = match (prefix, node.lookup_namespace_uri(prefix)) {
+            (_, Some(uri)) => self.namespace(Some(uri)),
+            // A document without a namespace that a document with one includes takes on the latter's.
+            (None, None) => self.target,
+            (Some(prefix), None) => return self.refuse(node, "a prefix that the document declares", prefix),
+        };
+        Ok(Name { namespace, local: local.into() })
+    }
+
+    fn namespace(&mut self, uri: Option<&str>) -> u32 {
+        match uri {
+            None | Some("") => NONE,
+            Some(uri) if NAMESPACES.contains(&uri) => SCHEMA,
+            Some(uri) => {
+                let known = self.namespaces.iter().position(|known| **known == *uri);
+                known.unwrap_or_else(|| {
+                    self.namespaces.push(uri.into());
+                    self.namespaces.len() - 1
+                }) as u32
+            }
+        }
+    }
+
+    fn unknown<T>(&self, node: Node) -> Result<T> {
+        self.refuse(node, "an element that declares part of a record here", tag(node))
+    }
+
+    fn twice<T>(&self, node: Node, name: &Name) -> Result<T> {
+        self.refuse(node, "one declaration of each name", format_args!("a second {name}"))
+    }
+}
+
+/// A declaration that cannot be mapped is kept as its error. Whoever wants it gets the error, and the rest of the document can be used.
+/// What is no declaration of a schema ends the reading.
+fn kept(error: Error) -> Result<Error> {
+    if error.code() == Code::Declaration { Ok(error) } else { Err(error) }
+}
+
+fn is_schema(node: Node) -> bool {
+    node.tag_name().namespace().is_some_and(|namespace| NAMESPACES.contains(&namespace))
+}
+
+fn tag(node: Node) -> String {
+    format!("<{}>", node.tag_name().name())
+}
+
+fn flag(node: Node, attribute: &str) -> bool {
+    matches!(node.attribute(attribute).map(str::trim), Some("true" | "1"))
+}

@@ -1,0 +1,476 @@
+//! Complex types to declarations of records: content models to fields, occurrences to dimensions and pointers.
+
+use super::schema::*;
+use super::simple::{self, Items};
+use crate::declaration::{Declaration, Declarations, Field, Origin};
+use crate::documents::Documents;
+use isoform_core::declare::{Kind, Length, Type as Words, Width};
+use isoform_core::{Code, Error, Result};
+use std::collections::{HashMap, HashSet};
+
+/// Levels of types within types, and of groups within groups, as for formats.
+const MAX_DEPTH: usize = 32;
+/// Fields of one record, as for formats.
+const MAX_FIELDS: usize = 4_096;
+
+/// Makes declarations of everything that declares a record.
+pub(super) fn translate(schema: &Schema, documents: &Documents<'_>) -> Declarations {
+    let mut translator =
+        Translator { schema, documents, done: HashMap::new(), open: Vec::new(), declarations: Declarations::default() };
+    for declared in &schema.records {
+        // The error of a record is kept in its place.
+        let _ = match declared {
+            Declared::Type(name) => translator.named_record(name),
+            Declared::Element(name) => translator.element_record(name),
+        };
+    }
+    translator.declarations
+}
+
+pub(super) struct Translator<'s, 'l> {
+    pub(super) schema: &'s Schema,
+    documents: &'s Documents<'l>,
+    /// The records that are made, by their names: where each is declared, and why it is refused.
+    done: HashMap<Box<str>, (Place, Option<Error>)>,
+    /// Those that are being made.
+    open: Vec<Box<str>>,
+    declarations: Declarations,
+}
+
+/// A field, and the length that is to be added for it.
+struct Made {
+    field: Field,
+    place: Place,
+    length: Option<Added>,
+}
+
+/// A length field that a document does not declare.
+struct Added {
+    name: Option<Box<str>>,
+    before: bool,
+}
+
+/// What holds for all fields of a part of a content model.
+#[derive(Clone, Copy)]
+struct Part {
+    nullable: bool,
+    depth: usize,
+}
+
+impl Part {
+    fn inner(self, nullable: bool) -> Part {
+        Part { nullable: self.nullable || nullable, depth: self.depth + 1 }
+    }
+}
+
+impl Translator<'_, '_> {
+    pub(super) fn fault(&self, place: Place) -> Error {
+        self.fault_of(Code::Declaration, place)
+    }
+
+    pub(super) fn fault_of(&self, code: Code, place: Place) -> Error {
+        self.documents.faults(place.document as usize).at(code, place.start)
+    }
+
+    // Records.
+
+    /// The record of a complex type with a name.
+    fn named_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
+        let schema = self.schema;
+        match schema.complex.get(name) {
+            Some(complex) => self.record(simple::name(&name.local), complex).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The record of an element at the top of a schema.
+    fn element_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
+        let Some(element) = self.schema.elements.get(name) else { return Ok(None) };
+        match &element.kind {
+            Type::Complex(complex) => self.record(simple::name(&name.local), complex).map(Some),
+            Type::Refused(error) => {
+                let name = simple::name(&name.local);
+                self.declarations.add(name.clone(), Err(error.clone()));
+                self.done.insert(name, (element.place, Some(error.clone())));
+                Err(error.clone())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Declares a record of this name, unless it is declared, and returns the name.
+    fn record(&mut self, name: Box<str>, complex: &Complex) -> Result<Box<str>> {
+        if let Some((place, error)) = self.done.get(&name) {
+            return match error {
+                Some(error) => Err(error.clone()),
+                None if *place == complex.place => Ok(name),
+                None => Err(self
+                    .fault(complex.place)
+                    .expected("one record of each name")
+                    .found(format_args!("a second {name}"))),
+            };
+        }
+        if self.open.contains(&name) {
+            let error = self.fault(complex.place).expected("a record that does not contain itself");
+            return Err(error.found(format_args!("{} > {name}", self.open.join(" > "))));
+        }
+        if self.open.len() == MAX_DEPTH {
+            let error = self.fault_of(Code::Depth, complex.place);
+            return Err(error.expected(format_args!("at most {MAX_DEPTH} levels of nested records")));
+        }
+        self.open.push(name.clone());
+        let declaration = self.fields_of(complex, Part { nullable: false, depth: 0 }, &name).and_then(|made| {
+            let fields = self.with_lengths(made)?;
+            match fields.is_empty() {
+                false => Ok(Declaration { name: name.clone(), fields, prose: complex.prose.clone() }),
+                true => Err(self.fault(complex.place).expected("a record with a field or more").found("none")),
+            }
+        });
+        self.open.pop();
+        self.done.insert(name.clone(), (complex.place, declaration.as_ref().err().cloned()));
+        let result = declaration.as_ref().map(|_| name.clone()).map_err(Error::clone);
+        self.declarations.add(name, declaration);
+        result
+    }
+
+    // Content models.
+
+    fn fields_of(&mut self, complex: &Complex, part: Part, record: &str) -> Result<Vec<Made>> {
+        self.check_depth(part, complex.place)?;
+        let mut made = Vec::new();
+        match &complex.content {
+            Content::Refused(error) => return Err(error.clone()),
+            Content::Plain(own) => {
+                self.particles(&own.particles, part, record, &mut made)?;
+                self.attributes(&own.attributes, part, record, &mut made)?;
+            }
+            Content::Extension { base, own } => {
+                made = self.base_fields(base, complex.place, part, record)?;
+                self.particles(&own.particles, part, record, &mut made)?;
+                self.attributes(&own.attributes, part, record, &mut made)?;
+            }
+            Content::Restriction { base, own } => {
+                self.particles(&own.particles, part, record, &mut made)?;
+                let inherited = self.base_fields(base, complex.place, part, record)?;
+                let mut stated = Vec::new();
+                self.attributes(&own.attributes, part, record, &mut stated)?;
+                let dropped = prohibited(&own.attributes);
+                let is_kept = |field: &Field| {
+                    let is_stated = stated.iter().any(|other| other.field.name == field.name);
+                    field.origin == Origin::Attribute && !is_stated && !dropped.contains(&field.name)
+                };
+                made.extend(inherited.into_iter().filter(|made| is_kept(&made.field)));
+                made.extend(stated);
+            }
+            Content::Text { base, own } => {
+                match self.scalar(base, 0)? {
+                    Some(_) => {
+                        let value = Element {
+                            place: complex.place,
+                            name: Name { namespace: NONE, local: "value".into() },
+                            is_reference: false,
+                            kind: base.clone(),
+                            occurs: Occurs::default(),
+                            nillable: false,
+                            is_abstract: false,
+                            default: None,
+                            unit: None,
+                            prose: None,
+                        };
+                        let mut field = self.field(&value, part, record)?;
+                        field.field.origin = Origin::Text;
+                        made.push(field);
+                    }
+                    None => match base {
+                        Type::Named(base) => made = self.base_fields(base, complex.place, part, record)?,
+                        _ => return Err(self.fault(complex.place).expected("text as the base of simpleContent")),
+                    },
+                }
+                self.attributes(own, part, record, &mut made)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn base_fields(&mut self, base: &Name, place: Place, part: Part, record: &str) -> Result<Vec<Made>> {
+        let schema = self.schema;
+        match schema.complex.get(base) {
+            Some(complex) => self.fields_of(complex, part.inner(false), record),
+            None if base.namespace == SCHEMA && &*base.local == "anyType" => Ok(Vec::new()),
+            None => Err(self.unknown(place, "a complex type as base", base)),
+        }
+    }
+
+    fn particles(&mut self, particles: &[Particle], part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
+        for particle in particles {
+            match particle {
+                Particle::Element(element) => {
+                    let field = self.field(element, part, record)?;
+                    if made.len() == MAX_FIELDS {
+                        return Err(self
+                            .fault_of(Code::Fields, element.place)
+                            .expected(format_args!("at most {MAX_FIELDS} fields")));
+                    }
+                    made.push(field);
+                }
+                Particle::All { particles, optional } => {
+                    self.particles(particles, part.inner(*optional), record, made)?
+                }
+                Particle::Choice(particles) => self.particles(particles, part.inner(true), record, made)?,
+                Particle::Group { place, name, optional } => {
+                    self.check_depth(part, *place)?;
+                    let schema = self.schema;
+                    let group = schema.groups.get(name).ok_or_else(|| self.unknown(*place, "a group", name))?;
+                    let group = group.as_ref().map_err(Error::clone)?;
+                    self.particles(&group.particles, part.inner(*optional), record, made)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes(&mut self, attributes: &Attributes, part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
+        let schema = self.schema;
+        for attribute in &attributes.0 {
+            match attribute {
+                AttributeUse::Own(attribute) if attribute.prohibited => {}
+                AttributeUse::Own(attribute) => made.push(self.attribute(attribute, attribute.optional, record)?),
+                AttributeUse::Reference { prohibited: true, .. } => {}
+                AttributeUse::Reference { place, name, optional, .. } => {
+                    let found =
+                        schema.attributes.get(name).ok_or_else(|| self.unknown(*place, "an attribute", name))?;
+                    made.push(self.attribute(found, *optional, record)?);
+                }
+                AttributeUse::Group { place, name } => {
+                    self.check_depth(part, *place)?;
+                    let group = schema.attribute_groups.get(name);
+                    let group = group.ok_or_else(|| self.unknown(*place, "an attribute group", name))?;
+                    self.attributes(group.as_ref().map_err(Error::clone)?, part.inner(false), record, made)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_depth(&self, part: Part, place: Place) -> Result<()> {
+        match part.depth > MAX_DEPTH {
+            false => Ok(()),
+            true => {
+                let error = self.fault_of(Code::Depth, place);
+                Err(error.expected(format_args!("at most {MAX_DEPTH} levels of bases and groups, none within itself")))
+            }
+        }
+    }
+
+    // Fields.
+
+    fn attribute(&mut self, attribute: &Attribute, optional: bool, record: &str) -> Result<Made> {
+        let element = Element {
+            place: attribute.place,
+            name: attribute.name.clone(),
+            is_reference: false,
+            kind: attribute.kind.clone(),
+            occurs: Occurs { optional, array: None },
+            nillable: false,
+            is_abstract: false,
+            default: attribute.default.clone(),
+            unit: attribute.unit.clone(),
+            prose: attribute.prose.clone(),
+        };
+        let mut made = self.field(&element, Part { nullable: false, depth: 0 }, record)?;
+        made.field.origin = Origin::Attribute;
+        Ok(made)
+    }
+
+    fn field(&mut self, element: &Element, part: Part, record: &str) -> Result<Made> {
+        let place = element.place;
+        let schema = self.schema;
+        if element.is_reference {
+            let top =
+                schema.elements.get(&element.name).ok_or_else(|| self.unknown(place, "an element", &element.name))?;
+            let nillable = element.nillable || top.nillable;
+            let own = Element {
+                place,
+                occurs: element.occurs.clone(),
+                nillable,
+                unit: element.unit.clone().or(top.unit.clone()),
+                prose: element.prose.clone().or(top.prose.clone()),
+                ..top.clone()
+            };
+            // An anonymous type of that element is the record of the element's name.
+            return match (&top.kind, self.element_record(&element.name)?) {
+                (Type::Complex(_), Some(inner)) => self.field_of(&own, part, Kind::Structure(inner), None, None),
+                _ => self.field(&own, part, record),
+            };
+        }
+        if element.is_abstract {
+            return Err(self.fault(place).expected("an element that is not abstract").found(&element.name));
+        }
+        if let Some(scalar) = self.scalar(&element.kind, 0)? {
+            if let Kind::Structure(name) = &scalar.kind {
+                self.duration(name.clone(), place);
+            }
+            return self.field_of(element, part, scalar.kind, scalar.array, scalar.unit);
+        }
+        let inner = match &element.kind {
+            Type::Complex(complex) => {
+                let name = format!("{record}_{}", simple::name(&element.name.local));
+                let complex = complex.clone();
+                Some(self.record(name.into(), &complex)?)
+            }
+            Type::Named(name) => {
+                if schema.complex.get(name).is_some_and(|complex| complex.is_abstract) {
+                    return Err(self.fault(place).expected("a type that is not abstract").found(name));
+                }
+                self.named_record(name)?
+            }
+            Type::Simple(_) | Type::Refused(_) => None,
+        };
+        match inner {
+            Some(inner) => self.field_of(element, part, Kind::Structure(inner), None, None),
+            None => Err(match &element.kind {
+                Type::Named(name) => self.unknown(place, "a type", name),
+                _ => self.fault(place).expected("a type"),
+            }),
+        }
+    }
+
+    /// A field whose elements are of this kind.
+    fn field_of(
+        &self,
+        element: &Element,
+        part: Part,
+        kind: Kind,
+        items: Option<Items>,
+        unit: Option<&'static str>,
+    ) -> Result<Made> {
+        let name = simple::name(&element.name.local);
+        let mut dims = Vec::new();
+        let mut length = None;
+        let mut added = |name: Option<Box<str>>, before, field: &str| {
+            let of = name.clone().unwrap_or_else(|| format!("{field}_len").into());
+            length = Some(Added { name, before });
+            Length::Field(of)
+        };
+        match &element.occurs.array {
+            None => {}
+            Some(Array::Fixed(n)) => dims.push(Length::Fixed(*n)),
+            Some(Array::Of(field)) => dims.push(Length::Field(simple::name(field))),
+            Some(Array::Added { name: of, before }) => {
+                dims.push(added(of.as_deref().map(simple::name), *before, &name))
+            }
+        }
+        match items {
+            None => {}
+            Some(Items::These(n)) => dims.push(Length::Fixed(n)),
+            Some(Items::Any) if dims.is_empty() => dims.push(added(None, false, &name)),
+            Some(Items::Any) => {
+                let error =
+                    self.fault(element.place).expected("an array of single values, or of lists with a fixed length");
+                return Err(error
+                    .found("an array of lists of any length; an element of a complexType with the list can be one"));
+            }
+        }
+        let is_text = kind == Kind::String && dims.is_empty();
+        let is_dynamic = dims.iter().any(|dim| matches!(dim, Length::Field(_)));
+        let may_be_absent = (part.nullable || element.occurs.optional || element.nillable) && element.default.is_none();
+        let field = Field {
+            name,
+            kind: Words { kind, dims: dims.into(), pointer: may_be_absent && !is_text && !is_dynamic },
+            unit: element.unit.clone().or(unit.map(Into::into)),
+            default: element.default.clone(),
+            prose: element.prose.clone(),
+            origin: Origin::Element,
+        };
+        Ok(Made { field, place: element.place, length })
+    }
+
+    /// Declares the record for `xs:duration`.
+    fn duration(&mut self, name: Box<str>, place: Place) {
+        if self.done.contains_key(&name) {
+            return;
+        }
+        let field = |name: &str, bytes, unit: &str| Field {
+            name: name.into(),
+            kind: Words {
+                kind: Kind::Integer { signed: true, width: Width::Bytes(bytes) },
+                dims: Box::default(),
+                pointer: false,
+            },
+            unit: Some(unit.into()),
+            default: None,
+            prose: None,
+            origin: Origin::Element,
+        };
+        let fields = vec![field("months", 4, "months"), field("time", 8, "ns")];
+        self.done.insert(name.clone(), (place, None));
+        self.declarations.add(name.clone(), Ok(Declaration { name, fields, prose: None }));
+    }
+
+    /// The fields, with the lengths that the document does not declare.
+    fn with_lengths(&self, made: Vec<Made>) -> Result<Vec<Field>> {
+        let mut names = HashSet::new();
+        for made in &made {
+            if !names.insert(made.field.name.clone()) {
+                let error = self.fault(made.place).expected("one field of each name");
+                return Err(error.found(format_args!("a second {}", made.field.name)));
+            }
+        }
+        let mut fields: Vec<Field> = Vec::with_capacity(made.len());
+        for Made { field, place, length } in made {
+            match length {
+                None => {
+                    let of = field.kind.dims.iter().find_map(|dim| match dim {
+                        Length::Field(of) if !names.contains(of) => Some(of.clone()),
+                        _ => None,
+                    });
+                    if let Some(of) = of {
+                        let error =
+                            self.fault(place).expected("maxOccurs: a number, * or unbounded, or an integer element");
+                        return Err(error.found(format_args!("{of}, which is no element of this record")));
+                    }
+                    fields.push(field);
+                }
+                Some(Added { name: Some(name), before }) => {
+                    let is_new = names.insert(name.clone());
+                    let length = length_field(name, true, 4);
+                    match (is_new, before) {
+                        (false, _) => fields.push(field),
+                        (true, true) => fields.extend([length, field]),
+                        (true, false) => fields.extend([field, length]),
+                    }
+                }
+                Some(Added { name: None, .. }) => {
+                    let name: Box<str> = format!("{}_len", field.name).into();
+                    if !names.insert(name.clone()) {
+                        let error = self.fault(place).expected("dimensionName, since the usual name is taken");
+                        return Err(error.found(name));
+                    }
+                    fields.extend([field, length_field(name, false, 8)]);
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    fn unknown(&self, place: Place, expected: &str, name: &Name) -> Error {
+        let error = self.fault(place).expected(format_args!("{expected} that is declared"));
+        error.found(format_args!("{name}, which is not"))
+    }
+}
+
+fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
+    let kind = Kind::Integer { signed, width: Width::Bytes(bytes) };
+    let kind = Words { kind, dims: Box::default(), pointer: false };
+    Field { name, kind, unit: None, default: None, prose: None, origin: Origin::Length }
+}
+
+/// The attributes that a restriction takes away.
+fn prohibited(attributes: &Attributes) -> HashSet<Box<str>> {
+    let names = attributes.0.iter().filter_map(|attribute| match attribute {
+        AttributeUse::Own(attribute) if attribute.prohibited => Some(simple::name(&attribute.name.local)),
+        AttributeUse::Reference { name, prohibited: true, .. } => Some(simple::name(&name.local)),
+        _ => None,
+    });
+    names.collect()
+}

@@ -1,0 +1,16 @@
+//! XMIT: formats from documents that are found at run time (paper 003; `spec/xmit.md`).
+//!
+//! A document, such as one in XML Schema, declares records. It becomes [`Declarations`]; one of these is bound to the layout of a kind
+//! of machine, and the result is a format like any other: the same token, the same plans, the same speed as that of a struct with the
+//! same fields.
+//!
+//! This crate reads documents. What it leaves to others: encoding and decoding (`isoform`), and what it means that a format is known
+//! (`isoform_core::Registry`).
+
+pub mod declaration;
+mod documents;
+mod front;
+mod lexical;
+
+pub use declaration::{Declaration, Declarations};
+pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};

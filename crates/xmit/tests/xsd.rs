@@ -1,0 +1,336 @@
+//! XML Schema to shapes: the table of `spec/xmit.md`, row by row, and what it refuses.
+
+use isoform_core::{Code, Layout, Result, Shape, Value};
+use isoform_xmit::{Alone, Declarations, Loader};
+
+/// The declarations within a schema whose prefix is `xs`.
+fn schema(body: &str) -> Result<Declarations> {
+    let text = format!(
+        "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns:iso=\"urn:isoform:xmit\">\n{body}\n</xs:schema>"
+    );
+    Declarations::from_xsd("a.xsd", &text, &mut Alone)
+}
+
+/// The shape of the record `R` of a type with this content.
+fn shape(content: &str) -> String {
+    shape_beside(content, "")
+}
+
+fn shape_beside(content: &str, beside: &str) -> String {
+    let declarations = schema(&format!("<xs:complexType name='R'>{content}</xs:complexType>{beside}")).unwrap();
+    match declarations.shape("R") {
+        Ok(shape) => {
+            shape.on(&Layout::X86_64).unwrap();
+            shape
+                .to_string()
+                .lines()
+                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect::<Vec<_>>()
+                .join("; ")
+        }
+        Err(error) => format!("refused: {error}"),
+    }
+}
+
+/// The fields of the record `R`, which has a sequence of these elements.
+fn fields(elements: &str) -> String {
+    let shape = shape(&format!("<xs:sequence>{elements}</xs:sequence>"));
+    shape.strip_prefix("record R; ").map(str::to_owned).unwrap_or(shape)
+}
+
+#[test]
+fn the_documents_of_paper_003() {
+    let old = |types: &str| {
+        let text = format!("<xsd:schema xmlns:xsd=\"http://www.w3.org/2000/10/XMLSchema\">{types}</xsd:schema>");
+        Declarations::from_xsd("paper.xsd", &text, &mut Alone).unwrap()
+    };
+    let figures = old(r#"
+        <xsd:complexType name="ASDOffEvent">
+          <xsd:element name="centerID" type="xsd:string" />
+          <xsd:element name="airline" type="xsd:string" />
+          <xsd:element name="flightNum" type="xsd:integer" />
+          <xsd:element name="off" type="xsd:unsignedLong" />
+        </xsd:complexType>
+        <xsd:complexType name="JoinRequest">
+          <xsd:element name="name" type="xsd:string" />
+          <xsd:element name="server" type="xsd:unsignedLong" />
+          <xsd:element name="ip_addr" type="xsd:unsignedLong" />
+          <xsd:element name="pid" type="xsd:unsignedLong" />
+          <xsd:element name="ds_addr" type="xsd:unsignedLong" />
+        </xsd:complexType>
+        <xsd:complexType name="SimpleData">
+          <xsd:element name="timestep" type="xsd:integer" />
+          <xsd:element name="data" type="xsd:float" minOccurs="0" maxOccurs="*"
+            dimensionPlacement="before" dimensionName="size" />
+        </xsd:complexType>"#);
+    assert_eq!(figures.names().collect::<Vec<_>>(), ["ASDOffEvent", "JoinRequest", "SimpleData"]);
+    for (name, text) in [
+        ("ASDOffEvent", "record ASDOffEvent\n centerID string\n airline string\n flightNum int\n off u64"),
+        ("JoinRequest", "record JoinRequest\n name string\n server u64\n ip_addr u64\n pid u64\n ds_addr u64"),
+        ("SimpleData", "record SimpleData\n timestep int\n size int\n data float[size]"),
+    ] {
+        for layout in Layout::ALL {
+            let expected = Shape::parse(text).unwrap().on(layout).unwrap();
+            assert_eq!(figures.bind(name, layout).unwrap().token(), expected.token(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn simple_types() {
+    for (name, words) in [
+        ("boolean", "bool"),
+        ("byte", "i8"),
+        ("short", "i16"),
+        ("int", "i32"),
+        ("long", "i64"),
+        ("unsignedByte", "u8"),
+        ("unsignedShort", "u16"),
+        ("unsignedInt", "u32"),
+        ("unsignedLong", "u64"),
+        ("integer", "i32"),
+        ("positiveInteger", "u32"),
+        ("float", "f32"),
+        ("double", "f64"),
+        ("decimal", "string"),
+        ("anyURI", "string"),
+        ("gYear", "string"),
+        ("dateTime", "i64 unit=\"ns since 1970-01-01T00:00:00Z\""),
+        ("date", "i32 unit=\"d since 1970-01-01\""),
+        ("yearMonthDuration", "i32 unit=\"months\""),
+        ("NMTOKENS", "string[x_len]; x_len u64"),
+        ("base64Binary", "u8[x_len]; x_len u64"),
+    ] {
+        assert_eq!(fields(&format!("<xs:element name='x' type='xs:{name}'/>")), format!("x {words}"), "{name}");
+    }
+    let duration = shape("<xs:sequence><xs:element name='x' type='xs:duration'/></xs:sequence>");
+    assert_eq!(duration, "record duration; months i32 unit=\"months\"; time i64 unit=\"ns\"; record R; x duration");
+}
+
+#[test]
+fn restrictions_lists_and_unions() {
+    let of =
+        |simple: &str| fields(&format!("<xs:element name='x'><xs:simpleType>{simple}</xs:simpleType></xs:element>"));
+    let range = |base: &str, facets: &str| of(&format!("<xs:restriction base='xs:{base}'>{facets}</xs:restriction>"));
+    let most = |value: &str| format!("<xs:maxInclusive value='{value}'/>");
+    assert_eq!(range("double", "<xs:minInclusive value='0.0'/>"), "x f64");
+    assert_eq!(range("integer", &most("2147483647")), "x i32");
+    assert_eq!(range("integer", &most("2147483648")), "x i64");
+    assert_eq!(range("integer", "<xs:minInclusive value='-2147483648'/>"), "x i32");
+    assert_eq!(range("integer", "<xs:minExclusive value='-2147483649'/>"), "x i32");
+    assert_eq!(range("integer", "<xs:minInclusive value='-2147483649'/>"), "x i64");
+    assert_eq!(range("integer", &most("9223372036854775808")), "x i128");
+    assert_eq!(range("nonNegativeInteger", &most("4294967295")), "x u32");
+    assert_eq!(range("nonNegativeInteger", "<xs:maxExclusive value='4294967297'/>"), "x u64");
+    assert_eq!(range("int", &most("9223372036854775808")), "x i32", "a type with a size keeps it");
+    assert_eq!(range("string", "<xs:pattern value='[a-z]+'/>"), "x string");
+    assert_eq!(range("hexBinary", "<xs:length value='16'/>"), "x u8[16]");
+    let symbols = "<xs:enumeration value='Old Mill'/><xs:enumeration value='Ferry'/>";
+    assert_eq!(range("string", symbols), "x enumeration(4){Old_Mill=0,Ferry=1}");
+    assert_eq!(range("double", "<xs:enumeration value='1.0'/>"), "x f64");
+    assert_eq!(of("<xs:list itemType='xs:double'/>"), "x f64[x_len]; x_len u64");
+    assert_eq!(of("<xs:union memberTypes='xs:int xs:string'/>"), "x string");
+    let clash = range("string", "<xs:enumeration value='a b'/><xs:enumeration value='a.b'/>");
+    assert!(clash.contains("a.xsd:2: expected values that are different symbols, found \"a.b\" again"), "{clash}");
+}
+
+#[test]
+fn arrays_and_their_lengths() {
+    let array = |attributes: &str| fields(&format!("<xs:element name='x' type='xs:float' {attributes}/>"));
+    assert_eq!(array("maxOccurs='3'"), "x f32[3]");
+    assert_eq!(array("minOccurs='3' maxOccurs='3'"), "x f32[3]");
+    assert_eq!(array("minOccurs='0' maxOccurs='3'"), "x f32[x_len]; x_len u64");
+    assert_eq!(array("maxOccurs='unbounded'"), "x f32[x_len]; x_len u64");
+    assert_eq!(array("maxOccurs='*' dimensionName='n'"), "n i32; x f32[n]");
+    assert_eq!(array("maxOccurs='*' dimensionName='n' dimensionPlacement='after'"), "x f32[n]; n i32");
+    let size = "<xs:element name='size' type='xs:long'/>";
+    assert_eq!(
+        fields(&format!("{size}<xs:element name='x' type='xs:float' maxOccurs='size'/>")),
+        "size i64; x f32[size]"
+    );
+    let declared = format!("<xs:element name='x' type='xs:float' maxOccurs='*' dimensionName='size'/>{size}");
+    assert_eq!(fields(&declared), "x f32[size]; size i64");
+    let shared = "<xs:element name='x' type='xs:float' maxOccurs='*' dimensionName='n'/>\
+                  <xs:element name='y' type='xs:float' maxOccurs='*' dimensionName='n'/>";
+    assert_eq!(fields(shared), "n i32; x f32[n]; y f32[n]");
+    let matrix = "<xs:element name='x' maxOccurs='4'><xs:simpleType><xs:restriction><xs:simpleType>\
+                  <xs:list itemType='xs:double'/></xs:simpleType><xs:length value='3'/></xs:restriction></xs:simpleType></xs:element>";
+    assert_eq!(fields(matrix), "x f64[4][3]");
+    assert!(array("maxOccurs='size'").contains("found size, which is no element of this record"));
+    assert!(array("maxOccurs='0'").contains("expected maxOccurs of 1 or more"));
+    assert!(array("dimensionName='n'").contains("expected maxOccurs beside dimensionName"));
+    assert!(fields("<xs:element name='x' type='xs:NMTOKENS' maxOccurs='*'/>").contains("array of lists of any length"));
+}
+
+#[test]
+fn what_may_be_absent_is_nullable() {
+    assert_eq!(fields("<xs:element name='x' type='xs:int' minOccurs='0'/>"), "x i32*");
+    assert_eq!(fields("<xs:element name='x' type='xs:int' nillable='true'/>"), "x i32*");
+    assert_eq!(fields("<xs:element name='x' type='xs:string' minOccurs='0'/>"), "x string");
+    assert_eq!(fields("<xs:element name='x' type='xs:int' minOccurs='0' default='7'/>"), "x i32");
+    let choice = "<xs:choice><xs:element name='x' type='xs:int'/><xs:element name='y' type='xs:double' maxOccurs='3'/>\
+                  <xs:element name='z' type='xs:double' maxOccurs='*'/></xs:choice>";
+    assert_eq!(fields(choice), "x i32*; y f64[3]*; z f64[z_len]; z_len u64");
+    let attributes = "<xs:attribute name='a' type='xs:int'/><xs:attribute name='b' type='xs:int' use='required'/>\
+                      <xs:attribute name='c' type='xs:int' default='1'/><xs:attribute name='d' use='prohibited'/>\
+                      <xs:attribute name='e'/>";
+    assert_eq!(shape(attributes), "record R; a i32*; b i32; c i32; e string");
+}
+
+#[test]
+fn defaults_are_the_rules_of_receivers() {
+    let declarations = schema(
+        "<xs:complexType name='R'><xs:attribute name='a' type='xs:int' default='7'/>\
+         <xs:attribute name='b' type='xs:double' fixed='-INF'/><xs:attribute name='c' default=' x '/>\
+         <xs:attribute name='d' type='xs:boolean' default='1'/></xs:complexType>\
+         <xs:complexType name='S'><xs:attribute name='a' type='xs:int' default='7.5'/></xs:complexType>",
+    )
+    .unwrap();
+    let rules = declarations.rules("R").unwrap();
+    let expected = isoform_core::Rules::new()
+        .default("R", "a", Value::Integer(7))
+        .default("R", "b", Value::Float(f64::NEG_INFINITY))
+        .default("R", "c", Value::String(b" x ".to_vec()))
+        .default("R", "d", Value::Boolean(true));
+    assert_eq!(rules, expected);
+    let error = declarations.rules("S").unwrap_err();
+    assert_eq!(error.to_string(), "malformed text at S.a: expected an integer, found \"7.5\"");
+}
+
+#[test]
+fn nesting_extension_restriction_groups() {
+    let point = "<xs:complexType name='Point'><xs:sequence><xs:element name='x' type='xs:double' iso:unit='m'/></xs:sequence></xs:complexType>";
+    let nested = "<xs:sequence><xs:element name='a' type='Point'/><xs:element name='b' type='Point' maxOccurs='2'/></xs:sequence>";
+    assert_eq!(shape_beside(nested, point), "record Point; x f64 unit=\"m\"; record R; a Point; b Point[2]");
+    let anonymous = "<xs:sequence><xs:element name='at'><xs:complexType><xs:attribute name='t' type='xs:long' use='required'/>\
+                     </xs:complexType></xs:element></xs:sequence>";
+    assert_eq!(shape(anonymous), "record R_at; t i64; record R; at R_at");
+    let extension = "<xs:complexContent><xs:extension base='Point'><xs:sequence><xs:element name='y' type='xs:double'/></xs:sequence>\
+                     <xs:attribute name='id' type='xs:int' use='required'/></xs:extension></xs:complexContent>";
+    assert_eq!(shape_beside(extension, point), "record R; x f64 unit=\"m\"; y f64; id i32");
+    let base = "<xs:complexType name='Base'><xs:sequence><xs:element name='x' type='xs:int' minOccurs='0'/></xs:sequence>\
+                <xs:attribute name='kept' type='xs:int' use='required'/><xs:attribute name='gone' type='xs:int'/></xs:complexType>";
+    let restriction = "<xs:complexContent><xs:restriction base='Base'><xs:sequence><xs:element name='x' type='xs:int'/></xs:sequence>\
+                       <xs:attribute name='gone' use='prohibited'/></xs:restriction></xs:complexContent>";
+    assert_eq!(shape_beside(restriction, base), "record R; x i32; kept i32");
+    let text = "<xs:simpleContent><xs:extension base='xs:double'><xs:attribute name='unit'/></xs:extension></xs:simpleContent>";
+    assert_eq!(shape(text), "record R; value f64; unit string");
+    let groups = "<xs:group name='g'><xs:sequence><xs:element name='x' type='xs:int'/></xs:sequence></xs:group>\
+                  <xs:attributeGroup name='h'><xs:attribute name='y' type='xs:int' use='required'/></xs:attributeGroup>";
+    assert_eq!(shape_beside("<xs:group ref='g'/><xs:attributeGroup ref='h'/>", groups), "record R; x i32; y i32");
+    let top = "<xs:element name='p' type='Point'/><xs:element name='q'><xs:complexType><xs:attribute name='n' type='xs:int' use='required'/>\
+               </xs:complexType></xs:element>";
+    let references = "<xs:sequence><xs:element ref='p'/><xs:element ref='q' maxOccurs='2'/></xs:sequence>";
+    let beside = format!("{point}{top}");
+    assert_eq!(
+        shape_beside(references, &beside),
+        "record Point; x f64 unit=\"m\"; record q; n i32; record R; p Point; q q[2]"
+    );
+    assert_eq!(fields("<xs:element name='a.b' type='xs:int'/>"), "a_b i32");
+}
+
+#[test]
+fn what_has_no_mapping_is_refused_at_its_line() {
+    for (content, says) in [
+        ("<xs:sequence>\n<xs:any/></xs:sequence>", "a.xsd:3: expected elements with a type, found <any>"),
+        (
+            "<xs:sequence>\n\n<xs:element name='x' type='xs:int32'/></xs:sequence>",
+            "a.xsd:4: expected a type that is declared, found xs:int32",
+        ),
+        ("<xs:sequence maxOccurs='2'><xs:element name='x' type='xs:int'/></xs:sequence>", "occurs several times"),
+        ("<xs:anyAttribute/>", "<anyAttribute>"),
+        ("<xs:sequence><xs:element name='x' type='R'/></xs:sequence>", "does not contain itself, found R > R"),
+        (
+            "<xs:sequence><xs:element name='x' type='xs:int'/><xs:element name='x' type='xs:int'/></xs:sequence>",
+            "a second x",
+        ),
+        ("<xs:sequence><xs:element name='x'/></xs:sequence>", "expected a type: the attribute type, or a type within"),
+        ("<xs:sequence><xs:element name='x' typ='xs:int'/></xs:sequence>", "found typ"),
+        (
+            "<xs:sequence><xs:element name='x' type='zz:int'/></xs:sequence>",
+            "expected a prefix that the document declares, found zz",
+        ),
+        ("<xs:sequence/>", "expected a record with a field or more"),
+        ("<xs:complexContent><xs:extension base='R'/></xs:complexContent>", "none within itself"),
+        ("<xs:sequence>text</xs:sequence>", "expected elements, found text"),
+        ("<xs:sequence><xs:element name='x' type='xs:int' substitutionGroup='y'/></xs:sequence>", "substitutionGroup"),
+    ] {
+        let declarations = schema(&format!(
+            "<xs:complexType name='R'>{content}</xs:complexType>\
+            <xs:complexType name='Good'><xs:attribute name='x' type='xs:int'/></xs:complexType>"
+        ));
+        let declarations = declarations.unwrap();
+        let error = declarations.shape("R").unwrap_err();
+        assert!(error.to_string().contains(says), "{content}: {error}");
+        assert!(error.path().starts_with("a.xsd:"), "{error}");
+        assert_eq!(declarations.names().collect::<Vec<_>>(), ["R", "Good"]);
+        declarations.shape("Good").unwrap();
+    }
+    let mixed = schema("<xs:complexType name='R' mixed='true'/>").unwrap().shape("R").unwrap_err();
+    assert!(mixed.to_string().contains("found mixed content"), "{mixed}");
+    let unknown =
+        schema("<xs:complexType name='R'><xs:attribute name='x'/></xs:complexType>").unwrap().shape("S").unwrap_err();
+    assert!(unknown.to_string().contains("expected one of the records R, found S"), "{unknown}");
+}
+
+#[test]
+fn what_is_no_schema_is_refused_as_a_whole() {
+    let refused = |text: &str| Declarations::from_xsd("a.xsd", text, &mut Alone).unwrap_err();
+    assert_eq!(refused("<a>").code(), Code::Text);
+    assert_eq!(refused("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>").code(), Code::Text);
+    assert_eq!(
+        refused("<a/>").to_string(),
+        "invalid declaration at a.xsd:1: expected an XML Schema document, <schema>, found <a>"
+    );
+    let deep = format!(
+        "<xs:complexType name='R'>{}{}</xs:complexType>",
+        "<xs:sequence>".repeat(80),
+        "</xs:sequence>".repeat(80)
+    );
+    assert_eq!(schema(&deep).unwrap_err().code(), Code::Depth);
+    let twice = "<xs:complexType name='R'><xs:attribute name='x'/></xs:complexType>".repeat(2);
+    assert!(schema(&twice).unwrap_err().to_string().contains("a second R"));
+}
+
+struct Memory(Vec<(&'static str, String)>, usize);
+
+impl Loader for Memory {
+    fn locate(&mut self, base: &str, location: &str) -> Result<String> {
+        let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
+        Ok(format!("{folder}/{location}"))
+    }
+
+    fn load(&mut self, name: &str) -> Result<String> {
+        self.1 += 1;
+        Ok(self.0.iter().find(|(known, _)| *known == name).expect("a known document").1.clone())
+    }
+}
+
+#[test]
+fn other_documents_are_included_and_imported_once() {
+    let document = |attributes: &str, body: &str| {
+        format!("<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' {attributes}>{body}</xs:schema>")
+    };
+    let included = document(
+        "",
+        "<xs:include schemaLocation='a.xsd'/><xs:simpleType name='Id'><xs:restriction base='xs:long'/></xs:simpleType>",
+    );
+    let imported = document(
+        "targetNamespace='urn:geo'",
+        "<xs:complexType name='Point'><xs:attribute name='x' type='xs:double' use='required'/></xs:complexType>",
+    );
+    let first = document(
+        "xmlns='urn:a' targetNamespace='urn:a' xmlns:g='urn:geo'",
+        "<xs:include schemaLocation='b.xsd'/><xs:import namespace='urn:geo' schemaLocation='c.xsd'/>\
+         <xs:import namespace='urn:geo' schemaLocation='c.xsd'/><xs:import namespace='urn:nowhere'/>\
+         <xs:complexType name='R'><xs:sequence><xs:element name='id' type='Id'/><xs:element name='at' type='g:Point'/>\
+         </xs:sequence></xs:complexType>",
+    );
+    let mut loader = Memory(vec![("/d/a.xsd", first.clone()), ("/d/b.xsd", included), ("/d/c.xsd", imported)], 0);
+    let declarations = Declarations::from_xsd("/d/a.xsd", &first, &mut loader).unwrap();
+    let shape = declarations.shape("R").unwrap();
+    assert_eq!(shape, Shape::parse("record Point\n x f64\nrecord R\n id i64\n at Point").unwrap());
+    assert_eq!(loader.1, 2, "each document is loaded once");
+    let error = Declarations::from_xsd("/d/a.xsd", &first, &mut Alone).unwrap_err();
+    assert!(error.to_string().contains("expected a document that needs no others"), "{error}");
+}
