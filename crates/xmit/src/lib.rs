@@ -9,8 +9,12 @@
 
 pub mod declaration;
 mod documents;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod front;
 mod lexical;
 
 pub use declaration::{Declaration, Declarations};
 pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
+#[cfg(feature = "fetch")]
+pub use fetch::Fetcher;
