@@ -311,10 +311,17 @@ const SOURCES: &str = r#"These are the sources that a command reads:
   name:NAME         the formats of the latest version of a name there
   name:NAME@3       those of another version; #TOKEN chooses one of several
 
+  xsd:PLACE#TYPE    a type of an XML Schema document, at a path or a URL with
+                    http: or https:
+  xsd:PLACE         all its types
+  xsd:PLACE#TYPE@LAYOUT
+                    laid out for another machine
+
 A file may have # or @ in its own name. The variable ISOFORM_FORMATS has the
 URLs of format services, separated by commas. If it is set, formats that a
 stream does not describe are looked up there; for token: and name:, a service
-on this machine is asked without it.
+on this machine is asked without it. A document may bring in others from its
+own server, and from the hosts in ISOFORM_HOSTS, separated by commas.
 
 A stream is a sequence of messages, with the description of each format before
 its first message. The library's stream writer writes streams. Shapes are
@@ -339,10 +346,9 @@ A type is one of these, or the name of a record declared above:
   TYPE[5]  TYPE[n]  TYPE[n][3]               arrays; n is an integer field
   TYPE*                                      a pointer to one, or null
 
-A later version will also open these sources:
+A later version will also open this source:
 
-  elf:FILE#STRUCT          a struct, from a program's debug information
-  xsd:URL#TYPE             a type of an XML Schema document"#;
+  elf:FILE#STRUCT          a struct, from a program's debug information"#;
 
 /// Prints what `isoform help sources` says.
 pub(crate) fn sources(output: &mut Output) -> std::io::Result<()> {

@@ -7,9 +7,13 @@
 mod args;
 mod channel;
 mod demo;
+#[cfg(feature = "xmit")]
+mod documents;
 mod dump;
 mod explain;
 mod failure;
+#[cfg(any(feature = "service", feature = "xmit"))]
+mod folders;
 mod format;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;

@@ -1,6 +1,8 @@
 //! Opening a source: bytes that are a stream or the text of shapes, and the formats in them.
 
 use crate::channel;
+#[cfg(feature = "xmit")]
+use crate::documents;
 use crate::failure::{Failure, reason};
 use crate::output::Output;
 #[cfg(feature = "service")]
@@ -67,6 +69,18 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
             return Err(Failure::usage(format!(
                 "cannot open {text}: this command was built without the format service"
             )));
+        }
+        #[cfg(feature = "xmit")]
+        Source::Document(document) => {
+            let content = match &document.name {
+                Some(name) => Content::Shape(documents::shape(&document, name).map_err(|failure| failure.about(text))?),
+                None => Content::Formats(documents::formats(&document).map_err(|failure| failure.about(text))?),
+            };
+            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: document.layout });
+        }
+        #[cfg(not(feature = "xmit"))]
+        Source::Document(_) => {
+            return Err(Failure::usage(format!("cannot open {text}: this command was built without documents")));
         }
         Source::Later(kind) => {
             let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));

@@ -20,6 +20,8 @@ pub(crate) enum Source {
     Token(Token),
     /// The formats of a version of a name at a format service.
     Name(Name),
+    /// A type of a document, or all of them.
+    Document(Document),
     /// A kind of source that this version cannot open.
     Later(&'static str),
 }
@@ -43,6 +45,17 @@ pub(crate) struct Name {
     pub(crate) version: Option<u64>,
     /// The first digits of the token of one of its formats.
     pub(crate) format: Option<String>,
+}
+
+/// Types of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    /// Its path or URL.
+    pub(crate) place: String,
+    /// The name of a type; all of them if it is absent.
+    pub(crate) name: Option<String>,
+    /// The machine for which they are laid out.
+    pub(crate) layout: Option<Layout>,
 }
 
 /// Rewrites `-#NAME` and `-@LAYOUT` so that they are not mistaken for options.
@@ -77,15 +90,17 @@ impl Source {
         if is_channel(text) {
             return Ok(Source::Channel(text.into()));
         }
-        for (scheme, form, kind) in
-            [("elf:", "elf:FILE#STRUCT", "debug information"), ("xsd:", "xsd:URL#TYPE", "an XML Schema document")]
-        {
-            if let Some(rest) = text.strip_prefix(scheme) {
-                return match rest.rsplit_once('#') {
-                    Some((place, name)) if !place.is_empty() && !name.is_empty() => Ok(Source::Later(kind)),
-                    _ => malformed(form),
-                };
-            }
+        if let Some(rest) = text.strip_prefix("elf:") {
+            return match rest.rsplit_once('#') {
+                Some((place, name)) if !place.is_empty() && !name.is_empty() => Ok(Source::Later("debug information")),
+                _ => malformed("elf:FILE#STRUCT"),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("xsd:") {
+            return match Document::parse(rest)? {
+                Some(document) => Ok(Source::Document(document)),
+                None => malformed("xsd:PLACE[#TYPE[@LAYOUT]], with a path or a URL"),
+            };
         }
         Bytes::parse(text, exists).map(Source::Bytes)
     }
@@ -103,6 +118,19 @@ impl Name {
         };
         let is_good = !name.is_empty() && format.as_ref().is_none_or(|format| !format.is_empty());
         is_good.then(|| Name { name: name.into(), version, format })
+    }
+}
+
+impl Document {
+    fn parse(text: &str) -> Result<Option<Document>, Failure> {
+        let (place, name) = text.rsplit_once('#').map_or((text, None), |(place, name)| (place, Some(name)));
+        let (name, layout) = match name.map(|name| name.split_once('@').unwrap_or((name, ""))) {
+            None => (None, None),
+            Some((name, "")) => (Some(name), None),
+            Some((name, layout)) => (Some(name), Some(named_layout(layout)?)),
+        };
+        let is_good = !place.is_empty() && name.is_none_or(|name| !name.is_empty());
+        Ok(is_good.then(|| Document { place: place.into(), name: name.map(str::to_owned), layout }))
     }
 }
 
@@ -178,9 +206,13 @@ mod tests {
         };
         assert_eq!(parse("name:river/a"), name(None, None));
         assert_eq!(parse("name:river/a@3#0001"), name(Some(3), Some("0001")));
-        for text in ["elf:a.out#S", "xsd:http://h/x.xsd#T"] {
-            assert!(matches!(parse(text), Ok(Source::Later(_))), "{text}");
-        }
+        assert!(matches!(parse("elf:a.out#S"), Ok(Source::Later(_))));
+        let document = |name: Option<&str>, layout| {
+            Ok(Source::Document(Document { place: "http://h/x.xsd".into(), name: name.map(String::from), layout }))
+        };
+        assert_eq!(parse("xsd:http://h/x.xsd"), document(None, None));
+        assert_eq!(parse("xsd:http://h/x.xsd#T"), document(Some("T"), None));
+        assert_eq!(parse("xsd:http://h/x.xsd#T@s390x"), document(Some("T"), Some(Layout::S390X)));
     }
 
     #[test]
@@ -190,7 +222,9 @@ mod tests {
             ("name:", "name:NAME"),
             ("name:river@first", "name:NAME[@VERSION]"),
             ("elf:a.out", "elf:FILE#STRUCT"),
-            ("xsd:#T", "xsd:URL#TYPE"),
+            ("xsd:#T", "xsd:PLACE[#TYPE[@LAYOUT]]"),
+            ("xsd:a#", "xsd:PLACE[#TYPE[@LAYOUT]]"),
+            ("xsd:a#T@vax", "no layout is named \"vax\""),
             ("a@vax", "no layout is named \"vax\""),
             ("a#", "names no format"),
             ("#T", "names no file"),

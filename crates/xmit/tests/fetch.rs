@@ -123,7 +123,7 @@ fn servers_cannot_lead_elsewhere() {
     });
     for path in ["redirect", "import", "file", "name"] {
         let error = Fetcher::new().declarations(&server.url(path)).unwrap_err();
-        assert_eq!(error.code(), Code::Source, "{path}: {error}");
+        assert_eq!(error.code(), Code::Forbidden, "{path}: {error}");
     }
     assert_eq!(secret.count(), 0, "nobody asked the other server");
     assert!(

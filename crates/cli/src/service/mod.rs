@@ -9,13 +9,13 @@ pub(crate) mod serve;
 
 use crate::args::service::{LOCAL, Service, VARIABLE};
 use crate::failure::{Failure, reason};
+use crate::folders;
 use crate::source::Name;
 use isoform::core::Resolver;
 use isoform::{Code, Error, Format, Token};
 use isoform_service::names::Version;
 use isoform_service::{Cache, Search, Servers};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The services that the options of this command name, which sources then mean too.
@@ -63,15 +63,10 @@ pub(crate) fn search() -> Result<Option<Search>, Failure> {
 
 /// A search that begins at the user's cache on disk.
 fn cached() -> Search {
-    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| Path::new(folder).is_absolute()).map(PathBuf::from);
-    match cache.or_else(|| home().map(|home| home.join(".cache"))) {
+    match folders::cache() {
         Some(folder) => Search::new().cache(Cache::new(folder.join("isoform/formats"))),
         None => Search::new(),
     }
-}
-
-fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute())
 }
 
 /// The format of a token.

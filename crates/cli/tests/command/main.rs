@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod channels;
 mod demonstration;
+#[cfg(feature = "xmit")]
+mod documents;
 mod dumps;
 mod explanations;
 mod formats;

@@ -84,7 +84,7 @@ impl Fetcher {
     /// The declarations of the document at a place: a path, or a URL with `file:`, `http:` or `https:`.
     ///
     /// # Errors
-    /// [`Code::Source`] for a place that does not exist or is not allowed, [`Code::Io`] for a server or file that cannot be
+    /// [`Code::Source`] for a place that does not exist, [`Code::Forbidden`] for one that is not allowed, [`Code::Io`] for a server or file that cannot be
     /// read, [`Code::Deadline`]; and as [`Declarations::from_xsd`].
     pub fn declarations(&mut self, place: &str) -> Result<Declarations> {
         let place = Place::parse(place)?;
