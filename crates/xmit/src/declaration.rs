@@ -1,6 +1,6 @@
 //! What documents declare, whatever their language: records with fields, without the layout of a machine.
 //!
-//! [`front`](crate::front) makes declarations, and a [`Shape`] of one goes the way that all formats go.
+//! The rooms of `front` make declarations, and a [`Shape`] of one goes the way that all formats go.
 
 use crate::documents::{Documents, Loader};
 use crate::{front, lexical};
