@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 ///
-/// Types are texts as for [`Type`](super::Type). If a type leaves its size open, it has the size of C's `int`, `float`
+/// Types are texts as for [`Type`]. If a type leaves its size open, it has the size of C's `int`, `float`
 /// and `enum`, which is 4 bytes, and a boolean has 1 byte. The same as a text, with a nested record:
 ///
 /// ```
