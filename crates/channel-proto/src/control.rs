@@ -25,7 +25,7 @@ pub(crate) enum Control {
     Leave { identity: Identity },
     Members(Vec<Announcement>),
     Call(Box<Call>),
-    Offer { identity: Identity, source: u32, format: Option<u16> },
+    Offer { identity: Identity, source: u32, format: Option<u16>, code: u16, text: String },
     Withdraw { source: u32 },
     Subscribe(Box<Subscribe>),
     Decline { source: u32, sink: u32, code: u16, text: String },
@@ -122,7 +122,10 @@ impl Control {
                 let (to, [hops, ..]) = (NodeId(fields.array()?), fields.array::<8>()?);
                 Control::Call(Call { to, hops, caller: Announcement::parse(fields.bytes()?)? }.into())
             }
-            FrameKind::Offer => Control::Offer { identity: Identity(fields.array()?), source: fields.u32()?, format },
+            FrameKind::Offer => {
+                let (identity, source) = (Identity(fields.array()?), fields.u32()?);
+                Control::Offer { identity, source, format, code: fields.u16()?, text: fields.text()?.into() }
+            }
             FrameKind::Withdraw => Control::Withdraw { source: fields.u32()? },
             FrameKind::Subscribe => Control::Subscribe(Subscribe::parse(subscription, fields)?.into()),
             FrameKind::Decline => Control::Decline {
@@ -250,9 +253,11 @@ impl Control {
                 out.extend(u64::from(call.hops).to_le_bytes());
                 put_bytes(out, call.caller.bytes());
             }
-            Control::Offer { identity, source, .. } => {
+            Control::Offer { identity, source, code, text, .. } => {
                 out.extend(identity.0);
                 out.extend(source.to_le_bytes());
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
             }
             Control::Withdraw { source } => out.extend(source.to_le_bytes()),
             Control::Subscribe(subscribe) => subscribe.put(out),
@@ -407,7 +412,8 @@ mod tests {
             Control::Leave { identity },
             Control::Members(vec![member.clone(), member]),
             Control::Call(call.into()),
-            Control::Offer { identity, source: 6, format: None },
+            Control::Offer { identity, source: 6, format: None, code: 0, text: String::new() },
+            Control::Offer { identity, source: 6, format: None, code: 411, text: text.clone() },
             Control::Withdraw { source: 6 },
             Control::Subscribe(Box::new(Subscribe { resumed: None, option: None, ..subscribe.clone() })),
             Control::Subscribe(subscribe.into()),

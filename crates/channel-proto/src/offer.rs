@@ -1,7 +1,7 @@
 //! Offers: the sources of a channel to which this node's sinks may subscribe.
 
 use crate::keys::{LinkKey, NodeId, SourceKey, SourceRef};
-use isoform_core::Format;
+use isoform_core::{Error, Format};
 
 /// A source that this node's sinks may subscribe to.
 #[derive(Clone)]
@@ -11,6 +11,8 @@ pub(crate) struct Offer {
     pub(crate) source: SourceRef,
     /// The format of all its events, if it was declared.
     pub(crate) format: Option<Format>,
+    /// Why its node lets no sink of this node subscribe.
+    pub(crate) refused: Option<Error>,
     /// The epoch in which it was last offered.
     pub(crate) epoch: u64,
 }

@@ -6,7 +6,7 @@ use isoform_channel_proto::{
     NodeId, OpenKey, Origin, Outgoing, Policy, Reason, Refusal, Relayed, Rights, Settings, SinkKey, SourceKey,
     Submitted, Time, Wanted,
 };
-use isoform_core::{Code, Error, Result};
+use isoform_core::{Code, Error, FieldList, Format, Result};
 use std::sync::Arc;
 
 type Body = Arc<[u8]>;
@@ -95,6 +95,13 @@ impl World {
         source
     }
 
+    /// A source whose format is known before its first event.
+    fn typed_source(&mut self, node: usize) -> SourceKey {
+        let source = self.nodes[node].add_source(ChannelKey(0), Some(&tick())).expect("a source");
+        self.run();
+        source
+    }
+
     fn sink(&mut self, node: usize, policy: Policy, must: bool) -> SinkKey {
         let wanted = Wanted { must, ..Wanted::any(policy) };
         let sink = self.nodes[node].add_sink(ChannelKey(0), wanted).expect("a sink");
@@ -103,10 +110,8 @@ impl World {
     }
 
     fn submit(&mut self, node: usize, source: SourceKey) -> Submitted {
-        let format = isoform_core::FieldList::new("Tick").field("count", "integer", 8, 0);
-        let format = format.format(isoform_core::Machine::NATIVE, 8, 8).expect("a format");
         let mut body: Body = Arc::new([7; 8]);
-        let submitted = self.nodes[node].submit(0, source, Some(&format), &mut body).expect("an event");
+        let submitted = self.nodes[node].submit(0, source, Some(&tick()), &mut body).expect("an event");
         self.run();
         submitted
     }
@@ -130,6 +135,11 @@ impl World {
     fn members(&self, node: usize) -> usize {
         self.nodes[node].info(ChannelKey(0)).map_or(0, |info| info.members.len() - 1)
     }
+}
+
+fn tick() -> Format {
+    let format = FieldList::new("Tick").field("count", "integer", 8, 0);
+    format.format(isoform_core::Machine::NATIVE, 8, 8).expect("a format")
 }
 
 fn kinds(bytes: &[u8]) -> Vec<FrameKind> {
@@ -198,21 +208,103 @@ fn a_node_opens_no_channel_at_a_node_that_may_not_see_it() {
     assert_eq!((world.members(0), world.said[1].contains(&FrameKind::Open)), (0, false), "it is not even asked");
 }
 
+/// Without formats, so that nobody learns one of whom it is not the concern.
+fn refused_at_once(world: &World) {
+    assert!(!world.said[1].contains(&FrameKind::Subscribe), "it does not even ask");
+    assert!(!world.said[0].contains(&FrameKind::Format));
+}
+
 #[test]
-fn sources_are_not_offered_to_those_who_may_not_subscribe() {
+fn sinks_that_may_not_subscribe_are_told_for_each_source() {
     let mut world = World::new(&["allow user 1 see,ask,publish on *\nallow user 2 see,subscribe on *", "", ""]);
     (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
-    let before = world.source(0, false);
-    let sinks = [1, 2].map(|node| world.sink(node, Policy::Block, false));
+    let before = world.typed_source(0);
+    let sink = world.sink(1, Policy::Block, false);
+    refused_at_once(&world);
+    let allowed = world.sink(2, Policy::Block, false);
     let after = world.source(0, false);
     for source in [before, after] {
         assert_eq!(world.submit(0, source), Submitted::Done(0));
         assert_eq!(world.nodes[0].listeners(source), 1);
     }
-    assert_eq!(events(&world.items(1, sinks[0])), 0);
-    assert_eq!(events(&world.items(2, sinks[1])), 2);
-    assert!(!world.said[1].contains(&FrameKind::Subscribe));
+    let items = world.items(1, sink);
+    assert_eq!((events(&items), refused(&items)), (0, vec![Code::Forbidden; 2]));
+    assert!(
+        items.iter().any(
+            |item| matches!(item, Item::Refused(_, error) if error.to_string().contains("the right to subscribe"))
+        )
+    );
+    assert_eq!(events(&world.items(2, allowed)), 2);
+    assert_eq!(world.forbidden(0)[0].0, 2, "once for each source");
     assert!(world.forbidden(0)[0].1.contains("the right to subscribe"));
+    // So is a sink that comes later.
+    let late = world.sink(1, Policy::Latest, false);
+    assert_eq!(refused(&world.items(1, late)), [Code::Forbidden; 2]);
+}
+
+#[test]
+fn sinks_get_events_as_soon_as_they_may_subscribe() {
+    let rules = |rights: &str| Some(Rights::parse(&format!("allow user 1 {rights} on *")).expect("rules"));
+    let mut world = World::new(&["allow user 1 see,ask on *", ""]);
+    world.open(1, "ticks", None).unwrap();
+    let source = world.typed_source(0);
+    let sink = world.sink(1, Policy::Block, false);
+    for turn in 0..3 {
+        assert_eq!(refused(&world.items(1, sink)), [Code::Forbidden], "{turn}");
+        // Rules that change nothing for it say nothing to it.
+        world.nodes[0].set_rights(NOW, rules("see"));
+        world.run();
+        assert!(world.items(1, sink).is_empty());
+        world.nodes[0].set_rights(NOW, rules("see,subscribe"));
+        world.run();
+        world.nodes[0].set_rights(NOW, rules("see,subscribe,ask"));
+        world.run();
+        assert_eq!(world.submit(0, source), Submitted::Done(turn));
+        let items = world.items(1, sink);
+        assert_eq!((events(&items), refused(&items)), (1, vec![]), "{items:?}");
+        world.nodes[0].set_rights(NOW, rules("see"));
+        world.run();
+        let late = world.sink(1, Policy::Latest, false);
+        assert_eq!(refused(&world.items(1, late)), [Code::Forbidden], "the source is still there");
+        world.nodes[1].end_sink(late);
+        world.run();
+    }
+    // Taken and given back before the other node hears of either.
+    world.items(1, sink);
+    for _ in 0..2 {
+        world.nodes[0].set_rights(NOW, rules("see,subscribe"));
+        world.nodes[0].set_rights(NOW, rules("see"));
+    }
+    world.nodes[0].set_rights(NOW, rules("see,subscribe"));
+    world.run();
+    world.items(1, sink);
+    assert_eq!(world.submit(0, source), Submitted::Done(3));
+    assert_eq!(events(&world.items(1, sink)), 1);
+}
+
+#[test]
+fn sinks_that_must_have_block_get_events_as_soon_as_they_may_block() {
+    let rules = |rights: &str| Some(Rights::parse(&format!("allow user 1 {rights} on *")).expect("rules"));
+    let mut world = World::new(&["allow user 1 see,subscribe on *", ""]);
+    world.open(1, "ticks", None).unwrap();
+    let source = world.source(0, true);
+    let sink = world.sink(1, Policy::Block, true);
+    assert_eq!(refused(&world.items(1, sink)), [Code::Forbidden]);
+    world.nodes[0].set_rights(NOW, rules("see,subscribe,block"));
+    world.run();
+    assert_eq!(world.submit(0, source), Submitted::Done(0));
+    assert_eq!(events(&world.items(1, sink)), 1);
+}
+
+#[test]
+fn who_may_not_see_a_channel_hears_nothing_of_its_sources() {
+    let mut world = World::new(&["allow user 1 subscribe on *\nallow user 1 see on other", ""]);
+    assert_eq!(world.open(1, "ticks", None).unwrap_err().code(), Code::Forbidden);
+    world.nodes[0].create(Identity([8; 16]), "other", None).expect("a channel");
+    let other = world.open(1, "other", None).unwrap();
+    world.nodes[1].add_sink(other, Wanted::any(Policy::Block)).expect("a sink");
+    world.source(0, false);
+    assert!(!world.said[0].contains(&FrameKind::Offer));
 }
 
 #[test]

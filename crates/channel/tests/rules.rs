@@ -147,9 +147,18 @@ fn a_changed_file_holds_while_the_node_runs_and_a_wrong_one_does_not() {
     }
     assert_eq!(counts, [1, 2]);
 
+    // A sink that comes now is told as well.
+    let late_channel = Node::new().unwrap().open(channel.id().to_string()).unwrap();
+    let mut late = late_channel.sink::<Tick>().unwrap();
+    let told = late.recv_timeout(LONG).unwrap().expect("an event");
+    assert!(matches!(&told, Event::Refused(_, error) if error.code() == Code::Forbidden), "{told:?}");
+
     write("allow anyone all on *");
     while !matches!(sink.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))) {}
+    while !matches!(late.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))) {}
     source.submit(&Tick { count: 3 }).unwrap();
-    let three = sink.recv_timeout(LONG).unwrap().and_then(Event::record).map(|tick| tick.count);
-    assert_eq!(three, Some(3));
+    for sink in [&mut sink, &mut late] {
+        let three = sink.recv_timeout(LONG).unwrap().and_then(Event::record).map(|tick| tick.count);
+        assert_eq!(three, Some(3));
+    }
 }

@@ -566,3 +566,10 @@ def test_rules(tmp_path: Path) -> None:
     refused = sink.recv(timeout=30)
     assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.Forbidden
     source.close()
+    # Neither may all that may see a channel subscribe to its sources.
+    rules.write_text("allow anyone see on ticks")
+    watched = isoform.Node(rules=rules).create("ticks", SAMPLE)
+    source = watched.source(SAMPLE)
+    refused = other.open(watched.id).sink(SAMPLE).recv(timeout=30)
+    assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.Forbidden
+    source.close()

@@ -48,7 +48,7 @@ fn ask() -> Vec<u8> {
 
 /// Offers a source of any formats.
 fn offer(source: u32) -> Vec<u8> {
-    frame(17, u16::MAX, 0, &[&CHANNEL, &source.to_le_bytes()])
+    frame(17, u16::MAX, 0, &[&CHANNEL, &source.to_le_bytes(), &[0; 4]])
 }
 
 fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {

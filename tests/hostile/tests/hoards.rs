@@ -259,7 +259,7 @@ fn describe(index: u16, format: &Format) -> Vec<u8> {
 }
 
 fn offer(source: u32, index: u16) -> Vec<u8> {
-    frame(17, index, 0, &[&CHANNEL.0, &source.to_le_bytes()])
+    frame(17, index, 0, &[&CHANNEL.0, &source.to_le_bytes(), &[0; 4]])
 }
 
 /// A registry that forgets soon: what else keeps formats in memory shows.

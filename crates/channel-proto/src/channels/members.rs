@@ -64,10 +64,7 @@ impl Channels {
         let common: Vec<ChannelKey> = common.collect();
         for key in common {
             self.join(links, key, link);
-            let member = self.all[key].members.get(&link);
-            if member.is_some_and(|member| member.has.sinks) {
-                self.offer_all(links, key, link);
-            }
+            self.offer_all(links, key, link);
         }
         self.ask_again(links, link);
     }
@@ -108,7 +105,7 @@ impl Channels {
         links.say(link, &Control::Opened { request, format, identity, name });
         let is_new = self.add_member(links, key, link);
         self.greet(links, key, link);
-        if !is_new && self.all[key].members.get(&link).is_some_and(|member| member.has.sinks) {
+        if !is_new {
             // The other node may have left and come back while the connection was down.
             self.offer_all(links, key, link);
         }

@@ -5,11 +5,11 @@ use crate::action::Action;
 use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::{ChannelKey, Identity, LinkKey, SinkKey, SourceKey, SourceRef};
-use crate::links::Links;
+use crate::links::{Links, told};
 use crate::memory::Body;
 use crate::offer::{Offer, Place};
 use crate::rights::Right;
-use isoform_core::{Format, Result};
+use isoform_core::{Error, Format, Result};
 
 /// A source of this node.
 pub(super) struct Own {
@@ -48,13 +48,19 @@ impl Channels {
         format: Option<&Format>,
     ) -> Offer {
         let (source_ref, node) = (self.new_source_ref(), links.key.id());
-        let offer = Offer { origin: Place::Here(source), node, source: source_ref, format: format.cloned(), epoch: 0 };
+        let offer = Offer {
+            origin: Place::Here(source),
+            node,
+            source: source_ref,
+            format: format.cloned(),
+            refused: None,
+            epoch: 0,
+        };
         let channel = &mut self.all[key];
         let own = Own { source, offer: offer.clone() };
         for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
-            if links.expect_right(link, Right::Subscribe, &channel.name).is_ok() {
-                own.offer(links, channel.identity, link);
-            }
+            let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
+            own.offer(links, channel.identity, link, refused.as_ref());
         }
         channel.sources.push(own);
         links.actions.act(Action::Changed(key));
@@ -70,28 +76,20 @@ impl Channels {
         self.announce(links, key);
     }
 
-    /// Offers another member all sources that this node has on a channel, if it may subscribe to them.
-    pub(super) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+    /// Offers another member all sources that this node has on a channel. It is told if it may not subscribe to them.
+    pub(crate) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let channel = &self.all[key];
-        if channel.sources.is_empty() || links.expect_right(link, Right::Subscribe, &channel.name).is_err() {
-            return;
-        }
-        channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link));
-    }
-
-    /// Another member may not subscribe to the sources on a channel any more.
-    pub(crate) fn withdraw_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        for own in &self.all[key].sources {
-            links.say(link, &Control::Withdraw { source: own.source.0 });
+        if !channel.sources.is_empty() && channel.members.get(&link).is_some_and(|member| member.has.sinks) {
+            let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
+            channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link, refused.as_ref()));
         }
     }
 
-    /// The rules have changed: offers another member what it may subscribe to. What it knows changes nothing.
-    pub(crate) fn offer_more<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        let has_sinks = self.all[key].members.get(&link).is_some_and(|member| member.has.sinks);
-        if has_sinks && links.may(link, Right::Subscribe, &self.all[key].name) {
-            self.offer_all(links, key, link);
-        }
+    /// The rules allow another member more than before: offers it all sources anew, so that its sinks ask again.
+    pub(crate) fn offer_all_anew<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.all.get(key).filter(|channel| channel.members.contains_key(&link)) else { return };
+        channel.sources.iter().for_each(|own| links.say(link, &Control::Withdraw { source: own.source.0 }));
+        self.offer_all(links, key, link);
     }
 
     /// The sources that another member offers on a channel.
@@ -100,7 +98,8 @@ impl Channels {
         member.map_or(Vec::new(), |member| member.offers.values().cloned().collect())
     }
 
-    /// Another member offers a source. If it is new, returns the channel and the offer for its sinks.
+    /// Another member offers a source, unless `refused` says why this node may not subscribe to it. If this is news, returns
+    /// the channel and the offer for its sinks.
     pub(crate) fn was_offered<B: Body>(
         &mut self,
         links: &mut Links<B>,
@@ -108,14 +107,20 @@ impl Channels {
         identity: Identity,
         number: u32,
         format: Option<u16>,
+        refused: Option<Error>,
     ) -> Result<Option<(ChannelKey, Offer)>> {
         let (epoch, peer) = (links[link].epoch, links[link].peer);
         let format = format.map(|index| links[link].formats.at(index).cloned()).transpose()?;
         let Some(key) = self.of(identity).filter(|&key| self.has_member(key, link)) else { return Ok(None) };
+        let source = self.new_source_ref();
         let Some(member) = self.all[key].members.get_mut(&link) else { return Ok(None) };
         if let Some(offer) = member.offers.get_mut(&number) {
             offer.epoch = epoch;
-            return Ok(None);
+            if offer.refused.is_some() == refused.is_some() {
+                return Ok(None);
+            }
+            (offer.source, offer.format, offer.refused) = (source, format, refused);
+            return Ok(Some((key, offer.clone())));
         }
         if let Err(error) = links.take(link, Resource::Offers, 1) {
             let (code, text) = (error.code() as u16, error.to_string());
@@ -123,8 +128,7 @@ impl Channels {
             links.say(link, &Control::Decline { source: number, sink: 0, code, text });
             return Ok(None);
         }
-        let (origin, source) = (Place::Link(link, number), self.new_source_ref());
-        let offer = Offer { origin, node: peer, source, format, epoch };
+        let offer = Offer { origin: Place::Link(link, number), node: peer, source, format, refused, epoch };
         if let Some(member) = self.all[key].members.get_mut(&link) {
             member.offers.insert(number, offer.clone());
         }
@@ -152,13 +156,22 @@ impl Channels {
     /// A new offer for a source that is still there although a subscription to it has ended.
     pub(crate) fn offer_anew(&mut self, key: ChannelKey, origin: Place) -> Option<Offer> {
         let source = self.new_source_ref();
-        let channel = self.all.get_mut(key)?;
-        let offer = match origin {
-            Place::Here(own) => &mut channel.sources.iter_mut().find(|other| other.source == own)?.offer,
-            Place::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number)?,
-        };
+        let offer = self.offer_mut(key, origin)?;
         offer.source = source;
         Some(offer.clone())
+    }
+
+    /// The offer of a source that is still there.
+    pub(crate) fn offer_at(&mut self, key: ChannelKey, origin: Place) -> Option<Offer> {
+        self.offer_mut(key, origin).cloned()
+    }
+
+    fn offer_mut(&mut self, key: ChannelKey, origin: Place) -> Option<&mut Offer> {
+        let channel = self.all.get_mut(key)?;
+        match origin {
+            Place::Here(own) => channel.sources.iter_mut().find(|other| other.source == own).map(|own| &mut own.offer),
+            Place::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number),
+        }
     }
 
     /// The sources of other nodes that were offered no earlier than this one.
@@ -189,8 +202,11 @@ impl Channel {
 }
 
 impl Own {
-    fn offer<B: Body>(&self, links: &mut Links<B>, identity: Identity, link: LinkKey) {
-        let format = self.offer.format.as_ref().and_then(|format| links.index(link, format));
-        links.say(link, &Control::Offer { identity, source: self.source.0, format });
+    /// Offers this source to another node, or tells it why it may not subscribe. Then the format is not its concern.
+    fn offer<B: Body>(&self, links: &mut Links<B>, identity: Identity, link: LinkKey, refused: Option<&Error>) {
+        let format = self.offer.format.as_ref().filter(|_| refused.is_none());
+        let format = format.and_then(|format| links.index(link, format));
+        let (code, text) = refused.map_or((0, String::new()), told);
+        links.say(link, &Control::Offer { identity, source: self.source.0, format, code, text });
     }
 }

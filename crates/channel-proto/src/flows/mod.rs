@@ -25,6 +25,7 @@ mod take;
 mod waits;
 
 pub use arrive::Large;
+pub(crate) use sinks::Over;
 pub use submit::Submitted;
 
 use crate::Time;

@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::budget::Resource;
 use crate::control::{Control, Resumed, Subscribe};
 use crate::grant::Granted;
-use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey};
+use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, told};
 use crate::memory::{Body, Storage};
 use crate::offer::{Offer, Place};
@@ -31,6 +31,15 @@ const PATHS: usize = 60_000;
 const PATH: usize = 4_000;
 /// An explanation lists at most this many fields of a format.
 const FIELDS: usize = 32;
+
+/// A subscription that has ended although its sink has not asked for that.
+pub(crate) struct Over {
+    pub(crate) sink: SinkKey,
+    pub(crate) origin: Place,
+    pub(crate) source: SourceRef,
+    /// Whether the source has refused it.
+    pub(crate) is_refused: bool,
+}
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Adds a sink to a channel of this type.
@@ -125,6 +134,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         forbidden: Option<Error>,
     ) -> Option<Error> {
         if self.puts_off(key, offer) {
+            return None;
+        }
+        if let Some(error) = &offer.refused {
+            self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
             return None;
         }
         let fault = forbidden.or_else(|| self.fault(key, offer));
@@ -275,8 +288,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(())
     }
 
-    /// A subscription has ended. If it was a running one, returns its sink and its source. If that source is still
-    /// offered, its node did not know of the subscription: it had given up the link, and this node had not.
+    /// A subscription has ended, with a reason if the source refuses it. Returns a live one's sink, its source, and the
+    /// offer that it was for. If that source is still offered, the sink may have to subscribe anew: its node was not
+    /// aware of the subscription, since it had given up the link, and this node had not; or it has changed its mind.
     pub(crate) fn was_ended(
         &mut self,
         links: &mut Links<B>,
@@ -285,28 +299,25 @@ impl<B: Body, S: Storage> Flows<B, S> {
         next: u64,
         is_answer: bool,
         refused: Option<Error>,
-    ) -> Result<Option<(SinkKey, Place)>> {
+    ) -> Result<Option<Over>> {
         let at = ReceivingKey(subscription);
         let Receiving { sink, asked, stage, .. } = *self.receiving(link, at)?;
         // If the sink asks for another policy now, it subscribes anew.
         let refused = refused.filter(|_| !self.has_sink(sink) || asked == Some(self.asked(sink)));
         let receiving = self.receiving(link, at)?;
         match stage {
-            Stage::Asked | Stage::Running if refused.is_some() => {
-                let (sink, source) = (receiving.sink, receiving.source);
-                self.source_left(links, at, next, Cause::Ended);
-                if let Some(error) = refused {
-                    self.tell(links, Some(link), sink, Item::Refused(source, error));
-                }
-            }
             Stage::Leaving if is_answer => self.forget_receiving(links, at),
             // The source left while the Unsubscribe was on its way.
             Stage::Leaving | Stage::Ended | Stage::Barred => {}
             Stage::Asked | Stage::Running => {
-                let (sink, from) = (receiving.sink, receiving.from);
+                let (sink, from, source) = (receiving.sink, receiving.from, receiving.source);
                 self.source_left(links, at, next, Cause::Ended);
-                if let From::Link(link, source) = from {
-                    return Ok(Some((sink, Place::Link(link, source))));
+                let is_refused = refused.is_some();
+                if let Some(error) = refused {
+                    self.tell(links, Some(link), sink, Item::Refused(source, error));
+                }
+                if let From::Link(link, number) = from {
+                    return Ok(Some(Over { sink, origin: Place::Link(link, number), source, is_refused }));
                 }
             }
         }
@@ -322,7 +333,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 all.iter().any(|&at| matches!(self.sendings[at].to, To::Here(at) if self.receivings[at].sink == key))
             }
         };
-        !has && self.fault(key, offer).is_none()
+        !has && offer.refused.is_none() && self.fault(key, offer).is_none()
     }
 
     /// Whether a sink has subscribed, or asked to subscribe, to a source of another node.

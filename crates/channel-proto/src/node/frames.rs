@@ -5,9 +5,11 @@ use crate::Time;
 use crate::account::Policy;
 use crate::channels::{Channel, Opened, error_of};
 use crate::control::{Control, Subscribe};
+use crate::flows::Over;
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::memory::{Body, Storage};
+use crate::offer::Offer;
 use crate::rights::Right;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
@@ -170,8 +172,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Members(members) => channels.heard_of(links, link, members),
             Control::Call(call) => channels.was_called(links, link, *call),
-            Control::Offer { identity, source, format } => {
-                if let Some((channel, offer)) = channels.was_offered(links, link, identity, source, format)? {
+            Control::Offer { identity, source, format, code, text } => {
+                let refused = (code != 0).then(|| error_of(code, &text));
+                if let Some((channel, offer)) = channels.was_offered(links, link, identity, source, format, refused)? {
                     self.offered(channel, &offer);
                 }
             }
@@ -242,13 +245,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         refused: Option<Error>,
     ) -> Result<()> {
         let ended = self.flows.was_ended(&mut self.links, link, subscription, next, is_answer, refused)?;
-        if let Some((sink, origin)) = ended
-            && let Some(channel) = self.flows.channel_of_sink(sink)
-            && !self.flows.has_subscribed(sink, origin)
-            && let Some(offer) = self.channels.offer_anew(channel, origin)
-        {
-            self.subscribe(sink, &offer);
-        }
+        let Some(Over { sink, origin, source, is_refused }) = ended else { return Ok(()) };
+        let Some(channel) = self.flows.channel_of_sink(sink) else { return Ok(()) };
+        let is_new = |offer: &Offer| offer.source != source && offer.refused.is_none();
+        let offer = match self.flows.has_subscribed(sink, origin) {
+            true => None,
+            // The source may have been offered anew, after it was decided to refuse this.
+            false if is_refused => self.channels.offer_at(channel, origin).filter(is_new),
+            false => self.channels.offer_anew(channel, origin),
+        };
+        offer.into_iter().for_each(|offer| self.subscribe(sink, &offer));
         Ok(())
     }
 }

@@ -10,16 +10,36 @@ use isoform_core::Error;
 impl<B: Body, S: Storage> Node<B, S> {
     /// Sets the rules for other nodes. What they do not allow any more ends; what they allow now begins.
     pub fn set_rights(&mut self, now: Time, rights: Option<Rights>) {
-        self.links.settings.rights = rights;
+        let before = std::mem::replace(&mut self.links.settings.rights, rights);
         for link in self.links.keys() {
+            // Sinks learn from the ends of their subscriptions that they may not have events any more, and later ones from
+            // the offers.
+            for channel in self.channels.keys() {
+                self.offer_again(before.as_ref(), channel, link);
+            }
             self.heed(link);
             for channel in self.channels.keys() {
                 self.channels.join_again(&mut self.links, channel, link);
-                self.channels.offer_more(&mut self.links, channel, link);
                 self.subscribe_more(channel, link);
             }
         }
         self.follow(now);
+    }
+
+    /// Tells another node what its sinks on a channel may have now, if they had other rights before.
+    fn offer_again(&mut self, before: Option<&Rights>, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.channels.get(key) else { return };
+        let did =
+            |right| before.is_none_or(|it| it.expect(&self.links[link].credentials, right, &channel.name).is_ok());
+        let may = |right| self.links.may(link, right, &channel.name);
+        let gains = |right| !did(right) && may(right);
+        if !may(Right::See) {
+            // It is no member any more.
+        } else if may(Right::Subscribe) && (gains(Right::Subscribe) || gains(Right::Block)) {
+            self.channels.offer_all_anew(&mut self.links, key, link);
+        } else if did(Right::Subscribe) && !may(Right::Subscribe) {
+            self.channels.offer_all(&mut self.links, key, link);
+        }
     }
 
     /// Counts an error of the caller's among the refusals, so that reports tell of it.
@@ -64,7 +84,6 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     fn revoke_all(&mut self, key: ChannelKey, link: LinkKey, why: &Error) {
-        self.channels.withdraw_all(&mut self.links, key, link);
         for at in self.flows.sendings_on(link, key) {
             self.links.refusals.note(why);
             self.flows.revoke(&mut self.links, link, at, why);

@@ -5,6 +5,7 @@
 mod session;
 
 use isoform_channel_proto::{FrameKind, Greetings, HEADER, Header, Hello, Key, KeyName, SharedKey, Side};
+use isoform_core::Code;
 
 fn vector() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/channel/session.txt");
@@ -57,6 +58,16 @@ fn nodes_say_and_understand_what_the_vector_says() {
         assert!(said == meant || is_text, "{who} {what}: {said:02x?}, and the vector has {meant:02x?}");
     }
     assert_eq!(said.len(), meant.len());
+}
+
+#[test]
+fn one_source_is_offered_with_the_reason_why_nobody_may_subscribe() {
+    // Behind the identity and the source.
+    let offers = pieces(&vector()).into_iter().filter(|(_, what, _)| what == "Offer");
+    let codes: Vec<u16> =
+        offers.map(|(.., bytes)| u16::from_le_bytes([bytes[HEADER + 20], bytes[HEADER + 21]])).collect();
+    assert_eq!(codes.iter().filter(|&&code| code == Code::Forbidden as u16).count(), 1);
+    assert!(codes.iter().filter(|&&code| code == 0).count() >= 2);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use isoform_channel_proto::{
     Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node,
-    Origin, Outgoing, Policy, Relayed, Settings, SharedKey, SinkKey, SourceRef, Time, Wanted, Window,
+    Origin, Outgoing, Policy, Relayed, Rights, Settings, SharedKey, SinkKey, SourceRef, Time, Wanted, Window,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -166,6 +166,14 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let any = session.open(1, "any").expect("the channel");
     let wanted = Wanted { format: Some(format("Words", "words")), ..Wanted::any(Policy::Block) };
     session.nodes[1].add_sink(any, wanted).expect("a sink");
+    session.run();
+    // A channel to whose sources the rules let nobody subscribe.
+    session.nodes[0]
+        .set_rights(session.now, Rights::parse("deny anyone subscribe on closed\nallow anyone all on *").ok());
+    let closed = session.nodes[0].create(Identity([6; 16]), "closed", None).expect("a channel");
+    session.nodes[0].add_source(closed, Some(&format("Tick", "count"))).expect("a source");
+    let closed = session.open(1, "closed").expect("the channel");
+    session.nodes[1].add_sink(closed, Wanted::any(Policy::Block)).expect("a sink");
     session.wait(Time::from_millis(3_400));
     session.nodes[0].end_source(source);
     session.run();

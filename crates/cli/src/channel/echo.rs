@@ -145,7 +145,8 @@ impl Echo {
             }
             Event::Refused(SourceRef(source), error) => {
                 let line = json!({"refused": {"source": source, "error": error.to_string()}});
-                let what = if error.code() == Code::NotGranted { "" } else { "the records of " };
+                let is_about_records = !matches!(error.code(), Code::NotGranted | Code::Forbidden);
+                let what = if is_about_records { "the records of " } else { "" };
                 self.tell(line, &format!("{what}source {source} cannot be read: {error}"))
             }
             Event::Granted(SourceRef(source), granted) => {

@@ -90,6 +90,25 @@ fn lines_of_json_are_records_of_a_shape() {
     assert_eq!(status, Some(1));
 }
 
+#[cfg(unix)]
+#[test]
+fn who_may_not_subscribe_is_told_and_gets_records_once_the_file_allows_it() {
+    let files = Files::new();
+    let rules = files.write("rules", "allow anyone see,ask on tracks\n");
+    let (child, id, _notices) = publish(&["pub", "tracks", "--rules", &rules], &stream());
+    let mut echo = start(&["echo", "--json", &id]);
+    let mut notices = BufReader::new(echo.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let refused = notices.find(|line| line.contains("cannot be read")).expect("a word about the refusal");
+    assert!(refused.contains("source 0 cannot be read: forbidden: at tracks"), "{refused}");
+    assert!(refused.contains("the right to subscribe") && !refused.contains("line"), "{refused}");
+    let info = isoform(&["info", &id]).good();
+    assert!(info.contains("the last: forbidden at tracks: expected the right to subscribe"), "{info}");
+    let next = files.write("next", "allow anyone all on *\n");
+    std::fs::rename(next, &rules).unwrap();
+    assert_eq!(Run::of(echo.wait_with_output().unwrap()).output, dumps::JSON);
+    Run::of(child.wait_with_output().unwrap()).good();
+}
+
 #[test]
 fn an_id_with_a_key_lets_in_whoever_has_it() {
     let (child, id, _notices) = publish(&["pub", "points", "--with-key"], &stream());

@@ -1,9 +1,11 @@
 /* Channels within one process, between two nodes: sources, sinks of every kind, handlers, descriptors, accounts, threads. */
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { SOON = 20000 };
 
@@ -403,6 +405,31 @@ static void advertised(void) {
     iso_node_close(&node);
 }
 
+/* A sink is told if the rules of the source's node do not let it subscribe. */
+static void rules(void) {
+    char file[] = "/tmp/isoform-rules-XXXXXX", options[64];
+    static const char rule[] = "allow anyone see on ticks\n";
+    iso_node *strict;
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    int made = mkstemp(file);
+    CHECK(made >= 0 && write(made, rule, sizeof rule - 1) == (ssize_t)sizeof rule - 1 && close(made) == 0);
+    CHECK(snprintf(options, sizeof options, "rules=%s", file) > 0);
+    DO(iso_node_open(options, 0, &strict));
+    CHECK(remove(file) == 0);
+    DO(iso_channel_create(strict, "ticks", NULL, &channel));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_sink_open(opened, tick_format, NULL, NULL, &sink));
+    CHECK(next(sink, ISO_EVENT_REFUSED).error->code == ISO_FORBIDDEN);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    iso_source_close(&source);
+    iso_channel_close(&channel);
+    iso_node_close(&strict);
+}
+
 int main(void) {
     FAILS(iso_node_open("not an address", 0, &here), ISO_ADDRESS, "*");
     FAILS(iso_node_open("192.0.2.1:0", 0, &here), ISO_INSECURE, "*");
@@ -427,6 +454,7 @@ int main(void) {
     bound();
     threads();
     advertised();
+    rules();
     iso_format_close(&tick_format);
     iso_format_close(&other_format);
     iso_format_close(&wrong_format);
