@@ -718,7 +718,7 @@ int iso_reader_goes_on(const iso_reader *reader);
 typedef struct iso_servers iso_servers;
 
 /* `urls` are "http://HOST:PORT" or "https://HOST:PORT/path", with commas between them. They are asked in this order, all
-   together for at most 5 seconds, and no answer is trusted: a description is compared with the token. `cache` is a folder
+   together for at most 10 seconds, and no answer is trusted: a description is compared with the token. `cache` is a folder
    where descriptions are kept and found first, which programs may share, or NULL. Opening connects to no server. */
 iso_code iso_servers_open(const char *urls, const char *cache, iso_servers **servers);
 void iso_servers_close(iso_servers **servers);

@@ -309,7 +309,7 @@ class Servers:
         *,
         cache: str | PathLike[str] | None = None,
         bearer: str | None = None,
-        deadline: float = 5.0,
+        deadline: float = 10.0,
     ) -> Self: ...
     def put(self, format: Format) -> None:
         """Stores a format at the first server that accepts it."""

@@ -21,7 +21,7 @@ pub(crate) struct PyServers(Arc<Client>);
 #[pymethods]
 impl PyServers {
     #[new]
-    #[pyo3(signature = (urls, *, cache=None, bearer=None, deadline=5.0))]
+    #[pyo3(signature = (urls, *, cache=None, bearer=None, deadline=10.0))]
     fn new(
         urls: &Bound<'_, PyAny>,
         cache: Option<PathBuf>,

@@ -77,7 +77,7 @@ impl Search {
         self
     }
 
-    /// Sets how long a thread waits for the search of another thread, which is 10 seconds if this is not called. The places
+    /// Sets how long a thread waits for the search of another thread, which is 20 seconds if this is not called. The places
     /// have deadlines of their own.
     pub fn patience(mut self, patience: Duration) -> Search {
         self.patience = Some(patience);
@@ -112,7 +112,7 @@ impl Search {
 
     /// Waits for what another thread finds.
     fn wait(&self, flight: &Flight, token: Token) -> Result<Vec<u8>> {
-        let patience = self.patience.unwrap_or(Duration::from_secs(10));
+        let patience = self.patience.unwrap_or(Duration::from_secs(20));
         let outcome = flight.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = flight.landed.wait_timeout_while(outcome, patience, |outcome| outcome.is_none());
         let (outcome, _) = waited.unwrap_or_else(PoisonError::into_inner);

@@ -11,10 +11,13 @@ use std::io::Read;
 #[cfg(feature = "tls")]
 use std::path::Path;
 use std::time::{Duration, Instant};
+use ureq::typestate::WithoutBody;
 use ureq::{Agent, RequestBuilder};
 
 /// The most bytes of an answer that is no description.
 const ANSWER: u64 = 64 << 20;
+/// The most attempts to get the answer of one server.
+const ATTEMPTS: u32 = 4;
 
 /// Servers that each are sufficient, and are asked in their order until one answers.
 ///
@@ -57,7 +60,7 @@ impl Servers {
             #[cfg(feature = "tls")]
             trust: Trust::default(),
             bearer: None,
-            deadline: Duration::from_secs(5),
+            deadline: Duration::from_secs(10),
         })
     }
 
@@ -85,7 +88,10 @@ impl Servers {
         Ok(self)
     }
 
-    /// Sets the time that all servers together have to answer a question. It is 5 seconds if this is not called.
+    /// Sets the time that all servers together have to answer a question. It is 10 seconds if this is not called.
+    ///
+    /// A request that may be repeated is sent up to four times if its connection breaks or nothing comes back. The first attempt
+    /// has half of the time, and each further one half of what is left. So a link that loses something is not a failure.
     pub fn deadline(mut self, deadline: Duration) -> Servers {
         self.deadline = deadline;
         self
@@ -111,34 +117,35 @@ impl Servers {
         let put = |url: &str, within| {
             let request = self.agent.put(format!("{url}/formats")).content_type("application/octet-stream");
             let request = self.signed(request).config().timeout_global(Some(within)).build();
-            success(url, answer(url, request.send(format.description().as_bytes()))?).map(drop)
+            Ok(success(url, answer(url, request.send(format.description().as_bytes()))?).map(drop)?)
         };
         match &self.urls[..] {
-            [url] => put(url, self.deadline),
+            [url] => repeated(self.deadline, |within| put(url, within)),
             _ => self.any(format_args!("a server that stores {}", format.token()), put),
         }
     }
 
     /// Asks one server after another, each for its part of the time, until one does what is asked.
-    fn any<T>(&self, what: impl fmt::Display, mut ask: impl FnMut(&str, Duration) -> Result<T>) -> Result<T> {
+    fn any<T>(&self, what: impl fmt::Display, ask: impl Fn(&str, Duration) -> Answered<T>) -> Result<T> {
         let end = Instant::now() + self.deadline;
         let mut failures = Vec::new();
         for (at, url) in self.urls.iter().enumerate() {
             // A server that hangs uses up its own part of the time that is left, and not that of the others.
             let left = end.saturating_duration_since(Instant::now()) / (self.urls.len() - at) as u32;
-            match ask(url, left.max(Duration::from_millis(1))) {
+            match repeated(left, |within| ask(url, within)) {
                 Ok(done) => return Ok(done),
-                Err(error) => failures.push((url, error)),
+                Err(error) => failures.push((url, left, error)),
             }
         }
         // A server that could not be asked may know the format. So its failure counts more than that others do not.
-        let unknown = |(_, error): &&(_, Error)| error.code() != Code::UnknownFormat;
-        let Some(code) = failures.iter().find(unknown).or(failures.first()).map(|(_, error)| error.code()) else {
+        let unknown = |(_, _, error): &&(_, _, Error)| error.code() != Code::UnknownFormat;
+        let Some(code) = failures.iter().find(unknown).or(failures.first()).map(|(_, _, error)| error.code()) else {
             return Err(Error::new(Code::Internal).expected("at least one server"));
         };
-        let told = failures.iter().map(|(url, error)| match error.code() {
+        let told = failures.iter().map(|(url, within, error)| match error.code() {
             Code::UnknownFormat => format!("{url}: unknown format"),
-            Code::Io | Code::Deadline | Code::TokenMismatch => format!("{url}: {}", error.actual()),
+            Code::Deadline => format!("{url}: no answer within {within:.0?}"),
+            Code::Io | Code::TokenMismatch => format!("{url}: {}", error.actual()),
             _ => format!("{url}: {error}"),
         });
         Err(Error::new(code).expected(what).found(told.collect::<Vec<_>>().join("; ")))
@@ -149,7 +156,7 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn get(&self, path: &str) -> Result<Value> {
-        self.success(answer(&self.urls[0], self.signed(self.agent.get(format!("{}/{path}", self.urls[0]))).call())?)
+        self.look(|| self.agent.get(format!("{}/{path}", self.urls[0])))
     }
 
     /// A page of a list that the first server has, with these parameters.
@@ -157,8 +164,15 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked.
     pub fn list(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
-        let request = self.agent.get(format!("{}/{path}", self.urls[0])).query_pairs(parameters.iter().copied());
-        self.success(answer(&self.urls[0], self.signed(request).call())?)
+        self.look(|| self.agent.get(format!("{}/{path}", self.urls[0])).query_pairs(parameters.iter().copied()))
+    }
+
+    /// What the first server answers to a request that may be repeated.
+    fn look(&self, request: impl Fn() -> RequestBuilder<WithoutBody>) -> Result<Value> {
+        repeated(self.deadline, |within| {
+            let request = self.signed(request()).config().timeout_global(Some(within)).build();
+            Ok(self.success(answer(&self.urls[0], request.call())?)?)
+        })
     }
 
     /// What the first server answers to `PUT`, `POST` or `DELETE` of this path, as JSON.
@@ -178,7 +192,8 @@ impl Servers {
             "POST" => self.signed(self.agent.post(url).content_type("application/json")).send(body.to_string()),
             _ => self.signed(self.agent.put(url).content_type("application/json")).send(body.to_string()),
         };
-        answer(server, answered)
+        // The server may have done it although the answer is lost, so this is not sent again.
+        Ok(answer(server, answered)?)
     }
 
     fn signed<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
@@ -195,30 +210,84 @@ impl Servers {
     }
 
     /// Asks one server.
-    fn ask(&self, url: &str, token: Token, within: Duration) -> Result<Vec<u8>> {
+    fn ask(&self, url: &str, token: Token, within: Duration) -> Answered<Vec<u8>> {
         let failed = |why: &dyn fmt::Display| Error::new(Code::Io).found(why);
         let request = self.signed(self.agent.get(format!("{url}/formats/{token}")));
         let request = request.config().timeout_global(Some(within)).build();
         let response = request.call().map_err(|error| match error {
-            ureq::Error::Timeout(_) => Error::new(Code::Deadline).found(format_args!("no answer within {within:.0?}")),
-            error => failed(&error),
+            ureq::Error::Timeout(_) => Failure::lost(Error::new(Code::Deadline).found("no answer in time")),
+            error => Failure { is_lost: is_lost(&error), error: failed(&error) },
         })?;
         match response.status().as_u16() {
             200 => {}
-            404 => return Err(Error::unknown_format(token)),
-            status => return Err(failed(&format_args!("HTTP status {status}"))),
+            404 => return Err(Error::unknown_format(token).into()),
+            status => return Err(failed(&format_args!("HTTP status {status}")).into()),
         }
         let mut bytes = Vec::new();
         // One more than a description can have shows that there are too many.
         let mut body = response.into_body().into_reader().take(MAX_DESCRIPTION as u64 + 1);
-        body.read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-        checked(token, bytes).map_err(|error| match error.code() {
+        body.read_to_end(&mut bytes).map_err(|error| Failure::lost(failed(&error)))?;
+        Ok(checked(token, bytes).map_err(|error| match error.code() {
             Code::TokenMismatch => {
                 let answered = error.actual().to_owned();
                 Error::new(Code::TokenMismatch).found(format_args!("the answer is the description of {answered}"))
             }
             _ => error,
-        })
+        })?)
+    }
+}
+
+/// What came of one attempt to get an answer.
+type Answered<T> = std::result::Result<T, Failure>;
+
+/// Why an attempt has failed.
+struct Failure {
+    error: Error,
+    /// Whether the connection broke, or nothing came back: another attempt may succeed.
+    is_lost: bool,
+}
+
+impl Failure {
+    fn lost(error: Error) -> Failure {
+        Failure { error, is_lost: true }
+    }
+}
+
+/// What a server answers is final.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { error, is_lost: false }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
+        failure.error
+    }
+}
+
+/// Asks a server again while its answers are lost. An attempt has half of the time that is left, and the last one all of it.
+fn repeated<T>(within: Duration, ask: impl Fn(Duration) -> Answered<T>) -> Result<T> {
+    let end = Instant::now() + within;
+    let left = || end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    for _ in 1..ATTEMPTS {
+        match ask(left() / 2) {
+            Err(failure) if failure.is_lost => {}
+            answered => return Ok(answered?),
+        }
+    }
+    Ok(ask(left())?)
+}
+
+/// Whether a connection broke that had been there, or did not answer in time. A server that refuses connections is not there.
+fn is_lost(error: &ureq::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
+    match error {
+        ureq::Error::Timeout(_) => true,
+        ureq::Error::Io(error) => {
+            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | TimedOut | UnexpectedEof)
+        }
+        _ => false,
     }
 }
 
@@ -250,18 +319,18 @@ fn failed(url: &str, why: &dyn fmt::Display) -> Error {
 fn answer(
     url: &str,
     response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-) -> Result<(u16, Value)> {
+) -> Answered<(u16, Value)> {
     let response = response.map_err(|error| match error {
-        ureq::Error::Timeout(_) => failed(url, &"none in time"),
-        error => failed(url, &error),
+        ureq::Error::Timeout(_) => Failure::lost(failed(url, &"none in time")),
+        error => Failure { is_lost: is_lost(&error), error: failed(url, &error) },
     })?;
     let status = response.status().as_u16();
     let mut text = String::new();
     let mut body = response.into_body().into_reader().take(ANSWER);
-    body.read_to_string(&mut text).map_err(|error| failed(url, &error))?;
+    body.read_to_string(&mut text).map_err(|error| Failure::lost(failed(url, &error)))?;
     match serde_json::from_str(&text) {
         Ok(json) => Ok((status, json)),
-        Err(_) => Err(failed(url, &format_args!("HTTP status {status} without JSON"))),
+        Err(_) => Err(failed(url, &format_args!("HTTP status {status} without JSON")).into()),
     }
 }
 

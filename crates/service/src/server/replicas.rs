@@ -5,15 +5,19 @@ use super::options::Options;
 use crate::resolve::Servers;
 use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// The longest pause, in usual pauses. Each failure doubles it up to there.
 const LONGEST: u32 = 30;
 /// Changes that are asked for at once.
 const PAGE: usize = 1000;
+/// Descriptions that are asked for at the same time.
+const AT_ONCE: usize = 8;
+/// Descriptions that are stored together: what a failure of this program can lose.
+const STORED: usize = 200;
 
 /// The threads that copy.
 #[derive(Debug)]
@@ -78,23 +82,56 @@ fn repeat(app: &Weak<App>, server: &Servers, copy: Copy, stopped: &Receiver<()>,
 fn copy_formats(app: &App, server: &Servers) -> Result<()> {
     let key = format!("formats of {}", server.first());
     pages(app, server, &key, "changes", |changes| {
-        let mut new = Vec::new();
+        let mut lacking = Vec::new();
         for change in changes {
             let token: Token = change["token"].as_str().ok_or_else(unfit)?.parse()?;
-            if app.store.get(token)?.is_some() {
-                continue;
-            }
-            match server.resolve(token) {
-                Ok(description) => new.push(Format::parse(&description)?),
-                // A server that lists a format and does not have it keeps nobody from the next one.
-                Err(error) if error.code() == Code::UnknownFormat => {}
-                Err(error) => return Err(error),
+            if app.store.get(token)?.is_none() {
+                lacking.push(token);
             }
         }
-        let count = app.store.put_all(&new)?;
-        app.metrics.copied.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(())
+        // What came is stored even if something else did not come: the next time, there is less to ask for.
+        lacking.chunks(STORED).try_for_each(|tokens| {
+            let (new, outcome) = fetch(server, tokens);
+            let count = app.store.put_all(&new)?;
+            app.metrics.copied.fetch_add(count as u64, Ordering::Relaxed);
+            outcome
+        })
     })
+}
+
+/// Asks for descriptions, several at the same time, since a distant server takes long for each. Returns the formats that came,
+/// and the first failure.
+fn fetch(server: &Servers, tokens: &[Token]) -> (Vec<Format>, Result<()>) {
+    let (formats, outcome) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
+    let next = AtomicUsize::new(0);
+    let one = |token| match server.resolve(token) {
+        Ok(description) => {
+            let format = Format::parse(&description)?;
+            locked(&formats).push(format);
+            Ok(())
+        }
+        // A server that lists a format and does not have it keeps nobody from the next one.
+        Err(error) if error.code() == Code::UnknownFormat => Ok(()),
+        Err(error) => Err(error),
+    };
+    let work = || {
+        while let Some(&token) = tokens.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = one(token) {
+                let mut outcome = locked(&outcome);
+                if outcome.is_ok() {
+                    *outcome = Err(error);
+                }
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE.min(tokens.len())).for_each(|_| drop(scope.spawn(work))));
+    let formats = formats.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (formats, outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn copy_names(app: &App, server: &Servers) -> Result<()> {

@@ -3,6 +3,7 @@
 #[cfg(feature = "tls")]
 mod doors;
 mod life;
+mod slow;
 
 use super::*;
 use serde_json::Value;
