@@ -28,6 +28,9 @@ impl Token {
     /// The token of messages that carry a description.
     pub const ZERO: Token = Token([0; 16]);
 
+    /// The token of messages that carry [locators](crate::message::Locators).
+    pub const LOCATORS: Token = Token(1u128.to_be_bytes());
+
     /// The token of the format of these description bytes.
     pub fn of(description: &[u8]) -> Token {
         let hash = Token::full_hash(description);

@@ -22,11 +22,13 @@
 
 pub mod names;
 mod resolve;
+mod responder;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 pub mod store;
 
+pub use responder::Responder;
 pub use resolve::{Cache, Client, Exported, Search, Servers};
 
 #[cfg(doctest)]

@@ -1,6 +1,7 @@
 //! The header of 32 bytes before every body.
 
 use super::HEADER;
+use super::locators::{MAX_LOCATORS, too_long};
 use crate::error::{Code, Error, Result};
 use crate::limits::Limits;
 use crate::token::Token;
@@ -20,7 +21,7 @@ pub struct Flags {
 /// The header of a message: the format of its body, and its length (`spec/message.md`, "Header").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The token of the body's format; [`Token::ZERO`] if the body is a description.
+    /// The token of the body's format; [`Token::ZERO`] if the body is a description, [`Token::LOCATORS`] if it is locators.
     pub token: Token,
     /// The number of bytes of the body, without padding.
     pub length: u64,
@@ -84,6 +85,12 @@ impl Header {
         }
     }
 
+    /// Whether the body is locators.
+    #[inline]
+    pub fn is_locators(&self) -> bool {
+        self.token == Token::LOCATORS
+    }
+
     /// Whether the body is a description.
     #[inline]
     pub fn is_description(&self) -> bool {
@@ -97,9 +104,10 @@ impl Limits {
     /// # Errors
     /// [`Code::DescriptionSize`], [`Code::MessageSize`].
     pub fn admit(&self, header: &Header) -> Result<()> {
-        match header.is_description() {
-            true => self.admit_description(header.length),
-            false => self.admit_message(header.length),
+        match header.token {
+            Token::ZERO => self.admit_description(header.length),
+            Token::LOCATORS if header.length > MAX_LOCATORS as u64 => Err(too_long(header.length)),
+            _ => self.admit_message(header.length),
         }
     }
 }

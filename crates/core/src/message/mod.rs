@@ -4,8 +4,10 @@
 //! of a message in bytes that may still be arriving. [`verify`](crate::verify) checks the contents of a body.
 
 mod header;
+mod locators;
 
 pub use header::{Flags, Header};
+pub use locators::{Locators, MAX_LOCATORS};
 
 use crate::error::Result;
 

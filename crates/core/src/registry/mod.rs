@@ -14,6 +14,7 @@ mod tests;
 pub use recent::Recent;
 
 use crate::format::Admitted;
+use crate::message::Locators;
 use crate::{Code, Error, Format, Limits, Result, Token};
 use portable_atomic::{AtomicU64, Ordering};
 use std::fmt;
@@ -28,12 +29,25 @@ pub trait Resolver: Send + Sync {
     /// # Errors
     /// [`Error::unknown_format`] if there is none, [`Code::Io`] if the source cannot be asked.
     fn resolve(&self, token: Token) -> Result<Vec<u8>>;
+
+    /// The same for a message that came with locators. They may be anybody's: a resolver asks there only if the program
+    /// allows the host. Resolvers that follow no locators need not implement this.
+    ///
+    /// # Errors
+    /// As [`Resolver::resolve`].
+    fn resolve_near(&self, token: Token, _locators: &Locators) -> Result<Vec<u8>> {
+        self.resolve(token)
+    }
 }
 
 /// One resolver for several registries.
 impl<R: Resolver + ?Sized> Resolver for Arc<R> {
     fn resolve(&self, token: Token) -> Result<Vec<u8>> {
         (**self).resolve(token)
+    }
+
+    fn resolve_near(&self, token: Token, locators: &Locators) -> Result<Vec<u8>> {
+        (**self).resolve_near(token, locators)
     }
 }
 
@@ -158,7 +172,19 @@ impl Registry {
     pub fn locate(&mut self, token: Token) -> Result<Located> {
         match self.recent(token) {
             Some(located) => Ok(located),
-            None => self.look_further(token),
+            None => self.look_further(token, None),
+        }
+    }
+
+    /// As [`locate`](Registry::locate), for a message that came with locators, which the resolver may follow.
+    ///
+    /// # Errors
+    /// As [`lookup`](Registry::lookup).
+    #[inline(always)]
+    pub fn locate_near(&mut self, token: Token, locators: Option<&Locators>) -> Result<Located> {
+        match self.recent(token) {
+            Some(located) => Ok(located),
+            None => self.look_further(token, locators),
         }
     }
 
@@ -181,10 +207,10 @@ impl Registry {
 
     /// As `lookup`, for a format that is not a recent one.
     #[cold]
-    fn look_further(&mut self, token: Token) -> Result<Located> {
+    fn look_further(&mut self, token: Token, locators: Option<&Locators>) -> Result<Located> {
         let entry = match self.find(token) {
             Some(entry) => entry,
-            None => self.ask(token)?,
+            None => self.ask(token, locators)?,
         };
         if let Some(place) = self.recent.find(token) {
             *self.recent.at_mut(place) = entry;
@@ -203,9 +229,13 @@ impl Registry {
         self.read().entries.get(&token).filter(|entry| entry.is_used(&self.shared.clock)).cloned()
     }
 
-    fn ask(&self, token: Token) -> Result<Arc<Entry>> {
+    fn ask(&self, token: Token, locators: Option<&Locators>) -> Result<Arc<Entry>> {
         let resolver = self.shared.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let description = resolver.ok_or_else(|| Error::unknown_format(token))?.resolve(token)?;
+        let resolver = resolver.ok_or_else(|| Error::unknown_format(token))?;
+        let description = match locators {
+            Some(locators) => resolver.resolve_near(token, locators)?,
+            None => resolver.resolve(token)?,
+        };
         let admitted = Admitted::new(&description, self.limits())?;
         if admitted.token() != token {
             return Err(Error::new(Code::TokenMismatch).expected(token).found(admitted.token()));

@@ -4,7 +4,7 @@ use super::buffer::{Buffer, retry};
 use super::io_error;
 use crate::message::{Batch, Incoming};
 use isoform_core::Registry;
-use isoform_core::message::{ALIGNMENT, HEADER, Header, Split, split};
+use isoform_core::message::{ALIGNMENT, HEADER, Header, Locators, Split, split};
 use isoform_core::registry::Located;
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::fmt;
@@ -33,6 +33,8 @@ pub struct Reader<R> {
     /// Whether the last message was refused since its format was not found. The error may be of any kind, since a resolver
     /// gave it.
     unresolved: bool,
+    /// Those that came last.
+    locators: Option<Locators>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,6 +49,7 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Admission {
     Description,
+    Locators,
     /// A record of this format in the registry.
     Record(Located),
     /// An error was reported; the body is to be skipped.
@@ -77,15 +80,15 @@ impl<R: Read> Reader<R> {
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
         let limits = *registry.limits();
-        Reader { inner, buffer, registry, limits, state, ended: false, unresolved: false }
+        Reader { inner, buffer, registry, limits, state, ended: false, unresolved: false, locators: None }
     }
 
     /// The next message, or `None` if no more have arrived.
     ///
     /// # Errors
     /// - [`Code::Cut`] if a part of a message has arrived.
-    /// - [`Error::unknown_format`], [`Code::MessageSize`], or the errors of a description. The next call continues with
-    ///   the next message.
+    /// - [`Error::unknown_format`], [`Code::MessageSize`], the errors of a description, or [`Code::Text`] for malformed
+    ///   locators. The next call continues with the next message.
     /// - [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`]. The reader cannot continue.
     /// - [`Code::Io`].
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
@@ -273,6 +276,7 @@ impl<R: Read> Reader<R> {
                     return Ok(Some((header, located)));
                 }
                 State::Body { admission: Admission::Description, header, done: 0 } => self.learn(header)?,
+                State::Body { admission: Admission::Locators, header, done: 0 } => self.take_locators(header)?,
                 State::Body { .. } => self.pass_over()?,
                 State::Between => match self.header()? {
                     Some(header) => self.admit(header)?,
@@ -331,18 +335,29 @@ impl<R: Read> Reader<R> {
     fn admit(&mut self, header: Header) -> Result<()> {
         self.state = State::Body { admission: Admission::Refused, header, done: 0 };
         self.limits.admit(&header)?;
-        let admission = match header.is_description() {
-            true => Admission::Description,
-            false => Admission::Record(self.located(header.token)?),
+        let admission = match header.token {
+            Token::ZERO => Admission::Description,
+            Token::LOCATORS => Admission::Locators,
+            token => Admission::Record(self.located(token)?),
         };
         self.state = State::Body { admission, header, done: 0 };
         Ok(())
     }
 
     fn located(&mut self, token: Token) -> Result<Located> {
-        let located = self.registry.locate(token);
+        let located = self.registry.locate_near(token, self.locators.as_ref());
         self.unresolved = located.is_err();
         located
+    }
+
+    /// Takes the locators of the messages behind. Those before them hold no longer.
+    fn take_locators(&mut self, header: Header) -> Result<()> {
+        let length = self.body(header)?;
+        self.state = State::Body { admission: Admission::Refused, header, done: header.length };
+        self.locators = None;
+        self.locators = Some(Locators::parse(self.buffer.consume(length))?);
+        self.state = State::Between;
+        Ok(())
     }
 
     fn learn(&mut self, header: Header) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::io_error;
 use crate::message::{Batch, Message, admit_body, write_pieces};
-use isoform_core::message::{ALIGNMENT, HEADER, Header};
+use isoform_core::message::{ALIGNMENT, HEADER, Header, Locators};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
 use std::fmt;
@@ -25,6 +25,8 @@ pub struct Writer<W> {
     broken: bool,
     /// What registers formats, if descriptions are left out.
     registrar: Option<Box<Registrar>>,
+    /// Locators that are to be written before the next message.
+    locators: Option<Locators>,
 }
 
 type Registrar = dyn FnMut(&Format) -> Result<()> + Send + Sync;
@@ -32,7 +34,7 @@ type Registrar = dyn FnMut(&Format) -> Result<()> + Send + Sync;
 impl<W: Write> Writer<W> {
     /// Writes a stream to `inner`, from its current position.
     pub fn new(inner: W) -> Writer<W> {
-        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false, registrar: None }
+        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false, registrar: None, locators: None }
     }
 
     /// Leaves descriptions out of the stream from now on. Instead, this function registers each format before its first
@@ -60,6 +62,28 @@ impl<W: Write> Writer<W> {
     /// ```
     pub fn set_registrar(&mut self, register: impl FnMut(&Format) -> Result<()> + Send + Sync + 'static) {
         self.registrar = Some(Box::new(register));
+    }
+
+    /// Writes these locators before the next message. A reader that allows the host of one of them asks there for formats that the
+    /// stream does not describe (`spec/message.md`, "Locators").
+    ///
+    /// ```
+    /// use isoform::core::message::Locators;
+    /// use isoform::stream::Writer;
+    /// use isoform::{Encoder, Record, Registry};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Point { x: f64 }
+    /// let known = Registry::new(); // that of a program that answers at this address
+    /// let mut writer = Writer::new(Vec::new());
+    /// writer.set_registrar(move |format| known.register(format));
+    /// writer.set_locators(Locators::new(["http://sim7:7460"])?);
+    /// writer.write(&Encoder::new().encode(&Point { x: 0.5 })?)?;
+    /// assert_eq!(writer.into_inner().len(), 48 + 48);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn set_locators(&mut self, locators: Locators) {
+        self.locators = Some(locators);
     }
 
     /// Writes a message from an [`Encoder`](crate::Encoder).
@@ -188,6 +212,7 @@ impl<W: Write> Writer<W> {
         message: impl Iterator<Item = &'s [u8]>,
         length: usize,
     ) -> Result<()> {
+        self.locate()?;
         let message = message.chain([padding(length)]);
         if !self.is_new(format) || self.registered(format)? {
             return self.write_pieces(message);
@@ -196,6 +221,16 @@ impl<W: Write> Writer<W> {
         let shorter = |piece| -> &[u8] { piece }; // in lifetime: as long as the header's
         self.write_pieces([&header[..], body, padding].into_iter().chain(message.map(shorter)))?;
         self.described(format);
+        Ok(())
+    }
+
+    /// Writes the locators, if there are new ones.
+    #[inline]
+    fn locate(&mut self) -> Result<()> {
+        let Some(locators) = &self.locators else { return Ok(()) };
+        let message = locators.message();
+        self.write_pieces([&message[..]].into_iter())?;
+        self.locators = None;
         Ok(())
     }
 

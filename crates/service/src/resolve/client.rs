@@ -1,7 +1,8 @@
 //! What most programs need: servers, and a cache on disk.
 
 use super::{Cache, Search, Servers};
-use isoform_core::{Format, Resolver, Result, Token};
+use isoform_core::message::Locators;
+use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use std::sync::Arc;
 /// ```
 pub struct Client {
     search: Search,
-    servers: Arc<Servers>,
+    servers: Option<Arc<Servers>>,
 }
 
 impl Client {
@@ -38,7 +39,21 @@ impl Client {
     /// A client of these servers.
     pub fn of(servers: Servers) -> Client {
         let servers = Arc::new(servers);
-        Client { search: Search::new().then(servers.clone()), servers }
+        Client { search: Search::new().then(servers.clone()), servers: Some(servers) }
+    }
+
+    /// A client without servers, for programs that only allow hosts or have a cache.
+    pub fn nowhere() -> Client {
+        Client { search: Search::new(), servers: None }
+    }
+
+    /// Follows locators of messages to this host: `sim7`, or `sim7:7460` for one port. Without this, no locator is followed.
+    ///
+    /// # Errors
+    /// [`Code::Address`](isoform_core::Code::Address) for what is no host.
+    pub fn allow(mut self, host: &str) -> Result<Client> {
+        self.search = self.search.allow(host)?;
+        Ok(self)
     }
 
     /// Keeps descriptions in this folder, which programs may share.
@@ -50,15 +65,22 @@ impl Client {
     /// Stores a format at the first server that accepts it, and returns when it is stored.
     ///
     /// # Errors
-    /// As [`Servers::put`].
+    /// As [`Servers::put`]; [`Code::Address`] if the client has no servers.
     pub fn put(&self, format: &Format) -> Result<()> {
-        self.servers.put(format)
+        match &self.servers {
+            Some(servers) => servers.put(format),
+            None => Err(Error::new(Code::Address).expected("a server at which formats are registered").found("none")),
+        }
     }
 }
 
 impl Resolver for Client {
     fn resolve(&self, token: Token) -> Result<Vec<u8>> {
         self.search.resolve(token)
+    }
+
+    fn resolve_near(&self, token: Token, locators: &Locators) -> Result<Vec<u8>> {
+        self.search.resolve_near(token, locators)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cache;
 mod client;
+mod near;
 mod search;
 mod servers;
 #[cfg(feature = "tls")]

@@ -1,6 +1,8 @@
 //! The search through all places, in their order; one request for a token at a time; and what is remembered of failures.
 
+use super::near::Near;
 use super::{Cache, checked};
+use isoform_core::message::Locators;
 use isoform_core::{Code, Error, Resolver, Result, Token};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,6 +37,7 @@ const FAILURES: usize = 4096;
 #[derive(Default)]
 pub struct Search {
     cache: Option<Cache>,
+    near: Near,
     places: Vec<Box<dyn Resolver>>,
     patience: Option<Duration>,
     state: Mutex<State>,
@@ -42,9 +45,12 @@ pub struct Search {
 
 #[derive(Default)]
 struct State {
-    under_way: HashMap<Token, Arc<Flight>>,
-    failed: HashMap<Token, Failure>,
+    under_way: HashMap<Question, Arc<Flight>>,
+    failed: HashMap<Question, Failure>,
 }
+
+/// A token, and the locators that came with it.
+type Question = (Token, Option<Locators>);
 
 /// A search under way, and those who wait for it.
 #[derive(Default)]
@@ -71,6 +77,23 @@ impl Search {
         self
     }
 
+    /// Follows locators of messages to this host: `sim7`, or `sim7:7460` for one port. They come behind the cache and before the
+    /// other places. Without a call of this, no locator is followed.
+    ///
+    /// ```
+    /// use isoform_service::Search;
+    /// let search = Search::new().allow("sim7")?.allow("[2001:db8::7]:7460")?;
+    /// assert!(Search::new().allow("http://sim7").is_err());
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Address`] for what is no host.
+    pub fn allow(mut self, host: &str) -> Result<Search> {
+        self.near.allow(host)?;
+        Ok(self)
+    }
+
     /// Looks here next.
     pub fn then(mut self, place: impl Resolver + 'static) -> Search {
         self.places.push(Box::new(place));
@@ -89,21 +112,30 @@ impl Search {
     }
 
     /// Looks in all places, in their order.
-    fn look(&self, token: Token) -> Result<Vec<u8>> {
+    fn look(&self, token: Token, locators: Option<&Locators>) -> Result<Vec<u8>> {
         if let Some(found) = self.cache.as_ref().and_then(|cache| cache.get(token)) {
             return Ok(found);
         }
         // A place that could not be asked may know the format. So its error counts more than that another one does not.
         let mut failure = Error::unknown_format(token);
-        for place in &self.places {
-            match place.resolve(token).and_then(|found| checked(token, found)) {
+        let near = locators.and_then(|locators| self.near.look(token, locators));
+        let is_refused = near.is_none() && locators.is_some();
+        if let (true, Some(locators)) = (is_refused, locators) {
+            let urls = locators.urls().collect::<Vec<_>>().join(", ");
+            failure = failure.expected(format_args!("a registered format; the message names {urls}, which is not an allowed host"));
+        }
+        let answers = near.into_iter().chain(self.places.iter().map(|place| place.resolve(token)));
+        for answer in answers {
+            match answer.and_then(|found| checked(token, found)) {
                 Ok(found) => {
                     if let Some(cache) = &self.cache {
                         cache.put(token, &found);
                     }
                     return Ok(found);
                 }
-                Err(error) if failure.code() == Code::UnknownFormat => failure = error,
+                Err(error) if failure.code() == Code::UnknownFormat && !(is_refused && error.code() == Code::UnknownFormat) => {
+                    failure = error;
+                }
                 Err(_) => {}
             }
         }
@@ -125,19 +157,30 @@ impl Search {
 
 impl Resolver for Search {
     fn resolve(&self, token: Token) -> Result<Vec<u8>> {
+        self.answer((token, None))
+    }
+
+    fn resolve_near(&self, token: Token, locators: &Locators) -> Result<Vec<u8>> {
+        self.answer((token, Some(locators.clone())))
+    }
+}
+
+impl Search {
+    fn answer(&self, question: Question) -> Result<Vec<u8>> {
+        let token = question.0;
         let flight = {
             let mut state = self.state();
-            if let Some(failure) = state.failed.get(&token).filter(|failure| Instant::now() < failure.until) {
+            if let Some(failure) = state.failed.get(&question).filter(|failure| Instant::now() < failure.until) {
                 return Err(failure.error.clone());
             }
-            if let Some(flight) = state.under_way.get(&token).cloned() {
+            if let Some(flight) = state.under_way.get(&question).cloned() {
                 drop(state);
                 return self.wait(&flight, token);
             }
-            state.under_way.entry(token).or_default().clone()
+            state.under_way.entry(question.clone()).or_default().clone()
         };
-        let landing = Landing { search: self, token, flight };
-        let found = self.look(token);
+        let landing = Landing { search: self, question: question.clone(), flight };
+        let found = self.look(token, question.1.as_ref());
         landing.with(found)
     }
 }
@@ -145,7 +188,7 @@ impl Resolver for Search {
 /// Ends a search under way: for the waiting threads, too, if a place panics.
 struct Landing<'a> {
     search: &'a Search,
-    token: Token,
+    question: Question,
     flight: Arc<Flight>,
 }
 
@@ -162,28 +205,28 @@ impl Drop for Landing<'_> {
         let panicked = || Err(Error::new(Code::Internal).found("a panic of a resolver"));
         let outcome = outcome.get_or_insert_with(panicked).as_ref().map(drop).map_err(Error::clone);
         let mut state = self.search.state();
-        state.under_way.remove(&self.token);
+        state.under_way.remove(&self.question);
         match outcome {
-            Ok(()) => _ = state.failed.remove(&self.token),
-            Err(error) => state.fail(self.token, error),
+            Ok(()) => _ = state.failed.remove(&self.question),
+            Err(error) => state.fail(self.question.clone(), error),
         }
         self.flight.landed.notify_all();
     }
 }
 
 impl State {
-    fn fail(&mut self, token: Token, error: Error) {
+    fn fail(&mut self, question: Question, error: Error) {
         let now = Instant::now();
-        if self.failed.len() >= FAILURES && !self.failed.contains_key(&token) {
+        if self.failed.len() >= FAILURES && !self.failed.contains_key(&question) {
             self.failed.retain(|_, failure| now < failure.until);
             if self.failed.len() >= FAILURES {
                 // Somebody invents tokens. A search more for each of them is less than memory without bounds.
                 self.failed.clear();
             }
         }
-        let before = self.failed.get(&token).map(|failure| failure.lasts);
+        let before = self.failed.get(&question).map(|failure| failure.lasts);
         let lasts = before.map_or(FIRST, |lasts| (lasts * 2).min(LONGEST));
-        self.failed.insert(token, Failure { error, lasts, until: now + lasts });
+        self.failed.insert(question, Failure { error, lasts, until: now + lasts });
     }
 }
 
@@ -249,10 +292,10 @@ mod tests {
         }
         assert_eq!(count.load(Ordering::SeqCst), 1);
         // Time passes.
-        search.state().failed.get_mut(&unknown).unwrap().until = Instant::now();
+        search.state().failed.get_mut(&(unknown, None)).unwrap().until = Instant::now();
         search.resolve(unknown).unwrap_err();
         assert_eq!(count.load(Ordering::SeqCst), 2);
-        assert_eq!(search.state().failed[&unknown].lasts, 2 * FIRST);
+        assert_eq!(search.state().failed[&(unknown, None)].lasts, 2 * FIRST);
     }
 
     #[test]
