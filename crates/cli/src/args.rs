@@ -320,8 +320,10 @@ const SOURCES: &str = r#"These are the sources that a command reads:
 A file may have # or @ in its own name. The variable ISOFORM_FORMATS has the
 URLs of format services, separated by commas. If it is set, formats that a
 stream does not describe are looked up there; for token: and name:, a service
-on this machine is asked without it. A document may bring in others from its
-own server, and from the hosts in ISOFORM_HOSTS, separated by commas.
+on this machine is asked without it. A stream may say itself where its formats
+are described, and a document may need others: they are fetched from hosts in
+the variable ISOFORM_HOSTS, separated by commas, and documents also from the
+server of the first one.
 
 A stream is a sequence of messages, with the description of each format before
 its first message. The library's stream writer writes streams. Shapes are

@@ -1,30 +1,27 @@
 //! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`.
 
 use crate::failure::Failure;
-use crate::folders;
 use crate::source::Document;
+use crate::surroundings;
 use isoform::core::{Layout, Shape};
 use isoform::{Code, Format};
 use isoform_xmit::{Declarations, Fetcher};
 use std::collections::HashSet;
 
-/// The variable with hosts from which documents may bring in others.
-pub(crate) const VARIABLE: &str = "ISOFORM_HOSTS";
-
 /// The declarations of a document, which servers are asked for.
 fn declarations(place: &str) -> Result<Declarations, Failure> {
     let mut fetcher = Fetcher::new();
-    if let Some(folder) = folders::cache() {
+    if let Some(folder) = surroundings::cache() {
         fetcher = fetcher.cache(folder.join("isoform/documents"));
     }
-    let hosts = std::env::var(VARIABLE).unwrap_or_default();
-    for host in hosts.split(',').map(str::trim).filter(|host| !host.is_empty()) {
-        fetcher = fetcher.allow(host);
+    for host in surroundings::hosts() {
+        fetcher = fetcher.allow(&host);
     }
     fetcher.declarations(place).map_err(|error| match error.code() {
-        Code::Forbidden => Failure::from(error)
-            .of_source()
-            .hint(format!("the variable {VARIABLE} has the hosts from which documents may bring in others")),
+        Code::Forbidden => Failure::from(error).of_source().hint(format!(
+            "the variable {} has the hosts from which documents may bring in others",
+            surroundings::HOSTS
+        )),
         _ => Failure::from(error).of_source(),
     })
 }

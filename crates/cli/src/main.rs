@@ -12,8 +12,6 @@ mod documents;
 mod dump;
 mod explain;
 mod failure;
-#[cfg(any(feature = "service", feature = "xmit"))]
-mod folders;
 mod format;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
@@ -24,6 +22,8 @@ mod output;
 mod service;
 mod show;
 mod source;
+#[cfg(any(feature = "service", feature = "xmit"))]
+mod surroundings;
 mod time;
 
 use args::{Arguments, Command};

@@ -3,6 +3,7 @@
 //! The `unsafe` here is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
 #![allow(unsafe_code)]
 
+use isoform::core::message::Locators;
 use isoform::memory::Encoder;
 use isoform::message::Header;
 use isoform::{Code, Error, Format, Incoming, Registry, Result, Token, stream};
@@ -168,6 +169,11 @@ impl<W: Write> Writer<W> {
     /// As [`stream::Writer::set_registrar`].
     pub fn set_registrar(&mut self, register: impl FnMut(&Format) -> Result<()> + Send + Sync + 'static) {
         self.writer.set_registrar(register);
+    }
+
+    /// As [`stream::Writer::set_locators`].
+    pub fn set_locators(&mut self, locators: Locators) {
+        self.writer.set_locators(locators);
     }
 
     /// The encoder of a format, and the stream.

@@ -28,8 +28,8 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod store;
 
-pub use responder::Responder;
 pub use resolve::{Cache, Client, Exported, Search, Servers};
+pub use responder::Responder;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/guides/formats.md")]

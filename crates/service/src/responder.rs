@@ -69,7 +69,9 @@ impl Responder {
 
     fn listen(address: &str, is_open: bool) -> Result<Responder> {
         let fault = |error: std::io::Error| match error.kind() {
-            ErrorKind::InvalidInput => Error::new(Code::Address).expected("HOST:PORT").found(format_args!("{address:?}")),
+            ErrorKind::InvalidInput => {
+                Error::new(Code::Address).expected("HOST:PORT").found(format_args!("{address:?}"))
+            }
             _ => Error::new(Code::Io).at(address).found(error),
         };
         let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(fault)?.collect();
@@ -106,7 +108,7 @@ impl Responder {
     }
 
     /// A function that registers formats, for the writer of a stream.
-    pub fn registrar(&self) -> impl FnMut(&Format) -> Result<()> + Send + Sync + 'static {
+    pub fn registrar(&self) -> impl FnMut(&Format) -> Result<()> + Send + Sync + use<> {
         let formats = self.formats.clone();
         move |format| formats.register(format)
     }
@@ -187,7 +189,11 @@ impl Desk {
             let mut bytes = [0; 1024];
             let came = match connection.read(&mut bytes) {
                 Ok(came) => came,
-                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
             head.extend_from_slice(&bytes[..came]);

@@ -717,10 +717,19 @@ int iso_reader_goes_on(const iso_reader *reader);
    it may be closed before them. */
 typedef struct iso_servers iso_servers;
 
-/* `urls` are "http://HOST:PORT" or "https://HOST:PORT/path", with commas between them. They are asked in this order, all
-   together for at most 10 seconds, and no answer is trusted: a description is compared with the token. `cache` is a folder
-   where descriptions are kept and found first, which programs may share, or NULL. Opening connects to no server. */
+/* `urls` are "http://HOST:PORT" or "https://HOST:PORT/path", with commas between them, or NULL for none. They are asked in this
+   order, all together for at most 10 seconds, and no answer is trusted: a description is compared with the token. `cache` is a
+   folder where descriptions are kept and found first, which programs may share, or NULL. Opening connects to no server. */
 iso_code iso_servers_open(const char *urls, const char *cache, iso_servers **servers);
+/* These settings are for readers, writers and registries that get the servers afterwards.
+   A secret for servers that ask who comes. */
+iso_code iso_servers_secret(iso_servers *servers, const char *secret);
+/* PEM files: the authorities that are trusted in place of the system's; the certificate that servers are shown, with its key. */
+iso_code iso_servers_trust(iso_servers *servers, const char *authorities);
+iso_code iso_servers_certificate(iso_servers *servers, const char *identity);
+/* Messages may say at which servers their formats are described. Readers ask there if the host is allowed, "HOST" or "HOST:PORT",
+   before they ask the servers of `urls`. No host is allowed without this. The secret is not shown there. */
+iso_code iso_servers_allow(iso_servers *servers, const char *host);
 void iso_servers_close(iso_servers **servers);
 /* Stores a format at the first server that accepts it. */
 iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
@@ -733,6 +742,23 @@ iso_code iso_reader_set_servers(const iso_reader *reader, const iso_servers *ser
 /* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message. If that
    fails, the message is not written. */
 iso_code iso_writer_set_servers(iso_writer *writer, const iso_servers *servers);
+
+/* Answers for the formats of this program at an HTTP address, in threads of its own, until it is closed. So programs that exchange
+   records need no server between them. */
+typedef struct iso_responder iso_responder;
+
+/* `address` is "HOST:PORT", with port 0 for any free one. The code is ISO_INSECURE if other machines can reach the address, unless
+   `insecure` is 1: nothing is encrypted, and everybody gets a description who knows its token. */
+iso_code iso_responder_open(const char *address, int insecure, iso_responder **responder);
+void iso_responder_close(iso_responder **responder);
+/* "http://HOST:PORT"; it stays valid as long as the responder. NULL for NULL. */
+const char *iso_responder_url(const iso_responder *responder);
+iso_code iso_responder_add(const iso_responder *responder, const iso_format *format);
+/* The writer then leaves descriptions out of the stream, has the responder answer for its formats, and says so in the stream. */
+iso_code iso_writer_set_responder(iso_writer *writer, const iso_responder *responder);
+/* Says in the stream that the formats of the following messages are described at these servers, which are 1 to 8 URLs with commas
+   between them: after iso_writer_set_responder, for a host that has another name for those who read. */
+iso_code iso_writer_set_locators(iso_writer *writer, const char *urls);
 
 /* A function of the program that finds formats: it fills memory with the description of the format of this token, and returns
    its length, 0 if it does not know the format, or a negative number on failure. Threads that share a registry may call it at

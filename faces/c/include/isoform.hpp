@@ -304,17 +304,40 @@ inline std::ptrdiff_t resolve(void *context, const unsigned char *token, void *d
 }
 } // namespace detail
 
-/* Format servers: "http://HOST:PORT", with commas between them. See iso_servers_open. All threads may use them. */
+/* Format servers: "http://HOST:PORT", with commas between them, or none. See iso_servers_open. All threads may use them. */
 class servers {
 public:
-    explicit servers(const char *urls, const char *cache = nullptr)
+    explicit servers(const char *urls = nullptr, const char *cache = nullptr)
         : handle_(detail::opened<handle>(iso_servers_open, urls, cache)) {}
+    /* Settings for those that get the servers afterwards: a secret, PEM files, and hosts to which messages may lead. */
+    servers &secret(const char *shown) { return set(iso_servers_secret, shown); }
+    servers &trust(const char *authorities) { return set(iso_servers_trust, authorities); }
+    servers &certificate(const char *identity) { return set(iso_servers_certificate, identity); }
+    servers &allow(const char *host) { return set(iso_servers_allow, host); }
     /* Stores a format at the first server that accepts it. */
     void put(const format &known) const { check(iso_servers_put(handle_.get(), known.get())); }
     const iso_servers *get() const { return handle_.get(); }
 
 private:
     using handle = detail::handle<iso_servers, iso_servers_close>;
+    servers &set(iso_code (*setting)(iso_servers *, const char *), const char *value) {
+        check(setting(handle_.get(), value));
+        return *this;
+    }
+    handle handle_;
+};
+
+/* Answers for the formats of this program at "HOST:PORT", until it is destroyed. See iso_responder_open. */
+class responder {
+public:
+    explicit responder(const char *address = "127.0.0.1:0", bool insecure = false)
+        : handle_(detail::opened<handle>(iso_responder_open, address, insecure ? 1 : 0)) {}
+    std::string_view url() const { return iso_responder_url(handle_.get()); }
+    void add(const format &known) const { check(iso_responder_add(handle_.get(), known.get())); }
+    const iso_responder *get() const { return handle_.get(); }
+
+private:
+    using handle = detail::handle<iso_responder, iso_responder_close>;
     handle handle_;
 };
 
@@ -591,6 +614,9 @@ public:
     }
     /* Leaves descriptions out of the stream, and stores formats at these servers. See iso_writer_set_servers. */
     void set_servers(const servers &at) { check(iso_writer_set_servers(handle_.get(), at.get())); }
+    /* Leaves descriptions out of the stream, which says where the responder answers for them. */
+    void set_responder(const responder &at) { check(iso_writer_set_responder(handle_.get(), at.get())); }
+    void set_locators(const char *urls) { check(iso_writer_set_locators(handle_.get(), urls)); }
     template <class T> void write(const T &record) { done(iso_writer_write(handle_.get(), format::of<T>().get(), &record)); }
     /* Writes the records of an array, a vector or a span. */
     template <std::ranges::contiguous_range Records> void write_many(const Records &records) {

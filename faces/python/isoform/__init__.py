@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Servers, Sink, Source, Structure, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -95,6 +95,7 @@ __all__ = [
     "Refused",
     "Registry",
     "required",
+    "Responder",
     "Servers",
     "Sink",
     "Source",

@@ -300,21 +300,49 @@ class Servers:
 
     They are asked in this order, all together for at most `deadline` seconds. No answer is trusted: a description is compared
     with the token. `cache` is a folder where descriptions are kept and found first, which programs may share. `bearer` is a
-    secret for servers that ask who comes. All threads may use it. Opening connects to no server.
+    secret for servers that ask who comes. `trust` is a PEM file with the authorities that are trusted in place of the system's, and
+    `certificate` one with the certificate that servers are shown, and its key. All threads may use it. Opening connects to no server.
+
+    Messages may say at which servers their formats are described. Readers ask there first if the host is one of `hosts`,
+    ``"HOST"`` or ``"HOST:PORT"``.
     """
 
     def __new__(
         cls,
-        urls: str | list[str] | tuple[str, ...],
+        urls: str | list[str] | tuple[str, ...] | None = None,
         *,
         cache: str | PathLike[str] | None = None,
         bearer: str | None = None,
         deadline: float = 10.0,
+        trust: str | PathLike[str] | None = None,
+        certificate: str | PathLike[str] | None = None,
+        hosts: str | list[str] | tuple[str, ...] | None = None,
     ) -> Self: ...
     def put(self, format: Format) -> None:
         """Stores a format at the first server that accepts it."""
     def find(self, token: str) -> Format:
         """The format of a token."""
+
+@final
+class Responder:
+    """Answers for the formats of this program at an HTTP address, ``"HOST:PORT"``, in threads of its own, until it is closed. Port 0 is
+    any free one. So programs that exchange records need no server between them.
+
+    An address that other machines reach needs `insecure`: nothing is encrypted, and everybody gets a description who knows its token.
+    """
+
+    def __new__(cls, address: str = "127.0.0.1:0", *, insecure: bool = False) -> Self: ...
+    @property
+    def url(self) -> str:
+        """``"http://HOST:PORT"``."""
+    def put(self, format: Format) -> None:
+        """Answers for a format from now on."""
+    def close(self) -> None:
+        """Ends the answers. Calling it twice does no harm."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 @final
 class Registry:
@@ -390,7 +418,8 @@ class Reader:
 class Writer:
     """Writes a stream of messages, with the description of each format before its first message. The target is the path of a
     new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
-    `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out."""
+    `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out. With a
+    `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead."""
 
     def __new__(
         cls,
@@ -398,6 +427,8 @@ class Writer:
         record: _RecordType | None = None,
         *,
         servers: Servers | str | list[str] | tuple[str, ...] | None = None,
+        responder: Responder | None = None,
+        locators: str | list[str] | tuple[str, ...] | None = None,
     ) -> Self: ...
     def write(self, record: Any) -> None:
         """Writes a message, a batch, or records of the writer's type."""

@@ -66,6 +66,7 @@ mod module {
         kinds::PyKinds,
         message::{PyBatch, PyHead, PyMessage},
         registry::PyRegistry,
+        servers::PyResponder,
         servers::PyServers,
         stream::{PyReader, PyWriter},
     };

@@ -2,43 +2,65 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
+use isoform::core::message::Locators;
 use isoform::{Code, Error, Format, Registry, Resolver, Token};
-use isoform_service::{Client, Servers};
+use isoform_service::{Client, Responder, Servers};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Servers of formats: ``"http://HOST:PORT"``, several of them with commas between, or a list.
 ///
 /// They are asked in this order, all together for at most `deadline` seconds. No answer is trusted: a description is compared
 /// with the token. `cache` is a folder where descriptions are kept and found first, which programs may share. `bearer` is a
-/// secret for servers that ask who comes. All threads may use it. Opening connects to no server.
+/// secret for servers that ask who comes. `trust` is a PEM file with the authorities that are trusted in place of the system's, and
+/// `certificate` one with the certificate that servers are shown, and its key. All threads may use it. Opening connects to no server.
+///
+/// Messages may say at which servers their formats are described. Readers ask there first if the host is one of `hosts`,
+/// ``"HOST"`` or ``"HOST:PORT"``.
 #[pyclass(name = "Servers", module = "isoform", frozen)]
 pub(crate) struct PyServers(Arc<Client>);
 
 #[pymethods]
 impl PyServers {
     #[new]
-    #[pyo3(signature = (urls, *, cache=None, bearer=None, deadline=10.0))]
+    #[pyo3(signature = (urls=None, *, cache=None, bearer=None, deadline=10.0, trust=None, certificate=None, hosts=None))]
     fn new(
-        urls: &Bound<'_, PyAny>,
+        urls: Option<&Bound<'_, PyAny>>,
         cache: Option<PathBuf>,
         bearer: Option<&str>,
         deadline: f64,
+        trust: Option<PathBuf>,
+        certificate: Option<PathBuf>,
+        hosts: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyServers> {
         let deadline = Duration::try_from_secs_f64(deadline)
             .map_err(|error| raise(Error::new(Code::WrongType).at("deadline").expected("seconds").found(error)))?;
-        let servers = Servers::new(split(urls)?).map_err(raise)?.deadline(deadline);
-        let client = Client::of(match bearer {
-            Some(secret) => servers.bearer(secret),
-            None => servers,
-        });
-        Ok(PyServers(Arc::new(match cache {
-            Some(folder) => client.cached(folder),
-            None => client,
-        })))
+        let mut client = match urls {
+            None => Client::nowhere(),
+            Some(urls) => {
+                let mut servers = Servers::new(split(urls)?).map_err(raise)?.deadline(deadline);
+                if let Some(secret) = bearer {
+                    servers = servers.bearer(secret);
+                }
+                if let Some(file) = trust {
+                    servers = servers.trust(file).map_err(raise)?;
+                }
+                if let Some(file) = certificate {
+                    servers = servers.certificate(file).map_err(raise)?;
+                }
+                Client::of(servers)
+            }
+        };
+        if let Some(folder) = cache {
+            client = client.cached(folder);
+        }
+        for host in hosts.map(split).transpose()?.unwrap_or_default() {
+            client = client.allow(&host).map_err(raise)?;
+        }
+        Ok(PyServers(Arc::new(client)))
     }
 
     /// Stores a format at the first server that accepts it.
@@ -53,8 +75,72 @@ impl PyServers {
     }
 }
 
+/// Answers for the formats of this program at an HTTP address, ``"HOST:PORT"``, in threads of its own, until it is closed. Port 0 is
+/// any free one. So programs that exchange records need no server between them.
+///
+/// An address that other machines reach needs `insecure`: nothing is encrypted, and everybody gets a description who knows its token.
+#[pyclass(name = "Responder", module = "isoform", frozen)]
+pub(crate) struct PyResponder {
+    responder: Mutex<Option<Responder>>,
+    locators: Locators,
+}
+
+#[pymethods]
+impl PyResponder {
+    #[new]
+    #[pyo3(signature = (address="127.0.0.1:0", *, insecure=false))]
+    fn new(address: &str, insecure: bool) -> PyResult<PyResponder> {
+        let responder = if insecure { Responder::insecure(address) } else { Responder::new(address) }.map_err(raise)?;
+        let locators = responder.locators();
+        Ok(PyResponder { responder: Mutex::new(Some(responder)), locators })
+    }
+
+    /// ``"http://HOST:PORT"``.
+    #[getter]
+    fn url(&self) -> String {
+        self.locators.urls().collect()
+    }
+
+    /// Answers for a format from now on.
+    fn put(&self, format: &PyFormat) -> PyResult<()> {
+        self.with(|responder| responder.register(&format.0))?.map_err(raise)
+    }
+
+    /// Ends the answers. Calling it twice does no harm.
+    fn close(&self, py: Python<'_>) {
+        let responder = self.lock().take();
+        py.detach(|| drop(responder));
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+}
+
+impl PyResponder {
+    fn lock(&self) -> MutexGuard<'_, Option<Responder>> {
+        self.responder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, then: impl FnOnce(&Responder) -> T) -> PyResult<T> {
+        self.lock().as_ref().map(then).ok_or_else(|| raise(Error::new(Code::Closed).found("a closed Responder")))
+    }
+
+    /// What registers the formats of a writer, and what its stream says.
+    pub(crate) fn serve(
+        &self,
+    ) -> PyResult<(impl FnMut(&Format) -> isoform::Result<()> + Send + Sync + use<>, Locators)> {
+        Ok((self.with(|responder| responder.registrar())?, self.locators.clone()))
+    }
+}
+
 /// The URLs of a text or of a list of texts.
-fn split(urls: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+pub(crate) fn split(urls: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(text) = urls.cast::<PyString>() {
         let text: String = text.extract()?;
         return Ok(text.split(',').map(|url| url.trim().to_owned()).collect());
@@ -69,7 +155,7 @@ fn split(urls: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 pub(crate) fn client(servers: &Bound<'_, PyAny>) -> PyResult<Arc<Client>> {
     match servers.cast::<PyServers>() {
         Ok(servers) => Ok(servers.get().0.clone()),
-        Err(_) => Ok(PyServers::new(servers, None, None, 5.0)?.0),
+        Err(_) => Ok(PyServers::new(Some(servers), None, None, 10.0, None, None, None)?.0),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::message::{PyBatch, PyHead, PyMessage};
 use crate::registry::PyRegistry;
 use crate::rows::rows;
 use crate::servers;
+use isoform::core::message::Locators;
 use isoform::stream::{Reader, Writer};
 use isoform::{Code, Error};
 use numpy::{PyArray1, PyArrayMethods};
@@ -31,7 +32,8 @@ pub(crate) struct PyReader {
 
 /// Writes a stream of messages, with the description of each format before its first message. The target is the path of a
 /// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
-/// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out.
+/// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out. With a
+/// `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,
@@ -185,13 +187,18 @@ impl PyWriter {
 #[pymethods]
 impl PyWriter {
     #[new]
-    #[pyo3(signature = (target, record=None, *, servers=None))]
+    #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None))]
     fn new(
         py: Python<'_>,
         target: &Bound<'_, PyAny>,
         record: Option<&Bound<'_, PyAny>>,
         servers: Option<&Bound<'_, PyAny>>,
+        responder: Option<&Bound<'_, servers::PyResponder>>,
+        locators: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyWriter> {
+        if let (Some(_), Some(responder)) = (servers, responder) {
+            return Err(raise(wrong_type("servers or a responder, but not both", responder)));
+        }
         let client = servers.map(servers::client).transpose()?;
         let encoder = record.map(|record| Py::new(py, PyEncoder::new(record, None, "refuse", None)?)).transpose()?;
         let output = Output::of(target)?;
@@ -199,6 +206,14 @@ impl PyWriter {
         let mut writer = Writer::new(output);
         if let Some(client) = client {
             writer.set_registrar(move |format| client.put(format));
+        }
+        if let Some(responder) = responder {
+            let (registrar, locators) = responder.get().serve()?;
+            writer.set_registrar(registrar);
+            writer.set_locators(locators);
+        }
+        if let Some(urls) = locators {
+            writer.set_locators(Locators::new(servers::split(urls)?).map_err(raise)?);
         }
         Ok(PyWriter { writer: Some(writer), fault, encoder })
     }

@@ -9,8 +9,8 @@ pub(crate) mod serve;
 
 use crate::args::service::{LOCAL, Service, VARIABLE};
 use crate::failure::{Failure, reason};
-use crate::folders;
 use crate::source::Name;
+use crate::surroundings;
 use isoform::core::Resolver;
 use isoform::{Code, Error, Format, Token};
 use isoform_service::names::Version;
@@ -56,14 +56,23 @@ fn urls() -> Option<Vec<String>> {
 
 /// What looks up formats that a stream does not describe, if the user has named services.
 pub(crate) fn search() -> Result<Option<Search>, Failure> {
-    let Some(urls) = urls() else { return Ok(None) };
-    let servers = Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?;
-    Ok(Some(cached().then(servers)))
+    let (urls, hosts) = (urls(), surroundings::hosts());
+    if urls.is_none() && hosts.is_empty() {
+        return Ok(None);
+    }
+    let mut search = cached();
+    for host in hosts {
+        search = search.allow(&host).map_err(|error| Failure::from(error).about(surroundings::HOSTS))?;
+    }
+    Ok(Some(match urls {
+        Some(urls) => search.then(Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?),
+        None => search,
+    }))
 }
 
 /// A search that begins at the user's cache on disk.
 fn cached() -> Search {
-    match folders::cache() {
+    match surroundings::cache() {
         Some(folder) => Search::new().cache(Cache::new(folder.join("isoform/formats"))),
         None => Search::new(),
     }

@@ -79,7 +79,7 @@ fn options(arguments: &Serve) -> Result<Options, Failure> {
 /// The store in the user's folder of data.
 fn usual() -> Result<PathBuf, Failure> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let folder = data.or_else(|| crate::folders::home().map(|home| home.join(".local/share")));
+    let folder = data.or_else(|| crate::surroundings::home().map(|home| home.join(".local/share")));
     let folder = folder.ok_or_else(|| {
         Failure::usage("this user has no home").hint("--store FILE names the file that keeps the formats")
     })?;

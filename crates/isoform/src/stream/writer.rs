@@ -34,7 +34,15 @@ type Registrar = dyn FnMut(&Format) -> Result<()> + Send + Sync;
 impl<W: Write> Writer<W> {
     /// Writes a stream to `inner`, from its current position.
     pub fn new(inner: W) -> Writer<W> {
-        Writer { inner, described: HashSet::new(), bytes: 0, latest: None, broken: false, registrar: None, locators: None }
+        Writer {
+            inner,
+            described: HashSet::new(),
+            bytes: 0,
+            latest: None,
+            broken: false,
+            registrar: None,
+            locators: None,
+        }
     }
 
     /// Leaves descriptions out of the stream from now on. Instead, this function registers each format before its first

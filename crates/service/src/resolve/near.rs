@@ -76,7 +76,14 @@ mod tests {
     #[test]
     fn only_hosts_as_they_are_written() {
         let allowed = near(&["Sim7", "half:81", "[::1]:82", "192.0.2.7"]);
-        for url in ["http://sim7", "http://SIM7:99/x", "https://sim7", "http://half:81", "http://[::1]:82", "http://192.0.2.7:1"] {
+        for url in [
+            "http://sim7",
+            "http://SIM7:99/x",
+            "https://sim7",
+            "http://half:81",
+            "http://[::1]:82",
+            "http://192.0.2.7:1",
+        ] {
             assert!(allowed.is_allowed(url), "{url}");
         }
         for url in [

@@ -122,7 +122,8 @@ impl Search {
         let is_refused = near.is_none() && locators.is_some();
         if let (true, Some(locators)) = (is_refused, locators) {
             let urls = locators.urls().collect::<Vec<_>>().join(", ");
-            failure = failure.expected(format_args!("a registered format; the message names {urls}, which is not an allowed host"));
+            failure = failure
+                .expected(format_args!("a registered format; the message names {urls}, which is not an allowed host"));
         }
         let answers = near.into_iter().chain(self.places.iter().map(|place| place.resolve(token)));
         for answer in answers {
@@ -133,7 +134,10 @@ impl Search {
                     }
                     return Ok(found);
                 }
-                Err(error) if failure.code() == Code::UnknownFormat && !(is_refused && error.code() == Code::UnknownFormat) => {
+                Err(error)
+                    if failure.code() == Code::UnknownFormat
+                        && !(is_refused && error.code() == Code::UnknownFormat) =>
+                {
                     failure = error;
                 }
                 Err(_) => {}

@@ -206,6 +206,57 @@ static void a_writer_registers(const Memory *expected) {
     iso_servers_close(&servers);
 }
 
+/* A program answers for its own formats. A reader that allows its host finds them, also from its cache when the program has ended; one
+   that does not is told which host it would be. */
+static void self_service(void) {
+    Memory written;
+    iso_servers *servers;
+    iso_responder *responder;
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_message message;
+    Gauge record;
+    char host[64];
+    memset(&written, 0, sizeof written);
+    memset(&record, 0, sizeof record);
+    record.step = 7;
+    record.depth = 0.5;
+    DO(iso_responder_open("127.0.0.1:0", 0, &responder));
+    CHECK(strncmp(iso_responder_url(responder), "http://127.0.0.1:", 17) == 0);
+    strcpy(host, iso_responder_url(responder) + 7);
+    DO(iso_writer_open(put, &written, &writer));
+    DO(iso_writer_set_responder(writer, responder));
+    DO(iso_writer_write(writer, format, &record));
+    DO(iso_writer_close(&writer));
+
+    DO(iso_servers_open(NULL, NULL, &servers));
+    DO(iso_reader_open(get, &written, &reader));
+    DO(iso_reader_set_servers(reader, servers));
+    FAILS(iso_reader_next(reader, &message), ISO_UNKNOWN_FORMAT, "");
+    says(host, "not an allowed host");
+    iso_reader_close(&reader);
+    DO(iso_servers_allow(servers, host));
+    written.at = 0;
+    DO(iso_reader_open(get, &written, &reader));
+    DO(iso_reader_set_servers(reader, servers));
+    read_one(reader);
+    iso_reader_close(&reader);
+    iso_servers_close(&servers);
+
+    iso_responder_close(&responder);
+    iso_responder_close(&responder);
+    CHECK(iso_responder_url(NULL) == NULL);
+    FAILS(iso_responder_open("0.0.0.0:0", 0, &responder), ISO_INSECURE, "");
+    FAILS(iso_responder_open("nowhere", 0, &responder), ISO_ADDRESS, "");
+    DO(iso_responder_open("0.0.0.0:0", 1, &responder));
+    DO(iso_responder_add(responder, format));
+    iso_responder_close(&responder);
+    DO(iso_writer_open(put, &written, &writer));
+    FAILS(iso_writer_set_locators(writer, "ftp://host"), ISO_TEXT, "");
+    FAILS(iso_writer_set_responder(writer, NULL), ISO_WRONG_TYPE, "responder");
+    DO(iso_writer_close(&writer));
+}
+
 static int asked;
 
 static ptrdiff_t resolve(void *context, const unsigned char wanted[16], void *description, size_t room) {
@@ -247,7 +298,18 @@ static void arguments(void) {
     FAILS(iso_servers_open("formats:7460", NULL, &servers), ISO_ADDRESS, "");
     CHECK(!servers);
     FAILS(iso_servers_open("", NULL, &servers), ISO_ADDRESS, "");
-    FAILS(iso_servers_open(NULL, NULL, &servers), ISO_WRONG_TYPE, "urls");
+    FAILS(iso_servers_open("http://127.0.0.1:1", NULL, NULL), ISO_WRONG_TYPE, "servers");
+    DO(iso_servers_open(NULL, NULL, &servers));
+    FAILS(iso_servers_put(servers, format), ISO_ADDRESS, "");
+    FAILS(iso_servers_allow(servers, "http://sim7"), ISO_ADDRESS, "");
+    FAILS(iso_servers_allow(servers, NULL), ISO_WRONG_TYPE, "host");
+    FAILS(iso_servers_secret(NULL, "x"), ISO_WRONG_TYPE, "servers");
+    iso_servers_close(&servers);
+    DO(iso_servers_open("https://127.0.0.1:1", NULL, &servers));
+    FAILS(iso_servers_trust(servers, "/nowhere/authority.pem"), ISO_IO, "");
+    FAILS(iso_servers_certificate(servers, "/nowhere/identity.pem"), ISO_IO, "");
+    DO(iso_servers_secret(servers, "x"));
+    iso_servers_close(&servers);
     FAILS(iso_reader_set_servers(NULL, NULL), ISO_WRONG_TYPE, "reader");
     FAILS(iso_writer_set_servers(NULL, NULL), ISO_WRONG_TYPE, "servers");
     FAILS(iso_registry_set_resolver(NULL, resolve, NULL), ISO_WRONG_TYPE, "registry");
@@ -270,6 +332,7 @@ int main(void) {
     found_at_a_server(&memory);
     a_lie_is_no_description(&memory);
     a_writer_registers(&memory);
+    self_service();
     found_by_the_program(&memory);
     arguments();
     iso_format_close(&format);
