@@ -5,6 +5,7 @@ from refused import Refused
 MAGIC = b"\x89ISO"
 HEADER, ALIGNMENT = 32, 16
 ZERO = bytes(16)
+LOCATORS = bytes(15) + b"\1"
 MAX_DESCRIPTION = 65536
 
 

@@ -513,3 +513,66 @@ fn more_than_a_reader_keeps(formats: &[Format]) {
     assert_eq!((came.len(), stopped), (count, None));
     assert!(reader.registry().formats().len() < formats.len(), "some are forgotten");
 }
+
+/// A resolver that remembers the locators with which it was asked.
+struct Asked(std::sync::Arc<std::sync::Mutex<Vec<String>>>, Format);
+
+impl isoform::core::Resolver for Asked {
+    fn resolve(&self, token: isoform::Token) -> isoform::Result<Vec<u8>> {
+        Err(Error::unknown_format(token))
+    }
+
+    fn resolve_near(&self, _: isoform::Token, locators: &isoform::core::message::Locators) -> isoform::Result<Vec<u8>> {
+        self.0.lock().unwrap().extend(locators.urls().map(str::to_owned));
+        Ok(self.1.description().as_bytes().to_vec())
+    }
+}
+
+#[test]
+fn locators_are_for_the_messages_behind_them() {
+    use isoform::core::message::{Header, Locators};
+    let gauge = isoform::core::Shape::new("Gauge").field("depth", "float").on(&isoform::core::Layout::NATIVE).unwrap();
+    let write = |urls: &[&str]| {
+        let mut writer = Writer::new(Vec::new());
+        writer.set_registrar(|_| Ok(()));
+        if !urls.is_empty() {
+            writer.set_locators(Locators::new(urls.iter().copied()).unwrap());
+        }
+        writer.write_body(&gauge, &[0; 4]).unwrap();
+        writer.write_body(&gauge, &[0; 4]).unwrap();
+        writer.into_inner()
+    };
+    let read = |bytes: &[u8]| {
+        let asked = std::sync::Arc::default();
+        let mut reader = Reader::new(bytes);
+        reader.registry().set_resolver(Asked(std::sync::Arc::clone(&asked), gauge.clone()));
+        let mut codes = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(Some(_)) => codes.push(None),
+                Ok(None) => break,
+                Err(error) => codes.push(Some(error.code())),
+            }
+        }
+        (codes, asked.lock().unwrap().clone())
+    };
+    let near = write(&["http://sim7:7460", "https://formats"]);
+    assert_eq!(near.len(), 64 + 2 * 48, "the locators are written once");
+    assert_eq!(read(&near), (vec![None; 2], vec!["http://sim7:7460".to_owned(), "https://formats".to_owned()]));
+    assert_eq!(read(&write(&[])).0, [Some(Code::UnknownFormat); 2]);
+    // Malformed ones are an error of that message, and the ones before them hold no longer.
+    let message = |body: &[u8]| {
+        let mut bytes = Header::new(isoform::Token::LOCATORS, body.len() as u64).to_bytes().to_vec();
+        bytes.extend_from_slice(body);
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        bytes
+    };
+    let good = Locators::new(["http://sim7"]).unwrap().message();
+    let stream = [good.clone(), message(b"gopher://x"), write(&[])].concat();
+    assert_eq!(read(&stream), (vec![Some(Code::Text), Some(Code::UnknownFormat), Some(Code::UnknownFormat)], vec![]));
+    let stream = [message(&[b'x'; 2049]), good.clone(), write(&[])].concat();
+    assert_eq!(read(&stream), (vec![Some(Code::MessageSize), None, None], vec!["http://sim7".to_owned()]));
+    assert_eq!(read(&[good.clone(), good].concat()), (vec![], vec![]), "locators alone are an empty stream");
+    // A part of one is cut.
+    assert_eq!(Reader::new(&message(b"http://sim7")[..40]).next().unwrap_err().code(), Code::Cut);
+}

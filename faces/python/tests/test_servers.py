@@ -147,3 +147,55 @@ def test_what_names_no_server_is_refused() -> None:
         isoform.Reader(io.BytesIO(), isoform.Registry(), servers=DEAD)
     with pytest.raises(isoform.Usage):
         isoform.Registry(servers=DEAD, resolver=lambda _: None)
+
+
+def test_a_program_answers_for_its_own_formats(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with isoform.Responder() as responder:
+        assert responder.url.startswith("http://127.0.0.1:")
+        with isoform.Writer(stream, LEVEL, responder=responder) as writer:
+            writer.write((1.5,))
+        host = responder.url.removeprefix("http://")
+        stranger = isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers())
+        with pytest.raises(isoform.Error, match=f"names http://{host}, which is not an allowed host"):
+            next(stranger)
+        near = isoform.Servers(hosts=["localhost", host], cache=tmp_path)
+        assert next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=near)).view()["level"] == 1.5
+    # The program has ended, and the cache has the format.
+    assert next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(cache=tmp_path))).view()["level"] == 1.5
+    responder.close()
+    with pytest.raises(isoform.Error, match="a closed Responder"):
+        isoform.Writer(io.BytesIO(), LEVEL, responder=responder)
+
+
+def test_a_responder_and_its_mistakes() -> None:
+    level = isoform.Format.of(LEVEL)
+    with isoform.Responder("127.0.0.1:0") as responder:
+        responder.put(level)
+        stream = io.BytesIO()
+        with isoform.Writer(stream, LEVEL, responder=responder, locators="http://sim7:7460") as writer:
+            writer.write((1.5,))
+        assert b"http://sim7:7460" in stream.getvalue() and responder.url.encode() not in stream.getvalue()
+        with pytest.raises(isoform.Error, match="servers or a responder, but not both"):
+            isoform.Writer(io.BytesIO(), LEVEL, servers=DEAD, responder=responder)
+    with pytest.raises(isoform.Error, match="an address of this machine"):
+        isoform.Responder("0.0.0.0:0")
+    isoform.Responder("0.0.0.0:0", insecure=True).close()
+    with pytest.raises(isoform.Error, match="HOST:PORT"):
+        isoform.Responder("nowhere")
+    with pytest.raises(isoform.Error, match="the URL of a server"):
+        isoform.Writer(io.BytesIO(), LEVEL, locators="ftp://sim7")
+    with pytest.raises(isoform.Error, match="a host, or a host and a port"):
+        isoform.Servers(hosts="http://sim7")
+    with pytest.raises(isoform.Error, match="nowhere.pem"):
+        isoform.Servers("https://127.0.0.1:1", trust="nowhere.pem")
+    with pytest.raises(isoform.Error, match="a server at which formats are registered"):
+        isoform.Servers().put(level)
+
+
+def test_a_record_alone_with_its_description() -> None:
+    packet = io.BytesIO()
+    with isoform.Writer(packet, LEVEL) as writer:
+        writer.write((1.5,))
+    (message,) = isoform.Reader(io.BytesIO(packet.getvalue()))
+    assert message.view()["level"] == 1.5

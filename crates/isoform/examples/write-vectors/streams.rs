@@ -26,6 +26,7 @@ pub(crate) fn all() -> Result<Vec<Stream>> {
         let end = stream.0.len();
         stream.patched(end - 12, [0x55; 12]).raw(send(&small, &two).0)
     };
+    let locators = message(Token::LOCATORS, &bytes("http://sim7:7460\nhttps://formats.example/river"));
     let x = |value: u32| (&small, json!({ "x": value }));
     Ok(vec![
         stream("empty", bytes([]), &[])?,
@@ -42,6 +43,7 @@ pub(crate) fn all() -> Result<Vec<Stream>> {
                 .raw(send(&small, &two).0),
             &[x(1), (&big, json!({ "y": 1.5 })), x(2)],
         )?,
+        stream("locators", locators.raw(crate::raw::stream(&small, &one).0), &[x(1)])?,
         stream("ignorable-flags", describe(&small).raw(flagged.0), &[x(1)])?,
         stream("padding-not-zero", odd_padding, &[x(1), x(2)])?,
         stream("last-padding-missing", cut(crate::raw::stream(&small, &one), 12), &[x(1)])?,
