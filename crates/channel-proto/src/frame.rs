@@ -134,15 +134,21 @@ pub(crate) fn split(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>> {
     Ok(Some((header, &frame[HEADER..HEADER + header.length as usize], frame.len())))
 }
 
-/// The length of the payload and the time of the frame at the start of some bytes, if the frame is whole and its kind,
-/// its index and its subscription are those of another header.
+/// The length of the payload of the frame at the start of some bytes, if the frame is whole and its kind, its index and its
+/// subscription are those of another header.
 #[inline]
-pub(crate) fn like(other: &[u8; HEADER], input: &[u8]) -> Option<(usize, u32)> {
+pub(crate) fn like(other: &[u8; HEADER], input: &[u8]) -> Option<usize> {
     let bytes = input.first_chunk::<HEADER>()?;
-    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let (length, time) = (word(0) as usize, word(12));
+    let length = length_and_time(bytes).0 as usize;
     let is_whole = length <= PAYLOAD && HEADER + length.next_multiple_of(HEADER) <= input.len();
-    (is_whole && bytes[4..12] == other[4..12]).then_some((length, time))
+    (is_whole && bytes[4..12] == other[4..12]).then_some(length)
+}
+
+/// The length of the payload, and the time, of a header that was accepted before.
+#[inline]
+pub(crate) fn length_and_time(bytes: &[u8; HEADER]) -> (u32, u32) {
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    (word(0), word(12))
 }
 
 #[cfg(test)]
@@ -155,7 +161,8 @@ mod tests {
         let mut input = header.to_bytes().to_vec();
         input.resize(header.extent(), 1);
         let like = |header: Header, input: &[u8]| super::like(&header.to_bytes(), input);
-        assert_eq!(like(Header { length: 9, time: 9, ..header }, &input), Some((17, 7)));
+        assert_eq!(length_and_time(input.first_chunk().unwrap()), (17, 7));
+        assert_eq!(like(Header { length: 9, time: 9, ..header }, &input), Some(17));
         assert_eq!(like(header, &input[..input.len() - 1]), None, "it is not whole");
         for other in [
             Header { kind: Some(FrameKind::Part), ..header },

@@ -40,8 +40,17 @@ pub trait Draft<B> {
 
 /// Events that are submitted together: one [`Draft`] after another.
 pub trait Drafts<B> {
-    /// The next one; `None` at the end. This is called only if there is room for it.
-    fn next(&mut self) -> Option<impl Draft<B>>;
+    /// Passes the next one to `take`. Returns `false` at the end. This is called only if there is room for it.
+    ///
+    /// A draft is passed by reference and not returned, since moving it through memory takes longer than copying a small
+    /// event.
+    fn next(&mut self, take: impl Take<B>) -> bool;
+}
+
+/// Takes a [`Draft`] of any type.
+pub trait Take<B> {
+    /// Takes it.
+    fn take(self, draft: &mut impl Draft<B>);
 }
 
 /// One event.
@@ -49,39 +58,10 @@ pub(crate) struct One<'d, D>(pub(crate) Option<&'d mut D>);
 
 impl<B, D: Draft<B>> Drafts<B> for One<'_, D> {
     #[inline]
-    fn next(&mut self) -> Option<impl Draft<B>> {
-        self.0.take()
-    }
-}
-
-impl<B, D: Draft<B>> Draft<B> for &mut D {
-    #[inline]
-    fn length(&self) -> usize {
-        D::length(self)
-    }
-
-    #[inline]
-    fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
-        D::pieces(self, each);
-    }
-
-    #[inline]
-    fn contiguous(&self) -> Option<&[u8]> {
-        D::contiguous(self)
-    }
-
-    fn share(&mut self) -> B {
-        D::share(self)
-    }
-
-    #[inline]
-    fn is_shared(&self) -> bool {
-        D::is_shared(self)
-    }
-
-    #[inline]
-    fn origin(&self) -> Option<Origin> {
-        D::origin(self)
+    fn next(&mut self, take: impl Take<B>) -> bool {
+        let Some(draft) = self.0.take() else { return false };
+        take.take(draft);
+        true
     }
 }
 

@@ -50,8 +50,8 @@ fn talk(nodes: &mut Nodes) {
 fn came(nodes: &mut Nodes, sink: SinkKey) -> Vec<Format> {
     let (mut batch, mut came) = (Batch::default(), Vec::new());
     while nodes[0].take(NOW, sink, &mut batch) {
-        let formats = batch.items.iter().filter_map(|item| match item {
-            Item::Event { format, .. } => Some(batch.formats[*format as usize].clone()),
+        let formats = batch.items().filter_map(|item| match item {
+            Item::Event { format, .. } => Some(batch.formats[format as usize].clone()),
             _ => None,
         });
         came.extend(formats);

@@ -1,8 +1,8 @@
 //! Sinks that want to stop their source: they take nothing, and vanish. And what a later version may ask for.
 
 use isoform_channel_proto::{
-    Action, Batch, ConnId, Credentials, Draft, Drafts, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
-    Outgoing, Policy, Reason, Settings, SinkKey, SourceKey, Submitted, Time, Waits, Wanted, Window,
+    Action, Batch, ConnId, Credentials, Drafts, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node, Outgoing,
+    Policy, Reason, Settings, SinkKey, SourceKey, Submitted, Take, Time, Waits, Wanted, Window,
 };
 use isoform_core::{Code, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Pair {
     fn items(&mut self) -> Vec<Item> {
         let (mut batch, mut items) = (Batch::default(), Vec::new());
         while self.nodes[1].take(self.now, self.sink, &mut batch) {
-            items.append(&mut batch.items);
+            items.extend(batch.items());
         }
         items
     }
@@ -115,9 +115,11 @@ fn a_sink_that_takes_nothing_costs_its_source_what_that_grants_and_no_more() {
 struct Several(usize);
 
 impl Drafts<Body> for Several {
-    fn next(&mut self) -> Option<impl Draft<Body>> {
-        self.0 = self.0.checked_sub(1)?;
-        Some(Body::from([1; 8]))
+    fn next(&mut self, take: impl Take<Body>) -> bool {
+        let Some(left) = self.0.checked_sub(1) else { return false };
+        self.0 = left;
+        take.take(&mut Body::from([1; 8]));
+        true
     }
 }
 

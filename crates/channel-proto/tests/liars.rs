@@ -351,7 +351,7 @@ fn a_member_that_cannot_be_reached_is_reported_with_its_address_and_the_reason()
     let mut batch = isoform_channel_proto::Batch::default();
     let mut told = 0;
     while world.nodes[0].take(world.now, sink, &mut batch) {
-        for item in &batch.items {
+        for item in batch.items() {
             if let isoform_channel_proto::Item::Refused(_, error) = item {
                 assert!(error.to_string().contains("tcp:10.0.0.1:7000"), "{error}");
                 told += 1;

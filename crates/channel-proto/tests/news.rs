@@ -85,7 +85,7 @@ impl Host {
     fn take(&mut self) -> Vec<Item> {
         let (mut batch, mut items) = (Batch::default(), Vec::new());
         while self.node.take(NOW, self.sink, &mut batch) {
-            items.extend(batch.items.iter().cloned());
+            items.extend(batch.items());
         }
         items
     }

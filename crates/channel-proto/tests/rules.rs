@@ -120,7 +120,7 @@ impl World {
     fn items(&mut self, node: usize, sink: SinkKey) -> Vec<Item> {
         let (mut batch, mut items) = (Batch::default(), Vec::new());
         while self.nodes[node].take(NOW, sink, &mut batch) {
-            items.append(&mut batch.items);
+            items.extend(batch.items());
         }
         self.run();
         items

@@ -57,9 +57,9 @@ impl Pair {
 fn bodies(node: &mut Node<Body, Vec<u8>>, sink: SinkKey) -> Vec<Vec<u8>> {
     let (mut batch, mut bodies) = (Batch::default(), Vec::new());
     while node.take(Time::ZERO, sink, &mut batch) {
-        for item in &batch.items {
+        for item in batch.items() {
             if let Item::Event { place, .. } = item {
-                match batch.body(*place) {
+                match batch.body(place) {
                     Some(body) => bodies.push(body.to_vec()),
                     None => bodies.push(batch.shared[0].to_vec()),
                 }

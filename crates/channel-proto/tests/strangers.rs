@@ -151,7 +151,7 @@ impl World {
     fn items(&mut self, node: usize, sink: SinkKey) -> Vec<String> {
         let (mut batch, mut items) = (Batch::default(), Vec::new());
         while self.nodes[node].take(NOW, sink, &mut batch) {
-            items.extend(batch.items.iter().map(|item| match item {
+            items.extend(batch.items().map(|item| match item {
                 Item::Granted(_, granted) => format!("granted {granted}"),
                 Item::Event { sequence, .. } => format!("event {sequence}"),
                 Item::Gap(_, gap) => format!("gap {gap}"),

@@ -184,8 +184,8 @@ impl World {
         let Submitted::Done(number) = submitted else { panic!("{submitted:?}") };
         let (mut batch, mut came) = (Batch::default(), Vec::new());
         while self.nodes[friend].take(self.now, listener, &mut batch) {
-            came.extend(batch.items.iter().filter_map(|item| match item {
-                Item::Event { sequence, .. } => Some(*sequence),
+            came.extend(batch.items().filter_map(|item| match item {
+                Item::Event { sequence, .. } => Some(sequence),
                 _ => None,
             }));
         }

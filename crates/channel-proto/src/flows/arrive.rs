@@ -52,16 +52,26 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             expect_running(receiving)?;
             let sink = receiving.sink;
-            let mut receive = |length: usize, time| {
-                receiving.admit(length as u64)?;
-                Ok(receiving.receive(at, base + u64::from(time), length))
+            let entry = self.sinks.get_mut(sink);
+            let run = match entry {
+                Some(entry) if receiving.origin.is_none() => {
+                    receiving.gap = None;
+                    let (source, sequence) = (receiving.source, receiving.expected);
+                    let stamp = Stamp { source, subscription: at, sequence, time: base, origin: None };
+                    entry.inbox.copy_frames(&input[used..], format, stamp, |length| {
+                        receiving.admit(length as u64)?;
+                        receiving.count(length);
+                        Ok(())
+                    })
+                }
+                entry => receiving.admit(body.len() as u64).map(|()| {
+                    let stamp = receiving.receive(at, base + u64::from(header.time), body.len());
+                    if let Some(entry) = entry {
+                        entry.inbox.copy(stamp, format, |storage| storage.append(body));
+                    }
+                    length
+                }),
             };
-            let Some(entry) = self.sinks.get_mut(sink) else {
-                receive(body.len(), header.time)?;
-                used += length;
-                continue;
-            };
-            let run = entry.inbox.copy_frames(&input[used..], format, receive);
             if woken != Some(sink) {
                 woken = Some(sink);
                 self.wake(links, sink);

@@ -27,8 +27,10 @@ const RUN: u64 = 16 << 10;
 
 /// Items in the order of their arrival.
 pub struct Batch<B, S> {
-    /// The items.
-    pub items: Vec<Item>,
+    /// The items; consecutive events of one subscription are one entry.
+    entries: Vec<Entry>,
+    /// The number of the items.
+    length: usize,
     /// The short bodies, each at a multiple of 16, with headers of frames between those that links have brought.
     pub storage: S,
     /// The long bodies, each in storage of its own.
@@ -74,6 +76,61 @@ pub enum Item {
     Granted(SourceRef, Granted),
 }
 
+/// What is in a batch.
+#[derive(Debug)]
+enum Entry {
+    One(Item),
+    Frames(Frames),
+}
+
+/// Consecutive events of one subscription and format, whose frames are next to each other in [`Batch::storage`]. What
+/// differs between them is read from the headers of the frames. So an event that arrives costs no item.
+#[derive(Clone, Copy, Debug)]
+struct Frames {
+    source: SourceRef,
+    /// The number of the first event at its source.
+    sequence: u64,
+    count: u32,
+    /// The place of the first frame.
+    at: u32,
+    /// The time to which those in the headers are added.
+    base: u64,
+    format: u32,
+}
+
+/// A place between the items of a [`Batch`], at first before all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    /// The next entry.
+    entry: usize,
+    /// The rest of the entry before it.
+    rest: Frames,
+}
+
+/// The next item of a [`Batch`].
+#[derive(Clone, Copy, Debug)]
+pub enum Next<'b> {
+    /// A short event that a link has brought. Most items are.
+    Frame(Frame),
+    /// Any other.
+    Item(&'b Item),
+}
+
+/// A short event that a link has brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Its source.
+    pub source: SourceRef,
+    /// Its number at the source.
+    pub sequence: u64,
+    /// The time of its submission, in nanoseconds since 1970.
+    pub time: u64,
+    /// The place of its format in [`Batch::formats`].
+    pub format: u32,
+    /// The place of its body in [`Batch::storage`], and its length.
+    pub body: (u32, u32),
+}
+
 /// The place of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyRef {
@@ -91,6 +148,12 @@ pub(crate) struct Run {
     pub(crate) subscription: Option<ReceivingKey>,
     pub(crate) items: u64,
     pub(crate) bytes: u64,
+}
+
+impl Run {
+    fn of(subscription: ReceivingKey) -> Run {
+        Run { subscription: Some(subscription), items: 0, bytes: 0 }
+    }
 }
 
 /// The properties of an event besides its body.
@@ -113,10 +176,18 @@ pub(crate) struct LastGap {
     row: u8,
 }
 
+impl Default for Cursor {
+    fn default() -> Cursor {
+        let rest = Frames { source: SourceRef(0), sequence: 0, count: 0, at: 0, base: 0, format: 0 };
+        Cursor { entry: 0, rest }
+    }
+}
+
 impl<B, S: Storage> Default for Batch<B, S> {
     fn default() -> Self {
         Batch {
-            items: Vec::new(),
+            entries: Vec::new(),
+            length: 0,
             storage: S::default(),
             long: Vec::new(),
             shared: Vec::new(),
@@ -129,10 +200,11 @@ impl<B, S: Storage> Default for Batch<B, S> {
 
 impl<B: Body, S: Storage> Batch<B, S> {
     fn clear(&mut self) {
-        if self.items.is_empty() {
+        if self.entries.is_empty() {
             return;
         }
-        self.items.clear();
+        self.entries.clear();
+        self.length = 0;
         self.storage.resize(0);
         self.shared.clear();
         self.origins.clear();
@@ -144,12 +216,13 @@ impl<B: Body, S: Storage> Batch<B, S> {
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() >= ITEMS || self.storage.bytes().len() >= BYTES
+        self.length >= ITEMS || self.storage.bytes().len() >= BYTES
     }
 
     #[inline]
     fn add(&mut self, item: Item, subscription: Option<ReceivingKey>, bytes: u64) {
-        self.items.push(item);
+        self.entries.push(Entry::One(item));
+        self.length += 1;
         match self.runs.last_mut() {
             Some(run) if run.subscription == subscription && run.bytes < RUN => {
                 run.items += 1;
@@ -209,33 +282,46 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     }
 
     /// Adds consecutive events of one subscription and format: the frames at the start of the input that are like the
-    /// first, which is whole. They are copied together, with their headers. `receive` counts an event, whose length and
-    /// time it gets, and may refuse it. Returns the length of these frames.
+    /// first, which is whole. They are copied together, with their headers. `stamp` is that of the first, except that its
+    /// time is the one to which those in the headers are added. `receive` counts an event, whose length it gets, and may
+    /// refuse it. Returns the length of these frames.
     #[inline]
     pub(crate) fn copy_frames(
         &mut self,
         input: &[u8],
         format: &Format,
-        mut receive: impl FnMut(usize, u32) -> Result<Stamp>,
+        stamp: Stamp,
+        mut receive: impl FnMut(usize) -> Result<()>,
     ) -> Result<usize> {
         let Some(first) = input.first_chunk::<HEADER>() else { return Ok(0) };
+        let Stamp { source, subscription, mut sequence, time: base, .. } = stamp;
         let (mut used, mut copied) = (0, 0);
         loop {
             let batch = self.open();
             let start = batch.storage.bytes().len().next_multiple_of(HEADER);
-            let format = batch.place_of(format);
+            let most = (ITEMS - batch.length) as u32;
+            let mut frames =
+                Frames { source, sequence, count: 0, at: start as u32, base, format: batch.place_of(format) };
+            let mut run = batch.open_run(subscription);
             let end = loop {
-                let at = start + used - copied;
-                if batch.items.len() >= ITEMS || at >= BYTES {
+                if frames.count == most || start + used - copied >= BYTES {
                     break None;
                 }
-                let Some((length, time)) = frame::like(first, &input[used..]) else { break Some(Ok(())) };
-                match receive(length, time) {
-                    Ok(stamp) => batch.event(stamp, format, BodyRef::Here((at + HEADER) as u32, length as u32), length),
-                    Err(error) => break Some(Err(error)),
+                let Some(length) = frame::like(first, &input[used..]) else { break Some(Ok(())) };
+                if let Err(error) = receive(length) {
+                    break Some(Err(error));
                 }
+                frames.count += 1;
+                if run.bytes >= RUN {
+                    batch.runs.push(std::mem::replace(&mut run, Run::of(subscription)));
+                }
+                run.items += 1;
+                run.bytes += cost(length);
                 used += HEADER + length.next_multiple_of(HEADER);
             };
+            batch.close_run(run);
+            batch.add_frames(frames);
+            sequence += u64::from(frames.count);
             batch.storage.resize(start);
             batch.storage.append(&input[copied..used]);
             copied = used;
@@ -282,15 +368,15 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         }
         self.tell(Item::Gap(source, gap));
         let batch = self.before + self.batches.len() as u64 - 1;
-        let item = self.batches.back().map_or(0, |batch| batch.items.len() - 1);
+        let item = self.batches.back().map_or(0, |batch| batch.entries.len() - 1);
         *last = Some(LastGap { batch, item, row: row.saturating_add(1) });
         true
     }
 
     fn gap_mut(&mut self, last: LastGap) -> Option<&mut Gap> {
         let batch = usize::try_from(last.batch.checked_sub(self.before)?).ok()?;
-        match self.batches.get_mut(batch)?.items.get_mut(last.item)? {
-            Item::Gap(_, gap) => Some(gap),
+        match self.batches.get_mut(batch)?.entries.get_mut(last.item)? {
+            Entry::One(Item::Gap(_, gap)) => Some(gap),
             _ => None,
         }
     }
@@ -324,7 +410,7 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         }
         while let Some(mut next) = self.batches.pop_front() {
             self.before += 1;
-            let came = !next.items.is_empty();
+            let came = next.length > 0;
             if came {
                 std::mem::swap(used, &mut *next);
             }
@@ -351,6 +437,83 @@ impl<B: Body, S: Storage> Batch<B, S> {
     fn keep_origin(&mut self, origin: Origin) -> Option<NonZeroU32> {
         self.origins.push(origin);
         NonZeroU32::new(self.origins.len() as u32)
+    }
+
+    /// The run of a subscription that counts further events: the last one, if it is hers and not full.
+    #[inline]
+    fn open_run(&mut self, subscription: ReceivingKey) -> Run {
+        let is_open = |run: &mut Run| run.subscription == Some(subscription) && run.bytes < RUN;
+        self.runs.pop_if(is_open).unwrap_or(Run::of(subscription))
+    }
+
+    #[inline]
+    fn close_run(&mut self, run: Run) {
+        if run.items > 0 {
+            self.runs.push(run);
+        }
+    }
+
+    /// Adds events whose frames are about to be copied.
+    #[inline]
+    fn add_frames(&mut self, frames: Frames) {
+        if frames.count > 0 {
+            self.entries.push(Entry::Frames(frames));
+            self.length += frames.count as usize;
+        }
+    }
+
+    /// The number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The item behind a cursor, which then is behind that item; `None` at the end.
+    #[inline(always)]
+    pub fn next(&self, cursor: &mut Cursor) -> Option<Next<'_>> {
+        if cursor.rest.count == 0 {
+            match self.entries.get(cursor.entry)? {
+                Entry::Frames(frames) => cursor.rest = *frames,
+                Entry::One(item) => {
+                    cursor.entry += 1;
+                    return Some(Next::Item(item));
+                }
+            }
+            cursor.entry += 1;
+        }
+        let Frames { source, sequence, count, at, base, format } = cursor.rest;
+        let (length, time) = frame::length_and_time(self.storage.bytes()[at as usize..].first_chunk()?);
+        let behind = at + HEADER as u32;
+        (cursor.rest.sequence, cursor.rest.count) = (sequence + 1, count - 1);
+        cursor.rest.at = behind + length.next_multiple_of(HEADER as u32);
+        Some(Next::Frame(Frame { source, sequence, time: base + u64::from(time), format, body: (behind, length) }))
+    }
+
+    /// The entry before a cursor, if that is a single item.
+    pub fn last(&self, cursor: &Cursor) -> Option<&Item> {
+        match self.entries.get(cursor.entry.checked_sub(1)?)? {
+            Entry::One(item) => Some(item),
+            Entry::Frames(_) => None,
+        }
+    }
+
+    /// All items, in order.
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        let mut cursor = Cursor::default();
+        std::iter::from_fn(move || {
+            Some(match self.next(&mut cursor)? {
+                Next::Item(item) => item.clone(),
+                Next::Frame(Frame { source, sequence, time, format, body: (start, length) }) => {
+                    let place = BodyRef::Here(start, length);
+                    Item::Event { source, sequence, time, format, place, origin: None }
+                }
+            })
+        })
     }
 
     /// The origin of an event.
@@ -400,7 +563,7 @@ mod tests {
     fn gaps(inbox: &mut Boxed) -> Vec<(u64, u64, Cause)> {
         let (mut batch, mut gaps) = (Batch::default(), Vec::new());
         while inbox.take(&mut batch) {
-            gaps.extend(batch.items.iter().filter_map(|item| match item {
+            gaps.extend(batch.items().filter_map(|item| match item {
                 Item::Gap(_, gap) => Some((gap.first, gap.count, gap.cause)),
                 _ => None,
             }));
@@ -439,18 +602,20 @@ mod tests {
         let refused = Error::new(isoform_core::Code::Frame);
         for (admitted, behind) in [(3_000, frame(2, 0, 8)), (2_500, Vec::new()), (0, Vec::new())] {
             let (mut inbox, mut sequence) = (Boxed::new(), 0);
-            let run = inbox.copy_frames(&[&events[..], &behind].concat(), &format, |_, time| {
+            let (source, subscription) = (SourceRef(1), ReceivingKey(1));
+            let stamp = Stamp { source, subscription, sequence: 0, time: 0, origin: None };
+            let run = inbox.copy_frames(&[&events[..], &behind].concat(), &format, stamp, |_| {
                 sequence += 1;
-                let (source, subscription, time) = (SourceRef(1), ReceivingKey(1), u64::from(time));
-                let stamp = Stamp { source, subscription, sequence: sequence - 1, time, origin: None };
-                if sequence <= admitted { Ok(stamp) } else { Err(refused.clone()) }
+                if sequence <= admitted { Ok(()) } else { Err(refused.clone()) }
             });
             assert_eq!(run, if admitted == 3_000 { Ok(events.len()) } else { Err(refused.clone()) });
             let (mut batch, mut came) = (Batch::default(), 0);
             while inbox.take(&mut batch) {
-                assert!(batch.items.len() <= ITEMS && batch.storage.len() < BYTES + 128);
-                for item in &batch.items {
-                    let Item::Event { sequence, place, .. } = *item else { panic!("{item:?}") };
+                assert!(batch.len() <= ITEMS && batch.storage.len() < BYTES + 128);
+                assert_eq!(batch.runs.iter().map(|run| run.items).sum::<u64>(), batch.len() as u64);
+                assert!(batch.runs.iter().all(|run| run.bytes < RUN + 128));
+                for item in batch.items() {
+                    let Item::Event { sequence, place, .. } = item else { panic!("{item:?}") };
                     let BodyRef::Here(start, _) = place else { panic!("{place:?}") };
                     assert_eq!((sequence, start % 16), (came, 0));
                     assert_eq!(batch.body(place).unwrap(), vec![came as u8; length(came)]);

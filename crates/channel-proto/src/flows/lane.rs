@@ -48,7 +48,7 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         self.live && self.outbox.has_room()
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
         let length = draft.length();
         if let Some(origin) = draft.origin() {

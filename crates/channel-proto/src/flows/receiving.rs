@@ -139,11 +139,17 @@ impl<S> Receiving<S> {
     pub(crate) fn receive(&mut self, subscription: ReceivingKey, time: u64, length: usize) -> Stamp {
         let origin = self.origin.take();
         let stamp = Stamp { source: self.source, subscription, sequence: self.expected, time, origin };
-        self.expected += 1;
         self.gap = None;
+        self.count(length);
+        stamp
+    }
+
+    /// Counts an event that arrives behind another one.
+    #[inline]
+    pub(crate) fn count(&mut self, length: usize) {
+        self.expected += 1;
         self.received.events += 1;
         self.received.bytes += cost(length);
-        stamp
     }
 
     /// Refuses a body that is longer than was agreed, or arrives although the window is full.

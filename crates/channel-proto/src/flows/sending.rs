@@ -221,7 +221,7 @@ impl<B: Body> Sending<B> {
     }
 
     /// Submits an event: sends it, queues it, or drops it. `many` states that several sinks may need its body.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn submit(
         &mut self,
         time: u64,
@@ -236,15 +236,23 @@ impl<B: Body> Sending<B> {
         let sequence = self.next;
         self.next += 1;
         self.ledger.submitted += 1;
+        if self.unwanted == 0 && draft.length() as u64 <= self.longest && self.may_send(lane) {
+            self.tell_gaps(sequence, lane);
+            self.send(sequence, time, format, draft, many, lane);
+        } else {
+            self.hold(sequence, time, format, draft);
+        }
+    }
+
+    /// An event that is not sent now: queues it, or drops it.
+    #[inline(never)]
+    fn hold(&mut self, sequence: u64, time: u64, format: &Format, draft: &mut impl Draft<B>) {
         if self.unwanted > 0 {
             self.unwanted -= 1;
             self.ledger.skipped += 1;
             self.note(Missing { first: sequence, count: 1, cause: None });
         } else if draft.length() as u64 > self.longest {
             self.lose(sequence, Cause::TooLarge);
-        } else if self.may_send(lane) {
-            self.tell_gaps(sequence, lane);
-            self.send(sequence, time, format, draft, many, lane);
         } else {
             self.queued += cost(draft.length());
             let (format, origin) = (format.clone(), draft.origin().map(Box::new));
@@ -253,7 +261,7 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(
         &mut self,
         sequence: u64,

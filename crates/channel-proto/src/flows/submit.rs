@@ -1,5 +1,6 @@
 //! Submits events, and wakes the threads that wait for them.
 
+use super::lane::Lane;
 use super::receiving::Stage;
 use super::sending::{Sending, To};
 use super::{Flows, Kept, Source, with_lane};
@@ -7,7 +8,7 @@ use crate::action::Action;
 use crate::budget::Resource;
 use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
 use crate::links::Links;
-use crate::memory::{Body, Draft, Drafts, Storage};
+use crate::memory::{Body, Draft, Drafts, Storage, Take};
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 
 /// The result of submitting an event.
@@ -59,6 +60,46 @@ impl<B: Body> Source<B> {
     }
 }
 
+/// Submits an event to the only sink of a source.
+struct ToOne<'f, B, L> {
+    time: u64,
+    format: &'f Format,
+    sending: &'f mut Sending<B>,
+    lane: &'f mut L,
+}
+
+impl<B: Body, L: Lane<B>> Take<B> for ToOne<'_, B, L> {
+    #[inline(always)]
+    fn take(self, draft: &mut impl Draft<B>) {
+        self.sending.submit(self.time, self.format, draft, false, self.lane);
+    }
+}
+
+/// Submits an event to all sinks of a source, and keeps it if the source keeps events.
+struct ToAll<'f, B, S> {
+    flows: &'f mut Flows<B, S>,
+    links: &'f mut Links<B>,
+    time: u64,
+    source: SourceKey,
+    format: &'f Format,
+    sendings: &'f [SendingKey],
+}
+
+impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
+    fn take(self, draft: &mut impl Draft<B>) {
+        let ToAll { flows, links, time, source, format, sendings } = self;
+        let many = sendings.len() > 1;
+        for &at in sendings {
+            with_lane!(flows, links, at, |sending, lane| sending.submit(time, format, draft, many, lane));
+            flows.follow(links, at);
+        }
+        let source = &mut flows.sources[source];
+        if source.grants.keep > 0 {
+            source.keep(time, format, draft);
+        }
+    }
+}
+
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Submits events to all sinks of a source, as long as there is room.
     #[inline]
@@ -81,54 +122,54 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let source = &mut self.sources[key];
         let Some(format) = source.format.take() else { return Err(closed("format")) };
-        let (first, keeps) = (source.next, source.grants.keep > 0);
-        let stopped = match source.sendings[..] {
-            [only] if !keeps => self.submit_to_one(links, time, (key, first), &format, only, drafts),
+        let first = source.next;
+        let (next, stopped) = match source.sendings[..] {
+            [only] if source.grants.keep == 0 => self.submit_to_one(links, time, first, &format, only, drafts),
             _ => self.submit_to_all(links, time, key, &format, drafts),
         };
         let source = &mut self.sources[key];
-        source.format = Some(format);
-        source.waits |= stopped == Stopped::Full && source.next == first;
+        (source.format, source.next) = (Some(format), next);
+        source.waits |= stopped == Stopped::Full && next == first;
         Ok(match stopped {
-            _ if source.next > first => Submitted::Done(source.next - 1),
+            _ if next > first => Submitted::Done(next - 1),
             Stopped::Full => Submitted::Full,
             Stopped::AtEnd => Submitted::Unheard,
         })
     }
 
-    /// Submits events to the only sink of a source, the first with this number.
+    /// Submits events to the only sink of a source, the first with the number `next`. Returns the number after the last.
     #[inline]
     fn submit_to_one(
         &mut self,
         links: &mut Links<B>,
         time: u64,
-        (key, mut next): (SourceKey, u64),
+        mut next: u64,
         format: &Format,
         only: SendingKey,
         drafts: &mut impl Drafts<B>,
-    ) -> Stopped {
+    ) -> (u64, Stopped) {
         loop {
             // What belongs to the subscription and its link is looked up once, as long as events are sent at once.
             let stopped = with_lane!(self, links, only, |sending, lane| loop {
                 if sending.is_full(lane) {
                     break Some(Stopped::Full);
                 }
-                let Some(mut draft) = drafts.next() else { break Some(Stopped::AtEnd) };
+                if !drafts.next(ToOne { time, format, sending, lane }) {
+                    break Some(Stopped::AtEnd);
+                }
                 next += 1;
-                sending.submit(time, format, &mut draft, false, lane);
                 if sending.has_more() {
                     break None;
                 }
             });
             self.follow(links, only);
             if let Some(stopped) = stopped {
-                self.sources[key].next = next;
-                return stopped;
+                return (next, stopped);
             }
         }
     }
 
-    /// Submits events to all sinks of a source, and keeps those that it keeps.
+    /// Submits events to all sinks of a source, and keeps those that it keeps. Returns the number after the last.
     fn submit_to_all(
         &mut self,
         links: &mut Links<B>,
@@ -136,27 +177,21 @@ impl<B: Body, S: Storage> Flows<B, S> {
         key: SourceKey,
         format: &Format,
         drafts: &mut impl Drafts<B>,
-    ) -> Stopped {
-        let sendings = std::mem::take(&mut self.sources[key].sendings);
-        let many = sendings.len() > 1;
+    ) -> (u64, Stopped) {
+        let source = &mut self.sources[key];
+        let (sendings, mut next) = (std::mem::take(&mut source.sendings), source.next);
         let stopped = loop {
             let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
-            let Some(mut draft) = drafts.next() else { break Stopped::AtEnd };
-            for &sending in &sendings {
-                with_lane!(self, links, sending, |sending, lane| sending.submit(time, format, &mut draft, many, lane));
-                self.follow(links, sending);
+            if !drafts.next(ToAll { flows: self, links, time, source: key, format, sendings: &sendings }) {
+                break Stopped::AtEnd;
             }
-            let source = &mut self.sources[key];
-            source.next += 1;
-            if source.grants.keep > 0 {
-                source.keep(time, format, &mut draft);
-            }
+            next += 1;
         };
         self.sources[key].sendings = sendings;
-        stopped
+        (next, stopped)
     }
 
     /// The following events of a source have this format.
@@ -192,10 +227,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     sending.ready = true;
                     self.traffic[link].ready.push_back(at);
                 }
-                let outbox = &links[link].outbox;
-                if outbox.waiting() > 0 || (!self.traffic[link].ready.is_empty() && outbox.has_turns()) {
-                    links.announce(link);
-                }
+                links.announce_output(link, || !self.traffic[link].ready.is_empty());
             }
             To::Here(number) => {
                 if sending.has_more() {

@@ -71,6 +71,17 @@ impl<B: Body> Links<B> {
         }
     }
 
+    /// The same, if there is any, or if more could be sent: `has_more` tells that.
+    #[inline]
+    pub(crate) fn announce_output(&mut self, key: LinkKey, has_more: impl FnOnce() -> bool) {
+        let link = &mut self.all[key];
+        let waiting = link.outbox.waiting();
+        let state = if waiting < MUCH { Announced::Some } else { Announced::Much };
+        if link.announced < state && (waiting > 0 || link.outbox.has_turns() && has_more()) {
+            self.announce(key);
+        }
+    }
+
     /// Moves the pending output of a link to the last bytes of its connection.
     pub(super) fn bid_farewell(&mut self, key: LinkKey, id: ConnId) {
         let mut out = Outgoing::default();

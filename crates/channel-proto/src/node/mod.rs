@@ -83,8 +83,8 @@ use std::fmt;
 ///
 /// let (mut batch, mut came) = (Batch::default(), Vec::new());
 /// while nodes[1].take(now, sink, &mut batch) {
-///     let bodies = batch.items.iter().filter_map(|item| match item {
-///         Item::Event { place, .. } => batch.body(*place),
+///     let bodies = batch.items().filter_map(|item| match item {
+///         Item::Event { place, .. } => batch.body(place),
 ///         _ => None, // the source has joined
 ///     });
 ///     came.extend(bodies.map(<[u8]>::to_vec));

@@ -4,8 +4,8 @@
 use crate::world::{Happening, World};
 use crate::{Node, Time, oracle};
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Draft, Drafts, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey,
-    Submitted,
+    Action, Batch, ChannelKey, ConnId, Drafts, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey, Submitted,
+    Take,
 };
 use isoform_core::{Code, Error};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -230,13 +230,12 @@ impl World {
         let Some(process) = &mut self.slots[slot].process else { return };
         let incarnation = process.incarnation;
         let Some(taking) = process.sinks.get_mut(&key) else { return };
-        let count = 1 + self.random.below(taking.batch.items.len() - taking.at + 3);
-        for _ in 0..count {
-            let Some(item) = taking.batch.items.get(taking.at) else { break };
-            self.oracle.came(taking.sink, item, &taking.batch, &self.formats);
+        let count = 1 + self.random.below(taking.batch.len() - taking.at + 3);
+        for item in taking.batch.items().skip(taking.at).take(count) {
+            self.oracle.came(taking.sink, &item, &taking.batch, &self.formats);
             taking.at += 1;
         }
-        if taking.at < taking.batch.items.len() {
+        if taking.at < taking.batch.len() {
             if self.random.one_in(2) {
                 process.node.consumed(now, key, taking.at);
             }
@@ -310,7 +309,9 @@ impl World {
 struct Several(VecDeque<Arc<[u8]>>);
 
 impl Drafts<Arc<[u8]>> for Several {
-    fn next(&mut self) -> Option<impl Draft<Arc<[u8]>>> {
-        self.0.pop_front()
+    fn next(&mut self, take: impl Take<Arc<[u8]>>) -> bool {
+        let Some(mut body) = self.0.pop_front() else { return false };
+        take.take(&mut body);
+        true
     }
 }

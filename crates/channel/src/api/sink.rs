@@ -18,8 +18,11 @@ use crate::drive::state::{Seat, State};
 use crate::drive::wait::after;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch, Shared};
-use isoform_channel_proto::{BodyRef, Counts, Granted, Item, Plans, Policy, SinkKey, SourceRef, Wanted};
+use isoform_channel_proto::{
+    BodyRef, Counts, Cursor, Frame, Granted, Item, Next, Plans, Policy, SinkKey, SourceRef, Wanted,
+};
 use std::fmt;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,8 +51,9 @@ pub(crate) struct SinkEnd {
     bell: Arc<Bell>,
     progress: Arc<AtomicUsize>,
     batch: Batch,
-    /// The place of the next item of the batch.
+    /// How many items of the batch were taken, and the place behind them.
     next: usize,
+    cursor: Cursor,
 }
 
 impl<T: Record<Static = T> + 'static> Sink<T> {
@@ -193,6 +197,18 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     /// The next event of the last batch, which has one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
+        let Some((stamp, format, body)) = self.end.frame() else { return self.next_item() };
+        let Sink { end, decoder, .. } = self;
+        let Batch { formats, storage, .. } = &mut end.batch;
+        match decoder.decode_in_place(&formats[format as usize], &mut storage.0[body]) {
+            Ok(record) => Ok(Event::Record { stamp, record }),
+            Err(error) => Err(unfit(&end.life.hub, end.key, error, stamp)),
+        }
+    }
+
+    /// The same if that is not a short event that a link has brought.
+    #[inline(never)]
+    fn next_item(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Sink { end, decoder, scratch, copy } = self;
         let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
@@ -300,7 +316,7 @@ impl SinkEnd {
             state.sinks.insert(key, Seat::new(bell.clone(), progress.clone(), is_handled));
             Ok::<_, Error>(key)
         })?;
-        Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0 })
+        Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0, cursor: Cursor::default() })
     }
 
     /// The plans that were made when it subscribed.
@@ -317,14 +333,15 @@ impl SinkEnd {
         self.wait_for_batch(patience)
     }
 
+    #[inline(never)]
     fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
         let deadline = patience.and_then(after);
-        let SinkEnd { life, key, bell, progress, batch, next } = self;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
         let came = life.hub.drive_with(bell, deadline, |state| {
             if !state.machine.has_sink(*key) {
                 return (Some(Err(closed())), false);
             }
-            *next = 0;
+            (*next, *cursor) = (0, Cursor::default());
             match take(state, *key, bell, progress, batch) {
                 true => (Some(Ok(())), false),
                 false => (None, state.machine.is_remote(*key)),
@@ -338,8 +355,8 @@ impl SinkEnd {
         if self.look() {
             return Poll::Ready(Ok(()));
         }
-        let SinkEnd { life, key, bell, progress, batch, next } = self;
-        *next = 0;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
+        (*next, *cursor) = (0, Cursor::default());
         life.hub.with(|state| {
             if take(state, *key, bell, progress, batch) {
                 return Poll::Ready(Ok(()));
@@ -355,7 +372,7 @@ impl SinkEnd {
     /// Whether the last batch has more items.
     #[inline]
     pub(crate) fn has_next(&self) -> bool {
-        self.next < self.batch.items.len()
+        self.next < self.batch.len()
     }
 
     /// Whether there is an item, without waiting and without reading connections.
@@ -364,43 +381,65 @@ impl SinkEnd {
         if self.has_next() {
             return true;
         }
-        let SinkEnd { life, key, bell, progress, batch, next } = self;
-        *next = 0;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
+        (*next, *cursor) = (0, Cursor::default());
         life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
 
-    /// The next item, which this does not take.
-    #[inline]
-    fn peek(&self) -> &Item {
-        &self.batch.items[self.next]
-    }
-
-    /// Takes the next item.
-    #[inline]
-    fn item(&mut self) -> &Item {
-        let at = self.next;
-        self.next += 1;
-        self.progress.store(self.next, Ordering::Relaxed);
-        &self.batch.items[at]
+    /// Takes the next item if it is a short event that a link has brought. Returns its stamp, the place of its format, and
+    /// that of its body in the batch's storage.
+    #[inline(always)]
+    fn frame(&mut self) -> Option<(Stamp, u32, Range<usize>)> {
+        let mut cursor = self.cursor;
+        let Some(Next::Frame(Frame { source, sequence, time, format, body })) = self.batch.next(&mut cursor) else {
+            return None;
+        };
+        self.take(cursor);
+        let (start, length) = (body.0 as usize, body.1 as usize);
+        Some((Stamp { source, sequence, nanoseconds: time, origin: None }, format, start..start + length))
     }
 
     /// Takes the next item. Returns its stamp, the place of its format and that of its body, if it is a record.
-    #[inline]
+    #[inline(always)]
     fn event(&mut self) -> Option<(Stamp, u32, BodyRef)> {
-        self.item();
-        self.event_at(self.next - 1)
+        let (event, behind) = self.peek();
+        self.take(behind);
+        event
     }
 
+    /// The same without taking it. Also returns the place behind it, for [`take`](SinkEnd::take).
+    #[inline(always)]
+    fn peek(&self) -> (Option<(Stamp, u32, BodyRef)>, Cursor) {
+        let mut cursor = self.cursor;
+        let event = match self.batch.next(&mut cursor) {
+            Some(Next::Frame(Frame { source, sequence, time, format, body: (start, length) })) => {
+                let stamp = Stamp { source, sequence, nanoseconds: time, origin: None };
+                Some((stamp, format, BodyRef::Here(start, length)))
+            }
+            Some(Next::Item(&Item::Event { source, sequence, time, format, place, origin })) => {
+                let origin = self.batch.origin(origin);
+                Some((Stamp { source, sequence, nanoseconds: time, origin }, format, place))
+            }
+            _ => None,
+        };
+        (event, cursor)
+    }
+
+    /// Takes the item before this place.
     #[inline]
-    fn event_at(&self, at: usize) -> Option<(Stamp, u32, BodyRef)> {
-        let Item::Event { source, sequence, time, format, place, origin } = self.batch.items[at] else { return None };
-        let origin = self.batch.origin(origin);
-        Some((Stamp { source, sequence, nanoseconds: time, origin }, format, place))
+    fn take(&mut self, behind: Cursor) {
+        self.cursor = behind;
+        self.next += 1;
+        self.progress.store(self.next, Ordering::Relaxed);
     }
 
-    /// The item that was taken last.
+    /// The item that was taken last, which is not a record.
     fn last(&self) -> &Item {
-        &self.batch.items[self.next - 1]
+        self.last_before(&self.cursor)
+    }
+
+    fn last_before(&self, behind: &Cursor) -> &Item {
+        self.batch.last(behind).unwrap_or_else(|| unreachable!("told from records before"))
     }
 
     fn counts(&self) -> Counts {

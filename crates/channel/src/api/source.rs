@@ -20,9 +20,7 @@ use isoform_channel_proto::{
     Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
 };
 use std::any::Any;
-use std::borrow::Borrow;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -86,7 +84,11 @@ impl<T: Record<Static = T>> Source<T> {
         if !self.end.is_heard() {
             return Ok(None);
         }
-        self.end.submit_message(&self.encoder.encode(record)?)
+        // The message stays where it was made: `?` would move it, and wait for its bytes to reach the cache.
+        match &self.encoder.encode(record) {
+            Ok(message) => self.end.submit_message(message),
+            Err(error) => Err(error.clone()),
+        }
     }
 
     /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
@@ -465,40 +467,38 @@ impl<T: Record<Static = T>, R: Record<Static = T>> Records for Typed<'_, T, R> {
 }
 
 /// An encoded message, which is copied to where it is needed.
-struct Copied<'m, M> {
-    message: M,
+struct Copied<'m> {
+    message: &'m Message<'m>,
     shared: Option<Sent>,
-    lifetime: PhantomData<Message<'m>>,
 }
 
-impl<'m, M: Borrow<Message<'m>>> Copied<'m, M> {
+impl<'m> Copied<'m> {
     #[inline]
-    fn new(message: M) -> Copied<'m, M> {
-        Copied { message, shared: None, lifetime: PhantomData }
+    fn new(message: &'m Message<'m>) -> Copied<'m> {
+        Copied { message, shared: None }
     }
 }
 
-impl<'m, M: Borrow<Message<'m>>> Draft<Sent> for Copied<'m, M> {
+impl Draft<Sent> for Copied<'_> {
     #[inline]
     fn length(&self) -> usize {
-        self.message.borrow().body_len()
+        self.message.body_len()
     }
 
     #[inline]
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
-        self.message.borrow().body().for_each(each);
+        self.message.body().for_each(each);
     }
 
     #[inline]
     fn contiguous(&self) -> Option<&[u8]> {
-        let message = self.message.borrow();
-        message.body().next().filter(|first| first.len() == message.body_len())
+        self.message.body().next().filter(|first| first.len() == self.message.body_len())
     }
 
+    #[cold]
     fn share(&mut self) -> Sent {
-        let message = self.message.borrow();
         let no_memory = |error| panic!("no memory for an event: {error}");
-        self.shared.get_or_insert_with(|| Sent::Shared(message.to_shared().unwrap_or_else(no_memory))).clone()
+        self.shared.get_or_insert_with(|| Sent::Shared(self.message.to_shared().unwrap_or_else(no_memory))).clone()
     }
 
     fn is_shared(&self) -> bool {

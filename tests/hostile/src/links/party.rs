@@ -136,8 +136,8 @@ impl Party {
 impl Sink {
     /// Looks at a batch: events come in order, and what is missing was declared.
     fn look(&mut self) {
-        for item in &self.batch.items {
-            match item {
+        for item in self.batch.items() {
+            match &item {
                 Item::Granted(..) => {}
                 Item::Joined(source, node, _) => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };

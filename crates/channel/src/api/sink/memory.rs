@@ -10,7 +10,7 @@ use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
-use isoform_channel_proto::{Counts, Granted, Policy, SourceRef};
+use isoform_channel_proto::{BodyRef, Counts, Cursor, Granted, Policy, SourceRef};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -126,7 +126,8 @@ impl MemorySink {
         let size = self.format().size();
         while stamps.len() < most && self.end.look() {
             // SAFETY: there is room for one more.
-            let event = match unsafe { self.peek_into(records.add(stamps.len() * size)) } {
+            let (event, behind) = unsafe { self.peek_into(records.add(stamps.len() * size)) };
+            let event = match event {
                 Ok(Event::Record { stamp, .. }) => Ok(stamp),
                 Ok(other) => Err(Ok(other)),
                 Err(error) => Err(Err(error)),
@@ -135,26 +136,39 @@ impl MemorySink {
                 Ok(stamp) => stamps.push(stamp),
                 Err(_) if !stamps.is_empty() => break,
                 Err(alone) => {
-                    self.end.item();
+                    self.end.take(behind);
                     if alone.is_err() {
                         self.end.life.hub.lock().machine.unfit(self.end.key);
                     }
                     return alone.map(|event| Some(event.map(|()| unreachable!("told from records before"))));
                 }
             }
-            self.end.item();
+            self.end.take(behind);
         }
         let record = stamps.len();
         Ok(stamps.first().map(|&stamp| Event::Record { stamp, record }))
     }
 
-    /// The next item, which this does not take. It writes a record to memory of the caller.
+    /// The next item, which this does not take, and the place behind it. It writes a record to memory of the caller.
     ///
     /// # Safety
     /// There is room for it.
-    unsafe fn peek_into(&mut self, record: *mut u8) -> Result<Event<()>> {
+    unsafe fn peek_into(&mut self, record: *mut u8) -> (Result<Event<()>>, Cursor) {
+        let (event, behind) = self.end.peek();
+        let event = match event {
+            // SAFETY: promised.
+            Some((stamp, format, place)) => unsafe { self.put(stamp, format, place, record) },
+            None => Ok(about(self.end.last_before(&behind))),
+        };
+        (event, behind)
+    }
+
+    /// Writes the record of an event to memory of the caller.
+    ///
+    /// # Safety
+    /// There is room for it.
+    unsafe fn put(&mut self, stamp: Stamp, format: u32, place: BodyRef, record: *mut u8) -> Result<Event<()>> {
         let MemorySink { end, decoder, copy } = self;
-        let Some((stamp, format, place)) = end.event_at(end.next) else { return Ok(about(end.peek())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let message = match bodies.at(place, copy) {
             EventBody::Own(body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),

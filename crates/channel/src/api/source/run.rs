@@ -4,7 +4,7 @@ use super::{Copied, SourceEnd};
 use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use isoform::{Error, Message, Result};
-use isoform_channel_proto::{Draft, Drafts, PAYLOAD};
+use isoform_channel_proto::{Drafts, PAYLOAD, Take};
 
 /// This many bytes of records are submitted with one time, while the state is locked once.
 const RUN: usize = 64 << 10;
@@ -36,19 +36,21 @@ enum Stopped {
 
 impl<R: Records> Drafts<Sent> for Run<R> {
     #[inline]
-    fn next(&mut self) -> Option<impl Draft<Sent>> {
+    fn next(&mut self, take: impl Take<Sent>) -> bool {
         if self.at == self.end || self.bytes > RUN {
-            return None;
+            return false;
         }
-        match self.records.encode(self.at) {
+        let encoded = self.records.encode(self.at);
+        match &encoded {
             Ok(message) if message.body_len() <= PAYLOAD => {
                 self.at += 1;
                 self.bytes += message.body_len();
-                Some(Copied::new(message))
+                take.take(&mut Copied::new(message));
+                true
             }
-            other => {
-                self.stopped = Some(other.err().map_or(Stopped::Long, Stopped::Failed));
-                None
+            _ => {
+                self.stopped = Some(encoded.err().map_or(Stopped::Long, Stopped::Failed));
+                false
             }
         }
     }
