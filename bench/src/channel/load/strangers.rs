@@ -5,7 +5,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | `stalled` | a member has 64 subscriptions, and takes nothing |
+//! | `stalled` | a member has 64 subscriptions, and takes nothing. Their windows have room, so events are sent to all of them |
+//! | `full` | the same with windows of one event. The source drops the oldest of the events that wait for them |
 //! | `knocks` | a stranger connects a thousand times a second, says something that is no handshake, and leaves |
 //!
 //! What the node's own thread does to accept, refuse and forget them is in `node_cpu_ratio`: all processor time of the
@@ -20,7 +21,7 @@ use crate::channel::partner::Partner;
 use crate::compiled::Directory;
 use crate::measure::Times;
 use crate::{Line, Options, Result};
-use isoform_channel::{Node, Sink};
+use isoform_channel::{Node, Policy, Sink, Window};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -35,12 +36,14 @@ const KNOCKS: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The subscriptions of the member that takes nothing.
 const STALLED: usize = 64;
+/// What waits for each of them if its window is full.
+const WAITING: Policy = Policy::DropOldest { events: 16, bytes: 1 << 20 };
 /// Rounds are fewer than elsewhere by this factor, and events of a round by this one.
 const ROUNDS: usize = 4;
 const EVENTS: u32 = 400;
 
 pub(super) fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
-    ["stalled", "knocks"].into_iter().try_for_each(|trouble| line(measured(options, trouble)?))
+    ["stalled", "full", "knocks"].into_iter().try_for_each(|trouble| line(measured(options, trouble)?))
 }
 
 fn measured(options: &Options, trouble: &str) -> Result<Line> {
@@ -90,10 +93,14 @@ pub(in super::super) enum Trouble {
 
 impl Trouble {
     pub(in super::super) fn make(kind: &str, id: &str) -> Result<Trouble> {
-        if kind == "stalled" {
+        if kind != "knocks" {
             let (node, directory) = node(Transport::Tcp)?;
             let channel = node.open(id)?;
-            let sinks = (0..STALLED).map(|_| Ok(channel.sink()?)).collect::<Result<_>>()?;
+            let sink = || match kind {
+                "full" => channel.sink_builder().policy(WAITING).window(Window { events: 1, bytes: 0 }).build(),
+                _ => channel.sink(),
+            };
+            let sinks = (0..STALLED).map(|_| Ok(sink()?)).collect::<Result<_>>()?;
             return Ok(Trouble::Stalled { _sinks: sinks, _node: node, _directory: directory });
         }
         let address = id.split('/').nth(2).ok_or("an id without an address")?;
