@@ -8,13 +8,20 @@ use isoform::stream::Reader;
 use isoform::text::json;
 use isoform::{Faults, Format, Incoming, Machine, Result, Rules, View};
 use isoform_testing::moved;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// What twice the input may cost at most, in thousandths: double, and what is left of growing tables.
 const TWICE: u64 = 2300;
+/// The same for offers. A node goes through the subscriptions of a link for each new one, and through its sources for each that
+/// ends, so this grows with the square of their number, which the limits of a node bound. This tells what grows faster.
+const TWICE_OFFERS: u64 = 4300;
 /// Instructions that do not count: buffers grow by leaps.
 const LITTLE: u64 = 300_000;
+
+/// Sources of each of sixteen nodes; and twice as many, which is nearly as many as a node may offer.
+const SOURCES: usize = 2000;
 
 /// One step of a receiver.
 type Step = fn(&[u8]);
@@ -40,30 +47,58 @@ pub(crate) fn run() -> ExitCode {
     let nothing = folder.join("nothing");
     std::fs::write(&nothing, []).expect("an empty stream");
     let base: Vec<u64> = STEPS.iter().map(|(step, _)| instructions(step, &nothing)).collect();
-    let (mut counted, mut worst, mut slow) = (0, (0, String::new()), 0);
+    let mut tally = Tally::default();
     for family in FAMILIES {
         let files = [family.size, 2 * family.size].map(|size| written(&folder, family, size));
         for ((step, _), base) in STEPS.iter().zip(&base) {
-            let [one, two] = [&files[0], &files[1]].map(|file| instructions(step, file).saturating_sub(*base));
-            counted += 1;
-            let ratio = 1000 * two.saturating_sub(LITTLE) / one.max(LITTLE);
-            let text = format!("{step}, {}: {one} instructions for {}, {two} for twice that", family.name, family.size);
-            if ratio > TWICE {
-                slow += 1;
-                println!("TOO SLOW: {text}: {}.{:03} times", ratio / 1000, ratio % 1000);
-            }
-            worst = worst.max((ratio, text));
+            let counts = [&files[0], &files[1]].map(|file| instructions(step, file).saturating_sub(*base));
+            tally.add(&format!("{step}, {}", family.name), family.size, counts, TWICE);
         }
     }
     std::fs::remove_dir_all(&folder).expect("the folder of streams");
-    let (ratio, text) = worst;
-    println!("worst: {text}");
-    println!(
-        "linear: {counted} pairs of runs, {slow} too slow, twice the input is at most {}.{:03} times the instructions",
-        ratio / 1000,
-        ratio % 1000
-    );
-    if slow == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let offers = |sources: usize| counted(&["offers".as_ref(), sources.to_string().as_ref()]);
+    let base = offers(0);
+    let counts = [SOURCES, 2 * SOURCES].map(|sources| offers(sources).saturating_sub(base));
+    tally.add("offers on each of sixteen links", SOURCES, counts, TWICE_OFFERS);
+    tally.end()
+}
+
+/// What was counted.
+#[derive(Default)]
+struct Tally {
+    counted: usize,
+    slow: usize,
+    /// The ratio in thousandths, and what it is about.
+    worst: (u64, String),
+}
+
+impl Tally {
+    /// Instructions for an input of this size, and for twice that, which may cost so many thousandths.
+    fn add(&mut self, what: &str, size: usize, [one, two]: [u64; 2], twice: u64) {
+        let ratio = 1000 * two.saturating_sub(LITTLE) / one.max(LITTLE);
+        let text = format!("{what}: {one} instructions for {size}, {two} for twice that");
+        if ratio > twice {
+            self.slow += 1;
+            println!("TOO SLOW: {text}: {}.{:03} times", ratio / 1000, ratio % 1000);
+        }
+        if twice == TWICE {
+            self.counted += 1;
+            self.worst = std::mem::take(&mut self.worst).max((ratio, text));
+        } else {
+            println!("not linear: {text}: {}.{:03} times", ratio / 1000, ratio % 1000);
+        }
+    }
+
+    fn end(self) -> ExitCode {
+        let Tally { counted, slow, worst: (ratio, text) } = self;
+        println!("worst: {text}");
+        println!(
+            "linear: {counted} pairs of runs, {slow} too slow, twice the input is at most {}.{:03} times the instructions",
+            ratio / 1000,
+            ratio % 1000
+        );
+        if slow == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
 
 /// Takes one step with the stream in a file.
@@ -80,10 +115,15 @@ fn written(folder: &Path, family: &Family, size: usize) -> PathBuf {
 }
 
 fn instructions(step: &str, file: &Path) -> u64 {
+    counted(&["step".as_ref(), step.as_ref(), file.as_ref()])
+}
+
+/// The instructions of this program, called so.
+fn counted(words: &[&OsStr]) -> u64 {
     let mut command = Command::new("valgrind");
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     let program = std::env::current_exe().expect("the path of this program");
-    let output = command.arg(program).args(["step", step]).arg(file).output().expect("valgrind");
+    let output = command.arg(program).args(words).output().expect("valgrind");
     let text = String::from_utf8_lossy(&output.stderr);
     let refs = text.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
     let count = refs.and_then(|(_, count)| count.trim().replace(',', "").parse().ok());

@@ -6,7 +6,9 @@
 //! isoform-hostile visits [SEED [COUNT]]     so many strangers who connect to a node; exit status 1 as above
 //! isoform-hostile visit SEED NUMBER         one of them again
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
-//! isoform-hostile linear                    instructions for the worst input of one size and twice that, by valgrind
+//! isoform-hostile linear                    instructions for the worst input of one size and twice that, and for offers of
+//!                                           many sources, by valgrind
+//! isoform-hostile offers SOURCES            sixteen nodes that each offer so many sources to one
 //! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
@@ -15,6 +17,7 @@ mod bits;
 mod families;
 mod linear;
 mod mutants;
+mod offers;
 mod tell;
 mod visits;
 
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
         None => {
             eprintln!(
                 "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | visits [SEED [COUNT]] | \
-                 visit SEED NUMBER | bits | linear | tell SEED COUNT"
+                 visit SEED NUMBER | bits | linear | offers SOURCES | tell SEED COUNT"
             );
             ExitCode::from(2)
         }
@@ -63,6 +66,10 @@ fn run(words: &[&str]) -> Option<ExitCode> {
             Some(ExitCode::SUCCESS)
         }
         ["linear"] => Some(linear::run()),
+        ["offers", sources] => {
+            offers::exchange(sources.parse().ok()?);
+            Some(ExitCode::SUCCESS)
+        }
         ["step", name, file] => linear::step(name, file),
         ["tell", seed, count] => {
             tell::run(seed.parse().ok()?, count.parse().ok()?).ok()?;
