@@ -18,11 +18,12 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
     match &arguments.what {
         What::Put { source, version, name, rule, json } => {
             let formats = names::formats(source, version, output)?;
-            put(servers, &formats, *json, output)?;
-            match name {
-                Some(name) => names::add(servers, name, *rule, &names::declaration(&formats, version)?, *json, output),
-                None => Ok(()),
+            formats.iter().try_for_each(|format| servers.put(format)).map_err(failed)?;
+            // A refusal comes first, and alone: whoever reads it wants no table.
+            if let Some(name) = name {
+                names::add(servers, name, *rule, &names::declaration(&formats, version)?, *json, output)?;
             }
+            stored(&formats, *json, output)
         }
         What::Get { format, json, output: file } => get(format, *json, file.as_deref(), output),
         What::Ls { name, field, json } => list(servers, name.as_deref(), field.as_deref(), *json, output),
@@ -42,10 +43,8 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
     }
 }
 
-fn put(servers: &Servers, formats: &[Format], json: bool, output: &mut Output) -> Result<(), Failure> {
-    for format in formats {
-        servers.put(format).map_err(failed)?;
-    }
+/// Shows the formats that were stored.
+fn stored(formats: &[Format], json: bool, output: &mut Output) -> Result<(), Failure> {
     let rows = formats.iter().map(|format| {
         serde_json::json!({
             "token": format.token().to_string(), "name": format.name(), "size": format.size(),

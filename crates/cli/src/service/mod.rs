@@ -32,7 +32,8 @@ fn servers() -> Result<&'static Servers, Failure> {
 
 /// The services that options name.
 fn named(service: &Service) -> Result<&'static Servers, Failure> {
-    let mut servers = Servers::new(service.server.iter().map(String::as_str))?;
+    let named: Vec<&str> = service.server.iter().map(|url| url.trim()).filter(|url| !url.is_empty()).collect();
+    let mut servers = Servers::new(if named.is_empty() { vec![LOCAL] } else { named })?;
     if let Some(file) = &service.trust {
         servers = servers.trust(file)?;
     }
@@ -121,11 +122,11 @@ fn failed(error: Error) -> Failure {
     let failure = Failure::from(error);
     match code {
         Code::Forbidden if is_read_only => failure, // for everyone
-        Code::Io | Code::Deadline => failure.hint(format!(
+        Code::Io | Code::Deadline => failure.of_source().hint(format!(
             "`isoform serve` runs a service on this machine; --server URL or {VARIABLE}=URL names another one"
         )),
         Code::NotAdmitted | Code::Forbidden => {
-            failure.hint("--secret FILE shows the service a secret, --certificate FILE a certificate")
+            failure.of_source().hint("--secret FILE shows the service a secret, --certificate FILE a certificate")
         }
         Code::NoSuchName => failure.hint("`isoform formats versions` lists the names"),
         _ => failure,

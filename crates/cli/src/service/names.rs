@@ -134,7 +134,7 @@ fn refusal(servers: &Servers, name: &str, refused: &[Value], json: bool, output:
             writeln!(output, "{}", wrapped(&Shown(line.trim_end()).to_string(), WIDTH))?;
         }
         if pairs.len() > 1 {
-            writeln!(output, "and {} of other machines", plural(pairs.len() - 1, "pair"))?;
+            writeln!(output, "the same holds for {} of machines", plural(pairs.len() - 1, "other pair"))?;
         }
         writeln!(output)?;
     }
@@ -192,6 +192,13 @@ pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut O
         rows.extend(rows_of(version));
     }
     output.columns(&[Side::Right, Side::Left, Side::Left, Side::Left], &rows)?;
+    for version in versions {
+        let rows = rules_of(version);
+        if !rows.is_empty() {
+            writeln!(output, "\nreaders of version {}", version["number"])?;
+            output.columns(&[Side::Left; 2], &rows)?;
+        }
+    }
     if let Some(fields) = prose["fields"].as_object().filter(|fields| !fields.is_empty()) {
         let row = |(path, text): (&String, &Value)| vec![toned(Tone::Strong, path), cell(text.as_str().unwrap_or(""))];
         writeln!(output)?;
@@ -221,6 +228,26 @@ fn rows_of(version: &Value) -> Vec<Vec<Cell>> {
         _ => vec![cell(""), cell(""), cell(""), cell(shown(token))],
     };
     tokens.enumerate().map(row).collect()
+}
+
+/// What the readers of a version accept: a row for each field with rules.
+fn rules_of(version: &Value) -> Vec<Vec<Cell>> {
+    let structures = version["rules"].as_object().into_iter().flatten();
+    let fields = structures.flat_map(|(structure, fields)| {
+        fields.as_object().into_iter().flatten().map(move |(field, rule)| (format!("{structure}.{field}"), rule))
+    });
+    let row = |(path, rule): (String, &Value)| {
+        let default = rule.get("default").map(|value| match value.as_object().is_some_and(Map::is_empty) {
+            true => "zero if it is missing".to_owned(),
+            false => format!("{value} if it is missing"),
+        });
+        let aliases = rule["aliases"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let aliases = aliases.map(|alias| format!("also {alias}"));
+        let required = (rule["required"] == true).then(|| "required".to_owned());
+        let text = default.into_iter().chain(aliases).chain(required).collect::<Vec<_>>().join("; ");
+        vec![toned(Tone::Strong, path), cell(text)]
+    };
+    fields.map(row).collect()
 }
 
 /// Changes what people should know of a name; what is not given stays.

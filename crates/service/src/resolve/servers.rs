@@ -151,28 +151,32 @@ impl Servers {
         Err(Error::new(code).expected(what).found(told.collect::<Vec<_>>().join("; ")))
     }
 
-    /// What the first server answers to `GET` of this path, as JSON.
+    /// What the first server that can be asked and has it answers to `GET` of this path, as JSON.
     ///
     /// # Errors
-    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    /// What the server answers; [`Code::Io`] if none can be asked. If there are several servers, what each of them did.
     pub fn get(&self, path: &str) -> Result<Value> {
-        self.look(|| self.agent.get(format!("{}/{path}", self.urls[0])))
+        self.look(path, |url| self.agent.get(format!("{url}/{path}")))
     }
 
-    /// A page of a list that the first server has, with these parameters.
+    /// A page of a list that the first server has which can be asked, with these parameters.
     ///
     /// # Errors
-    /// What the server answers; [`Code::Io`] if it cannot be asked.
+    /// As [`Servers::get`].
     pub fn list(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
-        self.look(|| self.agent.get(format!("{}/{path}", self.urls[0])).query_pairs(parameters.iter().copied()))
+        self.look(path, |url| self.agent.get(format!("{url}/{path}")).query_pairs(parameters.iter().copied()))
     }
 
-    /// What the first server answers to a request that may be repeated.
-    fn look(&self, request: impl Fn() -> RequestBuilder<WithoutBody>) -> Result<Value> {
-        repeated(self.deadline, |within| {
-            let request = self.signed(request()).config().timeout_global(Some(within)).build();
-            Ok(self.success(answer(&self.urls[0], request.call())?)?)
-        })
+    /// What the servers answer to a request that may be repeated.
+    fn look(&self, path: &str, request: impl Fn(&str) -> RequestBuilder<WithoutBody>) -> Result<Value> {
+        let ask = |url: &str, within| {
+            let request = self.signed(request(url)).config().timeout_global(Some(within)).build();
+            Ok(success(url, answer(url, request.call())?)?)
+        };
+        match &self.urls[..] {
+            [url] => repeated(self.deadline, |within| ask(url, within)),
+            _ => self.any(format_args!("a server that has /{path}"), ask),
+        }
     }
 
     /// What the first server answers to `PUT`, `POST` or `DELETE` of this path, as JSON.

@@ -29,7 +29,7 @@ fn writers_show_their_secret() {
     let service = Service::with(&["--write-secret", &good]);
     let shape = service.files.write("river.shape", RIVER);
     for options in [&[][..], &["--secret", &wrong]] {
-        let errors = service.run(&[&["formats", "put", &shape], options].concat()).bad(1);
+        let errors = service.run(&[&["formats", "put", &shape], options].concat()).bad(2);
         assert!(errors.contains("hint: --secret FILE"), "{errors}");
     }
     service.run(&["formats", "put", &shape, "--secret", &good]).good();
@@ -81,12 +81,12 @@ fn certificates_encrypt_and_tell_writers() {
     let url = service.url.replace("127.0.0.1", "localhost");
     let at = |arguments: &[&str]| isoform(&[&["formats", "--server", &url], arguments].concat());
     let shape = service.files.write("river.shape", RIVER);
-    let errors = at(&["ls"]).bad(1);
+    let errors = at(&["ls"]).bad(2);
     assert!(errors.contains("certificate"), "the system does not know the authority: {errors}");
     assert_eq!(at(&["ls", "--json", "--trust", &authority]).good(), "", "everyone may read");
-    let errors = at(&["put", &shape, "--trust", &authority]).bad(1);
+    let errors = at(&["put", &shape, "--trust", &authority]).bad(2);
     assert!(errors.contains("hint: --secret FILE") && errors.contains("--certificate FILE"), "{errors}");
-    at(&["put", &shape, "--trust", &authority, "--certificate", &stranger]).bad(1);
+    at(&["put", &shape, "--trust", &authority, "--certificate", &stranger]).bad(2);
     assert_eq!(at(&["ls", "--json", "--trust", &authority]).good(), "", "nothing came from strangers");
     at(&["put", &shape, "--trust", &authority, "--certificate", &writer]).good();
     assert_eq!(at(&["ls", "--json", "--trust", &authority]).good().lines().count(), 1);
@@ -95,5 +95,5 @@ fn certificates_encrypt_and_tell_writers() {
     let once = isoform(&["serve", "--store", &copy, "--peer", &url, "--peer-trust", &authority, "--once"]);
     assert_eq!((once.status, &*once.errors), (0, "-- the store has 1 format and 0 names\n"));
     // Whoever speaks no TLS gets nothing.
-    isoform(&["formats", "--server", &url.replace("https", "http"), "ls"]).bad(1);
+    isoform(&["formats", "--server", &url.replace("https", "http"), "ls"]).bad(2);
 }
