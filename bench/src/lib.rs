@@ -26,6 +26,8 @@ pub mod records;
 pub mod report;
 pub mod roundtrip;
 pub mod send;
+#[cfg(unix)]
+pub mod service;
 pub mod workload;
 
 pub use case::Case;
@@ -57,6 +59,13 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             channel::run_load(options, &mut line)?;
             continue;
         }
+        if *group == Group::Service {
+            #[cfg(unix)]
+            service::run(options, &mut line)?;
+            #[cfg(not(unix))]
+            line(Line::skipped("the format service", "a Unix system"))?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -72,7 +81,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel | Group::Load => {}
+                Group::Channel | Group::Load | Group::Service => {}
             }
         }
     }

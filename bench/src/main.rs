@@ -13,6 +13,12 @@ fn main() -> ExitCode {
     if words == [isoform_bench::channel::PARTNER] {
         return outcome(isoform_bench::channel::serve());
     }
+    #[cfg(unix)]
+    if let [word, rest @ ..] = &words[..]
+        && word == isoform_bench::service::STORE
+    {
+        return outcome(isoform_bench::service::serve(rest));
+    }
     let mut out = io::stdout();
     if words.iter().any(|word| word == "--help" || word == "-h") {
         return outcome(write!(out, "{}", options::HELP).map_err(Into::into));

@@ -24,6 +24,8 @@ pub enum Group {
     Channel,
     /// Many sinks, many channels, and connections that come and go.
     Load,
+    /// Formats that are registered at a service, and found there.
+    Service,
 }
 
 impl Group {
@@ -38,6 +40,7 @@ impl Group {
         Group::Batch,
         Group::Channel,
         Group::Load,
+        Group::Service,
     ];
 
     /// Its name, as on the command line.
@@ -52,6 +55,7 @@ impl Group {
             Group::Batch => "batch",
             Group::Channel => "channel",
             Group::Load => "load",
+            Group::Service => "service",
         }
     }
 }
@@ -86,7 +90,7 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load                                    default: all
+                batch channel load service                            default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

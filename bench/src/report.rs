@@ -200,6 +200,25 @@ const CHANNEL: Columns = Columns {
     ],
 };
 
+const SERVICE: Columns = Columns {
+    title: "service: ns to register a format, and to find one; raw: a bare HTTP exchange, a file, a HashMap; x: times raw; \
+            same: a bare exchange with the service",
+    words: &["measure", "peer"],
+    figures: &[
+        ("stored", "stored", false),
+        ("cores", "cores", false),
+        ("bytes", "bytes", false),
+        ("p50", "p50_ns", false),
+        ("p99", "p99_ns", false),
+        ("raw p50", "raw_p50_ns", false),
+        ("raw p99", "raw_p99_ns", false),
+        ("x raw", "ratio", true),
+        ("same p50", "same_server_p50_ns", false),
+        ("x same", "same_server_ratio", true),
+        ("KiB", "resident_kib", false),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -246,6 +265,7 @@ impl Table {
             "batch" => &BATCH,
             "channel" => &CHANNEL,
             "load" => &LOAD,
+            "service" => &SERVICE,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

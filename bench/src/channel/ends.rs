@@ -14,6 +14,8 @@ pub(super) enum Way {
     Isoform,
     /// A channel, with events of shared ownership.
     Owned,
+    /// A channel whose two ends look for events without end, instead of waiting for them.
+    Polled,
     /// A channel, with as many events submitted at once as go into 64 KiB.
     Many,
     /// A socket, and nothing around it.
@@ -58,12 +60,13 @@ pub(super) trait Far {
 }
 
 impl Way {
-    const ALL: [Way; 5] = [Way::Isoform, Way::Owned, Way::Many, Way::Raw, Way::Zeromq];
+    const ALL: [Way; 6] = [Way::Isoform, Way::Owned, Way::Polled, Way::Many, Way::Raw, Way::Zeromq];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Way::Isoform => "isoform",
             Way::Owned => "owned",
+            Way::Polled => "polled",
             Way::Many => "many",
             Way::Raw => "raw",
             Way::Zeromq => "zeromq",
@@ -79,6 +82,7 @@ impl Way {
         match self {
             Way::Isoform => ours::offer(transport, bytes, Submits::One),
             Way::Owned => ours::offer(transport, bytes, Submits::Owned),
+            Way::Polled => ours::offer(transport, bytes, Submits::Polled),
             Way::Many => ours::offer(transport, bytes, Submits::Many),
             Way::Raw => raw::offer(transport, bytes),
             Way::Zeromq => zeromq::offer(transport, bytes),
@@ -90,6 +94,7 @@ impl Way {
         match self {
             Way::Isoform => ours::connect(transport, bytes, address, Submits::One),
             Way::Owned => ours::connect(transport, bytes, address, Submits::Owned),
+            Way::Polled => ours::connect(transport, bytes, address, Submits::Polled),
             Way::Many => ours::connect(transport, bytes, address, Submits::Many),
             Way::Raw => raw::connect(transport, bytes, address),
             Way::Zeromq => zeromq::connect(bytes, address),

@@ -11,7 +11,7 @@
 //! and `local` at one thread.
 
 #[cfg(unix)]
-mod cores;
+pub(crate) mod cores;
 #[cfg(unix)]
 mod ends;
 #[cfg(unix)]
@@ -33,7 +33,7 @@ mod partner;
 #[cfg(unix)]
 mod raw;
 #[cfg(unix)]
-mod turns;
+pub(crate) mod turns;
 #[cfg(unix)]
 mod zeromq;
 

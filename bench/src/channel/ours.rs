@@ -22,6 +22,8 @@ pub(super) enum Submits {
     One,
     /// The same event again and again, without being copied. So all have the number 0.
     Owned,
+    /// One by one, by reference; and sinks are asked again and again whether an event has come.
+    Polled,
     /// As many at once as go into 64 KiB.
     Many,
 }
@@ -152,7 +154,12 @@ impl<T: Event> Far for End<T> {
 #[inline]
 fn next<T: Event>(sink: &mut Sink<T>, submits: Submits, step: u32, then: impl FnOnce(&T) -> Result<()>) -> Result<()> {
     loop {
-        match sink.recv()? {
+        let came = match submits {
+            Submits::Polled => sink.try_recv()?,
+            _ => Some(sink.recv()?),
+        };
+        let Some(came) = came else { continue };
+        match came {
             Came::Record { stamp, record } => {
                 let (event, number) = (T::of(record), if submits == Submits::Owned { 0 } else { step });
                 // The whole of one of them is looked at before anything is timed.

@@ -61,7 +61,7 @@ fn tasks(options: &Options) -> Vec<Task> {
             match measure {
                 Measure::Rtt => tasks.extend(SIZES.map(|bytes| {
                     let large = 1 + bytes as u32 / 100_000;
-                    task(bytes, events / ROUND_TRIP / large, &[Way::Isoform, Way::Raw])
+                    task(bytes, events / ROUND_TRIP / large, &[Way::Isoform, Way::Raw, Way::Polled])
                 })),
                 Measure::Rate => tasks.push(task(100, events, &[Way::Isoform, Way::Raw, Way::Many, Way::Zeromq])),
                 Measure::Bandwidth => tasks.extend(SIZES.map(|bytes| {
@@ -89,7 +89,7 @@ pub(super) fn transfers(options: &Options, sizes: &[usize]) -> Result<(Vec<f64>,
     let pair = |&bytes: &usize| {
         let ways = vec![Way::Raw];
         let task = Task { measure: Measure::Rtt, transport: Transport::Tcp, bytes, events: events(bytes), ways };
-        Pair::new(&task, Partner::start(&options.program)?)
+        Pair::new(&task, &task.ways, Partner::start(&options.program)?)
     };
     let mut pairs: Vec<Pair> = distinct.iter().map(pair).collect::<Result<_>>()?;
     let figures = turns(options.effort.rounds, pairs.len(), |who| pairs[who].round_trips(0, events(distinct[who])))?;
@@ -113,35 +113,45 @@ impl Task {
         self.measured(options, others, cores)?.into_iter().try_for_each(line)
     }
 
+    /// The ways that can use so many cores: two ends that look without end need one each.
+    fn ways_on(&self, cores: usize) -> Vec<Way> {
+        self.ways.iter().copied().filter(|way| cores > 1 || *way != Way::Polled).collect()
+    }
+
     /// A line for our way and the bare socket, and one for each of the others.
     fn measured(&self, options: &Options, others: &Others, cores: usize) -> Result<Vec<Line>> {
-        // Their processes share the cores as they like.
         let mut others = if self.is_with_others() { others.start(self.bytes, cores)? } else { Vec::new() };
         // The other process is started on its core, and stays there.
         let other = if cores == 2 { Pinned::new(Place::Other) } else { None };
         let partner = Partner::start(&options.program)?;
         drop(other);
         let _pinned = if cores == 2 { Pinned::new(Place::Last) } else { None };
-        let mut pair = Pair::new(self, partner)?;
-        let all = self.ways.len() + others.len();
-        let figures =
-            turns(options.effort.rounds, all, |who| match (self.measure, who.checked_sub(self.ways.len())) {
-                (Measure::Rtt, None) => pair.round_trips(who, self.events),
-                (_, None) => pair.one_way(who, self.events),
-                (Measure::Rtt, Some(other)) => others[other].round_trips(self.events),
-                (_, Some(other)) => others[other].one_way(self.events),
-            })?;
+        let ways = self.ways_on(cores);
+        let mut pair = Pair::new(self, &ways, partner)?;
+        let all = ways.len() + others.len();
+        let figures = turns(options.effort.rounds, all, |who| match (self.measure, who.checked_sub(ways.len())) {
+            (Measure::Rtt, None) => pair.round_trips(who, self.events),
+            (_, None) => pair.one_way(who, self.events),
+            (Measure::Rtt, Some(other)) => others[other].round_trips(self.events),
+            (_, Some(other)) => others[other].one_way(self.events),
+        })?;
         let line = Line::of("channel").word("measure", self.measure.name()).word("transport", self.transport.name());
         let line = line.count("bytes", self.bytes).count("cores", cores);
         let (own, raw) = (&figures[0], &figures[1]);
+        let polled = ways.iter().position(|way| *way == Way::Polled).map(|at| &figures[at]);
         let peer = |(other, figures): (&Other, &Figures)| {
-            let line = figures.with_rate(line.clone().word("peer", other.name()), "");
-            line.figure("ratio", figures.ratio(raw)).figure("isoform_ratio", figures.ratio(own))
+            let line = figures.with_rate(line.clone().word("peer", other.name()).word("note", other.note()), "");
+            let line = line.figure("ratio", figures.ratio(raw)).figure("isoform_ratio", figures.ratio(own));
+            match polled {
+                Some(polled) if other.spins() => line.figure("polled_isoform_ratio", figures.ratio(polled)),
+                _ => line,
+            }
         };
-        let peers: Vec<Line> = others.iter().zip(&figures[self.ways.len()..]).map(peer).collect();
-        let first = self.ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
+        let peers: Vec<Line> = others.iter().zip(&figures[ways.len()..]).map(peer).collect();
+        let first = ways.iter().zip(&figures).fold(line, |line, (way, other)| match way {
             Way::Isoform => own.with_rate(line, ""),
             Way::Owned => other.with_rate(line, "owned_").figure("owned_ratio", other.ratio(raw)),
+            Way::Polled => other.with_rate(line, "polled_").figure("polled_ratio", other.ratio(raw)),
             Way::Many => other.with_rate(line, "many_").figure("many_ratio", other.ratio(raw)),
             Way::Raw => other.with_rate(line, "raw_").figure("ratio", own.ratio(other)),
             Way::Zeromq => other.with_rate(line, "zeromq_").figure("zeromq_ratio", own.ratio(other)),
@@ -159,9 +169,9 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(task: &Task, mut partner: Partner) -> Result<Pair> {
+    fn new(task: &Task, ways: &[Way], mut partner: Partner) -> Result<Pair> {
         let mut ends = Vec::new();
-        for &way in &task.ways {
+        for &way in ways {
             let offer = way.offer(task.transport, task.bytes)?;
             let (name, transport) = (way.name(), task.transport.name());
             partner.tell(&format!("connect {name} {transport} {} {}", task.bytes, offer.address))?;

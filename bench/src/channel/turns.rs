@@ -4,7 +4,7 @@ use crate::measure::Times;
 use crate::{Line, Result};
 
 /// Lets so many contestants take turns: calls `round` with the number of each, so many times.
-pub(super) fn turns(
+pub(crate) fn turns(
     rounds: usize,
     contestants: usize,
     mut round: impl FnMut(usize) -> Result<Times>,
@@ -21,7 +21,7 @@ pub(super) fn turns(
 
 /// What one contestant has taken.
 #[derive(Clone, Default)]
-pub(super) struct Figures {
+pub(crate) struct Figures {
     /// For each event, or for an event of each round on average.
     all: Times,
     /// The median of each round, and what all but one of a hundred events stay below.
@@ -37,28 +37,28 @@ impl Figures {
     }
 
     /// The line with these figures, under names that begin so.
-    pub(super) fn written(&self, line: Line, prefix: &str) -> Line {
+    pub(crate) fn written(&self, line: Line, prefix: &str) -> Line {
         let (median, p99) = (self.all.median(), self.all.p99());
         line.figure(&format!("{prefix}p50_ns"), median).figure(&format!("{prefix}p99_ns"), p99)
     }
 
     /// The same, with how many events that is in a second.
-    pub(super) fn with_rate(&self, line: Line, prefix: &str) -> Line {
+    pub(crate) fn with_rate(&self, line: Line, prefix: &str) -> Line {
         self.written(line, prefix).figure(&format!("{prefix}per_s"), 1e9 / self.all.median())
     }
 
     /// What an event has taken.
-    pub(super) fn median(&self) -> f64 {
+    pub(crate) fn median(&self) -> f64 {
         self.all.median()
     }
 
     /// How many times longer this took: the median of rounds.
-    pub(super) fn ratio(&self, other: &Figures) -> f64 {
+    pub(crate) fn ratio(&self, other: &Figures) -> f64 {
         self.medians.ratio(&other.medians)
     }
 
     /// The same of what all but one of a hundred events stay below.
-    pub(super) fn p99_ratio(&self, other: &Figures) -> f64 {
+    pub(crate) fn p99_ratio(&self, other: &Figures) -> f64 {
         self.p99s.ratio(&other.p99s)
     }
 }

@@ -1,7 +1,7 @@
 //! What is to be reached, as data, and whether it was.
 
-use super::channel;
 use super::svg::amount;
+use super::{channel, service};
 use crate::Line;
 use Engine::{Interpreter, Steady};
 use Limit::{Case, Compiled, Figure, Known, Memcpy, Ns};
@@ -12,9 +12,9 @@ pub struct Bar {
     pub what: &'static str,
     /// Which lines are judged: of this group,
     pub group: &'static str,
-    /// these workloads, or transports of the group `channel`,
+    /// these workloads, or transports of the group `channel`, or measures of the group `service`,
     pub workloads: &'static [&'static str],
-    /// this case (of a channel: what is measured, bytes, cores),
+    /// this case (of a channel: what is measured, bytes, cores; of a service: formats stored, and cores if that matters),
     pub case: &'static str,
     /// and this engine.
     pub engine: Engine,
@@ -100,6 +100,10 @@ pub const BARS: &[Bar] = &[
     Bar { what: "p99 at nine sinks while a tenth does not receive, beside nine", group: "channel", workloads: SOCKETS, case: "fanout unread 100/2", engine: Steady, limit: Figure("p99_ratio", 1.1) },
     Bar { what: "ns from source to handler, within one thread", group: "channel", workloads: &["local"], case: "local equal 100/1", engine: Steady, limit: Figure("p50_ns", 150.0) },
     Bar { what: "ns of an event that nobody wants", group: "channel", workloads: &["local"], case: "idle 100/1", engine: Steady, limit: Figure("p50_ns", 5.0) },
+    Bar { what: "a format resolved at a service, beside a bare HTTP exchange", group: "service", workloads: &["resolve_cold"], case: "0/1", engine: Steady, limit: Figure("ratio", 1.5) },
+    Bar { what: "the same, with 100,000 formats stored", group: "service", workloads: &["resolve_cold"], case: "100000/1", engine: Steady, limit: Figure("ratio", 1.5) },
+    Bar { what: "ns to resolve a format from the cache on disk", group: "service", workloads: &["resolve_disk"], case: "0/1", engine: Steady, limit: Figure("p50_ns", 50_000.0) },
+    Bar { what: "ns to start a service with 100,000 formats", group: "service", workloads: &["start"], case: "100000", engine: Steady, limit: Figure("p50_ns", 1e9) },
 ];
 
 /// What became of a bar for one workload.
@@ -152,6 +156,8 @@ impl Bar {
         let is = |line: &&Line| {
             let words = match self.group {
                 "channel" if channel::case(line) != case => return false,
+                "service" if service::case(line) != case => return false,
+                "service" => vec![("measure", workload), ("peer", "")],
                 "channel" => vec![("transport", workload), ("peer", "")],
                 _ => vec![("workload", workload), ("case", case), ("peer", ""), ("token", "")],
             };

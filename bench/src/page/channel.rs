@@ -27,9 +27,12 @@ const COLUMNS: &[(&str, &str)] = &[
     ("p99", "raw_p99_ns"),
     ("per s", "raw_per_s"),
     ("× raw", "ratio"),
+    ("polled median", "polled_p50_ns"),
+    ("× raw", "polled_ratio"),
     ("ZeroMQ per s", "zeromq_per_s"),
     ("× ZeroMQ", "zeromq_ratio"),
     ("× Isoform", "isoform_ratio"),
+    ("× Isoform polled", "polled_isoform_ratio"),
     ("p99 × nine", "p99_ratio"),
 ];
 
@@ -40,7 +43,7 @@ pub(super) fn table(page: &mut String, lines: &[Line]) {
         return;
     }
     page.push_str(EXPLAINED);
-    let words = ["measure", "case", "transport", "peer"];
+    let words = ["measure", "case", "transport", "peer", "note"];
     page.push_str("<table><tr>");
     words.iter().for_each(|word| _ = write!(page, "<th class=\"word\">{word}"));
     page.push_str("<th>bytes<th>cores");
@@ -63,9 +66,11 @@ record: they take turns in short rounds. With both processes on <i>one core</i> 
 waking the other one is most of a round trip. Ratios are medians of those of single rounds.</p>
 <p><b>rtt</b>: an event and its answer. <b>rate</b>: small events one way; raw, they are gathered by 64 KiB; ZeroMQ publishes \
 and subscribes, and is kept from dropping any. <b>bandwidth</b>: events of 100 bytes to a megabyte one way. Where they are \
-installed, others take turns with round trips and bandwidths by TCP, each with two processes of its own: MPICH sends a \
-derived datatype (it waits in a loop, so it needs two cores); CORBA's event service pushes an <code>any</code> from supplier \
-to consumer, without the process of an event channel between them; XML is written by snprintf and read by Expat. <b>fanout</b>: an event a millisecond \
+installed, others take turns with round trips and bandwidths by TCP, each with two processes of its own: each stays on a core of its own as ours do, if there are two. MPICH sends a \
+derived datatype. It waits in a loop, so it needs two cores for itself, and no core has to be woken; <i>polled</i> is a channel \
+whose ends do the same, to compare it with. CORBA's event service pushes an <code>any</code> from supplier \
+to consumer, without the process of an event channel between them; as its interface says, a push is a call that waits for its \
+return, so events do not go one way, and an answer is called from within the call. XML is written by snprintf and read by Expat. <b>fanout</b>: an event a millisecond \
 to sinks in processes of their own, and how late it is at nine of them; the tenth is not there (<i>nine</i>), is like the \
 others (<i>ten</i>), is <i>stopped</i> by a signal, or runs and receives nothing (<i>unread</i>). <b>local</b>: within one \
 thread, from source to handler, which has the source's struct (<i>equal</i>) or one to which it is converted \

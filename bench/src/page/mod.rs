@@ -5,6 +5,7 @@ pub mod channel;
 pub mod figures;
 pub mod papers;
 mod roundtrip;
+mod service;
 pub mod svg;
 mod tables;
 
@@ -44,6 +45,7 @@ pub fn of(lines: &[Line]) -> String {
     tables::generation(&mut page, lines);
     tables::peers(&mut page, lines);
     channel::table(&mut page, lines);
+    service::table(&mut page, lines);
     tables::everything(&mut page, lines);
     page.push_str("</main></body></html>\n");
     page

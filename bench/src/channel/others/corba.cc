@@ -68,10 +68,11 @@ static void learn_reference(int from, CORBA::ORB_ptr orb) {
     consumer = CosEventComm::PushConsumer::_narrow(object);
 }
 
-int main(int, char **argv) {
+int main(int argc, char **argv) {
     int there[2], back[2];
     if (pipe(there) || pipe(back)) return 1;
     far = fork() == 0;
+    stay(argc, argv, far);
     // Both threads that a call needs exist before it, and messages of a megabyte are let through.
     const char *options[][2] = {{"giopMaxMsgSize", "8388608"}, {"endPoint", "giop:tcp:127.0.0.1:"}, {0, 0}};
     int none = 0;
@@ -83,7 +84,7 @@ int main(int, char **argv) {
     CosEventComm::PushConsumer_var own = (new Consumer)->_this();
     if (far) learn_reference(there[0], orb), tell_reference(back[1], orb, own);
     else tell_reference(there[1], orb, own), learn_reference(back[0], orb);
-    if (!far) _exit(tell((uint32_t)strtoul(argv[1], NULL, 10)));
+    if (!far) _exit(tell((uint32_t)values_of(argc, argv)));
     std::unique_lock<std::mutex> locked(lock);
     changed.wait(locked, [] { return ended; });
     _exit(0);

@@ -1,5 +1,11 @@
 /* What the programs of all peers share: the near process is told on its standard input what to do, a line at a time, and
  * answers with nanoseconds. The far process does what each event says. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifdef __linux__
+#include <sched.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +19,24 @@ struct event {
     uint32_t step, mode, count; /* count: of values */
     float *values;
 };
+
+/* The arguments are the number of values, and the cores of the near and of the far process, if each is to stay on one. */
+static int values_of(int argc, char **argv) {
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+
+/* This thread, and those that it starts, stay on the core that is meant for this process. */
+static void stay(int argc, char **argv, int far) {
+#ifdef __linux__
+    cpu_set_t one;
+    if (argc <= 2 + far) return;
+    CPU_ZERO(&one);
+    CPU_SET(atoi(argv[2 + far]), &one);
+    (void)sched_setaffinity(0, sizeof one, &one);
+#else
+    (void)argc, (void)argv, (void)far;
+#endif
+}
 
 /* Each peer defines these, for both processes. They return 0 if all went well. */
 static int post(const struct event *event);

@@ -3,6 +3,7 @@
 //! Each is a small program in C or C++ that is compiled against what is installed here. It starts its second process, takes
 //! the times by itself, and is told the rounds over its standard input, so that it takes turns with the other ways.
 
+use super::cores::Place;
 use crate::compiled::{Directory, TUNED, compiler, execute};
 use crate::measure::Times;
 use crate::{Line, Result};
@@ -25,6 +26,8 @@ struct Kind {
     fewer: u32,
     /// Whether it takes all the time of a core while it waits, so that two processes need two cores.
     spins: bool,
+    /// What a reader of its figures must know.
+    note: &'static str,
     /// What succeeds if it is installed.
     probe: &'static [&'static str],
 }
@@ -40,6 +43,7 @@ const KINDS: &[Kind] = &[
         starter: &["mpiexec.mpich", "-genv", "MPIR_CVAR_NOLOCAL", "1", "-n", "2"],
         fewer: 1,
         spins: true,
+        note: "spins on both cores",
         probe: &["mpiexec.mpich", "--version"],
     },
     Kind {
@@ -49,6 +53,7 @@ const KINDS: &[Kind] = &[
         starter: &[],
         fewer: 20,
         spins: false,
+        note: "each event is a call, which waits for its return",
         probe: &["c++", "-fsyntax-only", "-include", "COS/CosEventComm.hh", "-x", "c++", "/dev/null"],
     },
     Kind {
@@ -58,6 +63,7 @@ const KINDS: &[Kind] = &[
         starter: &[],
         fewer: 50,
         spins: false,
+        note: "",
         probe: &["cc", "-fsyntax-only", "-include", "expat.h", "-x", "c", "/dev/null"],
     },
 ];
@@ -87,10 +93,13 @@ impl Others {
         Others(Vec::new())
     }
 
-    /// Starts the programs of those that can use so many cores, for events of so many bytes.
+    /// Starts the programs of those that can use so many cores, for events of so many bytes. On two cores, each of their
+    /// processes has one for itself, as ours have.
     pub(super) fn start(&self, bytes: usize, cores: usize) -> Result<Vec<Other>> {
         let able = self.0.iter().filter(|(kind, _)| cores > 1 || !kind.spins);
-        able.map(|(kind, directory)| Other::start(kind, directory.path(), bytes)).collect()
+        let places = if cores > 1 { &[Place::Last, Place::Other][..] } else { &[] };
+        let places: Vec<usize> = places.iter().filter_map(|place| place.core()).collect();
+        able.map(|(kind, directory)| Other::start(kind, directory.path(), bytes, &places)).collect()
     }
 }
 
@@ -121,7 +130,7 @@ pub(super) struct Other {
 }
 
 impl Other {
-    fn start(kind: &'static Kind, directory: &Path, bytes: usize) -> Result<Other> {
+    fn start(kind: &'static Kind, directory: &Path, bytes: usize, cores: &[usize]) -> Result<Other> {
         let program = directory.join(PROGRAM);
         let mut command = match kind.starter.split_first() {
             None => Command::new(program),
@@ -133,6 +142,7 @@ impl Other {
         };
         // An event has a number, what is to be done with it, and a count, besides its values.
         command.arg((bytes.saturating_sub(12) / size_of::<f32>()).to_string());
+        command.args(cores.iter().map(usize::to_string));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (told, answers) = (child.stdin.take(), child.stdout.take().ok_or("a process without output")?);
         Ok(Other { kind, child, told, answers: BufReader::new(answers) })
@@ -141,6 +151,16 @@ impl Other {
     /// Its name.
     pub(super) fn name(&self) -> &'static str {
         self.kind.name
+    }
+
+    /// Whether it takes all the time of a core while it waits.
+    pub(super) fn spins(&self) -> bool {
+        self.kind.spins
+    }
+
+    /// What a reader of its figures must know, or nothing.
+    pub(super) fn note(&self) -> &'static str {
+        self.kind.note
     }
 
     /// The time of each of so many round trips, or fewer.

@@ -39,11 +39,12 @@ static int next(struct event *event) {
 }
 
 int main(int argc, char **argv) {
-    int count = argc > 1 ? atoi(argv[1]) : 0, rank, failed = 0;
+    int count = values_of(argc, argv), rank, failed = 0;
     if (MPI_Init(&argc, &argv)) return 1;
     room = (struct message *)calloc(1, sizeof *room + ((size_t)count + 1) * sizeof *room->values);
     for (int i = 0; i < count; i++) room->values[i] = 0.5f;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    stay(argc, argv, rank);
     other = 1 - rank, failed |= make(count, &whole) | make(0, &head);
     if (failed) return 1;
     if (rank == 0) failed = tell((uint32_t)count);

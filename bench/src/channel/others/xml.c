@@ -66,7 +66,7 @@ static int next(struct event *event) {
 }
 
 int main(int argc, char **argv) {
-    uint32_t count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
+    uint32_t count = (uint32_t)values_of(argc, argv);
     int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
     struct sockaddr_in address = {0};
     socklen_t size = sizeof address;
@@ -76,6 +76,7 @@ int main(int argc, char **argv) {
     text = (char *)malloc(256 + 40 * (size_t)count);
     came.values = (float *)malloc((count + 1) * sizeof *came.values);
     int far = fork() == 0;
+    stay(argc, argv, far);
     if (far) {
         close(listener), wire = socket(AF_INET, SOCK_STREAM, 0);
         if (connect(wire, (struct sockaddr *)&address, size)) return 1;
