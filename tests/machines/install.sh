@@ -14,7 +14,7 @@ packages() {
   done
   [ "$(uname -m)" = x86_64 ] || echo libc6-dev-amd64-cross
   echo libc6-dev-i386-cross libc6-dev-armhf-cross libc6-dev-arm64-cross libc6-dev-riscv64-cross libc6-dev-powerpc-cross \
-    libc6-dev-ppc64-cross libc6-dev-s390x-cross libc6-dev-sparc64-cross libc6-dev-mips-cross gcc-mingw-w64-x86-64
+    libc6-dev-ppc64-cross libc6-dev-s390x-cross libc6-dev-sparc64-cross gcc-multilib-sparc64-linux-gnu libc6-dev-mips-cross gcc-mingw-w64-x86-64
   [ "$(uname -m)" != x86_64 ] || echo wine64 wine
 }
 

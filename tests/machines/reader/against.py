@@ -2,11 +2,15 @@
 """The reader in C (main.c) against the reader in Python (tests/reader): both read all vectors.
 
     against.py [--random SEED COUNT] COMMAND..
+    against.py read VECTORS FOLDER.. -- COMMAND..
 
 COMMAND runs main.c on some machine. For each message of vectors/, this script makes a table of C members that hold all its
 values, runs COMMAND on all of them at once, and compares every value. Then come the pairs of vectors/conversion whose native
 format is a table that isoform_reader.h takes, and vectors/invalid. With --random, it reads so many random streams instead, of
 which half of the messages are damaged.
+
+`read` reads what machines have written instead: the streams of each folder, which is named after the layout that wrote them. It
+prints for each folder how many records arrive with the values of the vectors, and of how many.
 """
 
 import json
@@ -301,7 +305,44 @@ def fitting(job, format, body, paths):
         return "-", "ok"
 
 
+def written(job, vectors, folder):
+    """The streams of one folder, whose records must have the values of the vectors."""
+    begin = len(job.expected)
+    for path in sorted(folder.glob("*.iso")):
+        tables, expected = [], []
+        for format, body in read((vectors / path.stem / f"{folder.name}.bin").read_bytes()):
+            rows, (table, _) = Members(job, format, body, False).table(format.root, [0])
+            tables.append(table)
+            expected.append(" ".join(["ok", *(one for row in rows for one in row[5](0))]))
+        job.read(path.read_bytes(), tables, [*expected, "error -1"], f"{folder.name}/{path.stem}")
+    return begin, len(job.expected)
+
+
+def read_folders(vectors, *words):
+    """Whether all records of all folders arrive as they should."""
+    end = words.index("--")
+    folders, command = [pathlib.Path(word) for word in words[:end]], words[end + 1 :]
+    run = lambda words, given="": subprocess.run([*command, *words], input=given, stdout=subprocess.PIPE, text=True, check=True).stdout
+    job = Job(int(run(["size"])))
+    ranges = [written(job, pathlib.Path(vectors), folder) for folder in folders]
+    came = [line.strip() for line in run([], "\n".join(job.lines) + "\n").splitlines()]
+    all_agree = len(came) == len(job.expected)
+    for folder, (begin, end) in zip(folders, ranges):
+        agreed, records = 0, 0
+        for (name, expected), line in zip(job.expected[begin:end], came[begin:end] + ["the end"] * (end - begin)):
+            is_record, same = expected != "error -1", line == expected
+            records += is_record or not same
+            agreed += is_record and same
+            if not same:
+                print(f"{name}: expected {expected}, found {line}", file=sys.stderr)
+        print(agreed, records, folder)
+        all_agree &= agreed == records > 0
+    return 0 if all_agree else 1
+
+
 def main(*command):
+    if command[:1] == ("read",):
+        return read_folders(*command[1:])
     chosen = command[1:3] if command[:1] == ("--random",) else None
     command = command[3:] if chosen else command
     run = lambda words, given="": subprocess.run([*command, *words], input=given, stdout=subprocess.PIPE, text=True, check=True).stdout

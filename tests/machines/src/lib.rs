@@ -9,6 +9,7 @@ pub mod writer;
 
 use isoform::core::Layout;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// One kind of machine, and the tools that make and run programs of it.
@@ -20,6 +21,8 @@ pub struct Machine {
     pub target: Option<&'static str>,
     /// What GCC calls it: `<triple>-gcc` compiles for it, and `/usr/<triple>` has its libraries.
     pub triple: &'static str,
+    /// What GCC is told besides, to compile for it and not for a machine of the same triple.
+    pub options: &'static [&'static str],
     /// What runs its programs elsewhere.
     pub emulator: &'static str,
 }
@@ -36,6 +39,11 @@ impl Machine {
         machine(Layout::POWERPC64, Some("powerpc64-unknown-linux-gnu"), "powerpc64-linux-gnu", "qemu-ppc64"),
         machine(Layout::S390X, Some("s390x-unknown-linux-gnu"), "s390x-linux-gnu", "qemu-s390x"),
         machine(Layout::SPARC64, None, "sparc64-linux-gnu", "qemu-sparc64"),
+        // Statically linked: Debian keeps its loader where the emulator does not look.
+        Machine {
+            options: &["-m32", "-static"],
+            ..machine(Layout::SPARC, None, "sparc64-linux-gnu", "qemu-sparc32plus")
+        },
         machine(Layout::MIPS, None, "mips-linux-gnu", "qemu-mips"),
         machine(Layout::WINDOWS_X64, Some("x86_64-pc-windows-gnu"), "x86_64-w64-mingw32", "wine"),
     ];
@@ -55,9 +63,15 @@ impl Machine {
         format!("{}-gcc", self.triple)
     }
 
-    /// Whether its C compiler is there.
+    /// Whether its C compiler is there, and with it the C library that its options choose.
     pub fn compiles(&self) -> bool {
-        answers(&self.compiler(), "--version")
+        match self.options {
+            [] => answers(&self.compiler(), "--version"),
+            options => {
+                let library = Command::new(self.compiler()).args(options).arg("-print-file-name=libc.a").output();
+                library.is_ok_and(|found| Path::new(String::from_utf8_lossy(&found.stdout).trim()).is_absolute())
+            }
+        }
     }
 
     /// Whether its programs can be run.
@@ -90,7 +104,7 @@ const fn machine(
     triple: &'static str,
     emulator: &'static str,
 ) -> Machine {
-    Machine { layout, target, triple, emulator }
+    Machine { layout, target, triple, options: &[], emulator }
 }
 
 /// Whether there is such a command.

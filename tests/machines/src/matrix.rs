@@ -22,7 +22,14 @@ struct Written {
 /// A program that reads streams.
 struct Reader {
     name: &'static str,
-    machine: Option<&'static Machine>,
+    language: Language,
+}
+
+enum Language {
+    Rust(&'static Machine),
+    /// With `isoform_reader.h`, on a machine for which there is no Rust.
+    C(&'static Machine, PathBuf),
+    Python,
 }
 
 /// How many of some records, or streams, are what they should be.
@@ -50,11 +57,15 @@ pub(crate) fn run() -> Outcome<bool> {
 
     let python = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !python {
-        table.skipped.push("the reader in Python: there is no python3".into());
+        table.skipped.push("the readers in Python and in C: there is no python3".into());
     }
     let mut readers: Vec<Reader> =
-        machines.iter().map(|machine| Reader { name: machine.name(), machine: Some(machine) }).collect();
-    readers.extend(python.then_some(Reader { name: "python", machine: None }));
+        machines.iter().map(|machine| Reader { name: machine.name(), language: Language::Rust(machine) }).collect();
+    if python {
+        let without_rust = compiled.iter().filter(|machine| machine.target.is_none()).copied().collect::<Vec<_>>();
+        readers.extend(in_parallel(&without_rust, |machine| c_reader(machine, &folder))?);
+        readers.push(Reader { name: "python", language: Language::Python });
+    }
     let columns = in_parallel(&readers, |reader| read(reader, &all))?;
 
     table.columns = readers.iter().map(|reader| reader.name).collect();
@@ -96,6 +107,14 @@ fn write_c(machine: &'static Machine, folder: &Path) -> Outcome<Written> {
     written(machine, "C", folder)
 }
 
+/// The reader in C for one machine. It needs Python, which knows what must arrive.
+fn c_reader(machine: &'static Machine, folder: &Path) -> Outcome<Reader> {
+    let folder = folder.with_file_name("readers").join(machine.name());
+    fs::create_dir_all(&folder)?;
+    let program = writer::compile_for(machine, &[writer::READER], &folder, "reader")?;
+    Ok(Reader { name: machine.name(), language: Language::C(machine, program) })
+}
+
 /// Compares what was written with the vectors.
 fn written(machine: &'static Machine, language: &'static str, folder: PathBuf) -> Outcome<Written> {
     let mut streams = Cell { agreed: 0, all: 0 };
@@ -118,15 +137,20 @@ fn written(machine: &'static Machine, language: &'static str, folder: PathBuf) -
 
 /// What one reader makes of every writer's streams.
 fn read(reader: &Reader, all: &[Written]) -> Outcome<Vec<Cell>> {
-    let mut command = match reader.machine {
-        Some(machine) => machine.command(program(machine)),
-        None => {
-            let mut command = Command::new("python3");
-            command.arg(top().join("tests/reader/machine.py"));
-            command
-        }
+    let script = |path: &str| {
+        let mut command = Command::new("python3");
+        command.arg(top().join(path));
+        command
+    };
+    let mut command = match &reader.language {
+        Language::Rust(machine) => machine.command(program(machine)),
+        Language::C(..) => script("tests/machines/reader/against.py"),
+        Language::Python => script("tests/reader/machine.py"),
     };
     command.arg("read").arg(top().join("vectors")).args(all.iter().map(|written| &written.folder));
+    if let Language::C(machine, program) = &reader.language {
+        command.arg("--").args(machine.runner()).arg(program);
+    }
     let output = command.output()?;
     for difference in String::from_utf8_lossy(&output.stderr).lines() {
         println!("DIFFERENCE on {}: {difference}", reader.name);

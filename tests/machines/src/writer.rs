@@ -13,6 +13,9 @@ pub const OPTIONS: &[&str] =
 /// The sources of the program that writes the features of `vectors/`.
 pub const FEATURES: &[&str] = &["main.c", "features.c", "wide.c", "long_double.c"];
 
+/// The source of the program that reads with `faces/c/include/isoform_reader.h`.
+pub const READER: &str = "../reader/main.c";
+
 /// Compiles sources of `writer/` by `compiler` into the program `name` of a folder.
 ///
 /// # Errors
@@ -41,7 +44,8 @@ pub fn compile_for(machine: &Machine, sources: &[&str], folder: &Path, name: &st
     // Microsoft's `long double` is `double`, which GCC has to be told.
     let windows = machine.layout == Layout::WINDOWS_X64;
     let name = if windows { format!("{name}.exe") } else { name.into() };
-    let options: Vec<&str> = OPTIONS.iter().copied().chain(windows.then_some("-mlong-double-64")).collect();
+    let options = OPTIONS.iter().chain(machine.options).copied().chain(windows.then_some("-mlong-double-64"));
+    let options: Vec<&str> = options.collect();
     compile(&machine.compiler(), &options, sources, folder, &name)
 }
 

@@ -298,7 +298,7 @@ fn compile(machine: &Machine) -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("numbers-{}.exe", machine.name()));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("numbers/numbers.c");
     let mut command = Command::new(machine.compiler());
-    command.args(["-std=c11", "-O1", "-Wall"]).args(options).arg("-o").arg(&program).arg(source);
+    command.args(["-std=c11", "-O1", "-Wall"]).args(options).args(machine.options).arg("-o").arg(&program).arg(source);
     let output = command.output().expect("the compiler runs");
     assert!(output.status.success(), "{}: {}", machine.name(), String::from_utf8_lossy(&output.stderr));
     program

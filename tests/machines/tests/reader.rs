@@ -2,13 +2,11 @@
 //! must be refused, and agrees with the reader in Python, also on damaged streams.
 
 use isoform_machines::Machine;
-use isoform_machines::writer::{OPTIONS, compile, succeeded};
+use isoform_machines::writer::{OPTIONS, READER, compile, compile_for, succeeded};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-const MAIN: &str = "../reader/main.c";
 
 /// Not by a macro, whose output the test runner would hide.
 fn say(what: &str) {
@@ -36,7 +34,7 @@ fn agrees(options: &[&str], machine: &Machine, program: PathBuf) {
 
 fn sanitized(here: &Machine, folder: &Path) -> PathBuf {
     let options: Vec<&str> = OPTIONS.iter().copied().chain(["-g", "-fsanitize=address,undefined"]).collect();
-    compile(&here.compiler(), &options, &[MAIN], folder, "reader").expect("a program")
+    compile(&here.compiler(), &options, &[READER], folder, "reader").expect("a program")
 }
 
 #[test]
@@ -57,7 +55,7 @@ fn machines_without_rust_read_all_others() {
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let program = compile(&machine.compiler(), OPTIONS, &[MAIN], folder.path(), "reader").expect("a program");
+        let program = compile_for(machine, &[READER], folder.path(), "reader").expect("a program");
         agrees(&[], machine, program);
     }
 }

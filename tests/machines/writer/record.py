@@ -27,6 +27,7 @@ LARGEST = {"float": Fraction((1 << 53) - 1) * 2**971, "x87": Fraction((1 << 64) 
 SMALLEST = {"float": -1022, "x87": -16382, "quad": -16382, "double-double": -969}
 TINY = {"float": -1074, "x87": -16445, "quad": -16494, "double-double": -1074}
 EPSILON = {"float": -52, "x87": -63, "quad": -112, "double-double": -1074}
+SINGLE = number.BINARY["float"][4]
 KIND = {"float": number.DOUBLE, "x87": number.X87, "quad": number.QUAD, "double-double": number.DoubleDouble()}
 
 
@@ -119,10 +120,10 @@ def expected(format, body, samples, kind):
             rest = Value("0x0p+0")
             rest.value = value.value - double.value
             rest.negative = rest.value < 0
-        single = rounded(value, number.IEEE[4], Fraction((1 << 24) - 1) * 2**104)
+        single = rounded(value, SINGLE, Fraction((1 << 24) - 1) * 2**104)
         return {"expression": came["expression"], "exact": came["exact"], "decimal": came["decimal"], "before": "b",
                 "value": as_text(value), "between": "c", "z": [as_text(value), as_text(rest)],
-                "rounded": text(double, number.DOUBLE), "single": text(single, number.IEEE[4])}
+                "rounded": text(double, number.DOUBLE), "single": text(single, SINGLE)}
     tenth, most, least = samples[3], exactly(LARGEST[kind]), exactly(-power(TINY[kind]))
     full = came["n"] > 0
     return {"n": len(samples) if full else 0,

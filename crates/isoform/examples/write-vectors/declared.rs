@@ -5,9 +5,9 @@
 
 use crate::features::*;
 
-/// The layouts of the machines for which Rust's library is built, so that they can confirm these vectors: not "mips".
+/// The layouts of the machines for which Rust's library is built, so that they can confirm these vectors: neither "mips" nor "sparc".
 pub(crate) const LAYOUTS: [&str; 10] = {
-    let [layouts @ .., _] = crate::features::LAYOUTS;
+    let [layouts @ .., _, _] = crate::features::LAYOUTS;
     layouts
 };
 

@@ -9,7 +9,7 @@ use isoform::{Code, Error, Result};
 use serde_json::{Value, json};
 
 /// The layouts in which every feature is written.
-pub(crate) const LAYOUTS: [&str; 11] = [
+pub(crate) const LAYOUTS: [&str; 12] = [
     "x86_64",
     "i386",
     "windows-x64",
@@ -21,6 +21,7 @@ pub(crate) const LAYOUTS: [&str; 11] = [
     "s390x",
     "sparc64",
     "mips",
+    "sparc",
 ];
 
 /// Records of one or more formats, put into one stream in this order.
