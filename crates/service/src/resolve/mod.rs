@@ -1,5 +1,6 @@
 //! Where descriptions are found, and the search through all of these places.
 
+mod addresses;
 mod cache;
 mod client;
 mod near;

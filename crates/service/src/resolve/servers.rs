@@ -1,5 +1,6 @@
 //! Servers of descriptions: anything that answers `GET {url}/formats/{token}` (`spec/service.md`).
 
+use super::addresses::Addresses;
 use super::checked;
 #[cfg(feature = "tls")]
 use super::tls::Trust;
@@ -12,6 +13,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use ureq::typestate::WithoutBody;
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, RequestBuilder};
 
 /// The most bytes of an answer that is no description.
@@ -384,5 +386,5 @@ fn agent(#[cfg(feature = "tls")] trust: &Trust, secure: bool) -> Agent {
     #[cfg(feature = "tls")]
     let config = if secure { config.tls_config(trust.config()) } else { config };
     _ = secure;
-    config.build().new_agent()
+    Agent::with_parts(config.build(), DefaultConnector::default(), Addresses::default())
 }
