@@ -75,23 +75,24 @@ struct End<T: Event> {
     shared: Arc<T>,
     leaving: Source<T>,
     coming: Sink<T>,
+    node: Node,
     _directory: Directory,
 }
 
 impl<T: Event> End<T> {
-    fn new(leaving: &Channel, coming: &Channel, submits: Submits, directory: Directory) -> Result<End<T>> {
+    fn new(node: &Node, leaving: &Channel, coming: &Channel, submits: Submits, directory: Directory) -> Result<End<T>> {
         // Without that, a slow sink would lose events: the machine may be busy with something else.
         let leaving = leaving.source_builder().lossless().build()?;
         let coming = coming.sink_builder().lossless().build()?;
         let at_once = if submits == Submits::Many { (MANY / size_of::<T>()).max(1) } else { 1 };
         let (events, shared) = (vec![T::new(0); at_once], Arc::new(T::new(0)));
-        Ok(End { submits, events, shared, leaving, coming, _directory: directory })
+        Ok(End { submits, events, shared, leaving, coming, node: node.clone(), _directory: directory })
     }
 
     fn offer(transport: Transport, submits: Submits) -> Result<Offer> {
         let (node, directory) = node(transport)?;
         let (there, back) = (node.create::<T>("there")?, node.create::<T>("back")?);
-        let end = End::<T>::new(&there, &back, submits, directory)?;
+        let end = End::<T>::new(&node, &there, &back, submits, directory)?;
         let accept = || {
             end.leaving.wait_for_sinks(1, PATIENCE)?;
             let end: Box<dyn Near> = Box::new(end);
@@ -103,7 +104,7 @@ impl<T: Event> End<T> {
     fn connect(transport: Transport, address: &str, submits: Submits) -> Result<Box<dyn Far>> {
         let (there, back) = address.split_once(',').ok_or("two channels have two ids")?;
         let (node, directory) = node(transport)?;
-        let end = End::<T>::new(&node.open(back)?, &node.open(there)?, submits, directory)?;
+        let end = End::<T>::new(&node, &node.open(back)?, &node.open(there)?, submits, directory)?;
         end.leaving.wait_for_sinks(1, PATIENCE)?;
         Ok(Box::new(end))
     }
@@ -123,7 +124,7 @@ impl<T: Event> End<T> {
 impl<T: Event> Near for End<T> {
     fn ping(&mut self, step: u32) -> Result<()> {
         self.submit(step)?;
-        next(&mut self.coming, self.submits, step, |_| Ok(()))
+        next(&self.node, &mut self.coming, self.submits, step, |_| Ok(()))
     }
 
     fn send(&mut self, mut steps: Range<u32>) -> Result<()> {
@@ -141,21 +142,31 @@ impl<T: Event> Near for End<T> {
 
 impl<T: Event> Far for End<T> {
     fn echo(&mut self, mut steps: Range<u32>) -> Result<()> {
-        let End { leaving, coming, submits, .. } = self;
-        steps.try_for_each(|step| next(coming, *submits, step, |event| Ok(leaving.submit(event).map(drop)?)))
+        let End { leaving, coming, submits, node, .. } = self;
+        steps.try_for_each(|step| next(node, coming, *submits, step, |event| Ok(leaving.submit(event).map(drop)?)))
     }
 
     fn receive(&mut self, mut steps: Range<u32>) -> Result<()> {
-        steps.try_for_each(|step| next(&mut self.coming, self.submits, step, |_| Ok(())))
+        steps.try_for_each(|step| next(&self.node, &mut self.coming, self.submits, step, |_| Ok(())))
     }
 }
 
 /// Waits for the next event, which must be this one.
 #[inline]
-fn next<T: Event>(sink: &mut Sink<T>, submits: Submits, step: u32, then: impl FnOnce(&T) -> Result<()>) -> Result<()> {
+fn next<T: Event>(
+    node: &Node,
+    sink: &mut Sink<T>,
+    submits: Submits,
+    step: u32,
+    then: impl FnOnce(&T) -> Result<()>,
+) -> Result<()> {
     loop {
         let came = match submits {
-            Submits::Polled => sink.try_recv()?,
+            Submits::Polled => {
+                // Otherwise the node's own thread would read, for which this loop leaves no time on a core for both.
+                node.poll(Duration::ZERO)?;
+                sink.try_recv()?
+            }
             _ => Some(sink.recv()?),
         };
         let Some(came) = came else { continue };
