@@ -20,7 +20,7 @@ pub(crate) fn clippy() -> Outcome {
     if fuzz.is_empty() {
         skipped("clippy of the targets of fuzz/. libFuzzer needs a C++ compiler");
     }
-    let features = format!("isoform-bench/peers,isoform-service/server{fuzz}");
+    let features = format!("isoform-bench/peers,isoform-service/server,isoform-xmit/tls{fuzz}");
     run(command("cargo clippy --workspace --all-targets --locked --quiet --features")
         .args([&features, "--", "-D", "warnings"]))
 }

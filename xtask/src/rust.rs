@@ -13,7 +13,7 @@ const EMULATED: &str = "--exclude isoform-machines";
 /// All crates of the workspace, and the features with which they are tested.
 fn selection() -> &'static str {
     match generate() {
-        true => "--workspace --locked --features isoform-bench/peers,isoform-service/server",
+        true => "--workspace --locked --features isoform-bench/peers,isoform-service/server,isoform-xmit/tls",
         false => "--workspace --locked --exclude isoform-bench --no-default-features",
     }
 }

@@ -12,11 +12,14 @@ use std::collections::{HashMap, HashSet};
 const MAX_DEPTH: usize = 32;
 /// Fields of one record, as for formats.
 const MAX_FIELDS: usize = 4_096;
+/// What is looked at for the records of a document: elements, attributes and groups, each as often as something refers to it. A
+/// few lines in which groups refer to groups could otherwise keep a reader for ever.
+const MAX_LOOKS: usize = 1 << 20;
 
 /// Makes declarations of everything that declares a record.
 pub(super) fn translate(schema: &Schema, documents: &Documents<'_>) -> Declarations {
-    let mut translator =
-        Translator { schema, documents, done: HashMap::new(), open: Vec::new(), declarations: Declarations::default() };
+    let (done, open, declarations) = (HashMap::new(), Vec::new(), Declarations::default());
+    let mut translator = Translator { schema, documents, done, open, declarations, looks: 0 };
     for declared in &schema.records {
         // The error of a record is kept in its place.
         let _ = match declared {
@@ -35,6 +38,8 @@ pub(super) struct Translator<'s, 'l> {
     /// Those that are being made.
     open: Vec<Box<str>>,
     declarations: Declarations,
+    /// How many elements, attributes and groups have been looked at.
+    looks: usize,
 }
 
 /// A field, and the length that is to be added for it.
@@ -203,6 +208,7 @@ impl Translator<'_, '_> {
 
     fn particles(&mut self, particles: &[Particle], part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
         for particle in particles {
+            self.look()?;
             match particle {
                 Particle::Element(element) => {
                     let field = self.field(element, part, record)?;
@@ -232,6 +238,7 @@ impl Translator<'_, '_> {
     fn attributes(&mut self, attributes: &Attributes, part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
         let schema = self.schema;
         for attribute in &attributes.0 {
+            self.look()?;
             match attribute {
                 AttributeUse::Own(attribute) if attribute.prohibited => {}
                 AttributeUse::Own(attribute) => made.push(self.attribute(attribute, attribute.optional, record)?),
@@ -250,6 +257,17 @@ impl Translator<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.looks += 1;
+        match self.looks <= MAX_LOOKS {
+            true => Ok(()),
+            false => {
+                let error = Error::new(Code::Fields).at(self.documents.faults(0).name);
+                Err(error.expected(format_args!("at most {MAX_LOOKS} elements and attributes in all records together")))
+            }
+        }
     }
 
     fn check_depth(&self, part: Part, place: Place) -> Result<()> {
