@@ -299,7 +299,7 @@ fn readers_and_writers_show_their_secrets() {
     let server = start(options(folder.path()).read_secret(read).write_secret(write)).unwrap();
     let client = |secret: Option<&str>| {
         let client = Servers::new([server.url()]).unwrap();
-        secret.map_or(client, |secret| Servers::new([server.url()]).unwrap().bearer(secret))
+        secret.map_or(client, |secret| Servers::new([server.url()]).unwrap().bearer(secret).unwrap())
     };
     let format = river(&["step"]);
     assert_eq!(client(None).put(&format).unwrap_err().code(), Code::NotAdmitted);

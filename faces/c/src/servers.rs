@@ -36,7 +36,7 @@ impl Settings {
             Some(urls) => {
                 let mut servers = isoform_service::Servers::new(urls.split(',').map(str::trim))?;
                 if let Some(secret) = &self.secret {
-                    servers = servers.bearer(secret);
+                    servers = servers.bearer(secret)?;
                 }
                 if let Some(authorities) = &self.authorities {
                     servers = servers.trust(authorities)?;

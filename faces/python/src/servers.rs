@@ -43,7 +43,7 @@ impl PyServers {
             Some(urls) => {
                 let mut servers = Servers::new(split(urls)?).map_err(raise)?.deadline(deadline);
                 if let Some(secret) = bearer {
-                    servers = servers.bearer(secret);
+                    servers = servers.bearer(secret).map_err(raise)?;
                 }
                 if let Some(file) = trust {
                     servers = servers.trust(file).map_err(raise)?;

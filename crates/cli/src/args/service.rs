@@ -8,6 +8,10 @@ use std::path::PathBuf;
 
 /// The variable with the URLs of services, of which any is sufficient.
 pub(crate) const VARIABLE: &str = "ISOFORM_FORMATS";
+/// The files with the secret that services ask for, with the authorities that are trusted, and with the certificate that is shown.
+pub(crate) const SECRET: &str = "ISOFORM_FORMATS_SECRET";
+pub(crate) const TRUST: &str = "ISOFORM_FORMATS_TRUST";
+pub(crate) const CERTIFICATE: &str = "ISOFORM_FORMATS_CERTIFICATE";
 /// The service that is asked if nobody names another one.
 pub(crate) const LOCAL: &str = "http://127.0.0.1:7460";
 
@@ -101,13 +105,13 @@ pub(crate) struct Service {
     #[arg(long, value_name = "URL", global = true, env = VARIABLE, value_delimiter = ',', default_value = LOCAL)]
     pub(crate) server: Vec<String>,
     /// A file with the secret that the service asks for
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, env = SECRET)]
     pub(crate) secret: Option<PathBuf>,
     /// A PEM file with the authorities of the service's certificate, instead of those of the system
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, env = TRUST)]
     pub(crate) trust: Option<PathBuf>,
     /// A PEM file with a certificate and its private key, for a service that asks for one
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, env = CERTIFICATE)]
     pub(crate) certificate: Option<PathBuf>,
 }
 
@@ -161,7 +165,7 @@ pub(crate) enum What {
     },
     /// Check whether a name's rule accepts the formats of a source as its next version; nothing is stored in the name
     ///
-    /// The exit status is 1 if the rule refuses them. The command then shows for each pair of formats which field is at fault.
+    /// The exit status is 1 if the rule refuses them, and 2 if the service could not be asked. For a refusal, the command shows for each pair of formats which field is at fault.
     Check {
         name: String,
         /// A stream, shapes, a channel

@@ -7,7 +7,7 @@ pub(crate) mod formats;
 mod names;
 pub(crate) mod serve;
 
-use crate::args::service::{LOCAL, Service, VARIABLE};
+use crate::args::service::{CERTIFICATE, LOCAL, SECRET, Service, TRUST, VARIABLE};
 use crate::failure::{Failure, reason};
 use crate::source::Name;
 use crate::surroundings;
@@ -16,6 +16,7 @@ use isoform::{Code, Error, Format, Token};
 use isoform_service::names::Version;
 use isoform_service::{Cache, Search, Servers};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The services that the options of this command name, which sources then mean too.
@@ -24,8 +25,7 @@ static NAMED: OnceLock<Servers> = OnceLock::new();
 /// The services that the user means.
 fn servers() -> Result<&'static Servers, Failure> {
     if NAMED.get().is_none() {
-        let urls = urls().unwrap_or_else(|| vec![LOCAL.into()]);
-        _ = NAMED.set(Servers::new(urls)?);
+        _ = NAMED.set(of_environment(urls().unwrap_or_else(|| vec![LOCAL.into()]))?);
     }
     Ok(NAMED.get().expect("it was set a moment ago"))
 }
@@ -33,19 +33,38 @@ fn servers() -> Result<&'static Servers, Failure> {
 /// The services that options name.
 fn named(service: &Service) -> Result<&'static Servers, Failure> {
     let named: Vec<&str> = service.server.iter().map(|url| url.trim()).filter(|url| !url.is_empty()).collect();
-    let mut servers = Servers::new(if named.is_empty() { vec![LOCAL] } else { named })?;
-    if let Some(file) = &service.trust {
+    let servers = Servers::new(if named.is_empty() { vec![LOCAL] } else { named })?;
+    _ = NAMED.set(shown(servers, service.secret.as_deref(), service.trust.as_deref(), service.certificate.as_deref())?);
+    self::servers()
+}
+
+/// The services at these URLs, with what the environment says of secrets and certificates.
+fn of_environment(urls: Vec<String>) -> Result<Servers, Failure> {
+    let file = |variable| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let servers = Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?;
+    shown(servers, file(SECRET).as_deref(), file(TRUST).as_deref(), file(CERTIFICATE).as_deref())
+}
+
+/// Services that are shown a secret and a certificate, and whose authorities are these.
+fn shown(
+    mut servers: Servers,
+    secret: Option<&Path>,
+    trust: Option<&Path>,
+    certificate: Option<&Path>,
+) -> Result<Servers, Failure> {
+    if let Some(file) = trust {
         servers = servers.trust(file)?;
     }
-    if let Some(file) = &service.certificate {
+    if let Some(file) = certificate {
         servers = servers.certificate(file)?;
     }
-    if let Some(file) = &service.secret {
-        let cannot = |error| Failure::usage(format!("cannot read {}: {}", file.display(), reason(&error)));
-        servers = servers.bearer(std::fs::read_to_string(file).map_err(cannot)?.trim());
+    if let Some(file) = secret {
+        let name = file.display().to_string();
+        let cannot = |error| Failure::usage(format!("cannot read {name}: {}", reason(&error)));
+        let secret = std::fs::read_to_string(file).map_err(cannot)?;
+        servers = servers.bearer(secret.trim()).map_err(|error| Failure::from(error).about(&name).of_source())?;
     }
-    _ = NAMED.set(servers);
-    self::servers()
+    Ok(servers)
 }
 
 /// The services of the environment.
@@ -66,7 +85,7 @@ pub(crate) fn search() -> Result<Option<Search>, Failure> {
         search = search.allow(&host).map_err(|error| Failure::from(error).about(surroundings::HOSTS))?;
     }
     Ok(Some(match urls {
-        Some(urls) => search.then(Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?),
+        Some(urls) => search.then(of_environment(urls)?),
         None => search,
     }))
 }

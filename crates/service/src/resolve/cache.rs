@@ -82,8 +82,21 @@ pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 /// The bytes of a file, of which no more are read than a description can have.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_DESCRIPTION as u64 + 1).read_to_end(&mut bytes)?;
+    open(path)?.take(MAX_DESCRIPTION as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a file. What is no file, such as a pipe to which nobody writes, is an error, and not a wait.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 impl Resolver for Cache {
@@ -136,6 +149,22 @@ mod tests {
         assert!(!cache.put(token, &description));
         assert_eq!(cache.get(token), None);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing unfinished is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_place_of_a_file_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path());
+        let (token, description) = gauge();
+        let path = folder.path().join(token.to_string());
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(cache.get(token), None);
+        assert!(cache.put(token, &description));
+        assert_eq!(cache.get(token), Some(description));
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join(Token::ZERO.to_string())).unwrap();
+        assert_eq!(cache.get(Token::ZERO), None);
     }
 
     #[test]

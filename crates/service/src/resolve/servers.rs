@@ -100,9 +100,17 @@ impl Servers {
     }
 
     /// Shows this secret to servers that ask readers who they are.
-    pub fn bearer(mut self, secret: &str) -> Servers {
+    ///
+    /// # Errors
+    /// [`Code::Text`] for what a header of HTTP cannot hold: it is visible characters of ASCII, without spaces.
+    pub fn bearer(mut self, secret: &str) -> Result<Servers> {
+        if secret.is_empty() || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let error = Error::new(Code::Text)
+                .expected("a secret of visible ASCII characters, without spaces and ends of lines");
+            return Err(error.found("others"));
+        }
         self.bearer = Some(secret.into());
-        self
+        Ok(self)
     }
 
     /// The URL of the first server.
@@ -318,6 +326,9 @@ impl fmt::Debug for Servers {
 }
 
 fn failed(url: &str, why: &dyn fmt::Display) -> Error {
+    let why = why.to_string();
+    // What rustls says of a server that answers without TLS.
+    let why = if why.contains("InvalidContentType") { "an answer without TLS: is it http://?".to_owned() } else { why };
     Error::new(Code::Io).expected(format_args!("an answer of {url}")).found(why)
 }
 

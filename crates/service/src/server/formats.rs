@@ -82,7 +82,7 @@ pub(super) async fn search(State(app): State<Arc<App>>, query: Parsed) -> Result
             list.extend(app.store.format(token)?.map(|format| summary(&format)));
         }
         let mut answer = json!({ "formats": list });
-        if let (true, Some(last)) = (found.more, found.tokens.last()) {
+        if let (true, Some(last)) = (found.more, found.last) {
             answer["next"] = last.to_string().into();
         }
         Ok(answer)

@@ -148,7 +148,7 @@ impl Options {
             servers = servers.trust(file)?;
         }
         if let Some(file) = &self.peer_secret {
-            servers = servers.bearer(secret_text(file)?.trim());
+            servers = servers.bearer(secret_text(file)?.trim())?;
         }
         Ok(servers)
     }

@@ -8,13 +8,18 @@ use std::collections::BTreeSet;
 /// The entry of `numbers` with the sequence of the last format.
 const LAST: &str = "formats";
 
+/// Formats that one search parses. A page may then have fewer formats than were asked for, or none, and the next one goes on.
+const MAX_LOOKS: usize = if cfg!(test) { 5 } else { 1_000 };
+
 /// Which formats a search finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The tokens, ascending.
     pub tokens: Vec<Token>,
-    /// Whether there are more.
+    /// Whether there may be more, behind the token `last`.
     pub more: bool,
+    /// The last token that was looked at.
+    pub last: Option<Token>,
 }
 
 /// What became of a format that was put into the store.
@@ -129,6 +134,9 @@ impl Store {
                     found.tokens.push(token);
                 }
             }
+            if !found.more {
+                found.last = Some(token);
+            }
             !found.more
         };
         let last = field.map(|path| path.rsplit('.').next().unwrap_or(path));
@@ -145,9 +153,18 @@ impl Store {
             (Some(name), _) => read.open_multimap_table(BY_NAME).map_err(failed)?.get(name).map_err(failed)?,
             (None, Some(last)) => read.open_multimap_table(BY_FIELD).map_err(failed)?.get(last).map_err(failed)?,
         };
+        let mut looks = 0;
         for token in index {
             let token = Token::from_bytes(*token.map_err(failed)?.value());
+            if after.is_some_and(|after| token <= after) {
+                continue;
+            }
+            if looks == MAX_LOOKS {
+                found.more = true;
+                break;
+            }
             let needs_look = field.is_some_and(|path| name.is_some() || path.contains('.'));
+            looks += usize::from(needs_look);
             let fits = !needs_look || {
                 let entry = formats.get(token.as_bytes()).map_err(failed)?;
                 let format = entry.map(|entry| Format::parse(&entry.value()[32..])).transpose()?;

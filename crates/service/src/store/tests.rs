@@ -228,3 +228,26 @@ fn a_loss_of_power_loses_nothing_that_was_acknowledged() {
         assert_eq!(after.search(Some("River"), None, None, 1000).unwrap().tokens.len() as u64, count);
     }
 }
+
+#[test]
+fn one_page_of_a_search_parses_few_formats() {
+    let store = memory(Quota::default());
+    let formats: Vec<Format> = (0..17).map(|i| format("Gauge", &["step", &["f", &i.to_string()].concat()])).collect();
+    formats.iter().for_each(|format| drop(store.put(format).unwrap()));
+    let pages = |field: &str| {
+        let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
+        loop {
+            let page = store.search(Some("Gauge"), Some(field), after, 100).unwrap();
+            found.extend(page.tokens);
+            pages += 1;
+            after = page.last;
+            if !page.more {
+                return (found, pages);
+            }
+        }
+    };
+    // Five are parsed for each page of the tests.
+    assert_eq!(pages("nowhere"), (vec![], 4));
+    assert_eq!(pages("f16"), (vec![formats[16].token()], 4));
+    assert_eq!(pages("step").0.len(), 17);
+}

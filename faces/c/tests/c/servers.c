@@ -309,6 +309,7 @@ static void arguments(void) {
     FAILS(iso_servers_trust(servers, "/nowhere/authority.pem"), ISO_IO, "");
     FAILS(iso_servers_certificate(servers, "/nowhere/identity.pem"), ISO_IO, "");
     DO(iso_servers_secret(servers, "x"));
+    FAILS(iso_servers_secret(servers, "x\n"), ISO_TEXT, "");
     iso_servers_close(&servers);
     FAILS(iso_reader_set_servers(NULL, NULL), ISO_WRONG_TYPE, "reader");
     FAILS(iso_writer_set_servers(NULL, NULL), ISO_WRONG_TYPE, "servers");
