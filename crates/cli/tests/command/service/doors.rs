@@ -37,6 +37,23 @@ fn writers_show_their_secret() {
 }
 
 #[test]
+fn every_command_that_asks_a_service_shows_the_secret_of_the_environment() {
+    let secrets = Files::new();
+    let (good, wrong) = (secrets.write("good", "0123456789abcdef\n"), secrets.write("wrong", "0123 456789abcdef"));
+    let service = Service::with(&["--read-secret", &good, "--write-secret", &good]);
+    let shape = service.files.write("river.shape", RIVER);
+    service.run(&["formats", "put", "--name", "river", &shape, "--secret", &good]).good();
+    let format = |secret: &str| {
+        let mut command = command(&["format", "name:river"]);
+        command.env("ISOFORM_FORMATS", &service.url).env("ISOFORM_FORMATS_SECRET", secret);
+        Run::of(command.output().unwrap())
+    };
+    assert!(format(&good).good().contains("River"));
+    assert!(format("").bad(2).contains("not admitted"));
+    assert!(format(&wrong).bad(2).contains("a secret of visible ASCII characters"));
+}
+
+#[test]
 fn a_service_for_reading_changes_nothing() {
     let writable = Service::new();
     let shape = writable.files.write("river.shape", RIVER);
