@@ -54,6 +54,8 @@ mod wire;
 pub use access::{Access, Admission};
 pub use account::{Cause, Count, Counts, Gap, Ledger, Policy, Window};
 pub use action::Action;
+#[doc(hidden)]
+pub use announcement::Verdicts;
 pub use budget::{Budget, Budgets, Resource};
 pub use credentials::Credentials;
 pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Item, Next};

@@ -867,6 +867,10 @@ enum {
      port 0 is that of the first of them;
    - "key=HEX", 64 hexadecimal digits, is a shared key besides that of the user: see "Who may connect" in the guide;
    - "identity=FILE" is the certificate, key and authority for TLS, in place of those of the user. The path has no spaces;
+   - "identity-key=FILE" is its private key, if that is in another file; "trust=FILE" has the certificates of authorities to trust, if
+     they are in another file; "revoked=FILE" has their revocation lists;
+   - "trust-platform" trusts the authorities that this machine trusts. These give certificates to anybody, so it needs
+     "trust-name=*.cluster.example": only certificates with such a name are accepted;
    - "rules=FILE" says what other nodes may do on which channels: docs/book/reference/rules.md. The path has no spaces;
    - "tls-on-loopback" speaks TLS also on TCP within this machine, for tunnels and containers.
    `flags` is 0, or ISO_ALLOW_INSECURE and ISO_ADMIT_ANYONE, joined by |. By default, a node admits programs of the same user. */

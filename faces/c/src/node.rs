@@ -36,8 +36,13 @@ pub unsafe extern "C" fn iso_node_open(listen: *const c_char, flags: c_uint, nod
                 builder = match word.split_once('=') {
                     Some(("advertise", address)) => builder.advertise(address),
                     Some(("identity", file)) => builder.identity(file),
+                    Some(("identity-key", file)) => builder.identity_key(file),
+                    Some(("trust", file)) => builder.trust(file),
+                    Some(("trust-name", name)) => builder.trust_name(name),
+                    Some(("revoked", file)) => builder.revoked(file),
                     Some(("rules", file)) => builder.rules(file),
                     Some(("key", key)) => builder.key(key.parse().map_err(|error: Error| error.within("key"))?),
+                    _ if word == "trust-platform" => builder.trust_platform(true),
                     _ if word == "tls-on-loopback" => builder.tls_on_loopback(true),
                     _ => builder.listen(word),
                 };

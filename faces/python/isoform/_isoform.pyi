@@ -449,7 +449,9 @@ class Node:
     (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
     addresses in ``advertise`` in place of those of TCP at which it listens.
     It speaks TLS to other machines, with the certificate, key and authority in the file ``identity``, or with those of
-    ``isoform keys``; ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
+    ``isoform keys``. The key may be in another file, ``identity_key``, and the authorities in ``trust``; ``trust_platform`` trusts
+    those that this machine trusts, and needs ``trust_names``: names that the certificates of others must have. ``revoked`` is
+    a file with revocation lists. ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
     It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits.
     The file ``rules`` says what they may do on which channels (docs/book/reference/rules.md). Times are in seconds."""
 
@@ -460,6 +462,11 @@ class Node:
         advertise: str | list[str] | None = None,
         insecure: bool = False,
         identity: str | PathLike[str] | None = None,
+        identity_key: str | PathLike[str] | None = None,
+        trust: str | PathLike[str] | None = None,
+        trust_platform: bool = False,
+        trust_names: str | list[str] | None = None,
+        revoked: str | PathLike[str] | None = None,
         tls_on_loopback: bool = False,
         key: str | None = None,
         admit_anyone: bool = False,

@@ -89,6 +89,11 @@ class Field:
         self.axes.autoscale_view()
 
 
+#: The options that are those of a node.
+NETWORK = ["insecure", "identity", "identity_key", "trust", "trust_platform", "trust_names", "revoked"]
+NETWORK += ["tls_on_loopback", "admit_anyone", "rules"]
+
+
 def run(given: argparse.Namespace) -> int:
     """Plots until the time is over, or the window or the channel is closed.
 
@@ -101,8 +106,7 @@ def run(given: argparse.Namespace) -> int:
     import matplotlib.pyplot as plt
 
     seconds = given.seconds if given.seconds is not None or not given.png else 5.0
-    network = {name: getattr(given, name) for name in ("insecure", "identity", "tls_on_loopback", "admit_anyone", "rules")}
-    channel = Node(**network).open(given.channel)
+    channel = Node(**{name: getattr(given, name) for name in NETWORK}).open(given.channel)
     with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20) as sink:
         first = wait_for_first(sink, None if seconds is None else seconds + PATIENCE)
         end = time.monotonic() + seconds if seconds is not None else None

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 /// (``127.0.0.1:7000``, ``unix:/tmp/x.sock``), or at a TCP port of this machine that the system chooses. It tells others the
 /// addresses in ``advertise`` in place of those of TCP at which it listens.
 /// It speaks TLS to other machines, with the certificate, key and authority in the file ``identity``, or with those of
-/// ``isoform keys``; ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
+/// ``isoform keys``. The key may be in another file, ``identity_key``, and the authorities in ``trust``; ``trust_platform`` trusts
+/// those that this machine trusts, and needs ``trust_names``: names that the certificates of others must have. ``revoked`` is
+/// a file with revocation lists. ``tls_on_loopback`` is for tunnels and containers, where another machine has an address of this one.
 /// It admits the programs of the same user, and those that know ``key``: 64 hexadecimal digits.
 /// The file ``rules`` says what they may do on which channels (docs/book/reference/rules.md). Times are in seconds.
 #[pyclass(name = "Node", module = "isoform", frozen)]
@@ -24,8 +26,9 @@ impl PyNode {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     #[pyo3(signature = (
-        listen=None, *, advertise=None, insecure=false, identity=None, tls_on_loopback=false, key=None, admit_anyone=false,
-        rules=None, silence=None, linger=None
+        listen=None, *, advertise=None, insecure=false, identity=None, identity_key=None, trust=None, trust_platform=false,
+        trust_names=None, revoked=None, tls_on_loopback=false, key=None, admit_anyone=false, rules=None, silence=None,
+        linger=None
     ))]
     fn new(
         py: Python<'_>,
@@ -33,6 +36,11 @@ impl PyNode {
         advertise: Option<&Bound<'_, PyAny>>,
         insecure: bool,
         identity: Option<PathBuf>,
+        identity_key: Option<PathBuf>,
+        trust: Option<PathBuf>,
+        trust_platform: bool,
+        trust_names: Option<&Bound<'_, PyAny>>,
+        revoked: Option<PathBuf>,
         tls_on_loopback: bool,
         key: Option<&str>,
         admit_anyone: bool,
@@ -45,6 +53,19 @@ impl PyNode {
         if let Some(file) = identity {
             builder = builder.identity(file);
         }
+        if let Some(file) = identity_key {
+            builder = builder.identity_key(file);
+        }
+        if let Some(file) = trust {
+            builder = builder.trust(file);
+        }
+        if let Some(file) = revoked {
+            builder = builder.revoked(file);
+        }
+        for name in addresses("trust_names", trust_names)? {
+            builder = builder.trust_name(name);
+        }
+        builder = builder.trust_platform(trust_platform);
         if let Some(file) = rules {
             builder = builder.rules(file);
         }

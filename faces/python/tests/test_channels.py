@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -545,6 +546,36 @@ def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(isoform.Error) as refused:
         isoform.Node(identity=tmp_path / "nowhere.pem", tls_on_loopback=True)
     assert refused.value.code == isoform.Code.Io and "nowhere.pem" in str(refused.value)
+
+
+def test_existing_certificates_and_the_authorities_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl")
+
+    def run(command: str) -> None:
+        subprocess.run([openssl, *command.split()], cwd=tmp_path, check=True, capture_output=True)
+
+    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    run(f"req -x509 {new} -keyout ca.key -out ca.pem -subj /CN=ours -days 30")
+    run(f"req {new} -keyout host.key -out host.csr -subj /CN=host")
+    (tmp_path / "names").write_text("subjectAltName=DNS:pump.lab.example")
+    run("x509 -req -in host.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out host.pem")
+    own = {"identity": tmp_path / "host.pem", "identity_key": tmp_path / "host.key", "tls_on_loopback": True}
+    near = isoform.Node("127.0.0.1:0", **own, trust=tmp_path / "ca.pem")
+    channel = near.create("river", SAMPLE)
+    with pytest.raises(isoform.Error) as nameless:
+        isoform.Node(**own, trust_platform=True)
+    assert "a name that certificates must have" in str(nameless.value)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    far = isoform.Node(**own, trust_platform=True, trust_names=["*.lab.example"], revoked=tmp_path / "none.pem")
+    source = channel.source(SAMPLE)
+    sink = far.open(channel.id).sink(SAMPLE)
+    source.wait_for_sinks(1, timeout=30)
+    assert isinstance(sink.recv(timeout=30), isoform.Joined)
+    source.close()
+    with pytest.raises(isoform.Error):
+        isoform.Node(**own, trust_platform=True, trust_names="*.office.example").open(channel.id, timeout=5)
 
 
 def test_rules(tmp_path: Path) -> None:

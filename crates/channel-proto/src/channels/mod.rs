@@ -189,7 +189,7 @@ impl Channels {
 
     /// The time at which [`tick`](Channels::tick) has work to do; `None` if never.
     pub(crate) fn deadline<B>(&self, links: &Links<B>) -> Option<Time> {
-        let all = [self.next_open(), self.agenda.next(), self.unproven.due(self.now), self.next_tidying(links)];
+        let all = [self.next_open(), self.agenda.next(), self.unproven.due(), self.next_tidying(links)];
         all.into_iter().flatten().min()
     }
 

@@ -8,7 +8,7 @@ use super::{Channel, Channels};
 use crate::Time;
 use crate::action::Action;
 use crate::allowance::Allowance;
-use crate::announcement::{Announcement, Has};
+use crate::announcement::{Announcement, Has, Verdicts};
 use crate::control::{Call, Control};
 use crate::frame::PAYLOAD;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
@@ -41,7 +41,11 @@ const UNREAD: usize = 4 << 20;
 #[derive(Default)]
 pub(super) struct Unproven {
     queue: VecDeque<(LinkKey, ChannelKey, Announcement)>,
+    /// Nothing is checked before this time. It does not move when something arrives, since with many links something always
+    /// does.
+    rests: Time,
     allowances: HashMap<LinkKey, Allowance>,
+    verdicts: Option<Verdicts>,
 }
 
 impl Unproven {
@@ -55,8 +59,8 @@ impl Unproven {
     }
 
     /// When it goes on, if it has to.
-    pub(super) fn due(&self, now: Time) -> Option<Time> {
-        (!self.queue.is_empty()).then(|| now + PAUSE)
+    pub(super) fn due(&self) -> Option<Time> {
+        (!self.queue.is_empty()).then_some(self.rests)
     }
 }
 
@@ -180,9 +184,7 @@ impl Channels {
                 self.unproven.queue.push_back((link, key, said));
             }
         }
-        if self.unproven.queue.len() <= CHECKS {
-            self.check_some(links);
-        }
+        self.check_some(links);
     }
 
     /// Whether a neighbour may tell of other members.
@@ -211,20 +213,35 @@ impl Channels {
 
     /// Checks some announcements, so that others have their turn in between.
     pub(super) fn check_some<B: Body>(&mut self, links: &mut Links<B>) {
+        if self.now < self.unproven.rests {
+            return;
+        }
         let mut checks = 0;
         for _ in 0..LOOKS {
             if checks == CHECKS {
-                return;
+                break;
             }
-            let Some((link, key, said)) = self.unproven.queue.pop_front() else { return };
+            let Some((link, key, said)) = self.unproven.queue.pop_front() else { break };
             // Many neighbours tell the same. All but the first cost little.
             if self.all.get(key).is_some_and(|channel| channel.others.is_news(&said)) {
                 checks += 1;
-                if said.check() {
+                if self.is_right(&said) {
                     self.learn(links, link, key, said);
                 }
             }
         }
+        if checks == CHECKS || !self.unproven.queue.is_empty() {
+            self.unproven.rests = self.now + PAUSE;
+        }
+    }
+
+    fn is_right(&self, said: &Announcement) -> bool {
+        self.unproven.verdicts.as_ref().map_or_else(|| said.check(), |verdicts| verdicts.check(said))
+    }
+
+    /// Shares what is known of signatures with other nodes of this process.
+    pub(crate) fn share(&mut self, verdicts: Verdicts) {
+        self.unproven.verdicts = Some(verdicts);
     }
 
     /// Learns from an announcement whose signature is right.
@@ -286,7 +303,7 @@ impl Channels {
         }
         let node = caller.node;
         let is_free = links.with(node).is_none() && !links.is_dialing(node);
-        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link) && caller.check() {
+        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link) && self.is_right(&caller) {
             let addresses = dialable(links, &caller, links.is_near(link));
             // A caller whose addresses rest will call again.
             self.dial_for(links, key, link, node, addresses);

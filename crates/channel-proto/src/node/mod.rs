@@ -20,6 +20,7 @@ pub use info::{ChannelInfo, LinkInfo, MemberInfo, Reach};
 use crate::Time;
 use crate::account::Policy;
 use crate::action::Action;
+use crate::announcement::Verdicts;
 use crate::channels::{Channels, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
@@ -145,6 +146,12 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn deadline(&self) -> Option<Time> {
         let all = [self.links.deadline(), self.flows.deadline(&self.links), self.channels.deadline(&self.links)];
         all.into_iter().flatten().min()
+    }
+
+    /// Shares what is known of signatures with other nodes of this process. For simulations of many nodes.
+    #[doc(hidden)]
+    pub fn share(&mut self, verdicts: Verdicts) {
+        self.channels.share(verdicts);
     }
 
     /// This node was stopped for a while, so silence until now does not count.

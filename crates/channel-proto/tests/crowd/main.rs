@@ -1,7 +1,8 @@
 //! Many members of one channel: how many links they have, and whether every sink has every source after joins, splits,
 //! restarts, and among liars. Real nodes with real keys, on a network that only delays and separates.
 //!
-//! `MEMBERS=10000 cargo test -p isoform-channel-proto --test crowd` makes it a large crowd.
+//! `MEMBERS=10000 cargo test --release -p isoform-channel-proto --test crowd` makes it a large crowd, as `make soak` does. The
+//! test says what it counted: frames, connections, and links of a member.
 #![forbid(unsafe_code)]
 
 mod invented;
@@ -10,10 +11,46 @@ mod network;
 use isoform_channel_proto::{Policy, Time, Wanted};
 use isoform_testing::mutate::Random;
 use network::{CHANNEL, Network, SILENT};
+use std::io::Write;
+use std::time::Instant;
 
 fn members() -> usize {
     std::env::var("MEMBERS").ok().map_or(150, |count| count.parse().expect("a number of members"))
 }
+
+/// Says what a part of the crowd's life took: nothing is demanded of the time on a clock.
+struct Teller {
+    clock: Instant,
+    began: Time,
+    frames: u64,
+    wired: u64,
+}
+
+impl Teller {
+    fn new() -> Teller {
+        Teller { clock: Instant::now(), began: Time::ZERO, frames: 0, wired: 0 }
+    }
+
+    fn tell(&mut self, network: &Network, what: &str, took: Time) {
+        let (frames, wired) = (network.frames - self.frames, network.wired - self.wired);
+        let mut links: Vec<usize> = network.alive().map(|slot| network.links(slot)).collect();
+        links.sort_unstable();
+        let [median, most] = [links.len() / 2, links.len() - 1].map(|at| links[at]);
+        let line = format!(
+            "crowd: {what}: all had all after {took:?}; {:?} of its time; {frames} frames, {wired} new connections; {} links, \
+             {median} of a member in the middle, {most} at most; {:.0?} on the clock\n",
+            network.now - self.began,
+            network.all_links(),
+            self.clock.elapsed(),
+        );
+        // Not `println`, which is heard of failures only.
+        std::io::stdout().write_all(line.as_bytes()).expect("standard output");
+        *self = Teller { clock: Instant::now(), began: network.now, frames: network.frames, wired: network.wired };
+    }
+}
+
+/// How many processes come before one has a sink.
+const SOON: usize = 100;
 
 /// Lets a process join at another one, and gives it a sink.
 fn join(network: &mut Network, at: &[usize], slot: usize) {
@@ -62,8 +99,9 @@ fn few_links_are_spare(network: &mut Network, what: &str) {
 #[test]
 fn a_crowd_finds_together_and_has_few_links() {
     let count = members();
-    let mut random = Random::new(7);
+    let (mut random, any) = (Random::new(7), Wanted::any(Policy::Block));
     let mut network = Network::new(count + 4);
+    let mut teller = Teller::new();
     // One source, and sinks that join at whoever is there.
     network.start(0);
     network.create(0);
@@ -73,14 +111,19 @@ fn a_crowd_finds_together_and_has_few_links() {
         let at = if random.one_in(10) { random.below(slot) } else { 0 };
         join(&mut network, &[at, 0], slot);
         network.run(Time::from_millis(10));
+        // It takes a second until a program has a sink.
+        if slot > SOON {
+            network.add_sinks(slot - SOON..slot - SOON + 1, &any);
+        }
     }
     network.run(Time::from_secs(2));
-    network.add_sinks(1..count, &Wanted::any(Policy::Block));
+    network.add_sinks(count.saturating_sub(SOON).max(1)..count, &any);
     let joined = all_have_all(&mut network, "joined", 60);
     settle(&mut network, 10);
     few_links_are_spare(&mut network, "joined");
     let links = network.all_links();
     assert!(links <= count + count / 8, "{links} links for {count} members");
+    teller.tell(&network, "sinks join", joined);
 
     // Two more sources: one at a member, one that comes.
     network.add_source(count / 2);
@@ -88,6 +131,7 @@ fn a_crowd_finds_together_and_has_few_links() {
     network.run(Time::from_secs(1));
     network.add_source(count);
     let added = all_have_all(&mut network, "more sources", 60);
+    teller.tell(&network, "two more sources", added);
 
     // The one who made the channel leaves; another source is killed. Sinks whose sources are gone meet a new one.
     network.leave(0);
@@ -99,20 +143,31 @@ fn a_crowd_finds_together_and_has_few_links() {
     network.run(Time::from_secs(1));
     network.add_source(count + 1);
     let restarted = all_have_all(&mut network, "a new source", 120);
+    teller.tell(&network, "a new source after all were gone", restarted);
 
     // A split, with a new source on the other side, and members that are killed meanwhile.
     network.split(|slot| slot % 2 == 0);
     settle(&mut network, 60);
     network.add_source(2);
+    let mut killed = Vec::new();
     for _ in 0..count / 20 {
         let slot = 3 + random.below(count - 3);
         if network.is_alive(slot) && !network.has_source(slot) {
             network.kill(slot);
+            killed.push(slot);
         }
     }
     settle(&mut network, 20);
     network.split(|_| false);
     let healed = all_have_all(&mut network, "healed", 180);
+    teller.tell(&network, "a split that heals", healed);
+
+    // The killed ones come back, with new keys at their old addresses.
+    killed.iter().for_each(|&slot| join(&mut network, &[count / 3, 1], slot));
+    network.run(Time::from_secs(2));
+    killed.iter().for_each(|&slot| network.add_sinks(slot..slot + 1, &any));
+    let back = all_have_all(&mut network, "restarted", 60);
+    teller.tell(&network, "restarts", back);
 
     // Liars, each of which invents members with sources, and with sinks.
     for turn in 0..20u32 {
@@ -130,10 +185,24 @@ fn a_crowd_finds_together_and_has_few_links() {
     network.run(Time::from_secs(1));
     network.add_source(count + 2);
     let lied = all_have_all(&mut network, "among liars", 120);
-    use std::io::Write;
-    let line = format!(
-        "\ncrowd: {count} members, {links} links; all had all after {joined:?}; two more sources {added:?}; a new source after \
-         all were gone {restarted:?}; after a split {healed:?}; among liars {lied:?}\n"
-    );
-    std::io::stdout().write_all(line.as_bytes()).expect("standard output");
+    teller.tell(&network, "among liars", lied);
+    few_links_are_spare(&mut network, "at last");
+}
+
+#[test]
+fn members_become_known_although_something_always_arrives() {
+    const INVENTED: u32 = 100;
+    let mut network = Network::new(2);
+    network.start(0);
+    network.create(0);
+    join(&mut network, &[0], 1);
+    network.run(Time::from_millis(100));
+    let all = (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, "test:unknown"));
+    network.lie(1, &invented::members(&all.collect::<Vec<_>>()));
+    for _ in 0..100 {
+        // A Ping.
+        network.lie(1, &invented::frame(2, &[]));
+        network.run(Time::from_millis(5));
+    }
+    assert_eq!(network.known(0), 2 + INVENTED as usize);
 }

@@ -1,10 +1,11 @@
 //! A network that delays everything by a moment, and separates processes when it is told to.
 
 use isoform_channel_proto::{
-    Action, ChannelKey, ConnId, Identity, Key, Node, OpenKey, Outgoing, Reach, Settings, SourceKey, Time, Wanted,
+    Action, Budgets, ChannelKey, ConnId, HEADER, Header, Identity, Key, Node, NodeId, OpenKey, Outgoing, Reach,
+    Resource, Settings, SourceKey, Time, Verdicts, Wanted,
 };
 use isoform_core::{Code, Error};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,8 +20,16 @@ pub(crate) struct Network {
     slots: Vec<Option<Process>>,
     starts: u32,
     wires: BTreeMap<u64, Wire>,
-    wired: u64,
+    pub(crate) wired: u64,
+    /// The processes, by the ids of their nodes.
+    ids: HashMap<NodeId, usize>,
+    verdicts: Verdicts,
+    /// How many frames and bytes were said.
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
     pub(crate) now: Time,
+    /// The connections on which something is on its way, or that end.
+    busy: BTreeSet<u64>,
     /// Processes that have something to do, and when others have.
     awake: BTreeSet<usize>,
     due: BTreeSet<(Time, usize)>,
@@ -54,6 +63,11 @@ impl Network {
             starts: 0,
             wires: BTreeMap::new(),
             wired: 0,
+            busy: BTreeSet::new(),
+            ids: HashMap::new(),
+            verdicts: Verdicts::default(),
+            frames: 0,
+            bytes: 0,
             now: Time::ZERO,
             awake: BTreeSet::new(),
             due: BTreeSet::new(),
@@ -74,10 +88,15 @@ impl Network {
             addresses: vec![format!("test:{slot}")],
             peers: 1 << 16,
             connections: 1 << 16,
+            // As the program of a source does that serves thousands.
+            budgets: Budgets { node: Budgets::default().node.with(Resource::Links, 1 << 16), ..Budgets::default() },
             ..Settings::default()
         };
+        let mut node = Node::new(Key::from_seed(seed), settings);
+        node.share(self.verdicts.clone());
+        self.ids.insert(node.id(), slot);
         self.slots[slot] = Some(Process {
-            node: Node::new(Key::from_seed(seed), settings),
+            node,
             channel: None,
             open: None,
             source: None,
@@ -150,6 +169,12 @@ impl Network {
         told.collect()
     }
 
+    /// How many members a process knows.
+    pub(crate) fn known(&self, slot: usize) -> usize {
+        let process = self.slots[slot].as_ref().expect("a process");
+        process.channel.and_then(|channel| process.node.info(channel)).map_or(0, |info| info.members.len())
+    }
+
     /// How many links a process has, but for those that began just now.
     pub(crate) fn links(&self, slot: usize) -> usize {
         let is_old = |wire: &u64| self.wires.get(wire).is_some_and(|wire| wire.since + MOMENT <= self.now);
@@ -164,9 +189,8 @@ impl Network {
     pub(crate) fn wanted(&self, slot: usize) -> usize {
         let process = self.slots[slot].as_ref().expect("a process");
         let Some(info) = process.channel.and_then(|channel| process.node.info(channel)) else { return 0 };
-        let linked: BTreeSet<_> =
-            info.members.iter().filter(|member| member.reach == Reach::Linked).map(|member| member.node).collect();
-        let others = self.slots.iter().flatten().filter(|other| linked.contains(&other.node.id()));
+        let linked = info.members.iter().filter(|member| member.reach == Reach::Linked);
+        let others = linked.filter_map(|member| self.slots[*self.ids.get(&member.node)?].as_ref());
         let is_wanted =
             |other: &&Process| process.has_sink && other.source.is_some() || process.source.is_some() && other.has_sink;
         others.filter(is_wanted).count()
@@ -189,6 +213,7 @@ impl Network {
     fn close(&mut self, wire: u64) {
         let Some(entry) = self.wires.get_mut(&wire) else { return };
         entry.is_closed = true;
+        self.busy.insert(wire);
         for slot in entry.ends {
             self.awake.insert(slot);
             if let Some(process) = &mut self.slots[slot] {
@@ -216,6 +241,7 @@ impl Network {
             let Some(wire) = self.wires.get_mut(&id) else { continue };
             let to = usize::from(wire.ends[0] == slot);
             wire.bytes[to].extend(bytes);
+            self.busy.insert(id);
             self.awake.insert(wire.ends[to]);
         }
     }
@@ -242,27 +268,34 @@ impl Network {
     /// What has arrived at those who are awake.
     fn arrived(&mut self) -> Vec<(usize, u64, Vec<u8>, bool)> {
         let mut arrived = Vec::new();
-        let Network { wires, awake, .. } = self;
-        wires.retain(|&id, wire| {
+        for id in std::mem::take(&mut self.busy) {
+            let Some(wire) = self.wires.get_mut(&id) else { continue };
             for end in 0..2 {
                 if wire.is_closed || !wire.bytes[end].is_empty() {
-                    awake.insert(wire.ends[end]);
+                    self.awake.insert(wire.ends[end]);
                     arrived.push((wire.ends[end], id, std::mem::take(&mut wire.bytes[end]), wire.is_closed));
                 }
             }
-            !wire.is_closed
-        });
+            if wire.is_closed {
+                self.wires.remove(&id);
+            }
+        }
         arrived
     }
 
     fn read(&mut self, slot: usize, id: u64, bytes: &[u8], is_closed: bool) {
         let now = self.now;
         let Some(process) = &mut self.slots[slot] else { return };
-        let used = process.node.receive(now, ConnId(id), bytes).unwrap_or(bytes.len());
+        let used = process.node.receive(now, ConnId(id), bytes).unwrap_or_else(|error| {
+            let usual = [Code::WrongNode, Code::Duplicate, Code::Handshake];
+            assert!(usual.contains(&error.code()), "{slot}: what nodes say to each other is right: {error}");
+            bytes.len()
+        });
         if let Some(wire) = self.wires.get_mut(&id).filter(|_| used < bytes.len()) {
             let end = usize::from(wire.ends[1] == slot);
             let later = std::mem::replace(&mut wire.bytes[end], bytes[used..].to_vec());
             wire.bytes[end].extend(later);
+            self.busy.insert(id);
         }
         if is_closed {
             process.node.closed(now, ConnId(id), None);
@@ -305,7 +338,11 @@ impl Network {
                     process.node.unwritten(id, 0);
                     if let Some(wire) = self.wires.get_mut(&id.0) {
                         let to = usize::from(wire.ends[0] == slot);
-                        wire.bytes[to].extend(out.to_vec());
+                        let bytes = out.to_vec();
+                        self.bytes += bytes.len() as u64;
+                        self.frames += frames(&bytes);
+                        wire.bytes[to].extend(bytes);
+                        self.busy.insert(id.0);
                         self.awake.insert(wire.ends[to]);
                     }
                     if matches!(action, Action::Close(_)) {
@@ -329,4 +366,17 @@ impl Network {
             self.due.extend(deadline.map(|at| (at.max(now), slot)));
         }
     }
+}
+
+/// How many frames these are. A Hello is no frame.
+fn frames(mut bytes: &[u8]) -> u64 {
+    if bytes.starts_with(b"\x89ISL") {
+        bytes = &bytes[128..];
+    }
+    let mut count = 0;
+    while let Some(header) = bytes.first_chunk::<HEADER>() {
+        bytes = &bytes[Header::parse(header).expect("a frame").extent()..];
+        count += 1;
+    }
+    count
 }

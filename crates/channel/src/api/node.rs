@@ -282,6 +282,38 @@ impl NodeBuilder {
         self
     }
 
+    /// Sets the file with the private key, if the [identity](NodeBuilder::identity) does not contain it.
+    pub fn identity_key(mut self, file: impl Into<PathBuf>) -> NodeBuilder {
+        self.protection.set_key(file.into());
+        self
+    }
+
+    /// Adds a file with certificates of authorities. Other machines must have a certificate by one of them. Without such a
+    /// file, the authorities are trusted whose certificates the [identity](NodeBuilder::identity) contains.
+    pub fn trust(mut self, file: impl Into<PathBuf>) -> NodeBuilder {
+        self.protection.trust(file.into());
+        self
+    }
+
+    /// Trusts the authorities that this machine trusts. As these give certificates to anybody, this needs a
+    /// [name](NodeBuilder::trust_name).
+    pub fn trust_platform(mut self, yes: bool) -> NodeBuilder {
+        self.protection.trust_platform(yes);
+        self
+    }
+
+    /// Accepts from other machines only certificates with this name, or one below it: `*.cluster.example`. Can be repeated.
+    pub fn trust_name(mut self, name: impl Into<String>) -> NodeBuilder {
+        self.protection.trust_name(name.into());
+        self
+    }
+
+    /// Adds a file with revocation lists (CRLs) of the authorities.
+    pub fn revoked(mut self, file: impl Into<PathBuf>) -> NodeBuilder {
+        self.protection.set_revoked(file.into());
+        self
+    }
+
     /// Speaks TLS also on TCP within this machine. That is needed where an address of this machine leads to another one,
     /// through a tunnel or into a container. Where this node listens, programs of this machine must then speak TLS, too.
     pub fn tls_on_loopback(mut self, yes: bool) -> NodeBuilder {

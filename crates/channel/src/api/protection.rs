@@ -29,6 +29,28 @@ impl Protection {
         self.0 = Some(self.said().certificate(file));
     }
 
+    pub(super) fn set_key(&mut self, file: PathBuf) {
+        self.0 = Some(self.said().key(file));
+    }
+
+    pub(super) fn trust(&mut self, file: PathBuf) {
+        self.0 = Some(self.said().trust(file));
+    }
+
+    pub(super) fn trust_platform(&mut self, yes: bool) {
+        if yes {
+            self.0 = Some(self.said().trust_platform());
+        }
+    }
+
+    pub(super) fn trust_name(&mut self, name: String) {
+        self.0 = Some(self.said().name(name));
+    }
+
+    pub(super) fn set_revoked(&mut self, file: PathBuf) {
+        self.0 = Some(self.said().revoked(file));
+    }
+
     pub(super) fn set_loopback(&mut self, yes: bool) {
         if yes || self.0.is_some() {
             self.0 = Some(self.said().covering_loopback(yes));
@@ -56,6 +78,26 @@ pub(super) struct Protection(bool);
 #[cfg(not(feature = "tls"))]
 impl Protection {
     pub(super) fn set_identity(&mut self, _: PathBuf) {
+        self.0 = true;
+    }
+
+    pub(super) fn set_key(&mut self, _: PathBuf) {
+        self.0 = true;
+    }
+
+    pub(super) fn trust(&mut self, _: PathBuf) {
+        self.0 = true;
+    }
+
+    pub(super) fn trust_platform(&mut self, yes: bool) {
+        self.0 |= yes;
+    }
+
+    pub(super) fn trust_name(&mut self, _: String) {
+        self.0 = true;
+    }
+
+    pub(super) fn set_revoked(&mut self, _: PathBuf) {
         self.0 = true;
     }
 

@@ -170,6 +170,21 @@ pub(crate) struct Network {
     /// Speak TLS to other machines with the certificate, key and authority in this file, and not with those of `isoform keys`
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
+    /// The private key, if it is not in the file of the identity
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity_key: Option<PathBuf>,
+    /// Certificates of authorities: trust these, and not those in the file of the identity
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust: Vec<PathBuf>,
+    /// Trust the authorities that this machine trusts. They give certificates to anybody, so --trust-name is needed
+    #[arg(long)]
+    pub(crate) trust_platform: bool,
+    /// Accept only certificates with this name, or one below it: '*.cluster.example'
+    #[arg(long, value_name = "NAME")]
+    pub(crate) trust_name: Vec<String>,
+    /// Revocation lists (CRLs) of the authorities
+    #[arg(long, value_name = "FILE")]
+    pub(crate) revoked: Vec<PathBuf>,
     /// Speak TLS also on TCP within this machine, for tunnels and containers
     #[arg(long)]
     pub(crate) tls_on_loopback: bool,

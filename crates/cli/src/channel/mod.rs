@@ -84,10 +84,11 @@ fn node_builder(network: &Network) -> NodeBuilder {
         Some(file) => node.rules(file),
         None => node,
     };
-    match &network.identity {
-        Some(file) => node.identity(file),
-        None => node,
-    }
+    let node = network.identity.iter().fold(node, NodeBuilder::identity);
+    let node = network.identity_key.iter().fold(node, NodeBuilder::identity_key);
+    let node = network.trust.iter().fold(node, NodeBuilder::trust).trust_platform(network.trust_platform);
+    let node = network.trust_name.iter().fold(node, NodeBuilder::trust_name);
+    network.revoked.iter().fold(node, NodeBuilder::revoked)
 }
 
 /// Opens a channel by its id. Its program may have been started together with this process, and may not be ready yet.

@@ -51,6 +51,38 @@ fn mode(file: &std::path::Path) -> u32 {
     file.metadata().unwrap().permissions().mode() & 0o777
 }
 
+/// The parts of a PEM file with this label, each from its first line to its last.
+fn parts(pem: &str, label: &str) -> Vec<String> {
+    let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----\n"));
+    let rest = pem.split(&begin).skip(1).filter_map(|rest| rest.split_once(&end));
+    rest.map(|(inner, _)| format!("{begin}{inner}{end}")).collect()
+}
+
+#[test]
+fn certificates_in_files_of_their_own_and_the_authorities_of_the_machine() {
+    let (a, b, file) = hosts();
+    let own = std::fs::read_to_string(a.file("identity.pem")).unwrap();
+    let certificates = parts(&own, "CERTIFICATE");
+    let elsewhere = Host::new();
+    let write = |name: &str, text: &str| elsewhere.0.write(name, text);
+    let (certificate, authority) = (write("host.crt", &certificates[0]), write("ca.crt", certificates.last().unwrap()));
+    let key = write("host.key", &parts(&own, "PRIVATE KEY")[0]);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let apart = ["--identity", &certificate, "--identity-key", &key, "--trust", &authority, "--revoked", "none.crl"];
+    let (child, id) = publish(&elsewhere, &apart);
+    let platform = |more: &[&str]| {
+        let echo =
+            ["echo", "--json", "-n", "4", "--once", "--tls-on-loopback", "--identity", &file, "--trust-platform"];
+        let mut command = b.command(&[&echo[..], more, &[&id]].concat());
+        Run::of(command.env("SSL_CERT_FILE", &authority).env_remove("SSL_CERT_DIR").output().unwrap())
+    };
+    assert!(platform(&[]).bad(2).contains("a name that certificates must have"));
+    platform(&["--trust-name", "other.example"]).bad(2);
+    let come = platform(&["--trust-name", "other.example", "--trust-name", "a"]);
+    assert_eq!(come.output, dumps::JSON, "{}", come.errors);
+    assert!(Run::of(child.wait_with_output().unwrap()).good().contains("each adds up"));
+}
+
 #[test]
 fn an_authority_issues_certificates_that_other_hosts_install() {
     let (a, b) = (Host::new(), Host::new());

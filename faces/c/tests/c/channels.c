@@ -436,6 +436,9 @@ int main(void) {
     FAILS(iso_node_open(NULL, 4, &here), ISO_WRONG_TYPE, "flags");
     FAILS(iso_node_open("key=secret", 0, &here), ISO_ADDRESS, "key");
     FAILS(iso_node_open("identity=/nowhere.pem", 0, &here), ISO_IO, "tls");
+    FAILS(iso_node_open("identity-key=/nowhere.key identity=/nowhere.pem trust=/nowhere.ca trust-name=*.x revoked=/no trust-platform",
+                        0, &here),
+          ISO_IO, "tls");
     FAILS(iso_node_open("rules=/nowhere", 0, &here), ISO_IO, "/nowhere");
     FAILS(iso_node_open("advertise=0.0.0.0:7000", 0, &here), ISO_ADDRESS, "advertise");
     CHECK(here == NULL);
