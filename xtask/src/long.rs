@@ -13,6 +13,7 @@ pub(crate) fn soak() -> Outcome {
     again("machines-engines", &[&engines[..], &[("GENERATING", "s390x aarch64 riscv64")]].concat())?;
     for seed in 100..300 {
         again("python-reader", &[("SEED", &seed.to_string())])?;
+        rust::reader_in_c(seed)?;
     }
     again("hostile", &[("SEED", "2"), ("MUTANTS", "1000000"), ("VISITS", "1000000"), ("AGREED", "20000")])?;
     again("miri", &[("SEED", "2"), ("MIRI_MUTANTS", "2000")])?;

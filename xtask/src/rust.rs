@@ -39,8 +39,14 @@ pub(crate) fn interpreter() -> Outcome {
 
 /// The tests of the programs for other machines: their numbers, records and writers, under emulators.
 pub(crate) fn emulated() -> Outcome {
-    let tests = "--test numbers --test pairs --test random --test readme --test writer";
+    let tests = "--test numbers --test pairs --test random --test reader --test readme --test writer";
     run(&mut command(&format!("cargo test --no-fail-fast {} {tests}", selection())))
+}
+
+/// `isoform_reader.h` under sanitizers on more damaged streams.
+pub(crate) fn reader_in_c(seed: u32) -> Outcome {
+    let mut cargo = command(&format!("cargo test --quiet {} --test reader damaged_streams", selection()));
+    quietly(cargo.env("SEED", seed.to_string()).env("STREAMS", "200"))
 }
 
 /// The tests of the format service behind nginx.
