@@ -79,6 +79,7 @@ const TASKS: &[Task] = &[
     ("engines", verify::engines),
     ("machines", verify::machines),
     ("machines-engines", verify::machines_engines),
+    ("windows", verify::windows),
     ("hosts", verify::hosts),
     ("emulated", rust::emulated),
     ("wheel", faces::wheel),
@@ -97,12 +98,13 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. The last is for generated code alone.
 const TEST: [&str; 4] = ["workspace", "languages", "python-reader", "interpreter"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 11] = [
+const VERIFY: [&str; 12] = [
     "miri",
     "hostile",
     "machines",
     "engines",
     "machines-engines",
+    "windows",
     "model",
     "api",
     "emulated",

@@ -116,6 +116,11 @@ pub(crate) fn machines_engines() -> Outcome {
     Ok(())
 }
 
+/// The tests of crate core as programs for Windows, under Wine.
+pub(crate) fn windows() -> Outcome {
+    cases("on windows-x64 test --quiet --locked --no-fail-fast --profile machines -p isoform-core --lib --tests")
+}
+
 /// The libraries' own tests on emulated machines.
 pub(crate) fn machines_tests() -> Outcome {
     const TESTS: &str = "--lib --test conversion --test formats --test limits --test verify --test view --test declaration \

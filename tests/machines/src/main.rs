@@ -42,5 +42,11 @@ fn on(name: &str, command: &str, arguments: &[&str]) -> Outcome<bool> {
         return Ok(true);
     }
     let target = machine.target.unwrap_or_default();
-    Ok(programs::cargo().arg(command).args(["--target", target]).args(arguments).status()?.success())
+    let mut cargo = programs::cargo();
+    cargo.arg(command).args(["--target", target]).args(arguments);
+    let libraries = programs::built().join(target).join("libraries");
+    programs::build_library(machine, &libraries)?;
+    // Wine finds its libraries there.
+    cargo.env("WINEPATH", format!("Z:{}", libraries.display())).env("WINEDEBUG", "-all");
+    Ok(cargo.status()?.success())
 }

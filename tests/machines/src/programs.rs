@@ -3,6 +3,7 @@
 use crate::Outcome;
 use isoform::core::Layout;
 use isoform_machines::{Machine, writer};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,14 +64,26 @@ pub(crate) fn build(machines: &[&'static Machine]) -> Outcome<()> {
     if !command.status()?.success() {
         return Err("the program does not build for every machine".into());
     }
-    for machine in machines.iter().filter(|machine| machine.layout == Layout::WINDOWS_X64) {
-        // Wine before version 9 lacks a library that Rust's own wants.
+    for machine in machines {
         let folder = program(machine).parent().map_or_else(PathBuf::new, Path::to_path_buf);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bcryptprimitives.c");
-        let mut compiler = Command::new(machine.compiler());
-        compiler.arg("-shared").arg(source).arg("-o").arg(folder.join("bcryptprimitives.dll")).arg("-ladvapi32");
-        writer::succeeded(&mut compiler)?;
+        build_library(machine, &folder)?;
     }
+    Ok(())
+}
+
+/// Wine before version 9 lacks a library that Rust's own wants: builds it into a folder.
+///
+/// # Errors
+/// What the compiler said.
+pub(crate) fn build_library(machine: &Machine, folder: &Path) -> Outcome<()> {
+    if machine.layout != Layout::WINDOWS_X64 {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bcryptprimitives.c");
+    let mut compiler = Command::new(machine.compiler());
+    compiler.arg("-shared").arg(source).arg("-o").arg(folder.join("bcryptprimitives.dll")).arg("-ladvapi32");
+    writer::succeeded(&mut compiler)?;
     Ok(())
 }
 
