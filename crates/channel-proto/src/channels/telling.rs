@@ -40,7 +40,9 @@ const UNREAD: usize = 4 << 20;
 /// Announcements that have yet to be checked, and how much is checked for each link.
 #[derive(Default)]
 pub(super) struct Unproven {
-    queue: VecDeque<(LinkKey, ChannelKey, Announcement)>,
+    /// Of members with sources, and of others: a node with thousands of neighbours hears of many members that it need not
+    /// know, and must not keep new sources waiting for that.
+    queues: [VecDeque<(LinkKey, ChannelKey, Announcement)>; 2],
     /// Nothing is checked before this time. It does not move when something arrives, since with many links something always
     /// does.
     rests: Time,
@@ -49,6 +51,20 @@ pub(super) struct Unproven {
 }
 
 impl Unproven {
+    fn put(&mut self, link: LinkKey, channel: ChannelKey, said: Announcement) {
+        self.queues[usize::from(!said.has.sources)].push_back((link, channel, said));
+    }
+
+    /// The next one. Of four, three are of members with sources, if there are any.
+    fn next(&mut self, turn: usize) -> Option<(LinkKey, ChannelKey, Announcement)> {
+        let first = usize::from(turn % 4 == 3);
+        self.queues[first].pop_front().or_else(|| self.queues[1 - first].pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
+    }
+
     /// Whether one more may be checked that came over a link.
     fn allows(&mut self, now: Time, link: LinkKey) -> bool {
         self.allowances.entry(link).or_default().take(now, ALLOWED, A_SECOND)
@@ -60,7 +76,7 @@ impl Unproven {
 
     /// When it goes on, if it has to.
     pub(super) fn due(&self) -> Option<Time> {
-        (!self.queue.is_empty()).then_some(self.rests)
+        (!self.is_empty()).then_some(self.rests)
     }
 }
 
@@ -181,7 +197,7 @@ impl Channels {
                 && self.unproven.allows(now, link)
                 && (is_own || self.introduces(links, key, link))
             {
-                self.unproven.queue.push_back((link, key, said));
+                self.unproven.put(link, key, said);
             }
         }
         self.check_some(links);
@@ -217,11 +233,11 @@ impl Channels {
             return;
         }
         let mut checks = 0;
-        for _ in 0..LOOKS {
+        for turn in 0..LOOKS {
             if checks == CHECKS {
                 break;
             }
-            let Some((link, key, said)) = self.unproven.queue.pop_front() else { break };
+            let Some((link, key, said)) = self.unproven.next(turn) else { break };
             // Many neighbours tell the same. All but the first cost little.
             if self.all.get(key).is_some_and(|channel| channel.others.is_news(&said)) {
                 checks += 1;
@@ -230,7 +246,7 @@ impl Channels {
                 }
             }
         }
-        if checks == CHECKS || !self.unproven.queue.is_empty() {
+        if checks == CHECKS || !self.unproven.is_empty() {
             self.unproven.rests = self.now + PAUSE;
         }
     }

@@ -206,3 +206,22 @@ fn members_become_known_although_something_always_arrives() {
     }
     assert_eq!(network.known(0), 2 + INVENTED as usize);
 }
+
+#[test]
+fn sources_become_known_before_other_members() {
+    let mut network = Network::new(2);
+    network.start(0);
+    network.create(0);
+    join(&mut network, &[0], 1);
+    network.run(Time::from_millis(100));
+    let of = |numbers: std::ops::Range<u32>, has: u32, address: &str| {
+        let all = numbers.map(|number| invented::announcement(CHANNEL, number, 1, has, address));
+        invented::members(&all.collect::<Vec<_>>())
+    };
+    let (sinks, sources) = (of(0..300, 2, "test:sink"), of(300..310, 1, "test:source"));
+    network.lie(1, &[sinks, sources].concat());
+    // In each step, some are checked.
+    network.run(Time::from_millis(20));
+    assert_eq!(network.known_at(0, "test:source"), 10);
+    assert!(network.known_at(0, "test:sink") > 0);
+}

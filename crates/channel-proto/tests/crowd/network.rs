@@ -175,6 +175,14 @@ impl Network {
         process.channel.and_then(|channel| process.node.info(channel)).map_or(0, |info| info.members.len())
     }
 
+    /// How many of them say that they can be dialed at an address.
+    pub(crate) fn known_at(&self, slot: usize, address: &str) -> usize {
+        let process = self.slots[slot].as_ref().expect("a process");
+        let members =
+            process.channel.and_then(|channel| process.node.info(channel)).map_or(Vec::new(), |info| info.members);
+        members.iter().filter(|member| member.addresses.iter().any(|known| known == address)).count()
+    }
+
     /// How many links a process has, but for those that began just now.
     pub(crate) fn links(&self, slot: usize) -> usize {
         let is_old = |wire: &u64| self.wires.get(wire).is_some_and(|wire| wire.since + MOMENT <= self.now);
