@@ -233,7 +233,7 @@ fn a_loss_of_power_loses_nothing_that_was_acknowledged() {
 fn one_page_of_a_search_parses_few_formats() {
     let store = memory(Quota::default());
     let formats: Vec<Format> = (0..17).map(|i| format("Gauge", &["step", &["f", &i.to_string()].concat()])).collect();
-    formats.iter().for_each(|format| drop(store.put(format).unwrap()));
+    formats.iter().for_each(|format| assert!(store.put(format).unwrap().is_new));
     let pages = |field: &str| {
         let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
         loop {
