@@ -561,7 +561,7 @@ def test_existing_certificates_and_the_authorities_of_the_machine(tmp_path: Path
     run(f"req {new} -keyout host.key -out host.csr -subj /CN=host")
     (tmp_path / "names").write_text("subjectAltName=DNS:pump.lab.example")
     run("x509 -req -in host.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out host.pem")
-    own = {"identity": tmp_path / "host.pem", "identity_key": tmp_path / "host.key", "tls_on_loopback": True}
+    own: dict[str, Any] = {"identity": tmp_path / "host.pem", "identity_key": tmp_path / "host.key", "tls_on_loopback": True}
     near = isoform.Node("127.0.0.1:0", **own, trust=tmp_path / "ca.pem")
     channel = near.create("river", SAMPLE)
     with pytest.raises(isoform.Error) as nameless:
