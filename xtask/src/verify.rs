@@ -116,9 +116,16 @@ pub(crate) fn machines_engines() -> Outcome {
     Ok(())
 }
 
-/// The tests of crate core as programs for Windows, under Wine.
+/// The tests of the library and of the command as programs for Windows, under Wine. Channels are not there yet.
 pub(crate) fn windows() -> Outcome {
-    cases("on windows-x64 test --quiet --locked --no-fail-fast --profile machines -p isoform-core --lib --tests")
+    for tests in [
+        "-p isoform-core --lib --tests",
+        "-p isoform --lib --test declaration --test decoding --test encoding --test records --test stream --test vectors",
+        "-p isoform-cli --no-default-features --test command",
+    ] {
+        cases(&format!("on windows-x64 test --quiet --locked --no-fail-fast --profile machines {tests}"))?;
+    }
+    Ok(())
 }
 
 /// The libraries' own tests on emulated machines.
