@@ -15,7 +15,7 @@ use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::rights::Right;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// How often a member says anew that it is there.
 const RENEW: Time = Time::from_secs(30);
@@ -106,7 +106,7 @@ impl Channels {
         let is_said = channel.said.as_ref().is_none_or(|said| said.has == has);
         if !is_said && !channel.members.is_empty() {
             let said = self.own(links, key);
-            self.tell_all(links, key, &said, None);
+            self.tell_all(links, key, &said);
         }
     }
 
@@ -114,7 +114,7 @@ impl Channels {
     pub(super) fn announce_end<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
         if !self.all[key].members.is_empty() {
             let said = self.sign(links, key, Has { left: true, ..Has::default() });
-            self.tell_all(links, key, &said, None);
+            self.tell_all(links, key, &said);
         }
     }
 
@@ -172,8 +172,8 @@ impl Channels {
         nodes[..count].iter().filter_map(|node| others.get(*node)).map(|other| other.said.clone()).collect()
     }
 
-    fn tell_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, said: &Announcement, except: Option<LinkKey>) {
-        for &link in self.all[key].members.keys().filter(|&&link| Some(link) != except) {
+    fn tell_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, said: &Announcement) {
+        for &link in self.all[key].members.keys() {
             // Of several links that end at once, some may be gone already.
             if links.peer(link).is_some_and(|peer| peer != said.node) {
                 tell(links, link, std::iter::once(said.clone()));
@@ -232,7 +232,7 @@ impl Channels {
         if self.now < self.unproven.rests {
             return;
         }
-        let mut checks = 0;
+        let (mut checks, mut news) = (0, Vec::new());
         for turn in 0..LOOKS {
             if checks == CHECKS {
                 break;
@@ -241,11 +241,12 @@ impl Channels {
             // Many neighbours tell the same. All but the first cost little.
             if self.all.get(key).is_some_and(|channel| channel.others.is_news(&said)) {
                 checks += 1;
-                if self.is_right(&said) {
-                    self.learn(links, link, key, said);
+                if self.is_right(&said) && self.learn(links, link, key, said.clone()) {
+                    news.push((link, key, said));
                 }
             }
         }
+        self.spread(links, &news);
         if checks == CHECKS || !self.unproven.is_empty() {
             self.unproven.rests = self.now + PAUSE;
         }
@@ -260,17 +261,29 @@ impl Channels {
         self.unproven.verdicts = Some(verdicts);
     }
 
-    /// Learns from an announcement whose signature is right.
-    fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) {
+    /// Passes announcements on to all neighbours but those that told of them: few frames for many announcements.
+    fn spread<B: Body>(&self, links: &mut Links<B>, news: &[(LinkKey, ChannelKey, Announcement)]) {
+        let channels: BTreeSet<ChannelKey> = news.iter().map(|(_, key, _)| *key).collect();
+        for key in channels {
+            let Some(channel) = self.all.get(key) else { continue };
+            for &link in channel.members.keys() {
+                // Of several links that end at once, some may be gone already.
+                let Some(peer) = links.peer(link) else { continue };
+                let others =
+                    news.iter().filter(|(teller, of, said)| *of == key && *teller != link && said.node != peer);
+                tell(links, link, others.map(|(_, _, said)| said.clone()));
+            }
+        }
+    }
+
+    /// Learns from an announcement whose signature is right. Returns whether others should hear of it.
+    fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) -> bool {
         let (now, node, chance) = (self.now, said.node, self.random(usize::MAX));
         let before = self.all[key].others.get(node).map(|other| (other.said.has, other.is_there()));
         let from = Teller { link: teller, is_near: links.is_near(teller) };
         let news = self.all[key].others.keep(now, from, said.clone(), chance);
         if news == News::None {
-            return;
-        }
-        if news == News::Spread {
-            self.tell_all(links, key, &said, Some(teller));
+            return false;
         }
         if before != Some((said.has, !said.has.left)) {
             links.actions.act(Action::Changed(key));
@@ -285,6 +298,7 @@ impl Channels {
             Some(link) => self.join_once(links, key, link),
             None => self.consider(links, key, node),
         }
+        news == News::Spread
     }
 
     /// Asks a member that cannot be dialed to dial this node. The call goes back the way on which its announcement came.
