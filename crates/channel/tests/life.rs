@@ -113,7 +113,7 @@ fn threads_share_nodes(new: fn() -> Node) {
     let id = channel.id().to_string();
     let sinks: Vec<Sink<Reading>> = (0..3)
         .map(|i| if i == 0 { channel.clone() } else { there.open(&id).unwrap() })
-        .map(|channel| channel.sink().unwrap())
+        .map(|channel| channel.sink_builder().lossless().build().unwrap())
         .collect();
     let readers: Vec<_> = sinks
         .into_iter()
@@ -134,7 +134,7 @@ fn threads_share_nodes(new: fn() -> Node) {
         .map(|station| {
             let channel = channel.clone();
             thread::spawn(move || {
-                let mut source = channel.source::<Reading>().unwrap();
+                let mut source = channel.source_builder().lossless().build::<Reading>().unwrap();
                 source.wait_for_sinks(3, SOON).unwrap();
                 (0..EVENTS).for_each(|number| _ = source.submit(&Reading { station, number }).unwrap());
                 source.close(SOON).unwrap()

@@ -9,7 +9,6 @@ use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
 use std::fmt;
 use std::io::Read;
-#[cfg(feature = "tls")]
 use std::path::Path;
 use std::time::{Duration, Instant};
 use ureq::typestate::WithoutBody;
@@ -88,6 +87,24 @@ impl Servers {
         self.trust.identity(identity.as_ref())?;
         self.agent = agent(&self.trust, is_secure(&self.urls));
         Ok(self)
+    }
+
+    /// Refuses, since this program was built without TLS (the feature `tls`).
+    ///
+    /// # Errors
+    /// [`Code::Address`].
+    #[cfg(not(feature = "tls"))]
+    pub fn trust(self, authorities: impl AsRef<Path>) -> Result<Servers> {
+        Err(without_tls(authorities.as_ref()))
+    }
+
+    /// Refuses, since this program was built without TLS (the feature `tls`).
+    ///
+    /// # Errors
+    /// [`Code::Address`].
+    #[cfg(not(feature = "tls"))]
+    pub fn certificate(self, identity: impl AsRef<Path>) -> Result<Servers> {
+        Err(without_tls(identity.as_ref()))
     }
 
     /// Sets the time that all servers together have to answer a question. It is 10 seconds if this is not called.
@@ -377,6 +394,12 @@ fn base(url: Box<str>) -> Result<Box<str>> {
         return unfit("a URL without `?`");
     }
     Ok(url.trim_end_matches('/').into())
+}
+
+#[cfg(not(feature = "tls"))]
+fn without_tls(file: &Path) -> Error {
+    let error = Error::new(Code::Address).expected("no certificates, since this program was built without TLS");
+    error.found(file.display())
 }
 
 fn is_secure(urls: &[Box<str>]) -> bool {
