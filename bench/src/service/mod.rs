@@ -1,6 +1,6 @@
 //! The group `service`: what it costs to register a format at a service and to find it, beside a bare HTTP exchange.
 //!
-//! Two processes: this one, which takes the times, and a [`store`] for it, the same program again, which runs a format
+//! Two processes: this one, which takes the times, and a `store` for it, the same program again, which runs a format
 //! service with a store of its own, and a `bare` HTTP server, which is written by hand and knows nothing of formats. The
 //! exchanges take `turns`, one by one in short rounds, on connections that are kept, and carry the same number of bytes.
 //!

@@ -647,6 +647,7 @@ __all__ = [
     "Node",
     "Reader",
     "Registry",
+    "Responder",
     "Servers",
     "Sink",
     "Source",
