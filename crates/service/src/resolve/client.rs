@@ -31,7 +31,7 @@ impl Client {
     /// A client of the servers at these URLs, with commas between them. They are asked in this order.
     ///
     /// # Errors
-    /// [`Code::Address`](isoform_core::Code::Address) for something else.
+    /// [`Code::Address`] for something else.
     pub fn new(urls: &str) -> Result<Client> {
         Servers::new(urls.split(',').map(str::trim)).map(Client::of)
     }
@@ -50,7 +50,7 @@ impl Client {
     /// Follows locators of messages to this host: `sim7`, or `sim7:7460` for one port. Without this, no locator is followed.
     ///
     /// # Errors
-    /// [`Code::Address`](isoform_core::Code::Address) for what is no host.
+    /// [`Code::Address`] for what is no host.
     pub fn allow(mut self, host: &str) -> Result<Client> {
         self.search = self.search.allow(host)?;
         Ok(self)
