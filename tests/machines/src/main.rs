@@ -11,7 +11,7 @@ mod programs;
 mod table;
 
 use isoform_machines::Machine;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -48,5 +48,15 @@ fn on(name: &str, command: &str, arguments: &[&str]) -> Outcome<bool> {
     programs::build_library(machine, &libraries)?;
     // Wine finds its libraries there.
     cargo.env("WINEPATH", format!("Z:{}", libraries.display())).env("WINEDEBUG", "-all");
-    Ok(cargo.status()?.success())
+    // Debian's Wine ends its server with the last program, and a program that begins just then loses it. So one stays until the end:
+    // it waits for a line from its input, which ends here.
+    let mut waiting = Command::new("wine");
+    waiting.arg("cmd").env("WINEDEBUG", "-all").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let waiting = if machine.emulator == "wine" { Some(waiting.spawn()?) } else { None };
+    let status = cargo.status();
+    if let Some(mut waiting) = waiting {
+        drop(waiting.stdin.take());
+        waiting.wait()?;
+    }
+    Ok(status?.success())
 }
