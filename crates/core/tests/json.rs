@@ -154,13 +154,23 @@ fn track() -> Format {
 fn missing_entries_are_refused_and_all_of_them_are_named() {
     let error = json::parse(&track(), r#"{"name":"K2","at":{"x":1},"ends":[{"x":1,"y":2},{"x":3}]}"#).unwrap_err();
     assert_eq!((error.code(), error.path()), (Code::Required, "at.y"));
-    let expected = "a value, a default, or the option missing = zero, for at.y (f64), ends[].y (f64), heights (f32), \
+    let expected = "a value, a default, or the option missing = zero, for at.y (f64), ends[].y (f64), heights (f32[]), \
                     state (enum";
     assert!(error.expectation().starts_with(expected), "{error}");
     assert!(!error.to_string().contains("near") && !error.to_string().contains(" n ("), "{error}");
 
     let whole = r#"{"at":{"x":1,"y":2},"ends":[{"x":1,"y":2},{"x":3,"y":4}],"heights":[1],"name":null,"state":"good"}"#;
     assert_eq!(json::parse(&track(), whole), json::parse_partial(&track(), whole));
+}
+
+#[test]
+fn missing_arrays_are_named_with_their_shapes() {
+    let shape = Shape::new("grid").field("n", "int").field("cells", "short[2][3]").field("waves", "double[n]");
+    let format = shape.field("depth", "float").on(&Layout::NATIVE).unwrap();
+    let error = json::parse(&format, "{}").unwrap_err();
+    let expected =
+        "a value, a default, or the option missing = zero, for cells (i16[2][3]), waves (f64[]), depth (f32)";
+    assert_eq!((error.code(), error.path(), error.expectation()), (Code::Required, "cells", expected));
 }
 
 #[test]

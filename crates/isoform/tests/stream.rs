@@ -560,6 +560,12 @@ fn locators_are_for_the_messages_behind_them() {
     assert_eq!(near.len(), 64 + 2 * 48, "the locators are written once");
     assert_eq!(read(&near), (vec![None; 2], vec!["http://sim7:7460".to_owned(), "https://formats".to_owned()]));
     assert_eq!(read(&write(&[])).0, [Some(Code::UnknownFormat); 2]);
+    // A program that follows no locators says where it could have asked.
+    let error = Reader::new(&near[..]).next().unwrap_err();
+    assert_eq!(
+        (error.code(), error.expectation()),
+        (Code::UnknownFormat, "a registered format, or leave to ask for it at http://sim7:7460")
+    );
     // Malformed ones are an error of that message, and the ones before them hold no longer.
     let message = |body: &[u8]| {
         let mut bytes = Header::new(isoform::Token::LOCATORS, body.len() as u64).to_bytes().to_vec();

@@ -12,6 +12,7 @@ mod checks;
 mod description;
 mod element;
 mod handle;
+mod head;
 mod machine;
 mod memory;
 mod structure;

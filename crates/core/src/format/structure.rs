@@ -88,6 +88,8 @@ pub struct Structure {
     gaps: bool,
     /// The indices of the fields, by ascending name.
     by_name: Box<[u16]>,
+    /// The number of each field, as [`numbered`](Structure::numbered) counts.
+    numbers: Box<[u16]>,
 }
 
 impl Structure {
@@ -124,6 +126,7 @@ impl Structure {
         let mut gaps = false;
         let mut depth = 1;
         let mut total_fields = fields.len();
+        let (mut next, mut numbers) = (0, Vec::with_capacity(fields.len()));
         for field in &fields {
             // An invalid name may have any length, and is not a path.
             check_name(&field.name).map_err(|error| error.at(&*name))?;
@@ -142,9 +145,13 @@ impl Structure {
             }
             gaps |= begin > end || field.element.has_gaps();
             end = past;
+            // With too many fields for these numbers, it is refused below.
+            numbers.push(next as u16);
+            next += 1;
             if let Element::Structure(inner) = &field.element {
                 depth = depth.max(1 + inner.depth);
                 total_fields = inner.total_fields.saturating_add(total_fields);
+                next += inner.total_fields;
             }
         }
         if !align.is_power_of_two() || align > MAX_ALIGN || !size.is_multiple_of(align) {
@@ -162,7 +169,21 @@ impl Structure {
         let slots = fields.iter().any(Field::has_slots);
         let checked = slots || fields.iter().any(|field| needs_check(&field.element));
         let by_name = by_name(&fields).map_err(|error| error.within(&name))?;
-        Ok(Structure { name, machine, size, align, fields, depth, total_fields, slots, checked, gaps, by_name })
+        let numbers = numbers.into();
+        Ok(Structure {
+            name,
+            machine,
+            size,
+            align,
+            fields,
+            depth,
+            total_fields,
+            slots,
+            checked,
+            gaps,
+            by_name,
+            numbers,
+        })
     }
 
     /// Its name.
@@ -202,6 +223,11 @@ impl Structure {
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.index_of(name).map(|index| &self.fields[index])
+    }
+
+    /// The number of the field with this index.
+    pub(crate) fn number_of(&self, index: usize) -> usize {
+        self.numbers[index].into()
     }
 
     /// The field of this number, with its path, in which `[]` stands for the index in an array of structures. Numbers

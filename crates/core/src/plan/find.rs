@@ -25,18 +25,12 @@ impl<'a> At<'a> {
 
     /// The numbers of its fields.
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
-        let number = |next: &mut usize, field| Some(std::mem::replace(next, past(*next, field)));
-        self.structure.fields().iter().scan(self.first, number)
+        (0..self.structure.fields().len()).map(move |index| self.first + self.structure.number_of(index))
     }
 
     pub(super) fn offset(self, field: &Field) -> usize {
         self.base + field.offset
     }
-}
-
-/// The number after those of a field and of all fields that it nests.
-fn past(number: usize, field: &Field) -> usize {
-    number + 1 + if let Element::Structure(inner) = &field.element { inner.total_fields() } else { 0 }
 }
 
 /// A field, and the structure that it stands in.
@@ -53,9 +47,9 @@ impl<'a> Found<'a> {
         Found { at, field: &at.structure.fields()[index], index }
     }
 
-    /// Its number. Computing it takes time, so it is computed only where it is needed.
+    /// Its number.
     pub(super) fn number(self) -> usize {
-        self.at.structure.fields()[..self.index].iter().fold(self.at.first, past)
+        self.at.first + self.at.structure.number_of(self.index)
     }
 
     /// The structure that it nests.

@@ -25,6 +25,7 @@ pub use explain::{COLUMNS, Explanation};
 pub use isoform_kernels::{Number, NumberClass};
 pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;
+pub(crate) use report::describe;
 pub use report::{Action, FieldReport, Reports, Verdict, compare};
 pub use rules::{Faults, Fill, Missing, Rule, Rules};
 pub use schedule::Steps;

@@ -223,7 +223,7 @@ pub(super) fn element_path(path: String, field: &Field) -> String {
 }
 
 /// A field's type as it is written: `f64[3]`.
-pub(super) fn describe(field: &Field) -> String {
+pub(crate) fn describe(field: &Field) -> String {
     let mut text = Kind::of(&field.element).to_string();
     for dim in &field.dims {
         match dim {

@@ -231,7 +231,14 @@ impl Registry {
 
     fn ask(&self, token: Token, locators: Option<&Locators>) -> Result<Arc<Entry>> {
         let resolver = self.shared.resolver.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let resolver = resolver.ok_or_else(|| Error::unknown_format(token))?;
+        let resolver = resolver.ok_or_else(|| {
+            let error = Error::unknown_format(token);
+            match locators.and_then(|locators| locators.urls().next()) {
+                // Whoever reads this may let the program ask there.
+                Some(url) => error.expected(format_args!("a registered format, or leave to ask for it at {url}")),
+                None => error,
+            }
+        })?;
         let description = match locators {
             Some(locators) => resolver.resolve_near(token, locators)?,
             None => resolver.resolve(token)?,

@@ -1,10 +1,9 @@
 //! Fields that a record lacks: their defaults, or the error that names all of them.
 
 use super::Value;
-use crate::declare::Kind;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Format, Structure};
-use crate::plan::{Fill, Missing, Rules};
+use crate::plan::{Fill, Missing, Rules, describe};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -174,7 +173,7 @@ impl fmt::Display for Words<'_> {
             let wanted = self.lacking.iter().filter(|(_, is)| **is == required);
             wanted.enumerate().try_for_each(|(i, (number, _))| {
                 let Some((path, field)) = self.structure.numbered(*number) else { return Ok(()) };
-                write!(f, "{}{path} ({})", if i == 0 { "" } else { ", " }, Kind::of(&field.element))
+                write!(f, "{}{path} ({})", if i == 0 { "" } else { ", " }, describe(field))
             })
         };
         let required = self.lacking.values().filter(|required| **required).count();

@@ -62,6 +62,16 @@ impl<'a> Message<'a> {
         first.into_iter().chain(self.segments[1..].iter().map(|segment| &**segment)).filter(|bytes| !bytes.is_empty())
     }
 
+    /// All bytes of its body, if they are contiguous.
+    #[inline]
+    pub fn contiguous_body(&self) -> Option<&'a [u8]> {
+        match self.segments {
+            [only] => Some(&only[HEADER..]),
+            [header, body] if header.len() == HEADER => Some(body),
+            _ => None,
+        }
+    }
+
     /// The number of bytes of its body.
     #[inline]
     pub fn body_len(&self) -> usize {
