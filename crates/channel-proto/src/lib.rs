@@ -58,7 +58,7 @@ pub use action::Action;
 pub use announcement::Verdicts;
 pub use budget::{Budget, Budgets, Resource};
 pub use credentials::Credentials;
-pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Item, Next};
+pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Head, Item, Next};
 pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
 pub use grant::{Granted, Grants, Reason, Waits};

@@ -90,6 +90,8 @@ pub struct Wanted {
     pub window: Window,
     /// The longest body that it accepts.
     pub longest: u64,
+    /// Whether it gets the first bytes of long events before the rest has come ([`Item::Head`](crate::Item::Head)).
+    pub heads: bool,
 }
 
 impl Wanted {
@@ -107,6 +109,7 @@ impl Wanted {
             kept: true,
             window: Window { events, bytes: 4 << 20 },
             longest: Limits::default().message,
+            heads: false,
         }
     }
 }

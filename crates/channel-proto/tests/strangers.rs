@@ -154,6 +154,7 @@ impl World {
             items.extend(batch.items().map(|item| match item {
                 Item::Granted(_, granted) => format!("granted {granted}"),
                 Item::Event { sequence, .. } => format!("event {sequence}"),
+                Item::Head(head) => format!("head {}", head.sequence),
                 Item::Gap(_, gap) => format!("gap {gap}"),
                 Item::Joined(..) => "joined".into(),
                 Item::Left(_) => "left".into(),

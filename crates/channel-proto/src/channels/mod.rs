@@ -35,7 +35,6 @@ use crate::report::Report;
 use agenda::{Agenda, Errand};
 use introductions::Introductions;
 use isoform_core::{Code, Error, Format, Result};
-use offers::Own;
 use opens::Open;
 use others::Others;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -90,7 +89,8 @@ pub(crate) struct Channel {
     looks: u32,
     /// Until then, this node meets all members.
     surveyed: Time,
-    sources: Vec<Own>,
+    /// The sources of this node: what its own sinks are offered, and with their formats the other members.
+    sources: BTreeMap<SourceKey, Offer>,
     sinks: Vec<SinkKey>,
     /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
     pub(crate) declined: VecDeque<(NodeId, Error)>,
@@ -170,7 +170,7 @@ impl Channels {
             addresses: Vec::new(),
             looks: 0,
             surveyed: Time::ZERO,
-            sources: Vec::new(),
+            sources: BTreeMap::new(),
             sinks: Vec::new(),
             declined: VecDeque::new(),
             asked: None,
@@ -252,7 +252,7 @@ impl Channels {
 
     /// The sources of this node on a channel.
     pub(crate) fn sources(&self, key: ChannelKey) -> Vec<SourceKey> {
-        self.all.get(key).map_or(Vec::new(), |channel| channel.sources.iter().map(|own| own.source).collect())
+        self.all.get(key).map_or(Vec::new(), |channel| channel.sources.keys().copied().collect())
     }
 
     /// Asks the neighbours on a channel for reports, and those who come until some time.

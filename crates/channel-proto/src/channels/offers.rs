@@ -11,13 +11,6 @@ use crate::offer::{Offer, Place};
 use crate::rights::Right;
 use isoform_core::{Error, Format, Result};
 
-/// A source of this node.
-pub(super) struct Own {
-    pub(super) source: SourceKey,
-    /// What this node's own sinks are offered, and with its format the other members.
-    offer: Offer,
-}
-
 impl Channels {
     /// A channel has a new sink. Returns the sources that it may subscribe to.
     pub(crate) fn add_sink<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, sink: SinkKey) -> Vec<Offer> {
@@ -57,12 +50,11 @@ impl Channels {
             epoch: 0,
         };
         let channel = &mut self.all[key];
-        let own = Own { source, offer: offer.clone() };
         for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
             let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
-            own.offer(links, channel.identity, link, refused.as_ref());
+            tell_offer(links, channel.identity, link, (source, &offer), refused.as_ref());
         }
-        channel.sources.push(own);
+        channel.sources.insert(source, offer.clone());
         links.actions.act(Action::Changed(key));
         self.announce(links, key);
         offer
@@ -71,7 +63,7 @@ impl Channels {
     /// A source has left its channel.
     pub(crate) fn end_source<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, source: SourceKey) {
         let Some(channel) = self.all.get_mut(key) else { return };
-        channel.sources.retain(|own| own.source != source);
+        channel.sources.remove(&source);
         channel.members.keys().for_each(|&member| links.say(member, &Control::Withdraw { source: source.0 }));
         self.announce(links, key);
     }
@@ -81,14 +73,16 @@ impl Channels {
         let channel = &self.all[key];
         if !channel.sources.is_empty() && channel.members.get(&link).is_some_and(|member| member.has.sinks) {
             let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
-            channel.sources.iter().for_each(|own| own.offer(links, channel.identity, link, refused.as_ref()));
+            for (&source, offer) in &channel.sources {
+                tell_offer(links, channel.identity, link, (source, offer), refused.as_ref());
+            }
         }
     }
 
     /// The rules allow another member more than before: offers it all sources anew, so that its sinks ask again.
     pub(crate) fn offer_all_anew<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let Some(channel) = self.all.get(key).filter(|channel| channel.members.contains_key(&link)) else { return };
-        channel.sources.iter().for_each(|own| links.say(link, &Control::Withdraw { source: own.source.0 }));
+        channel.sources.keys().for_each(|source| links.say(link, &Control::Withdraw { source: source.0 }));
         self.offer_all(links, key, link);
     }
 
@@ -169,7 +163,7 @@ impl Channels {
     fn offer_mut(&mut self, key: ChannelKey, origin: Place) -> Option<&mut Offer> {
         let channel = self.all.get_mut(key)?;
         match origin {
-            Place::Here(own) => channel.sources.iter_mut().find(|other| other.source == own).map(|own| &mut own.offer),
+            Place::Here(own) => channel.sources.get_mut(&own),
             Place::Link(link, number) => channel.members.get_mut(&link)?.offers.get_mut(&number),
         }
     }
@@ -197,16 +191,20 @@ impl Channel {
     /// The sources that the sinks of this node can subscribe to: its own, and those of the other members.
     fn offers(&self) -> impl Iterator<Item = &Offer> {
         let others = self.members.values().flat_map(|member| member.offers.values());
-        self.sources.iter().map(|own| &own.offer).chain(others)
+        self.sources.values().chain(others)
     }
 }
 
-impl Own {
-    /// Offers this source to another node, or tells it why it may not subscribe. Then the format is not its concern.
-    fn offer<B: Body>(&self, links: &mut Links<B>, identity: Identity, link: LinkKey, refused: Option<&Error>) {
-        let format = self.offer.format.as_ref().filter(|_| refused.is_none());
-        let format = format.and_then(|format| links.index(link, format));
-        let (code, text) = refused.map_or((0, String::new()), told);
-        links.say(link, &Control::Offer { identity, source: self.source.0, format, code, text });
-    }
+/// Offers a source to another node, or tells it why it may not subscribe. Then the format is not its concern.
+fn tell_offer<B: Body>(
+    links: &mut Links<B>,
+    identity: Identity,
+    link: LinkKey,
+    (source, offer): (SourceKey, &Offer),
+    refused: Option<&Error>,
+) {
+    let format = offer.format.as_ref().filter(|_| refused.is_none());
+    let format = format.and_then(|format| links.index(link, format));
+    let (code, text) = refused.map_or((0, String::new()), told);
+    links.say(link, &Control::Offer { identity, source: source.0, format, code, text });
 }

@@ -30,6 +30,9 @@ const PAUSE: Time = Time::from_millis(2);
 /// How many announcements of one link are checked: at once, and in a second.
 const ALLOWED: u32 = 1024;
 const A_SECOND: u32 = 64;
+/// How many Calls a neighbour gets: at once, and in a second. It would ignore twice as many, and announcements with them.
+const CALLS: u32 = ALLOWED / 2;
+const CALLS_A_SECOND: u32 = A_SECOND / 2;
 /// The most times that a call is passed on.
 const HOPS: u8 = 8;
 /// Bytes before the announcements of a frame.
@@ -37,7 +40,7 @@ const COUNT: usize = 8;
 /// A neighbour with this many unread bytes gets no further announcements.
 const UNREAD: usize = 4 << 20;
 
-/// Announcements that have yet to be checked, and how much is checked for each link.
+/// Announcements that have yet to be checked, how much is checked for each link, and how many Calls each link gets.
 #[derive(Default)]
 pub(super) struct Unproven {
     /// Of members with sources, and of others: a node with thousands of neighbours hears of many members that it need not
@@ -47,6 +50,7 @@ pub(super) struct Unproven {
     /// does.
     rests: Time,
     allowances: HashMap<LinkKey, Allowance>,
+    calls: HashMap<LinkKey, Allowance>,
     verdicts: Option<Verdicts>,
 }
 
@@ -70,8 +74,14 @@ impl Unproven {
         self.allowances.entry(link).or_default().take(now, ALLOWED, A_SECOND)
     }
 
+    /// Whether a neighbour may be sent one more Call.
+    fn allows_call(&mut self, now: Time, to: LinkKey) -> bool {
+        self.calls.entry(to).or_default().take(now, CALLS, CALLS_A_SECOND)
+    }
+
     pub(super) fn forget(&mut self, link: LinkKey) {
         self.allowances.remove(&link);
+        self.calls.remove(&link);
     }
 
     /// When it goes on, if it has to.
@@ -308,7 +318,14 @@ impl Channels {
         let way = if members.contains_key(&teller) { Some(teller) } else { members.keys().next().copied() };
         let Some(way) = way else { return };
         let caller = self.own(links, key);
-        links.say(way, &Control::Call(Call { to: node, hops: HOPS, caller }.into()));
+        self.send_call(links, way, Call { to: node, hops: HOPS, caller });
+    }
+
+    /// Sends a Call to a neighbour, unless it has got too many of late. Whoever wants to be dialed calls again.
+    fn send_call<B: Body>(&mut self, links: &mut Links<B>, way: LinkKey, call: Call) {
+        if self.unproven.allows_call(self.now, way) {
+            links.say(way, &Control::Call(call.into()));
+        }
     }
 
     /// A member asks this node, or one that this node knows, to dial it.
@@ -327,7 +344,7 @@ impl Channels {
             let next = next.or_else(|| channel.others.get(to).map(|other| other.teller));
             let next = next.filter(|next| *next != link && channel.members.contains_key(next));
             if let (Some(next), Some(hops)) = (next, hops.min(HOPS).checked_sub(1)) {
-                links.say(next, &Control::Call(Call { to, hops, caller }.into()));
+                self.send_call(links, next, Call { to, hops, caller });
             }
             return;
         }

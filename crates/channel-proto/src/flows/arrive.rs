@@ -1,6 +1,6 @@
 //! Events that arrive over a link: short ones in a frame, long ones in fragments, and gaps.
 
-use super::inbox::Stamp;
+use super::inbox::{Head, Stamp};
 use super::receiving::{Long, Receiving, Stage};
 use super::sinks::unknown;
 use super::{Flows, Part};
@@ -263,9 +263,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(Part { receiving, missing: 0, padding }) = *part else { return };
         // The event is delivered without waiting for the padding.
         *part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
-        let Some((sink, stamp, long)) = receiving.and_then(|at| self.whole(at)) else { return };
+        let Some(at) = receiving else { return };
+        let Some((sink, stamp, long)) = self.whole(at) else { return self.show_head(links, at) };
         if let Some(entry) = self.sinks.get_mut(sink) {
             entry.inbox.long(stamp, &long.format, long.storage);
+            self.wake(links, sink);
+        }
+    }
+
+    /// Shows the first part of a long body to a sink that wants to see it before the rest.
+    fn show_head(&mut self, links: &mut Links<B>, at: ReceivingKey) {
+        let Some(receiving) = self.receivings.get_mut(at) else { return };
+        let Some(long) = receiving.long.as_ref().filter(|long| long.filled == PAYLOAD) else { return };
+        let (sink, source, sequence, origin) = (receiving.sink, receiving.source, receiving.expected, receiving.origin);
+        let Some(entry) = self.sinks.get_mut(sink).filter(|entry| entry.wanted.heads) else { return };
+        let head = || {
+            let (time, format, length) = (long.time, long.format.clone(), long.length as u64);
+            let bytes = long.storage.bytes()[..format.size().min(PAYLOAD)].into();
+            Head { source, sequence, time, origin, format, length, bytes }
+        };
+        if entry.inbox.head(&mut receiving.head, head) {
+            // A gap in place of the event is told behind the head.
+            receiving.gap = None;
             self.wake(links, sink);
         }
     }

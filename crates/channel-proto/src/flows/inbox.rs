@@ -63,6 +63,9 @@ pub enum Item {
         /// The place in [`Batch::origins`], from 1, if a relay has submitted it.
         origin: Option<NonZeroU32>,
     },
+    /// The first bytes of a long event whose rest is on its way. The event follows, or a gap in its place, or that the source
+    /// has left.
+    Head(Box<Head>),
     /// Events of this source that are lost.
     Gap(SourceRef, Gap),
     /// A source has joined, at this node. If all of its events have one format, this is the format.
@@ -74,6 +77,25 @@ pub enum Item {
     Refused(SourceRef, Error),
     /// This source grants another policy than the sink asked for, or another one than before.
     Granted(SourceRef, Granted),
+}
+
+/// The first bytes of a long event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its source.
+    pub source: SourceRef,
+    /// Its number at the source.
+    pub sequence: u64,
+    /// The time of its submission, in nanoseconds since 1970.
+    pub time: u64,
+    /// Where it was first submitted, if a relay has submitted it.
+    pub origin: Option<Origin>,
+    /// Its format.
+    pub format: Format,
+    /// The bytes of its whole body.
+    pub length: u64,
+    /// The first bytes of the body: those of the record itself, or as many of them as are in the first Part.
+    pub bytes: Box<[u8]>,
 }
 
 /// What is in a batch.
@@ -351,6 +373,18 @@ impl<B: Body, S: Storage> Inbox<B, S> {
     /// Adds an item other than a record.
     pub(crate) fn tell(&mut self, item: Item) {
         self.open().add(item, None, 0);
+    }
+
+    /// Adds the first bytes of a long event, unless the application has not taken the last ones of this subscription. So heads
+    /// take little memory.
+    /// Returns whether it was added.
+    pub(crate) fn head(&mut self, last: &mut Option<u64>, head: impl FnOnce() -> Head) -> bool {
+        let is_due = last.is_none_or(|batch| batch < self.before);
+        if is_due {
+            self.tell(Item::Head(Box::new(head())));
+            *last = Some(self.before + self.batches.len() as u64 - 1);
+        }
+        is_due
     }
 
     /// Adds lost events. If nothing of their source has arrived since the last gap, they are joined to that. So a sink

@@ -4,8 +4,8 @@
 //! - `sources`, `sinks`: the sources and sinks of the application, with their subscriptions;
 //! - `submit`, `take`: submitting and taking events; `waits`: for how long sources wait, and the policies that they grant;
 //! - `arrive`, `depart`: receiving events over links, and sending them;
-//! - `sending`, `receiving`: one subscription, at its source and at its sink; `lane`: the way between both, over a link
-//!   or within the node; `inbox`: the events that have arrived for a sink;
+//! - `sending`, `receiving`: one subscription, at its source and at its sink; `served`: those of a link; `lane`: the way between
+//!   both, over a link or within the node; `inbox`: the events that have arrived for a sink;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
@@ -18,6 +18,7 @@ mod news;
 mod receiving;
 mod rules;
 mod sending;
+mod served;
 mod sinks;
 mod sources;
 mod submit;
@@ -42,6 +43,7 @@ use isoform_core::Format;
 use isoform_core::plan::{Kinds, Plans};
 use receiving::Receiving;
 use sending::Sending;
+use served::Served;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The sources and sinks of a node, and the subscriptions between them and others.
@@ -126,8 +128,8 @@ struct Traffic {
     too_much_news: bool,
     /// A fragment that has arrived in part.
     part: Option<Part>,
-    /// The subscriptions of sinks at the other side, by number.
-    sendings: BTreeMap<u32, SendingKey>,
+    /// The subscriptions of sinks at the other side.
+    sendings: Served,
     /// Those of them that have something to send, in the order of their turns.
     ready: VecDeque<SendingKey>,
     /// Those that have sent a body longer than the window which may not be taken yet.
@@ -197,7 +199,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The connection of a link broke. Bodies that had arrived or were sent in part are lost.
     pub(crate) fn cut_link(&mut self, link: LinkKey) {
         self.begin_link(link);
-        for &sending in self.traffic[link].sendings.values() {
+        for sending in self.traffic[link].sendings.keys() {
             self.sendings[sending].cut();
         }
         for (_, receiving) in self.receivings.iter_mut().filter(|(_, receiving)| receiving.is_from(link)) {
@@ -209,7 +211,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// What its sinks have not taken stays, with formats of these bytes.
     pub(crate) fn end_link(&mut self, links: &mut Links<B>, link: LinkKey, formats: u64) {
         let Some(traffic) = self.traffic.remove(link) else { return };
-        for &sending in traffic.sendings.values() {
+        for sending in traffic.sendings.keys() {
             self.sendings[sending].forget(crate::account::Cause::Unknown);
             self.finish_sending(links, sending);
         }
@@ -227,7 +229,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The other side of a link has resent everything. Subscriptions that it did not mention have ended.
     pub(crate) fn synced(&mut self, links: &mut Links<B>, link: LinkKey) {
-        self.forget_sendings(links, link, |_, sending| !sending.live);
+        let all = self.traffic[link].sendings.numbers().collect();
+        self.forget_cut(links, link, all);
     }
 
     /// Whether there are subscriptions on a link.

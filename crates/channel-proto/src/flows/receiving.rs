@@ -74,6 +74,8 @@ pub(crate) struct Receiving<S> {
     pub(crate) origin: Option<Origin>,
     /// The last gap, if no event has arrived since.
     pub(crate) gap: Option<LastGap>,
+    /// The batch of the sink, counted from its first, that has the last head of an event.
+    pub(crate) head: Option<u64>,
     /// Whether it is in its link's list of subscriptions with something to acknowledge.
     pub(crate) owes: bool,
     /// A long body that has arrived in part.
@@ -122,6 +124,7 @@ impl<S> Receiving<S> {
             granted: None,
             origin: None,
             gap: None,
+            head: None,
             owes: false,
             long: None,
             beyond: None,

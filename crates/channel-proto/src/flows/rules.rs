@@ -12,7 +12,7 @@ use isoform_core::Error;
 impl<B: Body, S: Storage> Flows<B, S> {
     /// The subscriptions of another node to the sources of a channel, but for those that were revoked.
     pub(crate) fn sendings_on(&self, link: LinkKey, channel: ChannelKey) -> Vec<SendingKey> {
-        let all = self.traffic.get(link).into_iter().flat_map(|traffic| traffic.sendings.values().copied());
+        let all = self.traffic.get(link).into_iter().flat_map(|traffic| traffic.sendings.keys());
         let is_it = |sending: &super::sending::Sending<B>| {
             !sending.is_revoked() && self.channel_of_source(sending.source) == Some(channel)
         };

@@ -184,6 +184,30 @@ impl<B: Body> Sending<B> {
         self.granted.policy == Policy::Block && !self.may_send(lane) && self.is_waited_for()
     }
 
+    /// Whether the next event can be sent, except for its length.
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, lane: &impl Lane<B>) -> bool {
+        self.revoked.is_none() && self.unwanted == 0 && self.gaps.is_empty() && self.may_send(lane)
+    }
+
+    /// Sends the next event, for which the subscription [is ready](Sending::is_ready).
+    #[inline(always)]
+    pub(crate) fn submit_ready(
+        &mut self,
+        time: u64,
+        format: &Format,
+        draft: &mut impl Draft<B>,
+        lane: &mut impl Lane<B>,
+    ) {
+        if draft.length() as u64 > self.longest {
+            return self.submit(time, format, draft, false, lane);
+        }
+        let sequence = self.next;
+        self.next += 1;
+        self.ledger.submitted += 1;
+        self.send(sequence, time, format, draft, false, lane);
+    }
+
     /// Whether the source waits without limit for the sink.
     pub(crate) fn is_lossless(&self) -> bool {
         self.granted.must && self.granted.policy == Policy::Block
@@ -221,7 +245,7 @@ impl<B: Body> Sending<B> {
     }
 
     /// Submits an event: sends it, queues it, or drops it. `many` states that several sinks may need its body.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn submit(
         &mut self,
         time: u64,
@@ -340,6 +364,12 @@ impl<B: Body> Sending<B> {
     /// Whether there is something to send.
     pub(crate) fn has_more(&self) -> bool {
         self.long.is_some() || !self.queue.is_empty() || !self.gaps.is_empty() || self.ending == Ending::Soon
+    }
+
+    /// Whether everything was sent that was submitted, and nothing is charged for a queue.
+    #[inline(always)]
+    pub(crate) fn is_done(&self) -> bool {
+        !self.has_more() && self.charged == 0
     }
 
     #[inline]

@@ -423,7 +423,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     of_source.remove();
                 }
             }
-            traffic.owing.retain(|&other| other != at);
+            if receiving.owes {
+                traffic.owing.retain(|&other| other != at);
+            }
         }
     }
 

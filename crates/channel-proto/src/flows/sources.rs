@@ -77,7 +77,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     links.say(link, &Control::end(subscription, next, false));
                 }
                 if let Some(traffic) = self.traffic.get_mut(link) {
-                    traffic.sendings.remove(&subscription);
+                    traffic.sendings.remove(subscription);
                 }
             }
             sending.forget(Cause::Unknown);
@@ -134,12 +134,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
             // The other node never received the Started; or it had given up this link, and has met this node again. Then it
             // no longer knows the subscriptions of its sinks, nor their numbers, and may have taken events that it has not
             // acknowledged.
-            self.forget_sendings(links, link, |number, sending| {
-                let is_same = (sending.source.0, sending.sink) == (source, sink);
-                !sending.live && (number == subscription || is_same)
-            });
+            let served = &self.traffic[link].sendings;
+            let is_same = |number: &u32| served.get(*number).is_some_and(|at| self.sendings[at].sink == sink);
+            let same = served.of_source(SourceKey(source)).filter(is_same).chain([subscription]).collect();
+            self.forget_cut(links, link, same);
         }
-        let known = self.traffic[link].sendings.get(&subscription).copied();
+        let known = self.traffic[link].sendings.get(subscription);
         let sending = match (known, resumed) {
             (Some(sending), Some(from)) if !self.sendings[sending].live => {
                 self.sendings[sending].resume(from)?;
@@ -196,8 +196,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if of_link.len() >= most {
             return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
         }
-        let at_source = of_link.values().filter(|&&at| self.sendings[at].source.0 == subscribe.source).count();
-        if at_source >= AT_ONE_SOURCE {
+        if of_link.of_source(SourceKey(subscribe.source)).count() >= AT_ONE_SOURCE {
             let error = Error::new(Code::Peers).at("subscriptions");
             return Err(error.expected(format_args!("at most {AT_ONE_SOURCE} of one node at a source")));
         }
@@ -207,8 +206,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The source of a subscription, by its number on a link.
     pub(crate) fn source_of(&self, link: LinkKey, subscription: u32) -> Option<SourceKey> {
-        let at = self.traffic.get(link)?.sendings.get(&subscription)?;
-        Some(self.sendings[*at].source)
+        let at = self.traffic.get(link)?.sendings.get(subscription)?;
+        Some(self.sendings[at].source)
     }
 
     /// Starts a new subscription.
@@ -224,7 +223,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
         let demand = Demand { sink, asked, granted, window, longest, spare };
         let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
-        self.traffic[link].sendings.insert(subscription, sending);
+        self.traffic[link].sendings.insert(subscription, sending, key);
         links.actions.act(Action::Changed(self.sources[key].channel));
         sending
     }
@@ -272,10 +271,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         taken: u64,
     ) -> Result<()> {
         let mut next = 0;
-        if let Some(&sending) = self.traffic[link].sendings.get(&subscription) {
+        if let Some(sending) = self.traffic[link].sendings.get(subscription) {
             next = self.sendings[sending].next();
             self.sendings[sending].left(taken)?;
-            self.traffic[link].sendings.remove(&subscription);
+            self.traffic[link].sendings.remove(subscription);
             self.finish_sending(links, sending);
         }
         links.say(link, &Control::end(subscription, next, true));
@@ -295,7 +294,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let (number, _) = (fields.u32()?, fields.u32()?);
             let taken = Count { events: fields.u64()?, bytes: fields.u64()? };
             // It may have crossed with an End.
-            let Some(&sending) = self.traffic[link].sendings.get(&number) else {
+            let Some(sending) = self.traffic[link].sendings.get(number) else {
                 vain += 1;
                 continue;
             };
@@ -308,17 +307,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(vain)
     }
 
-    /// Closes the accounts of the subscriptions that the other side no longer has, chosen by number.
-    pub(super) fn forget_sendings(
-        &mut self,
-        links: &mut Links<B>,
-        link: LinkKey,
-        forgotten: impl Fn(u32, &Sending<B>) -> bool,
-    ) {
-        let all = self.traffic[link].sendings.iter().map(|(&number, &at)| (number, at));
-        let gone: Vec<(u32, SendingKey)> = all.filter(|&(number, at)| forgotten(number, &self.sendings[at])).collect();
-        for (number, at) in gone {
-            self.traffic[link].sendings.remove(&number);
+    /// Closes the accounts of those of these subscriptions that the other side has not resumed: it no longer has them.
+    pub(super) fn forget_cut(&mut self, links: &mut Links<B>, link: LinkKey, numbers: Vec<u32>) {
+        for number in numbers {
+            let Some(at) = self.traffic[link].sendings.get(number).filter(|&at| !self.sendings[at].live) else {
+                continue;
+            };
+            self.traffic[link].sendings.remove(number);
             self.sendings[at].forget(Cause::Unknown);
             self.finish_sending(links, at);
         }
@@ -328,6 +323,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn finish_sending(&mut self, links: &mut Links<B>, at: SendingKey) {
         let Some(sending) = self.sendings.remove(at) else { return };
         if let To::Link(link, _) = sending.to
+            && sending.ready
             && let Some(traffic) = self.traffic.get_mut(link)
         {
             traffic.ready.retain(|&other| other != at);

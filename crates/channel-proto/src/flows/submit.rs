@@ -66,12 +66,18 @@ struct ToOne<'f, B, L> {
     format: &'f Format,
     sending: &'f mut Sending<B>,
     lane: &'f mut L,
+    /// Whether the subscription is ready for the event.
+    is_ready: bool,
 }
 
 impl<B: Body, L: Lane<B>> Take<B> for ToOne<'_, B, L> {
     #[inline(always)]
     fn take(self, draft: &mut impl Draft<B>) {
-        self.sending.submit(self.time, self.format, draft, false, self.lane);
+        let ToOne { time, format, sending, lane, is_ready } = self;
+        match is_ready {
+            true => sending.submit_ready(time, format, draft, lane),
+            false => sending.submit(time, format, draft, false, lane),
+        }
     }
 }
 
@@ -149,20 +155,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
         loop {
+            let before = next;
             // What belongs to the subscription and its link is looked up once, as long as events are sent at once.
-            let stopped = with_lane!(self, links, only, |sending, lane| loop {
-                if sending.is_full(lane) {
-                    break Some(Stopped::Full);
-                }
-                if !drafts.next(ToOne { time, format, sending, lane }) {
-                    break Some(Stopped::AtEnd);
-                }
-                next += 1;
-                if sending.has_more() {
-                    break None;
-                }
+            let (stopped, is_done) = with_lane!(self, links, only, |sending, lane| {
+                let stopped = loop {
+                    let is_ready = sending.is_ready(lane);
+                    if !is_ready && sending.is_full(lane) {
+                        break Some(Stopped::Full);
+                    }
+                    if !drafts.next(ToOne { time, format, sending, lane, is_ready }) {
+                        break Some(Stopped::AtEnd);
+                    }
+                    next += 1;
+                    if sending.has_more() {
+                        break None;
+                    }
+                };
+                (stopped, (next > before && sending.is_done()).then_some(sending.to))
             });
-            self.follow(links, only);
+            match is_done {
+                Some(To::Link(link, _)) => links.announce_output(link, || false),
+                _ => self.follow(links, only),
+            }
             if let Some(stopped) = stopped {
                 return (next, stopped);
             }

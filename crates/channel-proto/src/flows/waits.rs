@@ -166,7 +166,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         may_block: bool,
     ) {
         // It may have crossed with an End.
-        if let Some(&at) = self.traffic[link].sendings.get(&subscription) {
+        if let Some(at) = self.traffic[link].sendings.get(subscription) {
             self.change(links, at, Granted::asked(asked.policy, asked.must), may_block);
         }
     }
@@ -199,24 +199,22 @@ impl<B: Body, S: Storage> Flows<B, S> {
         sending.set_grant(granted);
     }
 
-    /// A sink declines the rest of the event that is arriving from a source. Returns whether there is such an event.
-    pub(crate) fn enough(&mut self, links: &mut Links<B>, key: SinkKey, source: SourceRef) -> bool {
+    /// A sink declines the rest of an event. Returns whether that is arriving.
+    pub(crate) fn enough(&mut self, links: &mut Links<B>, key: SinkKey, source: SourceRef, sequence: u64) -> bool {
         let Some(sink) = self.sinks.get(key) else { return false };
         let is_it = |at: &&ReceivingKey| {
             let receiving = &self.receivings[**at];
-            receiving.source == source && receiving.long.is_some()
+            receiving.source == source && receiving.expected == sequence && receiving.long.is_some()
         };
         let Some(&at) = sink.receivings.iter().find(is_it) else { return false };
-        let (From::Link(link, _), sequence) = (self.receivings[at].from, self.receivings[at].expected) else {
-            return false;
-        };
+        let From::Link(link, _) = self.receivings[at].from else { return false };
         links.say(link, &Control::Enough { subscription: at.0, sequence });
         true
     }
 
     /// A sink of another node declines the rest of an event.
     pub(crate) fn was_enough(&mut self, links: &mut Links<B>, link: LinkKey, subscription: u32, sequence: u64) {
-        if let Some(&at) = self.traffic[link].sendings.get(&subscription) {
+        if let Some(at) = self.traffic[link].sendings.get(subscription) {
             with_lane!(self, links, at, |sending, lane| sending.enough(sequence, lane));
             self.unpark(links, link);
             self.pump(links, at);

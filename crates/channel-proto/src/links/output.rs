@@ -9,7 +9,7 @@ use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 
 /// When this many bytes are pending, the caller gets another action.
-const MUCH: usize = 128 << 10;
+const MUCH: usize = 64 << 10;
 
 impl<B: Body> Links<B> {
     /// Passes output to the caller for a connection without a link: of a handshake, or the last bytes of one that is

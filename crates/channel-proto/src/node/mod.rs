@@ -548,10 +548,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.granted(key)
     }
 
-    /// A sink declines the rest of the long event that is arriving from a source. Returns whether there is one. The event
-    /// may arrive nevertheless, if its source has sent all of it.
-    pub fn enough(&mut self, key: SinkKey, source: SourceRef) -> bool {
-        self.flows.enough(&mut self.links, key, source)
+    /// A sink declines the rest of a long event, of which it has seen the head. Returns whether the event is arriving. It may
+    /// arrive nevertheless, if its source has sent all of it.
+    pub fn enough(&mut self, key: SinkKey, source: SourceRef, sequence: u64) -> bool {
+        self.flows.enough(&mut self.links, key, source, sequence)
     }
 
     /// Whether something has arrived for a sink.

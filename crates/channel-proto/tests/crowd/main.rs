@@ -208,6 +208,33 @@ fn members_become_known_although_something_always_arrives() {
 }
 
 #[test]
+fn a_liar_does_not_make_an_honest_member_flood_another_one() {
+    const SINKS: usize = 400;
+    const INVENTED: u32 = 100;
+    let mut network = Network::new(SINKS + 2);
+    network.start(0);
+    network.create(0);
+    network.add_source(0);
+    (1..=SINKS).for_each(|slot| join(&mut network, &[0], slot));
+    network.run(Time::from_secs(1));
+    network.add_sinks(1..SINKS + 1, &Wanted::any(Policy::Block));
+    all_have_all(&mut network, "joined", 60);
+    few_links_are_spare(&mut network, "joined");
+    settle(&mut network, 10);
+    // Every sink dials all of these in vain, and then asks its one neighbour, the source, to pass on a Call.
+    let all =
+        (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, &format!("test:nobody-{number}")));
+    network.lie(1, &invented::members(&all.collect::<Vec<_>>()));
+    let before = network.frames_to(1);
+    settle(&mut network, 10);
+    let is_known = |number: u32| network.known_at(SINKS, &format!("test:nobody-{number}")) == 1;
+    assert!((0..INVENTED).all(is_known), "all sinks have heard of the invented members");
+    let calls = network.frames_to(1) - before;
+    assert!(calls < 1_000, "{calls} frames to the one that has told of them");
+    all_have_all(&mut network, "among liars", 1);
+}
+
+#[test]
 fn sources_become_known_before_other_members() {
     let mut network = Network::new(2);
     network.start(0);

@@ -45,6 +45,8 @@ struct Process {
     has_sink: bool,
     deadline: Option<Time>,
     wires: BTreeSet<u64>,
+    /// How many frames were sent to it.
+    frames: u64,
 }
 
 struct Wire {
@@ -103,6 +105,7 @@ impl Network {
             has_sink: false,
             deadline: None,
             wires: BTreeSet::new(),
+            frames: 0,
         });
     }
 
@@ -167,6 +170,11 @@ impl Network {
             format!("slot {slot} with {links} links: {of_it:?}")
         });
         told.collect()
+    }
+
+    /// How many frames were sent to a process.
+    pub(crate) fn frames_to(&self, slot: usize) -> u64 {
+        self.slots[slot].as_ref().map_or(0, |process| process.frames)
     }
 
     /// How many members a process knows.
@@ -347,8 +355,12 @@ impl Network {
                     if let Some(wire) = self.wires.get_mut(&id.0) {
                         let to = usize::from(wire.ends[0] == slot);
                         let bytes = out.to_vec();
+                        let count = frames(&bytes);
                         self.bytes += bytes.len() as u64;
-                        self.frames += frames(&bytes);
+                        self.frames += count;
+                        if let Some(process) = &mut self.slots[wire.ends[to]] {
+                            process.frames += count;
+                        }
                         wire.bytes[to].extend(bytes);
                         self.busy.insert(id.0);
                         self.awake.insert(wire.ends[to]);

@@ -6,8 +6,8 @@ use crate::Node;
 use crate::scenario::MOST;
 use crate::world::SLOW;
 use isoform_channel_proto::{
-    Batch, BodyRef, Cause, Counts, Gap, Granted, Grants, Item, NodeId, Policy, Reason, SinkKey, SinkLedger, SourceRef,
-    Wanted,
+    Batch, BodyRef, Cause, Counts, Gap, Granted, Grants, Head, Item, NodeId, Policy, Reason, SinkKey, SinkLedger,
+    SourceRef, Wanted,
 };
 use isoform_core::Format;
 use isoform_testing::mutate::Random;
@@ -49,6 +49,8 @@ struct Stream {
     /// Events that did not come, without a gap: the sink did not want them.
     skipped: u64,
     has_left: bool,
+    /// The event of which the sink has seen the head, and nothing since.
+    head: Option<u64>,
     /// The numbers of what came, ascending.
     came: Vec<u64>,
 }
@@ -75,6 +77,9 @@ pub(crate) struct Oracle {
     pub(crate) grants: u64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
+    /// How many heads of events sinks have seen, and how many events of those they declined in time.
+    pub(crate) heads: u64,
+    pub(crate) declined: u64,
 }
 
 impl Stream {
@@ -148,6 +153,7 @@ impl Oracle {
             Item::Left(source) => self.stream(sink, *source).has_left = true,
             Item::Refused(..) => self.sinks[sink].refused += 1,
             Item::Granted(source, granted) => self.granted(sink, *source, *granted),
+            Item::Head(head) => self.head(sink, head, formats),
             Item::Gap(source, gap) => self.gap(sink, *source, *gap),
             Item::Event { source, sequence, time, format, place, .. } => {
                 let body = match (batch.body(*place), place) {
@@ -167,7 +173,29 @@ impl Oracle {
         stream
     }
 
+    /// The first bytes of an event have come.
+    fn head(&mut self, sink: usize, head: &Head, formats: &[Format]) {
+        let Submitted { first, ref lengths, format, .. } = self.events[&head.time];
+        let at = head.sequence.wrapping_sub(first) as usize;
+        assert_eq!(
+            lengths.get(at).map(|&length| length as u64),
+            Some(head.length),
+            "a head tells the length of its event"
+        );
+        assert!(head.format == formats[format] && head.bytes.len() == head.format.size(), "and its format");
+        let whole = body(head.time + at as u64, head.length as usize);
+        assert!(whole.starts_with(&head.bytes), "and has its first bytes");
+        assert!(self.sinks[sink].wanted.heads, "for a sink that asked for them");
+        let sequence = head.sequence;
+        let before = self.stream(sink, head.source).head.replace(sequence);
+        assert_eq!(before, None, "an event or a gap follows its head");
+        self.heads += 1;
+    }
+
     fn gap(&mut self, sink: usize, source: SourceRef, gap: Gap) {
+        let stream = self.stream(sink, source);
+        assert!(stream.head.take().is_none_or(|head| head == gap.first), "a gap follows the head of the event");
+        self.declined += u64::from(gap.cause == Cause::Declined);
         let stream = self.stream(sink, source);
         assert!(gap.count > 0 && gap.cause != Cause::Unknown, "{gap:?}");
         stream.reach(gap.first);
@@ -191,6 +219,7 @@ impl Oracle {
         assert!(length as u64 <= longest, "{length} bytes for a sink that takes {longest}");
         let stream = self.stream(sink, from);
         assert_eq!((stream.node, *stream.source.get_or_insert(source)), (node, source), "events of one source each");
+        assert!(stream.head.take().is_none_or(|head| head == sequence), "an event follows its head");
         stream.reach(sequence);
         stream.first.get_or_insert(sequence);
         stream.expected = Some(sequence + 1);

@@ -4,8 +4,8 @@
 use crate::world::{Happening, World};
 use crate::{Node, Time, oracle};
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Drafts, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey, Submitted,
-    Take,
+    Action, Batch, ChannelKey, ConnId, Drafts, Item, Key, NodeId, OpenKey, Outgoing, Settings, SinkKey, SourceKey,
+    Submitted, Take,
 };
 use isoform_core::{Code, Error};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -234,6 +234,12 @@ impl World {
         for item in taking.batch.items().skip(taking.at).take(count) {
             self.oracle.came(taking.sink, &item, &taking.batch, &self.formats);
             taking.at += 1;
+            // It declines the rest of some long events, of which it sees the heads.
+            if let Item::Head(head) = &item
+                && self.random.one_in(3)
+            {
+                process.node.enough(key, head.source, head.sequence);
+            }
         }
         if taking.at < taking.batch.len() {
             if self.random.one_in(2) {

@@ -1,12 +1,11 @@
 //! What happens in a world: a random life of some channels, with everything that can go wrong between processes.
 
 use crate::Time;
+use crate::oracle;
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::world::{Happening, Tally, World};
-use isoform_channel_proto::{
-    ChannelKey, Grants, Identity, Policy, SinkKey, SourceKey, SourceRef, Waits, Wanted, Window,
-};
+use isoform_channel_proto::{ChannelKey, Grants, Identity, Policy, SinkKey, SourceKey, Waits, Wanted, Window};
 use isoform_core::{Limits, Missing, Registry, Rules};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
@@ -19,7 +18,8 @@ pub(crate) fn run(seed: u64) -> Tally {
     let mut scenario = Scenario::new(&mut world);
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    Tally { delivered: world.oracle.delivered, lost: world.oracle.lost, ..world.tally }
+    let oracle::Oracle { delivered, lost, heads, declined, .. } = world.oracle;
+    Tally { delivered, lost, heads, declined, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
@@ -99,7 +99,7 @@ impl Scenario {
 
     fn step(&self, world: &mut World) {
         let slot = world.random.below(world.slots.len());
-        match world.random.below(53) {
+        match world.random.below(52) {
             0..6 => self.open(world, slot),
             6..10 => self.add_source(world, slot),
             10..14 => self.add_sink(world, slot),
@@ -119,7 +119,6 @@ impl Scenario {
             48 => self.shut(world, slot),
             49 => self.change(world, slot),
             50 => self.skip(world, slot),
-            51 => self.decline(world, slot),
             _ => {}
         }
     }
@@ -192,7 +191,8 @@ impl Scenario {
         let fields = if random.one_in(4) { vec!["count".into()] } else { Vec::new() };
         // So that the older formats fit the newer ones.
         let rules = Rules::new().missing(Missing::Zero);
-        let wanted = Wanted { format, rules, must, kept, window, longest, fields, ..Wanted::any(policy) };
+        let heads = random.one_in(2);
+        let wanted = Wanted { format, rules, must, kept, window, longest, fields, heads, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
         let Some(process) = self.process(world, slot) else { return };
         let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };
@@ -225,18 +225,6 @@ impl Scenario {
         let Some(process) = self.process(world, slot) else { return };
         process.node.skip(key, account.node, account.sink, count);
         world.oracle.unwanted(source, (account.node, account.sink), count);
-    }
-
-    /// A sink declines the rest of the event that is coming, if there is one.
-    fn decline(&self, world: &mut World, slot: usize) {
-        let Some(process) = self.process(world, slot) else { return };
-        let all =
-            process.sinks.keys().flat_map(|&sink| process.node.granted(sink).into_iter().map(move |of| (sink, of.0)));
-        let all: Vec<(SinkKey, SourceRef)> = all.collect();
-        for (sink, source) in all {
-            process.node.enough(sink, source);
-        }
-        world.follow(slot);
     }
 
     fn any_sink(&self, world: &mut World, slot: usize) -> Option<SinkKey> {

@@ -2,8 +2,8 @@
 //! `vectors/channel/session.txt`.
 
 use isoform_channel_proto::{
-    Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Key, Node,
-    Origin, Outgoing, Policy, Relayed, Rights, Settings, SharedKey, SinkKey, SourceRef, Time, Wanted, Window,
+    Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Item, Key, Node,
+    Origin, Outgoing, Policy, Relayed, Rights, Settings, SharedKey, SinkKey, Time, Wanted, Window,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ struct Session {
     wires: Vec<(usize, ConnId, Vec<u8>)>,
     now: Time,
     /// The second declines the rest of the next long event.
-    declines: Option<(SinkKey, SourceRef)>,
+    declines: Option<SinkKey>,
 }
 
 /// A record of a machine that has little-endian numbers and pointers of 8 bytes.
@@ -39,10 +39,17 @@ impl Session {
                 }
             }
             for (to, id, mut bytes) in std::mem::take(&mut self.wires) {
-                if let Some((sink, source)) = self.declines.take_if(|_| to == 1 && bytes.len() > 40_000) {
-                    let used = self.nodes[to].receive(self.now, id, &bytes[..40_000]).expect("the first part");
+                if let Some(sink) = self.declines.take_if(|_| to == 1 && bytes.len() > 66_000) {
+                    let used = self.nodes[to].receive(self.now, id, &bytes[..66_000]).expect("the first part");
                     bytes.drain(..used);
-                    assert!(self.nodes[to].enough(sink, source), "its parts are coming");
+                    let mut batch = Batch::default();
+                    assert!(self.nodes[to].take(self.now, sink, &mut batch));
+                    let head =
+                        batch.items().find_map(|item| if let Item::Head(head) = item { Some(head) } else { None });
+                    let head = head.expect("the head");
+                    assert_eq!((head.length, &*head.bytes), (70_000, &[8; 8][..]));
+                    assert!(!self.nodes[to].enough(sink, head.source, head.sequence - 1), "another event");
+                    assert!(self.nodes[to].enough(sink, head.source, head.sequence), "its parts are coming");
                 }
                 let used = self.nodes[to].receive(self.now, id, &bytes).expect("what nodes say is right");
                 assert_eq!(used, bytes.len(), "frames are given out whole");
@@ -122,7 +129,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let channel = session.open(1, "ticks").expect("the channel");
     let window = Window { events: 2, bytes: 100_000 };
     let policy = Policy::DropOldest { events: 1, bytes: 1_000 };
-    let wanted = Wanted { window, longest: 80_000, fields: vec!["count".into()], ..Wanted::any(policy) };
+    let wanted = Wanted { window, longest: 80_000, fields: vec!["count".into()], heads: true, ..Wanted::any(policy) };
     let sink = session.nodes[1].add_sink(channel, wanted).expect("a sink");
     session.run();
 
@@ -147,7 +154,7 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     session.nodes[0].submit(time + 4, source, None, &mut Relayed { draft: body, origin }).expect("a source");
     session.run();
     session.take(sink);
-    session.declines = session.nodes[1].granted(sink).first().map(|(source, _)| (sink, *source));
+    session.declines = Some(sink);
     let mut body: Body = Arc::from(vec![8; 70_000]);
     session.nodes[0].submit(time + 5, source, None, &mut body).expect("a source");
     session.run();
