@@ -50,6 +50,7 @@ int main(int count, char **arguments) {
         case ISO_EVENT_REFUSED: fprintf(stderr, "a source cannot be understood: %s\n", event.error->text); break;
         case ISO_EVENT_JOINED: sources++; break;
         case ISO_EVENT_LEFT: over = --sources == 0; break;
+        case ISO_EVENT_HEAD: break; /* only a sink that asks for heads gets them */
         case ISO_EVENT_NOTHING: break;
         }
     }

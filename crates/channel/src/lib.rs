@@ -22,7 +22,7 @@ pub mod transport;
 
 pub use api::builder::{SinkBuilder, SourceBuilder};
 pub use api::channel::Channel;
-pub use api::event::{Event, Stamp};
+pub use api::event::{Event, Head, Stamp};
 pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::keys::new_key;

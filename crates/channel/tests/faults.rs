@@ -45,7 +45,7 @@ fn take_all(sink: &mut Sink<Tick>, mut taken: impl FnMut(u64)) -> (u64, u64) {
                 assert_eq!(gap.first, next);
                 (lost, next) = (lost + gap.count, next + gap.count);
             }
-            Event::Joined(..) => {}
+            Event::Joined(..) | Event::Head { .. } => {}
             Event::Left(_) => return (came, lost),
             Event::Granted(_, granted) => panic!("{granted}"),
             Event::Refused(_, error) => panic!("{error}"),

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use isoform::{Record, Slice};
-use isoform_channel::{Event, Node};
+use isoform_channel::{Cause, Event, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -117,4 +117,75 @@ fn the_last_of_many_long_events_comes_though_nobody_waits_for_it() {
         // From here on, this thread leaves everything to the node.
         sink = seen.join().unwrap();
     }
+}
+
+/// A record whose first field says how important it is.
+#[derive(Record)]
+struct Image {
+    number: u32,
+    name: String,
+    count: u64,
+    pixels: Vec<u8>,
+}
+
+#[test]
+fn the_rest_of_a_long_event_is_declined_by_its_head() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = |name: &str| {
+        let address = format!("unix:{}", directory.path().join(name).display());
+        Node::builder().listen(address).build().unwrap()
+    };
+    let (here, there) = (node("here"), node("there"));
+    let channel = here.create::<Image>("images").unwrap();
+    let mut source = channel.source_builder().lossless().build::<Image>().unwrap();
+    let remote = there.open(channel.id().to_string()).unwrap();
+    let mut sink = remote.sink_builder().lossless().heads().build_messages().unwrap();
+    source.wait_for_sinks(1, SOON).unwrap();
+    const EVENTS: u32 = 20;
+    let submitting = thread::spawn(move || {
+        for number in 0..EVENTS {
+            // Much longer than what a source's node sends ahead.
+            let image = Image { number, name: "Kiel".into(), count: 7, pixels: vec![number as u8; 24 << 20] };
+            source.submit(&image).unwrap();
+        }
+        source
+    });
+    let (mut whole, mut declined, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+    while whole.len() + declined.len() < EVENTS as usize {
+        match sink.recv().unwrap() {
+            Event::Head { stamp, head } => {
+                assert_eq!(head.format().name(), "Image");
+                assert_eq!(head.length(), head.format().size() as u64 + 8 + (24 << 20), "record, name, pixels");
+                let message = head.message().unwrap();
+                let view = message.view().unwrap();
+                let names: Vec<&str> = view.fields().map(|(field, _)| &*field.name).collect();
+                assert!(
+                    names.contains(&"number") && !names.contains(&"name") && !names.contains(&"pixels"),
+                    "{names:?}"
+                );
+                let number = view.i64("number").unwrap();
+                assert_eq!((number as u64, view.i64("count").unwrap()), (stamp.sequence, 7));
+                sink.decline(&stamp);
+                heads.push(number as u64);
+            }
+            Event::Record { stamp, record } => {
+                assert_eq!(record.view().unwrap().i64("number").unwrap() as u64, stamp.sequence);
+                whole.push(stamp.sequence);
+                assert!(!sink.decline(&stamp), "it has come");
+            }
+            Event::Gap(_, gap) => {
+                assert_eq!((gap.count, gap.cause), (1, Cause::Declined));
+                assert_eq!(heads.last(), Some(&gap.first), "its head was there before");
+                declined.push(gap.first);
+            }
+            _ => {}
+        }
+    }
+    // Some may have been sent before their source's node heard of it.
+    assert!(!declined.is_empty(), "of {whole:?} none was declined");
+    let source = submitting.join().unwrap();
+    let ledgers = source.close(SOON).unwrap();
+    let ledger = ledgers[0].ledger;
+    assert!(ledger.is_exact(), "{ledger}");
+    assert_eq!((ledger.acknowledged, ledger.lost_for(Cause::Declined)), (whole.len() as u64, declined.len() as u64));
 }

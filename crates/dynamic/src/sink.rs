@@ -124,6 +124,15 @@ impl Sink {
         }
     }
 
+    /// Declines the rest of a long event, by the stamp of its head, as [`MemorySink::decline`].
+    pub fn decline(&self, head: &Stamp) -> bool {
+        match &self.form {
+            Form::Records(sink) => sink.decline(head),
+            Form::Kinds(sink) => sink.decline(head),
+            Form::Messages(sink) => sink.decline(head),
+        }
+    }
+
     /// The policies that the sources grant.
     pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
         match &self.form {

@@ -141,6 +141,41 @@ impl SinkBuilder {
         self
     }
 
+    /// Asks for the heads of events longer than 65,536 bytes: [`Event::Head`] shows the first fields while the rest is on its
+    /// way, and the sink can [decline](crate::Sink::decline) that. A sink that is behind gets the head of one event of a source,
+    /// and the next ones only as whole records.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// # use std::time::Duration;
+    /// #[derive(Record)]
+    /// struct Field {
+    ///     step: u64,
+    ///     cells: Vec<f64>,
+    /// }
+    /// let (simulation, viewer) = (Node::new()?, Node::new()?);
+    /// let channel = simulation.create::<Field>("fields")?;
+    /// let mut source = channel.source_builder().lossless().build::<Field>()?;
+    /// let remote = viewer.open(channel.id().to_string())?;
+    /// let mut sink = remote.sink_builder().lossless().heads().build::<Field>()?;
+    /// source.wait_for_sinks(1, Duration::from_secs(10))?;
+    /// let submitting = std::thread::spawn(move || source.submit(&Field { step: 7, cells: vec![0.0; 4 << 20] }).map(|_| source));
+    /// let step = loop {
+    ///     if let Event::Head { stamp, head } = sink.recv()? {
+    ///         sink.decline(&stamp);
+    ///         break head.message()?.view()?.i64("step")?;
+    ///     }
+    /// };
+    /// assert_eq!(step, 7);
+    /// # submitting.join().unwrap()?;
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn heads(mut self) -> SinkBuilder {
+        self.options.heads = true;
+        self
+    }
+
     /// Builds a sink for records of this type.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The events of a sink.
 
-use isoform::{Error, Format};
+use isoform::message::Header;
+use isoform::{Error, Format, Incoming, Result};
 use isoform_channel_proto::{Gap, Granted, NodeId, Origin, SourceRef};
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +17,15 @@ pub enum Event<R> {
         /// The record.
         record: R,
     },
+    /// The head of a long event whose rest is on its way, for sinks that asked for heads
+    /// ([`SinkBuilder::heads`](crate::SinkBuilder::heads)). The record follows; or a gap in its place; or
+    /// [`Event::Left`].
+    Head {
+        /// Its source and the time of its submission.
+        stamp: Stamp,
+        /// What has come of the record.
+        head: Box<Head>,
+    },
     /// Events of this source are lost.
     Gap(SourceRef, Gap),
     /// A source has joined, at this node. If all of its records have one format, this is the format.
@@ -28,6 +38,43 @@ pub enum Event<R> {
     Refused(SourceRef, Error),
     /// This source grants another policy than the sink asked for, or another one than before.
     Granted(SourceRef, Granted),
+}
+
+/// The head of a long event: the first bytes of its body, before the rest has come.
+#[derive(Clone, Debug)]
+pub struct Head {
+    format: Format,
+    /// The format of the bytes that have come.
+    own: Result<Format>,
+    length: u64,
+    bytes: Box<[u8]>,
+}
+
+impl Head {
+    pub(crate) fn new(format: Format, length: u64, bytes: Box<[u8]>) -> Head {
+        Head { own: format.head(bytes.len()), format, length, bytes }
+    }
+
+    /// The format of the event.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The bytes of the whole body.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The fields of the record that have come, as a message of their own: all but pointers, and those beyond the first
+    /// 65,536 bytes ([`Format::head`]).
+    ///
+    /// # Errors
+    /// [`Code::Declaration`](isoform::Code::Declaration) if the record has no such field.
+    pub fn message(&self) -> Result<Incoming<'_>> {
+        let own = self.own.as_ref().map_err(Error::clone)?;
+        let body = &self.bytes[..own.size()];
+        Ok(Incoming::new(Header::new(own.token(), body.len() as u64), own, body))
+    }
 }
 
 /// The source of an event, and the time of its submission.
@@ -63,6 +110,7 @@ impl<R> Event<R> {
     pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Event<S> {
         match self {
             Event::Record { stamp, record } => Event::Record { stamp, record: form(record) },
+            Event::Head { stamp, head } => Event::Head { stamp, head },
             Event::Gap(source, gap) => Event::Gap(source, gap),
             Event::Joined(source, node, format) => Event::Joined(source, node, format),
             Event::Left(source) => Event::Left(source),

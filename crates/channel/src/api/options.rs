@@ -14,6 +14,7 @@ pub(crate) struct Options {
     pub(crate) missing: Option<Missing>,
     pub(crate) fields: Vec<String>,
     pub(crate) longest: u64,
+    pub(crate) heads: bool,
 }
 
 impl Default for Options {
@@ -27,6 +28,7 @@ impl Default for Options {
             missing: None,
             fields: Vec::new(),
             longest: Limits::default().message,
+            heads: false,
         }
     }
 }
@@ -43,13 +45,13 @@ impl Options {
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
         let rules = self.rules(rules);
-        let Options { policy, must, kept, window, faults, fields, longest, .. } = self;
+        let Options { policy, must, kept, window, faults, fields, longest, heads, .. } = self;
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, longest, window, must, kept, ..usual }
+        Wanted { format, rules, faults, fields, longest, window, must, kept, heads, ..usual }
     }
 }
 

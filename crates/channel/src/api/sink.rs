@@ -9,6 +9,7 @@ pub use kinds::{DecodingSink, KindSink, MemoryKindSink};
 pub use memory::MemorySink;
 pub use messages::MessageSink;
 
+use crate::api::event::Head;
 use crate::api::life::{Life, Member};
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
@@ -74,7 +75,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     ///
     /// # Errors
     /// The errors of [`Decoder::decode`] for an event, after which the next call continues. [`Code::Closed`].
-    #[inline]
+    #[inline(always)]
     pub fn recv(&mut self) -> Result<Event<&T::Native<'_>>> {
         self.end.wait(None)?;
         self.next()
@@ -154,6 +155,13 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         self.end.set_policy(Policy::Block, true);
     }
 
+    /// Declines the rest of a long event, by its [`Event::Head`]. Returns whether it was still on its way. Then a
+    /// gap comes in its place, with the cause [`Cause::Declined`](crate::Cause::Declined); or the event after all, if its
+    /// source had sent it already. A source in this process has nothing to send, and its events have no heads.
+    pub fn decline(&self, head: &Stamp) -> bool {
+        self.end.decline(head)
+    }
+
     /// The policies that the sources grant.
     pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
         self.end.granted()
@@ -195,7 +203,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     }
 
     /// The next event of the last batch, which has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Some((stamp, format, body)) = self.end.frame() else { return self.next_item() };
         let Sink { end, decoder, .. } = self;
@@ -450,6 +458,10 @@ impl SinkEnd {
         self.life.hub.with(|state| state.machine.set_policy(self.key, policy, must));
     }
 
+    fn decline(&self, head: &Stamp) -> bool {
+        self.life.hub.with(|state| state.machine.enough(self.key, head.source, head.sequence))
+    }
+
     fn granted(&self) -> Vec<(SourceRef, Granted)> {
         self.life.hub.lock().machine.granted(self.key)
     }
@@ -490,6 +502,11 @@ fn closed() -> Error {
 fn about<R>(item: &Item) -> Event<R> {
     match item {
         Item::Event { .. } => unreachable!("told from the others before"),
+        Item::Head(head) => {
+            let stamp =
+                Stamp { source: head.source, sequence: head.sequence, nanoseconds: head.time, origin: head.origin };
+            Event::Head { stamp, head: Box::new(Head::new(head.format.clone(), head.length, head.bytes.clone())) }
+        }
         Item::Gap(source, gap) => Event::Gap(*source, *gap),
         Item::Joined(source, node, format) => Event::Joined(*source, *node, format.clone()),
         Item::Left(source) => Event::Left(*source),

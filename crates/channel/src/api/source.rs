@@ -492,7 +492,7 @@ impl Draft<Sent> for Copied<'_> {
 
     #[inline]
     fn contiguous(&self) -> Option<&[u8]> {
-        self.message.body().next().filter(|first| first.len() == self.message.body_len())
+        self.message.contiguous_body()
     }
 
     #[cold]

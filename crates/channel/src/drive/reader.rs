@@ -11,7 +11,7 @@ use isoform_channel_proto::{ConnId, FrameKind, Greeting, HEADER, Header, PAYLOAD
 use std::io::IoSliceMut;
 
 /// The most bytes that one read puts into the buffer.
-const INPUT: usize = 256 << 10;
+const INPUT: usize = 64 << 10;
 /// The same at first, and as long as less arrives, so that many idle connections take little memory.
 const FIRST: usize = 16 << 10;
 /// The same after fragments that go to their final memory: a header, and little more, since these bytes are copied.

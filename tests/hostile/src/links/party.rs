@@ -77,7 +77,7 @@ impl Party {
         self.source = Some(self.node.add_source(channel, Some(&format())).expect("a source of the channel's type"));
         for &policy in policies {
             let window = Window { events: 64, bytes: 1 << 20 };
-            self.add_sink(channel, Wanted { format: Some(format()), window, ..Wanted::any(policy) });
+            self.add_sink(channel, Wanted { format: Some(format()), window, heads: true, ..Wanted::any(policy) });
         }
     }
 
@@ -162,6 +162,9 @@ impl Sink {
                     seen.event(gap.first);
                     seen.next = seen.next.and_then(|next| next.checked_add(gap.count - 1));
                     seen.lost = seen.lost.saturating_add(gap.count);
+                }
+                Item::Head(head) => {
+                    assert!(head.bytes.len() <= 65_536 && head.length > 65_536, "a head is part of a long event")
                 }
                 Item::Left(source) => self.sources.get_mut(source).expect("a source that has joined").left = true,
                 Item::Refused(_, error) => super::refusal(error),

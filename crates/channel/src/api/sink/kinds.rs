@@ -1,10 +1,10 @@
 //! Sinks for records of several kinds.
 
 use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit};
-use crate::Event;
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
+use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::derive::{Body, DecodeKinds};
 use isoform::{Aligned, Format, KindDecoder, Kinds, Result, Rules, memory};
@@ -124,6 +124,11 @@ impl<D: DecodeKinds> DecodingSink<D> {
     /// As [`Sink::set_lossless`].
     pub fn set_lossless(&self) {
         self.end.set_policy(Policy::Block, true);
+    }
+
+    /// As [`Sink::decline`].
+    pub fn decline(&self, head: &Stamp) -> bool {
+        self.end.decline(head)
     }
 
     /// As [`Sink::granted`].

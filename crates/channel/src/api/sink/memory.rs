@@ -194,6 +194,11 @@ impl MemorySink {
         self.end.set_policy(Policy::Block, true);
     }
 
+    /// As [`Sink::decline`](super::Sink::decline).
+    pub fn decline(&self, head: &Stamp) -> bool {
+        self.end.decline(head)
+    }
+
     /// As [`Sink::granted`](super::Sink::granted).
     pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
         self.end.granted()

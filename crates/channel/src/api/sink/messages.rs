@@ -1,10 +1,10 @@
 //! Sinks for messages of any format.
 
 use super::{Bodies, EventBody, SinkEnd, about};
-use crate::Event;
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
+use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
 use isoform_channel_proto::{Counts, Granted, Policy, SourceRef, Wanted};
@@ -65,6 +65,11 @@ impl MessageSink {
     /// As [`Sink::set_lossless`](super::Sink::set_lossless).
     pub fn set_lossless(&self) {
         self.end.set_policy(Policy::Block, true);
+    }
+
+    /// As [`Sink::decline`](super::Sink::decline).
+    pub fn decline(&self, head: &Stamp) -> bool {
+        self.end.decline(head)
     }
 
     /// As [`Sink::granted`](super::Sink::granted).
