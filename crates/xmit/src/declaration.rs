@@ -3,7 +3,8 @@
 //! The rooms of `front` make declarations, and a [`Shape`] of one goes the way that all formats go.
 
 use crate::documents::{Documents, Loader};
-use crate::{front, lexical};
+use crate::front::{self, Language};
+use crate::lexical;
 use isoform_core::declare::{Kind, Type};
 use isoform_core::plan::Rules;
 use isoform_core::{Code, Error, Format, Layout, Result, Shape};
@@ -90,7 +91,25 @@ impl Declarations {
     /// [`Code::MessageSize`] and [`Code::Depth`] beyond the limits; and the errors of the loader. Their path is the document and
     /// the line.
     pub fn from_xsd(name: &str, text: &str, loader: &mut dyn Loader) -> Result<Declarations> {
-        front::xsd::declarations(&mut Documents::new(name, text, loader)?)
+        Declarations::read(Language::XmlSchema, name, text, loader)
+    }
+
+    /// Reads a document in any language that `spec/xmit.md` maps. Everything else is as for [`Declarations::from_xsd`].
+    ///
+    /// ```
+    /// use isoform_xmit::{Alone, Declarations, Language};
+    /// let text = "module river { struct Gauge { string name; @unit(\"m\") double level; sequence<float> samples; }; };";
+    /// let declarations = Declarations::read(Language::Idl, "river.idl", text, &mut Alone)?;
+    /// let shape = "record Gauge\n  name         string\n  level        f64                   unit=\"m\"\n  \
+    ///     samples      f32[samples_len]\n  samples_len  u64\n";
+    /// assert_eq!(declarations.shape("Gauge")?, isoform_core::Shape::parse(shape)?);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Declarations::from_xsd`].
+    pub fn read(language: Language, name: &str, text: &str, loader: &mut dyn Loader) -> Result<Declarations> {
+        front::declarations(language, &mut Documents::new(name, text, loader)?)
     }
 
     /// The names of the records, in the order of the documents, with those that cannot be represented.
@@ -153,7 +172,7 @@ impl Declarations {
             for field in &declaration.fields {
                 if let Some(text) = &field.default {
                     let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
-                    let value = lexical::value(&field.kind, text).map_err(at)?;
+                    let value = lexical::value(&field.kind, field.unit.as_deref(), text).map_err(at)?;
                     rules = std::mem::take(&mut rules).default(&declaration.name, &field.name, value);
                 }
             }

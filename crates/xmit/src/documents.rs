@@ -88,6 +88,11 @@ impl<'l> Documents<'l> {
         Ok(Some(self.loaded.len() - 1))
     }
 
+    /// The full name of the document that one of them means by a location.
+    pub(crate) fn locate(&mut self, base: usize, location: &str) -> Result<String> {
+        self.loader.locate(&self.loaded[base].0, location)
+    }
+
     fn add(&mut self, name: String, text: String) -> Result<()> {
         self.bytes = self.bytes.saturating_add(text.len());
         if self.loaded.len() == MAX_DOCUMENTS || self.bytes > MAX_BYTES {

@@ -1,6 +1,6 @@
 //! XMIT: formats from documents that are found at run time (paper 003; `spec/xmit.md`).
 //!
-//! A document, such as one in XML Schema, declares records. It becomes [`Declarations`]; one of these is bound to the layout of a kind
+//! A document, such as one in XML Schema or IDL, declares records. It becomes [`Declarations`]; one of these is bound to the layout of a kind
 //! of machine, and the result is a format like any other: the same token, the same plans, the same speed as that of a struct with the
 //! same fields.
 //!
@@ -13,8 +13,13 @@ mod documents;
 mod fetch;
 mod front;
 mod lexical;
+#[cfg(feature = "program")]
+mod program;
 
 pub use declaration::{Declaration, Declarations};
 pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]
 pub use fetch::Fetcher;
+pub use front::Language;
+#[cfg(feature = "program")]
+pub use program::Program;

@@ -2,7 +2,7 @@
 
 use isoform_core::{Class, Code, Layout, Shape};
 use isoform_testing::mutate::{Random, mutate_text};
-use isoform_xmit::{Alone, Declarations};
+use isoform_xmit::{Alone, Declarations, Language};
 
 fn schema(body: &str) -> String {
     format!("<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:iso='urn:isoform:xmit'>{body}</xs:schema>")
@@ -10,7 +10,11 @@ fn schema(body: &str) -> String {
 
 /// What must hold of any document.
 fn check(text: &str) {
-    let declarations = match Declarations::from_xsd("a.xsd", text, &mut Alone) {
+    check_in(Language::XmlSchema, text);
+}
+
+fn check_in(language: Language, text: &str) {
+    let declarations = match Declarations::read(language, "R", text, &mut Alone) {
         Ok(declarations) => declarations,
         Err(error) => return assert_ne!(error.class(), Class::Internal, "{error}"),
     };
@@ -123,7 +127,6 @@ fn mutants() {
          type='xs:duration' maxOccurs='3'/></xs:sequence><xs:attributeGroup ref='h'/></xs:extension></xs:complexContent></xs:complexType>",
     );
     Declarations::from_xsd("a.xsd", &good, &mut Alone).unwrap().bind("R", &Layout::X86_64).unwrap();
-    let count = std::env::var("MUTANTS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
     let words = [
         "xs:",
         "'",
@@ -138,9 +141,17 @@ fn mutants() {
         "0",
         "-1",
     ];
+    check_mutants(Language::XmlSchema, &good, &words, 3_000);
+}
+
+/// Checks damaged copies of a good document, into which words of its language are put.
+fn check_mutants(language: Language, good: &str, words: &[&str], count: usize) {
+    let declarations = Declarations::read(language, "R", good, &mut Alone).unwrap();
+    declarations.bind("R", &Layout::X86_64).unwrap();
+    let count = std::env::var("MUTANTS").ok().and_then(|count| count.parse().ok()).unwrap_or(count);
     let mut random = Random::new(7);
     for _ in 0..count {
-        let mut text = good.clone().into_bytes();
+        let mut text = good.as_bytes().to_vec();
         for _ in 0..=random.below(4) {
             text = match random.below(3) {
                 0 => mutate_text(&text, &mut random),
@@ -156,7 +167,227 @@ fn mutants() {
             };
         }
         if let Ok(text) = std::str::from_utf8(&text) {
-            check(text);
+            check_in(language, text);
         }
     }
+}
+
+/// The code with which a document of a language is refused, or its record `R`.
+fn refused_in(language: Language, text: &str) -> Code {
+    let declarations = Declarations::read(language, "R", text, &mut Alone);
+    declarations.and_then(|declarations| declarations.bind("R", &Layout::X86_64).map(drop)).unwrap_err().code()
+}
+
+#[test]
+fn idl_bombs_and_circles() {
+    let refused = |text: &str| refused_in(Language::Idl, text);
+    let nested = |before: &str, inner: &str, after: &str, times| {
+        format!("{}{inner}{}", before.repeat(times), after.repeat(times))
+    };
+    let record = "struct R { long x; };";
+    assert_eq!(refused(&nested("module m {", record, "};", 100_000)), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ {} x; }};", nested("sequence<", "long", ">", 100_000))), Code::Depth);
+    let structs: String = (0..100_000).map(|i| format!("struct S{i} {{ ")).collect();
+    assert_eq!(refused(&structs), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ long x[{}]; }};", nested("(", "1", ")", 100_000))), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ long x[{}1]; }};", "-".repeat(100_000))), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ long x{}; }};", "[2]".repeat(100_000))), Code::Depth);
+    let chain: String = (0..100).map(|i| format!("typedef T{i} T{};", i + 1)).collect();
+    assert_eq!(refused(&format!("typedef long T0; {chain} struct R {{ T100 x; }};")), Code::Depth);
+    let doubled: String = (0..30).map(|i| format!("struct T{} {{ T{i} a; T{i} b; }};", i + 1)).collect();
+    let doubled = refused(&format!("struct T0 {{ long x; }}; {doubled} struct R {{ T30 a[1000][1000]; }};"));
+    assert!(matches!(doubled, Code::Fields | Code::Depth | Code::Size));
+    let bases: String = (0..3)
+        .map(|i| {
+            format!(
+                "struct B{} : B{i} {{ {} }};",
+                i + 1,
+                (0..2000).map(|n| format!("long f{i}_{n};")).collect::<String>()
+            )
+        })
+        .collect();
+    assert_eq!(refused(&format!("struct B0 {{ long x; }}; {bases} struct R : B3 {{ long y; }};")), Code::Fields);
+    assert!(matches!(
+        refused("struct R { long x[170141183460469231731687303715884105727]; };"),
+        Code::Size | Code::Declaration
+    ));
+    assert!(matches!(refused("struct R { long x[18446744073709551615]; };"), Code::Size | Code::Declaration));
+    assert_eq!(refused("struct A; struct R { A a; }; struct A { R r; };"), Code::Declaration);
+    assert_eq!(refused("/*"), Code::Declaration);
+}
+
+#[test]
+fn idl_mutants() {
+    let good = "#pragma once\nmodule a { const long N = 2 << (1 + 3) >> 2; /* a */ enum Phase { solid, @value(7) liquid };\n\
+        typedef sequence<double, 4> Row; struct Point { @unit(\"m\") double x; // x\n double y[N]; }; interface i { struct S { long l; };\n\
+        void f(in long x); }; union U switch(long) { case 1: long x; }; struct R : Point { @optional long n; Row row; \
+        sequence<Point> points; Phase phase; string<8> s, t; unsigned long long u[2][2]; i::S v; @default(-7) short w; }; };";
+    let words = [
+        "struct ",
+        "sequence<",
+        ">",
+        "{",
+        "}",
+        ";",
+        "::",
+        "R",
+        "N",
+        "[",
+        "]",
+        "@",
+        "\"",
+        "'",
+        "\n#",
+        "(",
+        "union",
+        "/*",
+        "0",
+    ];
+    check_mutants(Language::Idl, good, &words, 3_000);
+}
+
+#[test]
+fn msg_and_json_bombs_and_circles() {
+    assert_eq!(refused_in(Language::JsonSchema, &"[".repeat(1_000_000)), Code::Depth);
+    assert_eq!(refused_in(Language::JsonSchema, &"{\"items\":".repeat(1_000_000)), Code::Depth);
+    let circle = r##"{"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}"##;
+    assert_eq!(refused_in(Language::JsonSchema, circle), Code::Depth);
+    // As many references as definitions: the work is linear.
+    let definitions: Vec<String> =
+        (0..30_000).map(|i| format!("\"D{i}\": {{\"$ref\": \"#/$defs/D{}\"}}", (i + 1).min(29_999))).collect();
+    check_in(Language::JsonSchema, &format!("{{\"$defs\": {{{}}}}}", definitions.join(",")));
+    assert_eq!(refused_in(Language::Msg, "A a\n===\nMSG: /A\nB b\n===\nMSG: /B\nA a"), Code::Declaration);
+    assert!(matches!(refused_in(Language::Msg, "int8[18446744073709551615] x"), Code::Size | Code::Declaration));
+    assert_eq!(
+        refused_in(Language::Msg, &(0..5_000).map(|i| format!("int8 x{i}\n")).collect::<String>()),
+        Code::Fields
+    );
+}
+
+#[test]
+fn msg_mutants() {
+    let good = "# prose\n\nint32 N=3\ntime at\nPoint[] points # unit=\"m\"\nstring<=8 s \"a\"\nfloat64[3] d\nHeader h\n\
+        builtin_interfaces/Time[<=2] t\n===\nMSG: /Point\nfloat64 x 1.5\nbool b true\n===\nMSG: std_msgs/Header\nuint8 x\n";
+    let words = ["\n", "[]", "[3]", "<=", "=", "#", "\"", "R", "Point", "/", "\n===\n", "MSG: ", "int8 "];
+    check_mutants(Language::Msg, good, &words, 3_000);
+}
+
+#[test]
+fn json_schema_mutants() {
+    let good = r##"{"title": "R", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "array", "items": {"type": "object",
+        "properties": {"n": {"type": ["integer", "null"], "minimum": 0, "maximum": 7}}}, "minItems": 2, "maxItems": 2},
+        "c": {"enum": ["x", "y"], "default": "x"}, "d": {"anyOf": [{"type": "number", "unit": "\u006d"}, {"type": "null"}]},
+        "e": {"type": "string", "format": "date-time"}}, "required": ["a"], "additionalProperties": false,
+        "$defs": {"A": {"properties": {"x": {"type": "number"}}}}}"##;
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ",",
+        ":",
+        "null",
+        "\\ud800",
+        "#/$defs/A",
+        "#",
+        "/properties/b/items",
+        "-",
+        "9e9",
+        "\"type\": \"object\",",
+    ];
+    check_mutants(Language::JsonSchema, good, &words, 3_000);
+}
+
+#[test]
+fn c_bombs_and_circles() {
+    let refused = |text: &str| refused_in(Language::C, text);
+    assert_eq!(refused(&"struct { ".repeat(100_000)), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ int x[{}1]; }};", "(".repeat(100_000))), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ int x{}; }};", "[2]".repeat(100_000))), Code::Depth);
+    assert_eq!(refused("struct R { struct A a; }; struct A { struct R r; };"), Code::Declaration);
+    assert_eq!(refused("typedef struct R A; struct R { A a; };"), Code::Declaration);
+    assert_eq!(refused("#define A B\n#define B A\nstruct R { int x[A]; };"), Code::Declaration);
+    let many: String = (0..30_000).map(|i| format!("typedef struct {{ struct {{ int x; }} a; }} T{i};")).collect();
+    let many = Declarations::read(Language::C, "R", &many, &mut Alone).unwrap();
+    assert_eq!(many.bind("T29999_a", &Layout::X86_64).unwrap().size(), 4);
+}
+
+#[test]
+fn c_mutants() {
+    let good = "#ifndef R_H\n#define R_H\n#include <stdint.h>\n#define N (2 << 3)\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\
+        enum phase { solid, liquid = 7 }; typedef struct { double x; /* unit=\"m\" */ char *name; } Point, *PointPtr;\n\
+        struct other { int bits : 3; union { int a; } u; void (*f)(int); }; int f(struct other *o);\n\
+        static inline int g(void) { return 0; }\nstruct R { unsigned long long id; struct { uint8_t n; struct { int y; } in; } at[N];\n\
+        Point p[2][N / 2]; enum phase phase; const char *site; long double complex_; char text[16]; };\n#endif\n";
+    let words = [
+        "struct ", "{", "}", ";", "*", "(", ")", "[", "]", "N", "typedef ", "union ", ":", "\n#", "\"", "/*", "R",
+        "enum ",
+    ];
+    check_mutants(Language::C, good, &words, 3_000);
+}
+
+#[test]
+fn proto_bombs_and_circles() {
+    let refused = |text: &str| refused_in(Language::Proto, &format!("syntax = \"proto3\"; {text}"));
+    let nested: String = (0..100_000).map(|i| format!("message M{i} {{ ")).collect();
+    assert_eq!(refused(&nested), Code::Depth);
+    assert_eq!(refused("message R { A a = 1; } message A { R r = 1; }"), Code::Declaration);
+    assert_eq!(refused("message R { map<int32, R> r = 1; }"), Code::Declaration);
+    assert_eq!(refused(&format!("message R {{ int32 x = {}1; }}", "(".repeat(100_000))), Code::Depth);
+    assert_eq!(refused(&format!("option x = {}", "{".repeat(1_000_000))), Code::Declaration);
+    let fields: String = (0..5_000).map(|i| format!("int32 x{i} = {i};")).collect();
+    assert_eq!(refused(&format!("message R {{ {fields} }}")), Code::Fields);
+}
+
+#[test]
+fn proto_mutants() {
+    let good = "syntax = \"proto3\"; package a.b; import \"google/protobuf/timestamp.proto\"; option java_package = \"x\";\n\
+        enum Phase { option allow_alias = false; SOLID = 0; LIQUID = 7 [deprecated = true]; }\n\
+        message R { message In { bytes b = 1; optional In2 in = 2; message In2 { bool x = 1; } } // unit=\"m\"\n\
+        oneof one { int32 a = 1; string s = 2; } repeated In ins = 3; map<string, In> map = 4; Phase phase = 5;\n\
+        .a.b.R.In other = 6 [(unit) = \"m\", json_name = 'x']; google.protobuf.Timestamp at = 7; reserved 8, 9 to 11; }\n\
+        service S { rpc F(R) returns (R) { option (x) = { a: 1 }; } }";
+    let words = [
+        "message ",
+        "{",
+        "}",
+        ";",
+        "=",
+        "optional ",
+        "repeated ",
+        "map<",
+        ">",
+        "oneof ",
+        ".",
+        "R",
+        "[",
+        "]",
+        "\"",
+        "extend ",
+        "group ",
+    ];
+    check_mutants(Language::Proto, good, &words, 3_000);
+}
+
+#[test]
+fn long_names_are_not_copied_for_each_field() {
+    let long = "n".repeat(100_000);
+    let fields: String = (0..20_000).map(|i| format!("struct {{ int x; }} f{i};")).collect();
+    assert_eq!(refused_in(Language::C, &format!("struct {long} {{ {fields} }};")), Code::Declaration);
+    let fields: String = (0..20_000).map(|i| format!("T f{i};")).collect();
+    assert_eq!(
+        refused_in(Language::Idl, &format!("module {long} {{ struct T {{ long x; }}; struct R {{ {fields} }}; }};")),
+        Code::Declaration
+    );
+    let parts = "p.".repeat(50_000);
+    assert_eq!(
+        refused_in(Language::Proto, &format!("package {parts}p; message R {{ required T x = 1; }}")),
+        Code::Declaration
+    );
+    let fields: String = (0..20_000).map(|i| format!("T f{i}\n")).collect();
+    assert_eq!(refused_in(Language::Msg, &format!("int8 x\n===\nMSG: {long}/T\n{fields}")), Code::Declaration);
+    let fields: Vec<String> = (0..20_000).map(|i| format!("\"f{i}\": {{\"type\": \"boolean\"}}")).collect();
+    let schema = format!("{{\"properties\": {{\"{long}\": {{\"properties\": {{{}}}}}}}}}", fields.join(","));
+    assert_eq!(refused_in(Language::JsonSchema, &schema), Code::Declaration);
 }

@@ -334,3 +334,24 @@ fn other_documents_are_included_and_imported_once() {
     let error = Declarations::from_xsd("/d/a.xsd", &first, &mut Alone).unwrap_err();
     assert!(error.to_string().contains("expected a document that needs no others"), "{error}");
 }
+
+#[test]
+fn defaults_of_times_are_what_the_fields_hold() {
+    let text = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:complexType name="Event"><xs:sequence>
+        <xs:element name="at" type="xs:dateTime" default="1970-01-01T00:00:01Z"/>
+        <xs:element name="day" type="xs:date" default="1970-01-02"/>
+        <xs:element name="pause" type="xs:dayTimeDuration" default="PT2S"/>
+        <xs:element name="bad" type="xs:date" default="tomorrow"/></xs:sequence></xs:complexType></xs:schema>"#;
+    let error = Declarations::from_xsd("event.xsd", text, &mut Alone).unwrap().rules("Event").unwrap_err();
+    assert_eq!(
+        (error.code(), error.path(), error.expectation()),
+        (Code::Text, "Event.bad", "a value in d since 1970-01-01")
+    );
+    let text = text.replace("tomorrow", "1970-01-03");
+    let rules = Declarations::from_xsd("event.xsd", &text, &mut Alone).unwrap().rules("Event").unwrap();
+    let value = |field| rules.of("Event", field).unwrap().default.clone().unwrap();
+    let expected = [("at", 1_000_000_000), ("day", 1), ("pause", 2_000_000_000), ("bad", 2)];
+    for (field, number) in expected {
+        assert_eq!(value(field), isoform_core::plan::Fill::Value(Value::Integer(number)), "{field}");
+    }
+}

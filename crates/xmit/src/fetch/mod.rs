@@ -12,6 +12,7 @@ mod place;
 
 use crate::declaration::Declarations;
 use crate::documents::{Loader, MAX_BYTES};
+use crate::front::Language;
 use cache::Cache;
 use isoform_core::{Code, Error, Result};
 use place::Place;
@@ -43,6 +44,7 @@ pub struct Fetcher {
     allowed: Vec<Box<str>>,
     cache: Option<Cache>,
     deadline: Duration,
+    language: Option<Language>,
     client: http::Client,
     /// What the caller has named, and when all of it must be there.
     start: Option<(Place, Instant)>,
@@ -58,7 +60,14 @@ impl Fetcher {
     /// Creates a fetcher without a cache, which allows no hosts beyond that of the document itself, and waits 10 seconds at most.
     pub fn new() -> Fetcher {
         let client = http::Client::default();
-        Fetcher { allowed: Vec::new(), cache: None, deadline: Duration::from_secs(10), client, start: None }
+        Fetcher {
+            allowed: Vec::new(),
+            cache: None,
+            deadline: Duration::from_secs(10),
+            language: None,
+            client,
+            start: None,
+        }
     }
 
     /// Lets documents bring in others from a host: `schemas.example`, or `schemas.example:8000` for one port.
@@ -81,17 +90,24 @@ impl Fetcher {
         self
     }
 
+    /// Sets the language of documents. Without it, the extension of a place tells; other extensions are XML Schema.
+    pub fn language(mut self, language: Language) -> Fetcher {
+        self.language = Some(language);
+        self
+    }
+
     /// The declarations of the document at a place: a path, or a URL with `file:`, `http:` or `https:`.
     ///
     /// # Errors
     /// [`Code::Source`] for a place that does not exist, [`Code::Forbidden`] for one that is not allowed, [`Code::Io`] for a server or file that cannot be
     /// read, [`Code::Deadline`]; and as [`Declarations::from_xsd`].
     pub fn declarations(&mut self, place: &str) -> Result<Declarations> {
+        let language = self.language.or_else(|| Language::of_place(place)).unwrap_or(Language::XmlSchema);
         let place = Place::parse(place)?;
         self.start = Some((place.clone(), Instant::now() + self.deadline));
         let name = place.name();
         let text = self.load(&name)?;
-        Declarations::from_xsd(&name, &text, self)
+        Declarations::read(language, &name, &text, self)
     }
 
     fn is_allowed(&self, place: &Place) -> Result<()> {

@@ -11,14 +11,19 @@ mod schema;
 mod simple;
 mod translate;
 
+use super::Front;
 use crate::declaration::Declarations;
 use crate::documents::Documents;
 use isoform_core::Result;
 
-/// The declarations of a document that has been loaded, with those that it includes and imports.
-pub(crate) fn declarations(documents: &mut Documents<'_>) -> Result<Declarations> {
-    let schema = read::read(documents)?;
-    Ok(translate::translate(&schema, documents))
+/// The room of XML Schema.
+pub(super) struct XmlSchema;
+
+impl Front for XmlSchema {
+    fn declarations(&self, documents: &mut Documents<'_>) -> Result<Declarations> {
+        let schema = read::read(documents)?;
+        Ok(translate::translate(&schema, documents))
+    }
 }
 
 /// The symbol of an enumeration for a value in a document.

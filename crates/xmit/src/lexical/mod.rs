@@ -1,17 +1,26 @@
 //! Single values as documents write them.
 
+mod moment;
+
 use isoform_core::declare::{Kind, Type};
 use isoform_core::{Code, Error, Result, Value};
 
-/// The value that a text means for a field.
-pub(crate) fn value(kind: &Type, text: &str) -> Result<Value> {
+/// The value that a text means for a field of a type, in a unit.
+pub(crate) fn value(kind: &Type, unit: Option<&str>, text: &str) -> Result<Value> {
     let malformed = |expected: &str| Error::new(Code::Text).expected(expected).found(format_args!("{text:?}"));
     if !kind.dims.is_empty() {
         return Err(malformed("no default, since the field is an array"));
     }
     let word = text.trim();
     match &kind.kind {
-        Kind::Integer { .. } => word.parse().map(Value::Integer).map_err(|_| malformed("an integer")),
+        Kind::Integer { .. } => match word.parse() {
+            Ok(number) => Ok(Value::Integer(number)),
+            Err(_) => match unit.map(|unit| (unit, moment::in_unit(unit, word))) {
+                Some((_, Some(number))) => Ok(Value::Integer(number)),
+                Some((unit, None)) => Err(malformed(&format!("a value in {unit}"))),
+                None => Err(malformed("an integer")),
+            },
+        },
         Kind::Float { .. } => float(word).ok_or_else(|| malformed("a number, INF, -INF or NaN")),
         Kind::Boolean { .. } => match word {
             "true" | "1" => Ok(Value::Boolean(true)),

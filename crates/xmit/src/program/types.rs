@@ -1,0 +1,320 @@
+//! Types of a program as structures of formats.
+
+use super::source::{Candidate, Entry, Place, Source};
+use gimli::constants as dw;
+use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Layout, Result, Structure};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many entries are read for one name.
+const MAX_ENTRIES: usize = 1 << 22;
+/// How many types refer to each other, one within another.
+const MAX_DEPTH: usize = 64;
+/// How many fields a record has, as `spec/format.md` limits them.
+const MAX_FIELDS: usize = 4096;
+
+/// Makes formats of types, within a limit on the work.
+pub(super) struct Builder<'p> {
+    units: &'p dyn Source,
+    layout: &'p Layout,
+    entries: usize,
+    known: HashMap<(Place, Box<str>), Arc<Structure>>,
+}
+
+/// The type of a field.
+struct Type {
+    element: Element,
+    dims: Vec<Dimension>,
+    align: usize,
+}
+
+/// Fields of a structure, and the alignment of each.
+#[derive(Default)]
+struct Members {
+    fields: Vec<Field>,
+    aligns: Vec<usize>,
+}
+
+fn refused(what: impl std::fmt::Display) -> Error {
+    Error::new(Code::Declaration).found(what)
+}
+
+impl<'p> Builder<'p> {
+    pub(super) fn new(units: &'p dyn Source, layout: &'p Layout) -> Builder<'p> {
+        Builder { units, layout, entries: 0, known: HashMap::new() }
+    }
+
+    pub(super) fn format(&mut self, candidate: &Candidate, name: &str) -> Result<Format> {
+        let mut at = candidate.at;
+        for _ in 0..MAX_DEPTH {
+            let entry = self.entry(at)?;
+            match (entry.tag, entry.kind) {
+                (dw::DW_TAG_typedef, Some(kind)) => at = kind,
+                _ => return Format::new(self.structure(&entry, name, 0)?),
+            }
+        }
+        Err(Error::new(Code::Depth).at(name))
+    }
+
+    /// The structure of a struct.
+    fn structure(&mut self, entry: &Entry, name: &str, depth: usize) -> Result<Arc<Structure>> {
+        let key = (entry.at, name.into());
+        if let Some(structure) = self.known.get(&key) {
+            return Ok(structure.clone());
+        }
+        let mut members = Members::default();
+        self.members(entry, 0, name, depth, &mut members).map_err(|error| error.within(name))?;
+        let size = usize::try_from(entry.size.ok_or_else(|| refused("a struct that is only declared").at(name))?)
+            .map_err(|_| Error::new(Code::Size).at(name))?;
+        let align = members.align(size).max(alignment(entry)?.unwrap_or(1));
+        let structure = Arc::new(Structure::new(name, self.layout.machine(), size, align, members.fields)?);
+        self.known.insert(key, structure.clone());
+        Ok(structure)
+    }
+
+    /// Adds the members of a struct that is at an offset of its record: those of its bases and of members without a name as if
+    /// they were its own.
+    fn members(&mut self, of: &Entry, offset: u64, name: &str, depth: usize, to: &mut Members) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(Error::new(Code::Depth));
+        }
+        for member in self.children(of.at)? {
+            let inherited = match member.tag {
+                dw::DW_TAG_member if !member.external => false,
+                dw::DW_TAG_inheritance => true,
+                _ => continue, // functions, types and static members have no place in a record
+            };
+            let path = member.name.clone().unwrap_or_default();
+            self.member(&member, inherited, offset, name, depth, to)
+                .map_err(|error| if path.is_empty() { error } else { error.within(&path) })?;
+            if to.fields.len() > MAX_FIELDS {
+                return Err(Error::new(Code::Fields).expected(format_args!("at most {MAX_FIELDS} fields")));
+            }
+        }
+        Ok(())
+    }
+
+    fn member(
+        &mut self,
+        member: &Entry,
+        inherited: bool,
+        base: u64,
+        name: &str,
+        depth: usize,
+        to: &mut Members,
+    ) -> Result<()> {
+        if let Some(odd) = member.odd {
+            return Err(refused(odd));
+        }
+        let kind = member.kind.ok_or_else(|| refused("a field without a type"))?;
+        let offset = member.offset.and_then(|offset| offset.checked_add(base));
+        let offset = offset.ok_or_else(|| refused("an offset that is not a number"))?;
+        let Some(field) = member.name.clone().filter(|_| !inherited) else {
+            let (inner, _) = self.plain(kind)?;
+            return match inner.tag {
+                dw::DW_TAG_structure_type | dw::DW_TAG_class_type => self.members(&inner, offset, name, depth + 1, to),
+                _ => Err(refused(word(inner.tag))),
+            };
+        };
+        let kind = self.kind(kind, &format!("{name}_{field}"), depth + 1)?;
+        to.aligns.push(alignment(member)?.map_or(kind.align, |stated| stated.max(kind.align)));
+        to.fields.push(Field {
+            name: field,
+            element: kind.element,
+            dims: kind.dims.into(),
+            indirect: false,
+            offset: usize::try_from(offset).map_err(|_| Error::new(Code::Size))?,
+            unit: None,
+        });
+        Ok(())
+    }
+
+    /// The type of a field. `anonymous` is the name of a struct that has none.
+    fn kind(&mut self, at: Place, anonymous: &str, depth: usize) -> Result<Type> {
+        if depth > MAX_DEPTH {
+            return Err(Error::new(Code::Depth));
+        }
+        let (entry, alias) = self.plain(at)?;
+        if let Some(odd) = entry.odd {
+            return Err(refused(odd));
+        }
+        let element = match entry.tag {
+            dw::DW_TAG_base_type => self.number(&entry)?,
+            dw::DW_TAG_enumeration_type => self.enumeration(&entry)?,
+            dw::DW_TAG_structure_type | dw::DW_TAG_class_type => {
+                let name = entry.name.clone().or(alias).unwrap_or_else(|| anonymous.into());
+                Element::Structure(self.structure(&entry, &name, depth)?)
+            }
+            dw::DW_TAG_string_type => {
+                let size = entry.size.and_then(|size| usize::try_from(size).ok());
+                let size = size.ok_or_else(|| refused("text of variable length"))?;
+                return Ok(Type { element: Element::Char, dims: vec![Dimension::Fixed(size)], align: 1 });
+            }
+            dw::DW_TAG_array_type => return self.array(&entry, anonymous, depth),
+            tag => return Err(refused(word(tag))),
+        };
+        let align = alignment(&entry)?.unwrap_or_else(|| self.layout.align_of(&element));
+        Ok(Type { element, dims: Vec::new(), align })
+    }
+
+    fn array(&mut self, entry: &Entry, anonymous: &str, depth: usize) -> Result<Type> {
+        let fortran = self.units.is_fortran(entry.at);
+        let inner = self.kind(entry.kind.ok_or_else(|| refused("an array without a type"))?, anonymous, depth + 1)?;
+        let mut dims = Vec::new();
+        for range in self.children(entry.at)? {
+            if range.tag != dw::DW_TAG_subrange_type {
+                continue;
+            }
+            let lower = range.lower.unwrap_or(fortran.into());
+            let between = range.upper.and_then(|upper| upper.checked_sub(lower)?.checked_add(1));
+            let count = range.count.or(between.and_then(|count| u64::try_from(count).ok())).unwrap_or(0);
+            if count == 0 {
+                return Err(refused("a flexible array").expected("an array of fixed length"));
+            }
+            dims.push(Dimension::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
+        }
+        if let Some(doubt) = self.units.doubt()
+            && !inner.dims.is_empty()
+        {
+            return Err(refused(doubt));
+        }
+        if fortran {
+            dims.reverse();
+        }
+        dims.extend(inner.dims);
+        if dims.len() > 8 {
+            return Err(refused("more than 8 dimensions"));
+        }
+        Ok(Type { element: inner.element, dims, align: inner.align })
+    }
+
+    fn number(&self, entry: &Entry) -> Result<Element> {
+        let name = entry.name.as_deref().unwrap_or_default();
+        let size = entry.size.and_then(|size| u8::try_from(size).ok()).unwrap_or(0);
+        let encoding = entry.encoding.unwrap_or(dw::DwAte(0));
+        Ok(match encoding {
+            dw::DW_ATE_signed_char | dw::DW_ATE_unsigned_char if name.starts_with("char") => Element::Char,
+            dw::DW_ATE_UTF if size == 1 => Element::Char,
+            dw::DW_ATE_signed | dw::DW_ATE_signed_char => Element::Integer { signed: true, size },
+            dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char | dw::DW_ATE_UTF => Element::Integer { signed: false, size },
+            dw::DW_ATE_boolean => Element::Boolean { size },
+            dw::DW_ATE_float => Element::Float { kind: self.float(name, size)?, size },
+            dw::DW_ATE_complex_float => {
+                let size = size / 2;
+                Element::Complex { kind: self.float(name, size)?, size }
+            }
+            _ => return Err(refused(format_args!("a number {name:?} of {size} bytes ({encoding})"))),
+        })
+    }
+
+    /// The kind of a float. DWARF states only the size, so a larger one than 8 bytes goes by its name.
+    fn float(&self, name: &str, size: u8) -> Result<FloatKind> {
+        let long = &self.layout.long_double;
+        Ok(match (name, size) {
+            ("__bf16" | "__bfloat16" | "std::bfloat16_t", 2) => FloatKind::Brain,
+            (_, 2 | 4 | 8) => FloatKind::Ieee,
+            _ if name.contains("128") && !name.contains("__ibm128") => FloatKind::Ieee,
+            // gfortran names them by bytes of the digits, of which an x87's slot has fewer than its size.
+            ("real(kind=16)" | "complex(kind=16)", 16) => FloatKind::Ieee,
+            _ if size == long.size => long.kind,
+            _ => return Err(refused(format_args!("a float {name:?} of {size} bytes"))),
+        })
+    }
+
+    /// An enumeration is signed unless a value needs the sign's bit, whatever sign the compiler chose for its own use.
+    fn enumeration(&mut self, entry: &Entry) -> Result<Element> {
+        let size = entry.size.and_then(|size| u8::try_from(size).ok()).unwrap_or(0);
+        let mut symbols: Vec<(Box<str>, i128)> = Vec::new();
+        for symbol in self.children(entry.at)? {
+            if let (dw::DW_TAG_enumerator, Some(name), Some(value)) = (symbol.tag, symbol.name, symbol.value) {
+                symbols.push((name, value));
+            }
+        }
+        let top = 1i128 << (u32::from(size.clamp(1, 8)) * 8 - 1);
+        let signed = symbols.iter().all(|&(_, value)| value < top);
+        Ok(Element::Enumeration(Arc::new(Enumeration::new(signed, size, symbols)?)))
+    }
+
+    /// The type behind typedefs and qualifiers, and the typedef next to it.
+    fn plain(&mut self, mut at: Place) -> Result<(Entry, Option<Box<str>>)> {
+        let (mut alias, mut align) = (None, None);
+        for _ in 0..MAX_DEPTH {
+            let mut entry = self.entry(at)?;
+            align = align.or(entry.align);
+            match (entry.tag, entry.kind) {
+                (dw::DW_TAG_typedef, Some(kind)) => (alias, at) = (entry.name, kind),
+                (dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_atomic_type, Some(kind)) => at = kind,
+                _ => {
+                    entry.align = align;
+                    return Ok((entry, alias));
+                }
+            }
+        }
+        Err(Error::new(Code::Depth).found("types that name each other"))
+    }
+
+    fn entry(&mut self, at: Place) -> Result<Entry> {
+        let mut found = None;
+        self.entries += 1;
+        self.units.each(at, &mut |entry| {
+            found = Some(entry);
+            Ok(false)
+        })?;
+        self.check()?;
+        found.ok_or_else(|| refused("a type that is not there"))
+    }
+
+    /// The entries directly within one.
+    fn children(&mut self, at: Place) -> Result<Vec<Entry>> {
+        let mut children = Vec::new();
+        let entries = &mut self.entries;
+        self.units.each(at, &mut |entry| {
+            *entries += 1;
+            if entry.depth == 1 {
+                children.push(entry);
+            }
+            Ok(*entries <= MAX_ENTRIES && children.len() <= 1 << 16)
+        })?;
+        self.check()?;
+        Ok(children)
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.entries > MAX_ENTRIES {
+            true => Err(Error::new(Code::Fields).expected(format_args!("a type of at most {MAX_ENTRIES} entries"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Members {
+    /// The alignment of the structure. DWARF does not state that a struct is packed: one with a field that is not at a multiple of
+    /// its alignment is.
+    fn align(&self, size: usize) -> usize {
+        let align = self.aligns.iter().copied().max().unwrap_or(1);
+        let placed = self.fields.iter().zip(&self.aligns).all(|(field, &align)| field.offset.is_multiple_of(align));
+        if placed && size.is_multiple_of(align) { align } else { 1 }
+    }
+}
+
+/// An alignment that the program states.
+fn alignment(entry: &Entry) -> Result<Option<usize>> {
+    match entry.align {
+        None => Ok(None),
+        Some(align) => match usize::try_from(align) {
+            Ok(align) if align.is_power_of_two() => Ok(Some(align)),
+            _ => Err(refused(format_args!("an alignment of {align}"))),
+        },
+    }
+}
+
+/// What a type is that no record can hold.
+fn word(tag: gimli::DwTag) -> &'static str {
+    match tag {
+        dw::DW_TAG_pointer_type | dw::DW_TAG_ptr_to_member_type => "a pointer",
+        dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => "a reference",
+        dw::DW_TAG_union_type => "a union",
+        dw::DW_TAG_subroutine_type => "a function",
+        _ => "a type that no record can have",
+    }
+}
