@@ -104,6 +104,9 @@ pub(crate) struct Demo {
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
     pub(crate) source: String,
+    /// Read records of this format without headers, as a C program writes structs with fwrite()
+    #[arg(long, value_name = "FORMAT", conflicts_with = "follow")]
+    pub(crate) raw: Option<String>,
     /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     pub(crate) json: bool,
@@ -169,6 +172,9 @@ pub(crate) struct Format {
     /// Print JSON, one object on each line
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the bytes of one format's description, for programs that parse it (isoform.Format.parse, iso_format_parse)
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) description: bool,
 }
 
 /// Explain how a receiver of one format converts records of another
@@ -316,6 +322,15 @@ const SOURCES: &str = r#"These are the sources that a command reads:
   xsd:PLACE         all its types
   xsd:PLACE#TYPE@LAYOUT
                     laid out for another machine
+  idl:PLACE#TYPE    the same for a document in IDL of CORBA or DDS,
+  msg:PLACE#TYPE    a message of ROS,
+  jsonschema:PLACE#TYPE
+                    an object of a JSON Schema,
+  proto:PLACE#TYPE  a message of Protocol Buffers,
+  c:PLACE#TYPE      or a struct of a C header, which is not preprocessed
+
+  elf:PATH#STRUCT   a struct of a compiled program or object file, from its
+                    debug information; #STRUCT@UNIT:LINE chooses one of several
 
 A file may have # or @ in its own name. The variable ISOFORM_FORMATS has the
 URLs of format services, separated by commas. If it is set, formats that a
@@ -346,11 +361,7 @@ A type is one of these, or the name of a record declared above:
   bool, char, string (or char*)
   enumeration{low=0,high}                    integers with names
   TYPE[5]  TYPE[n]  TYPE[n][3]               arrays; n is an integer field
-  TYPE*                                      a pointer to one, or null
-
-A later version will also open this source:
-
-  elf:FILE#STRUCT          a struct, from a program's debug information"#;
+  TYPE*                                      a pointer to one, or null"#;
 
 /// Prints what `isoform help sources` says.
 pub(crate) fn sources(output: &mut Output) -> std::io::Result<()> {

@@ -1,23 +1,24 @@
-//! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`.
+//! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`, and the same in other languages.
 
 use crate::failure::Failure;
+use crate::open::Content;
 use crate::source::Document;
 use crate::surroundings;
-use isoform::core::{Layout, Shape};
-use isoform::{Code, Format};
-use isoform_xmit::{Declarations, Fetcher};
+use isoform::core::Layout;
+use isoform::{Code, Format, Rules};
+use isoform_xmit::{Declarations, Fetcher, Language};
 use std::collections::HashSet;
 
 /// The declarations of a document, which servers are asked for.
-fn declarations(place: &str) -> Result<Declarations, Failure> {
-    let mut fetcher = Fetcher::new();
+fn declarations(document: &Document) -> Result<Declarations, Failure> {
+    let mut fetcher = Fetcher::new().language(document.language.parse::<Language>()?);
     if let Some(folder) = surroundings::cache() {
         fetcher = fetcher.cache(folder.join("isoform/documents"));
     }
     for host in surroundings::hosts() {
         fetcher = fetcher.allow(&host);
     }
-    fetcher.declarations(place).map_err(|error| match error.code() {
+    fetcher.declarations(&document.place).map_err(|error| match error.code() {
         Code::Forbidden => Failure::from(error).of_source().hint(format!(
             "the variable {} has the hosts from which documents may bring in others",
             surroundings::HOSTS
@@ -26,14 +27,13 @@ fn declarations(place: &str) -> Result<Declarations, Failure> {
     })
 }
 
-/// The shape of the type that a source names.
-pub(crate) fn shape(document: &Document, name: &str) -> Result<Shape, Failure> {
-    Ok(declarations(&document.place)?.shape(name)?)
-}
-
-/// The formats of all types that no other nests.
-pub(crate) fn formats(document: &Document) -> Result<Vec<Format>, Failure> {
-    let declarations = declarations(&document.place)?;
+/// The shape of the type that a source names, or the formats of all types that no other nests; and the rules that the document
+/// states for a receiver of these.
+pub(crate) fn open(document: &Document) -> Result<(Content, isoform::Result<Rules>), Failure> {
+    let declarations = declarations(document)?;
+    if let Some(name) = &document.name {
+        return Ok((Content::Shape(declarations.shape(name)?), declarations.rules(name)));
+    }
     let layout = document.layout.as_ref().unwrap_or(&Layout::NATIVE);
     let formats: Vec<Format> =
         declarations.names().map(|name| declarations.bind(name, layout)).collect::<Result<_, _>>()?;
@@ -41,5 +41,17 @@ pub(crate) fn formats(document: &Document) -> Result<Vec<Format>, Failure> {
         .iter()
         .flat_map(|format| format.structure().inside_out().into_iter().rev().skip(1).map(|inner| inner.name().into()))
         .collect();
-    Ok(formats.into_iter().filter(|format| !nested.contains(format.name())).collect())
+    let rules = declarations.names().try_fold(Rules::new(), |all, name| Ok(all.and(declarations.rules(name)?)));
+    Ok((Content::Formats(formats.into_iter().filter(|format| !nested.contains(format.name())).collect()), rules))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::LANGUAGES;
+
+    #[test]
+    fn each_language_has_a_word() {
+        assert_eq!(Language::ALL.iter().map(|language| language.word()).collect::<Vec<_>>(), LANGUAGES);
+    }
 }

@@ -4,6 +4,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::open::{Chosen, Content, Input, open};
 use crate::output::Output;
+use crate::raw;
 use crate::show::{Show, Unshown};
 use crate::source::is_channel;
 use isoform::message::HEADER;
@@ -16,6 +17,9 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Failure> {
+    if let Some(format) = &arguments.raw {
+        return raw::run(arguments, format, output);
+    }
     let opened = open(&arguments.source, arguments.limits(), output)?;
     let mut reader = match opened.content {
         Content::Stream(reader) => reader,

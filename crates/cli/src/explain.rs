@@ -14,8 +14,10 @@ use std::io::{self, Write};
 const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
-    let (wire, native) = formats(&arguments.wire, &arguments.native, output)?;
-    let (faults, rules) = (arguments.faults.into(), rules(arguments, &native)?);
+    let (wire, native, stated) = formats(&arguments.wire, &arguments.native, output)?;
+    // What the arguments say goes before what a document says.
+    let (faults, said) = (arguments.faults.into(), rules(arguments, &native)?);
+    let rules = stated.missing(said.on_missing()).and(said);
     let explained = Explanation::new(&wire, &native, &rules, faults);
     match arguments.json {
         true => print_json(arguments, &wire, &native, &explained, output)?,
@@ -135,21 +137,25 @@ fn print_json(
 }
 
 /// The one format of each source that is meant: the only one, or the one whose name is in the other source too.
-fn formats(wire: &str, native: &str, output: &Output) -> Result<(Format, Format), Failure> {
-    let all = |source: &str| -> Result<Vec<Format>, Failure> {
-        let mut formats = open(source, no_messages(), output)?.formats()?;
+/// Also the rules that a document states for the receiver.
+fn formats(wire: &str, native: &str, output: &Output) -> Result<(Format, Format, Rules), Failure> {
+    let all = |source: &str| -> Result<(Vec<Format>, isoform::Result<Rules>), Failure> {
+        let opened = open(source, no_messages(), output)?;
+        let rules = opened.rules.clone();
+        let mut formats = opened.formats()?;
         let all = formats.by_ref().collect::<Result<Vec<_>, _>>()?;
-        if all.is_empty() { Err(formats.none()) } else { Ok(all) }
+        if all.is_empty() { Err(formats.none()) } else { Ok((all, rules)) }
     };
     if standard_input(wire) && standard_input(native) {
         return Err(Failure::usage("both sources are standard input").hint("use a file for one of them"));
     }
-    let (wires, natives) = (all(wire)?, all(native)?);
+    let ((wires, _), (natives, rules)) = (all(wire)?, all(native)?);
+    let rules = rules.map_err(|error| Failure::from(error).about(native))?;
     let pairs: Vec<(&Format, &Format)> =
         wires.iter().flat_map(|a| natives.iter().map(move |b| (a, b))).filter(|(a, b)| a.name() == b.name()).collect();
     match (&wires[..], &natives[..], &pairs[..]) {
-        ([wire], [native], _) => Ok((wire.clone(), native.clone())),
-        (_, _, [(wire, native)]) => Ok(((*wire).clone(), (*native).clone())),
+        ([wire], [native], _) => Ok((wire.clone(), native.clone(), rules)),
+        (_, _, [(wire, native)]) => Ok(((*wire).clone(), (*native).clone(), rules)),
         ([_], several, _) => Err(ambiguous(native, several)),
         (several, _, _) => Err(ambiguous(wire, several)),
     }

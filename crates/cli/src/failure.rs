@@ -139,7 +139,7 @@ fn hint(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::Cut => "the writer has stopped, or is still writing; `dump --follow` waits for the rest",
         Code::UnknownFormat => {
-            "ISOFORM_FORMATS=URL names a format service; or put a stream that describes the format in front: `cat described.iso this.iso | isoform dump -`"
+            "ISOFORM_FORMATS=URL names a format service, and ISOFORM_HOSTS=HOST lets this command ask the address that a stream names; or put a stream that describes the format in front: `cat described.iso this.iso | isoform dump -`"
         }
         Code::MessageSize => "`dump --max-message BYTES` shows larger messages too",
         Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message is at a multiple of 16",

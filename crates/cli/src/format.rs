@@ -8,13 +8,16 @@ use isoform::Format;
 use isoform::core::declare::Type;
 use isoform::core::{ByteOrder, Element, Enumeration, Field, Structure};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 /// Symbols of an enumeration that are longer than this stand below the table.
 const SHORT: usize = 28;
 
 pub(crate) fn run(arguments: &args::Format, output: &mut Output) -> Result<(), Failure> {
+    if arguments.description {
+        return description(&arguments.source, output);
+    }
     let mut formats = open(&arguments.source, no_messages(), output)?.formats()?;
     let (mut shown, mut failed) = (0, None);
     for format in formats.by_ref() {
@@ -37,6 +40,31 @@ pub(crate) fn run(arguments: &args::Format, output: &mut Output) -> Result<(), F
         Some(failure) => Err(failure),
         None if shown == 0 => Err(formats.none()),
         None => Ok(()),
+    }
+}
+
+/// The bytes of a description. They do not say where they end, so there can be one only.
+fn description(source: &str, output: &mut Output) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(
+            Failure::usage("descriptions are binary, and not for terminals").hint("--json shows all that they say")
+        );
+    }
+    let format = only(source, output)?;
+    Ok(output.as_it_is(format.description().as_bytes())?)
+}
+
+/// The one format that is chosen of a source.
+pub(crate) fn only(source: &str, output: &Output) -> Result<Format, Failure> {
+    let mut formats = open(source, no_messages(), output)?.formats()?;
+    let Some(first) = formats.next().transpose()? else { return Err(formats.none()) };
+    match formats.next().transpose()? {
+        None => Ok(first),
+        Some(second) => {
+            let failure =
+                Failure::usage(format!("{source} has several formats: {}, {} ..", first.name(), second.name()));
+            Err(failure.hint("SOURCE#NAME chooses one"))
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod keys;
 mod layout;
 mod open;
 mod output;
+mod raw;
 #[cfg(feature = "service")]
 mod service;
 mod show;

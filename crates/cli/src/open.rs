@@ -11,7 +11,7 @@ use crate::source::{Bytes, Source};
 use isoform::core::declare::Shape;
 use isoform::core::{Element, Layout, Structure};
 use isoform::stream::Reader;
-use isoform::{Format, Limits, Token};
+use isoform::{Format, Limits, Rules, Token};
 use isoform_dynamic::stream::Input as Origin;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -34,6 +34,8 @@ pub(crate) struct Opened {
     pub(crate) content: Content,
     pub(crate) choice: Chosen,
     layout: Option<Layout>,
+    /// The rules of a receiver that a document states for its records.
+    pub(crate) rules: isoform::Result<Rules>,
 }
 
 /// The name of the format that was chosen, or the first digits of its token; `None` if all are welcome.
@@ -52,17 +54,29 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         Source::Bytes(bytes) => bytes,
         Source::Channel(id) => {
             let content = Content::Formats(vec![channel::format_of(&id)?]);
-            return Ok(Opened { name: id, content, choice: Chosen(None), layout: None });
+            return Ok(Opened { name: id, content, choice: Chosen(None), layout: None, rules: Ok(Rules::new()) });
         }
         #[cfg(feature = "service")]
         Source::Token(token) => {
             let content = Content::Formats(vec![service::format(token).map_err(Failure::of_source)?]);
-            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: None });
+            return Ok(Opened {
+                name: text.into(),
+                content,
+                choice: Chosen(None),
+                layout: None,
+                rules: Ok(Rules::new()),
+            });
         }
         #[cfg(feature = "service")]
         Source::Name(name) => {
             let content = Content::Formats(service::version(&name).map_err(Failure::of_source)?);
-            return Ok(Opened { name: text.into(), content, choice: Chosen(name.format), layout: None });
+            return Ok(Opened {
+                name: text.into(),
+                content,
+                choice: Chosen(name.format),
+                layout: None,
+                rules: Ok(Rules::new()),
+            });
         }
         #[cfg(not(feature = "service"))]
         Source::Token(_) | Source::Name(_) => {
@@ -72,19 +86,29 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         #[cfg(feature = "xmit")]
         Source::Document(document) => {
-            let content = match &document.name {
-                Some(name) => Content::Shape(documents::shape(&document, name).map_err(|failure| failure.about(text))?),
-                None => Content::Formats(documents::formats(&document).map_err(|failure| failure.about(text))?),
-            };
-            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: document.layout });
+            let (content, rules) = documents::open(&document).map_err(|failure| failure.about(text))?;
+            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: document.layout, rules });
         }
         #[cfg(not(feature = "xmit"))]
         Source::Document(_) => {
             return Err(Failure::usage(format!("cannot open {text}: this command was built without documents")));
         }
-        Source::Later(kind) => {
-            let failure = Failure::usage(format!("cannot open {text}: this version cannot read {kind} yet"));
-            return Err(failure.hint("`isoform help sources` lists the sources that can be opened"));
+        #[cfg(feature = "xmit")]
+        Source::Program(program) => {
+            let format = isoform_xmit::Program::open(&program.path).and_then(|file| file.format(&program.name));
+            let format = format.map_err(|error| Failure::from(error).of_source().about(text))?;
+            let content = Content::Formats(vec![format]);
+            return Ok(Opened {
+                name: text.into(),
+                content,
+                choice: Chosen(None),
+                layout: None,
+                rules: Ok(Rules::new()),
+            });
+        }
+        #[cfg(not(feature = "xmit"))]
+        Source::Program(_) => {
+            return Err(Failure::usage(format!("cannot open {text}: this command was built without programs")));
         }
     };
     let Bytes { path, format: choice, layout } = bytes;
@@ -99,7 +123,7 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         _ => Content::Stream(Box::new(reader(input, limits)?)),
     };
-    Ok(Opened { name, content, choice: Chosen(choice), layout })
+    Ok(Opened { name, content, choice: Chosen(choice), layout, rules: Ok(Rules::new()) })
 }
 
 /// A reader of a stream, which also asks format services, if the user has named some.
@@ -130,6 +154,15 @@ pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Resul
         _ => Records::Lines(BufReader::new(input)),
     };
     Ok((name, records))
+}
+
+/// Opens bytes that are neither a stream nor text, and returns what to call them.
+pub(crate) fn open_raw(text: &str, output: &Output) -> Result<(String, Input), Failure> {
+    let Source::Bytes(Bytes { path, format: None, layout: None }) = Source::parse(text, Path::exists)? else {
+        return Err(Failure::usage(format!("{text:?} is not a file"))
+            .hint("--raw reads records from a file, or from - for standard input"));
+    };
+    open_input(path.as_deref(), output).map(|(name, input, _)| (name, input))
 }
 
 /// Refuses what [`open_records`] cannot open since it is not there, without a look into it.

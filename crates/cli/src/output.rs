@@ -57,7 +57,7 @@ impl Output {
         if self.coloured { format!("{mark}{code}m{text}{mark}0m") } else { text.to_string() }
     }
 
-    /// Writes what this program has made itself, a script for a shell, as it is.
+    /// Writes bytes as they are: scripts for a shell, and descriptions of formats for programs.
     pub(crate) fn as_it_is(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.inner.borrow_mut().write_all(bytes)
     }

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Another name of `-`, on every system.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
+/// The words before documents, one for each language.
+pub(crate) const LANGUAGES: [&str; 6] = ["xsd", "idl", "msg", "jsonschema", "proto", "c"];
+
 /// The source of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -22,8 +25,8 @@ pub(crate) enum Source {
     Name(Name),
     /// A type of a document, or all of them.
     Document(Document),
-    /// A kind of source that this version cannot open.
-    Later(&'static str),
+    /// A struct of a compiled program.
+    Program(Program),
 }
 
 /// Bytes that are a stream or the text of shapes.
@@ -50,12 +53,22 @@ pub(crate) struct Name {
 /// Types of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
+    /// The word for its language, one of [`LANGUAGES`].
+    pub(crate) language: &'static str,
     /// Its path or URL.
     pub(crate) place: String,
     /// The name of a type; all of them if it is absent.
     pub(crate) name: Option<String>,
     /// The machine for which they are laid out.
     pub(crate) layout: Option<Layout>,
+}
+
+/// A struct of a compiled program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    /// Its name; behind an @, the unit and line that choose one of several.
+    pub(crate) name: String,
 }
 
 /// Rewrites `-#NAME` and `-@LAYOUT` so that they are not mistaken for options.
@@ -92,15 +105,19 @@ impl Source {
         }
         if let Some(rest) = text.strip_prefix("elf:") {
             return match rest.rsplit_once('#') {
-                Some((place, name)) if !place.is_empty() && !name.is_empty() => Ok(Source::Later("debug information")),
+                Some((place, name)) if !place.is_empty() && !name.is_empty() => {
+                    Ok(Source::Program(Program { path: place.into(), name: name.into() }))
+                }
                 _ => malformed("elf:FILE#STRUCT"),
             };
         }
-        if let Some(rest) = text.strip_prefix("xsd:") {
-            return match Document::parse(rest)? {
-                Some(document) => Ok(Source::Document(document)),
-                None => malformed("xsd:PLACE[#TYPE[@LAYOUT]], with a path or a URL"),
-            };
+        for language in LANGUAGES {
+            if let Some(rest) = text.strip_prefix(language).and_then(|rest| rest.strip_prefix(':')) {
+                return match Document::parse(language, rest)? {
+                    Some(document) => Ok(Source::Document(document)),
+                    None => malformed(&format!("{language}:PLACE[#TYPE[@LAYOUT]], with a path or a URL")),
+                };
+            }
         }
         Bytes::parse(text, exists).map(Source::Bytes)
     }
@@ -122,7 +139,7 @@ impl Name {
 }
 
 impl Document {
-    fn parse(text: &str) -> Result<Option<Document>, Failure> {
+    fn parse(language: &'static str, text: &str) -> Result<Option<Document>, Failure> {
         let (place, name) = text.rsplit_once('#').map_or((text, None), |(place, name)| (place, Some(name)));
         let (name, layout) = match name.map(|name| name.split_once('@').unwrap_or((name, ""))) {
             None => (None, None),
@@ -130,7 +147,7 @@ impl Document {
             Some((name, layout)) => (Some(name), Some(named_layout(layout)?)),
         };
         let is_good = !place.is_empty() && name.is_none_or(|name| !name.is_empty());
-        Ok(is_good.then(|| Document { place: place.into(), name: name.map(str::to_owned), layout }))
+        Ok(is_good.then(|| Document { language, place: place.into(), name: name.map(str::to_owned), layout }))
     }
 }
 
@@ -206,13 +223,18 @@ mod tests {
         };
         assert_eq!(parse("name:river/a"), name(None, None));
         assert_eq!(parse("name:river/a@3#0001"), name(Some(3), Some("0001")));
-        assert!(matches!(parse("elf:a.out#S"), Ok(Source::Later(_))));
-        let document = |name: Option<&str>, layout| {
-            Ok(Source::Document(Document { place: "http://h/x.xsd".into(), name: name.map(String::from), layout }))
-        };
-        assert_eq!(parse("xsd:http://h/x.xsd"), document(None, None));
-        assert_eq!(parse("xsd:http://h/x.xsd#T"), document(Some("T"), None));
-        assert_eq!(parse("xsd:http://h/x.xsd#T@s390x"), document(Some("T"), Some(Layout::S390X)));
+        let program = |name: &str| Ok(Source::Program(Program { path: "a.out".into(), name: name.into() }));
+        assert_eq!(parse("elf:a.out#S"), program("S"));
+        assert_eq!(parse("elf:a.out#S@a.c:7"), program("S@a.c:7"));
+        for language in LANGUAGES {
+            let document = |name: Option<&str>, layout| {
+                let (place, name) = ("http://h/x".into(), name.map(String::from));
+                Ok(Source::Document(Document { language, place, name, layout }))
+            };
+            assert_eq!(parse(&format!("{language}:http://h/x")), document(None, None));
+            assert_eq!(parse(&format!("{language}:http://h/x#T")), document(Some("T"), None));
+            assert_eq!(parse(&format!("{language}:http://h/x#T@s390x")), document(Some("T"), Some(Layout::S390X)));
+        }
     }
 
     #[test]
@@ -224,6 +246,7 @@ mod tests {
             ("elf:a.out", "elf:FILE#STRUCT"),
             ("xsd:#T", "xsd:PLACE[#TYPE[@LAYOUT]]"),
             ("xsd:a#", "xsd:PLACE[#TYPE[@LAYOUT]]"),
+            ("idl:", "idl:PLACE[#TYPE[@LAYOUT]]"),
             ("xsd:a#T@vax", "no layout is named \"vax\""),
             ("a@vax", "no layout is named \"vax\""),
             ("a#", "names no format"),

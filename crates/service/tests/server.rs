@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -329,9 +329,11 @@ fn a_used_store_or_address_is_an_error() {
     assert_eq!(start(taken).unwrap_err().code(), Code::Taken);
 }
 
-/// Waits until something holds, for as long as the test may run.
+/// Waits until something holds. Five minutes are more than any machine needs.
 fn until(what: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(300);
     while !what() {
+        assert!(Instant::now() < end, "this never came to hold");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

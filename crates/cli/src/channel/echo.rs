@@ -128,6 +128,8 @@ impl Echo {
                 let line = json!({"gap": {"source": source, "first": first, "count": count, "cause": cause}});
                 self.tell(line, &format!("source {source}: {gap}"))
             }
+            // The sink does not ask for heads.
+            Event::Head { .. } => Ok(()),
             Event::Joined(SourceRef(source), node, format) => {
                 self.sources.get_or_insert_default().insert(source);
                 let format = format.as_ref().map(isoform::Format::name);

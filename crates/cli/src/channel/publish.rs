@@ -6,12 +6,13 @@ use super::stop::{LOOK, Stop};
 use super::{build, node_builder, open_at};
 use crate::args;
 use crate::failure::{Failure, notice};
-use crate::open::{expect_records, no_messages, open};
+use crate::format;
+use crate::open::expect_records;
 use crate::output::{Output, plural};
 use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::core::plan::Rules;
-use isoform::{Code, Error, Format};
+use isoform::{Code, Error};
 use isoform_channel::{Channel, ChannelId, MessageSource, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use std::sync::mpsc::RecvTimeoutError;
@@ -22,7 +23,7 @@ const SUBSCRIBING: Duration = Duration::from_secs(2);
 
 pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let shape = arguments.shape.as_deref().map(|source| only_format(source, output)).transpose()?;
+    let shape = arguments.shape.as_deref().map(|source| format::only(source, output)).transpose()?;
     expect_records(&arguments.input)?;
     let mut node = node_builder(&arguments.network);
     for address in &arguments.listen {
@@ -67,20 +68,6 @@ fn cannot_make(name: &str, error: Error) -> Failure {
     match error.code() {
         Code::Address => Failure::usage(format!("cannot make a channel {name:?}: expected {}", error.expectation())),
         _ => error.into(),
-    }
-}
-
-/// The one format that is chosen of a source.
-fn only_format(source: &str, output: &Output) -> Result<Format, Failure> {
-    let mut formats = open(source, no_messages(), output)?.formats()?;
-    let Some(first) = formats.next().transpose()? else { return Err(formats.none()) };
-    match formats.next().transpose()? {
-        None => Ok(first),
-        Some(second) => {
-            let failure =
-                Failure::usage(format!("{source} has several formats: {}, {} ..", first.name(), second.name()));
-            Err(failure.hint("SOURCE#NAME chooses one"))
-        }
     }
 }
 

@@ -47,6 +47,54 @@ fn a_type_of_a_document_is_the_format_of_the_same_shape() {
 }
 
 #[test]
+fn documents_in_other_languages() {
+    let files = Files::new();
+    let shapes = files.write("river.shape", SHAPES);
+    let expected = isoform(&["format", "--json", &format!("{shapes}#River@s390x")]).good();
+    for (language, text) in [
+        (
+            "idl",
+            "module river { struct Gauge { string name; @unit(\"m\") double level; };\n\
+             struct River { long step; sequence<Gauge> gauges; }; };",
+        ),
+        ("msg", "int32 step\nriver/Gauge[] gauges\n=====\nMSG: river/Gauge\nstring name\nfloat64 level # unit=\"m\"\n"),
+        (
+            "proto",
+            "syntax = \"proto2\"; package river; message Gauge { required string name = 1;\n\
+             required double level = 2 [(unit) = \"m\"]; }\n\
+             message River { required int32 step = 1; repeated Gauge gauges = 2; }",
+        ),
+        (
+            "jsonschema",
+            r##"{"title": "River", "properties": {"step": {"type": "integer", "format": "int32"},
+              "gauges": {"type": "array", "items": {"$ref": "#/$defs/Gauge"}}}, "required": ["step", "gauges"],
+              "$defs": {"Gauge": {"type": "object", "required": ["name", "level"],
+                "properties": {"name": {"type": "string"}, "level": {"type": "number", "unit": "m"}}}}}"##,
+        ),
+    ] {
+        let document = files.write(&format!("River.{language}"), text.as_bytes());
+        let found = isoform(&["format", "--json", &format!("{language}:{document}#River@s390x")]).good();
+        assert_eq!(found, expected, "{language}");
+    }
+    let header = files.write("river.h", b"typedef struct { char *name; double level; /* unit=\"m\" */ } Gauge;\n");
+    let found = isoform(&["format", "--json", &format!("c:{header}#Gauge@s390x")]).good();
+    assert_eq!(found, isoform(&["format", "--json", &format!("{shapes}#Gauge@s390x")]).good());
+}
+
+#[test]
+fn the_description_of_a_type_is_written_as_bytes() {
+    let files = Files::new();
+    let place = format!("xsd:{}", files.write("river.xsd", RIVER.as_bytes()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isoform"));
+    let written = command.args(["format", "--description", &format!("{place}#Gauge@s390x")]).output().unwrap().stdout;
+    let shape = isoform::core::Shape::parse("record Gauge\n  name  string\n  level  double  unit=\"m\"").unwrap();
+    let format = shape.on(&isoform::core::Layout::S390X).unwrap();
+    assert_eq!(written, format.description().as_bytes());
+    let several = files.write("two.shape", b"record A\n  a  int\nrecord B\n  b  int\n");
+    assert!(isoform(&["format", "--description", &several]).bad(2).contains("two.shape has several formats"));
+}
+
+#[test]
 fn a_document_comes_from_a_server_and_stays_in_the_cache() {
     let files = Files::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -87,4 +135,29 @@ fn errors_have_the_document_and_the_line() {
     let errors = isoform(&["format", &format!("xsd:{import}#River")]).bad(2);
     assert!(errors.contains("expected a host that is allowed; 127.0.0.1:1 is not"), "{errors}");
     assert!(errors.contains("ISOFORM_HOSTS"), "{errors}");
+}
+
+#[test]
+fn defaults_of_a_document_are_those_of_its_receivers() {
+    let files = Files::new();
+    let text = |more: &str| {
+        format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:complexType name="Gauge"><xs:sequence>
+            <xs:element name="level" type="xs:double"/>{more}</xs:sequence></xs:complexType></xs:schema>"#
+        )
+    };
+    let newer = text(r#"<xs:element name="at" type="xs:dateTime" default="1970-01-01T00:00:01Z"/>"#);
+    let (old, new) = (files.write("old.xsd", text("").as_bytes()), files.write("new.xsd", newer.as_bytes()));
+    let explain = ["explain", "--plan", &format!("xsd:{old}"), &format!("xsd:{new}")];
+    let explained = isoform(&["explain", "--plan", &format!("xsd:{old}#Gauge"), &format!("xsd:{new}#Gauge")]).good();
+    assert!(explained.contains("fill 8 00ca9a3b00000000"), "{explained}");
+    let all = isoform(&explain).good();
+    assert_eq!(all, explained);
+    // Arguments go before it.
+    let said = isoform(&[&explain[..], &["--default", "at=7"]].concat()).good();
+    assert!(said.contains("fill 8 0700000000000000"), "{said}");
+    let bad = files.write("bad.xsd", newer.replace("1970-01-01T", "noon").as_bytes());
+    let refused = isoform(&["explain", &format!("xsd:{old}"), &format!("xsd:{bad}")]).bad(1);
+    assert!(refused.contains("Gauge.at") && refused.contains("noon"), "{refused}");
+    assert!(isoform(&["format", &format!("xsd:{bad}")]).good().contains("at"));
 }

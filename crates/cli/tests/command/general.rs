@@ -79,7 +79,7 @@ fn a_source_that_cannot_be_opened_has_status_2() {
         ("nowhere.iso", if cfg!(unix) { "cannot open nowhere.iso: no such file" } else { "cannot open nowhere.iso: " }),
         ("127.0.0.1:7000/river", "hint: a channel is iso://127.0.0.1:7000/river"),
         (files.0.path().to_str().unwrap(), "directory"),
-        ("elf:/bin/ls#stat", "cannot read debug information yet"),
+        ("elf:/bin/ls#stat", "elf:/bin/ls#stat"),
         ("xsd:nowhere.xsd#T", "nowhere.xsd"),
         ("token:0001", "token:HEX"),
         (&format!("{text}@vax"), "no layout is named \"vax\""),

@@ -11,6 +11,8 @@ mod formats;
 mod general;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
+#[cfg(all(target_os = "linux", feature = "xmit"))]
+mod programs;
 #[cfg(all(unix, feature = "service"))]
 mod service;
 #[cfg(unix)]

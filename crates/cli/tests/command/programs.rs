@@ -1,0 +1,41 @@
+//! Programs as sources: the structs of a C program, and the file that it wrote with `fwrite`.
+
+use super::{Files, isoform};
+use std::process::Command;
+
+const C: &str = r#"
+#include <stdio.h>
+struct gauge { char name[8]; int step; double level; };
+int main(int count, char **arguments) {
+    FILE *file = fopen(arguments[1], "wb");
+    struct gauge gauges[3] = { { "elbe", 1, 0.5 }, { "spree", 2, 1.5 }, { "rhine", 3, 2.5 } };
+    return count != 2 || fwrite(gauges, sizeof gauges[0], 3, file) != 3 || fclose(file);
+}
+"#;
+
+#[test]
+fn a_file_of_structs_is_dumped_by_the_program_that_wrote_it() {
+    let files = Files::new();
+    let (source, folder) = (files.write("gauge.c", C.as_bytes()), files.0.path().to_owned());
+    let (program, data) = (folder.join("gauge"), folder.join("gauges.bin"));
+    assert!(Command::new("cc").arg("-g").arg("-o").arg(&program).arg(&source).status().unwrap().success());
+    assert!(Command::new(&program).arg(&data).status().unwrap().success());
+    let (format, data) = (format!("elf:{}#gauge", program.display()), data.to_str().unwrap().to_owned());
+
+    let stripped = folder.join("stripped");
+    let compiler = ["-gbtf", "-s", "-o"];
+    assert!(Command::new("cc").args(compiler).arg(&stripped).arg(&source).status().unwrap().success());
+    let from_stripped = format!("elf:{}#gauge", stripped.display());
+    assert_eq!(isoform(&["format", "--json", &from_stripped]).good(), isoform(&["format", "--json", &format]).good());
+
+    let lines = isoform(&["dump", "--json", "--raw", &format, &data]).good();
+    assert_eq!(lines.lines().count(), 3);
+    assert!(lines.contains("spree") && lines.contains("2.5"), "{lines}");
+    assert!(isoform(&["format", &format]).good().contains("level"));
+    assert!(isoform(&["layout", &format, "--on", "i386"]).good().contains("level"));
+
+    let mut bytes = std::fs::read(&data).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    let cut = files.write("cut.bin", &bytes);
+    assert!(isoform(&["dump", "--raw", &format, &cut]).bad(1).contains("19 bytes are left over behind 2 records"));
+}
