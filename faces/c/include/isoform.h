@@ -456,6 +456,10 @@ typedef struct iso_format iso_format;
 iso_code iso_format_open(const iso_structure *structures, size_t count, iso_format **format);
 /* The format of a description, which may be from any machine. */
 iso_code iso_format_parse(const void *description, size_t count, iso_format **format);
+/* The format of a record that a document declares, such as "http://127.0.0.1:8000/river.xsd" (http:, https:, or the path of a
+   file), laid out for this machine. The extension tells the language: .idl, .msg, .proto, .h, JSON Schema in .json; others are XML
+   Schema. The function waits for servers for at most ten seconds. It gets the document anew each time. */
+iso_code iso_format_load(const char *place, const char *name, iso_format **format);
 /* A handle of its own for a lent format. */
 iso_code iso_format_copy(const iso_format *format, iso_format **copy);
 void iso_format_close(iso_format **format);
@@ -990,6 +994,7 @@ typedef struct iso_sink_options {
     iso_faults faults;
     const char *const *fields; /* the paths of the needed fields; NULL for all fields */
     size_t field_count;
+    int heads; /* not 0: the heads of events longer than 65,536 bytes come before the rest (ISO_EVENT_HEAD) */
 } iso_sink_options;
 
 typedef enum iso_event_kind {
@@ -1000,8 +1005,12 @@ typedef enum iso_event_kind {
     ISO_EVENT_LEFT = 4,    /* a source has left; it sends nothing more */
     ISO_EVENT_REFUSED = 5, /* the source's records cannot become this sink's, or it does not grant the sink's policy
                               (ISO_NOT_GRANTED); see `error` */
-    ISO_EVENT_GRANTED = 6  /* the source grants this `policy` instead of the one that the sink asked for, or changes it;
+    ISO_EVENT_GRANTED = 6, /* the source grants this `policy` instead of the one that the sink asked for, or changes it;
                               see `reason` */
+    ISO_EVENT_HEAD = 7     /* the head of a long event: `stamp`, its `format`, the bytes of its whole body as `count`, and as
+                              `message` the fields that have come: all but pointers, and those beyond 65,536 bytes. If there
+                              are none, the message has no format. The event follows, or a gap in its place, or
+                              ISO_EVENT_LEFT. See iso_sink_decline */
 } iso_event_kind;
 
 /* Why a source grants a policy. */
@@ -1024,7 +1033,7 @@ typedef struct iso_event {
     iso_event_kind kind;
     iso_stamp stamp;
     const void *record;  /* for a sink with a format */
-    iso_message message; /* for a sink without */
+    iso_message message; /* for a sink without, and for ISO_EVENT_HEAD */
     uint64_t count;
     iso_cause cause;
     unsigned char node[16];
@@ -1032,7 +1041,9 @@ typedef struct iso_event {
     iso_policy policy; /* for ISO_EVENT_GRANTED */
     iso_reason reason;
     int which; /* for a sink of several kinds: the number of the record's kind; -1 if it fits none */
-    const iso_format *format; /* for ISO_EVENT_JOINED; NULL if the source's records may have several. Copy it to keep it */
+    /* For ISO_EVENT_HEAD and ISO_EVENT_JOINED; for the latter NULL if the source's records may have several. Copy it to
+       keep it. */
+    const iso_format *format;
 } iso_event;
 
 /* Opens a sink for records of a format, which sources of other formats are converted to. If the format is NULL, the
@@ -1055,6 +1066,10 @@ void iso_sink_close(iso_sink **sink);
 /* Asks all sources for another policy. With ISO_POLICY_LOSSLESS, sources that do not grant it keep the policy of
    before. ISO_EVENT_GRANTED tells what each source grants. */
 iso_code iso_sink_set_policy(iso_sink *sink, iso_policy policy, uint64_t events, uint64_t bytes);
+/* Declines the rest of a long event, by the stamp of its ISO_EVENT_HEAD. `declined` is set to 1 if the rest was still on its
+   way, else to 0; it may be NULL. Then a gap comes in its place, with the cause ISO_CAUSE_DECLINED; or the event after all, if
+   its source had sent it already. */
+iso_code iso_sink_decline(const iso_sink *sink, const iso_stamp *stamp, int *declined);
 /* The next event. The sink owns the memory that it points at. If the class of an error is ISO_CLASS_UNAVAILABLE, the
    sink has ended. Any other error is about one event that cannot become this sink's record, and the next call
    continues. */

@@ -155,6 +155,10 @@ public:
         const void *bytes = description.data();
         return format(detail::opened<handle>(iso_format_parse, bytes, description.size()));
     }
+    /* The format of a record that a document declares, as iso_format_load has it. */
+    static format load(const std::string &place, const std::string &name) {
+        return format(detail::opened<handle>(iso_format_load, place.c_str(), name.c_str()));
+    }
     /* A format of its own from a lent one. */
     static format copy(const iso_format *lent) { return format(detail::opened<handle>(iso_format_copy, lent)); }
 

@@ -28,11 +28,11 @@ template <class T> struct event {
     iso_stamp stamp{};
     const T *record = nullptr;
     isoform::message message;
-    std::uint64_t count = 0;   /* the number of records here; for a gap, of lost events */
+    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a head, the bytes of its whole body */
     iso_cause cause{};         /* for a gap */
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
-    const iso_format *format = nullptr; /* for a source that has joined: lent until the next event, see format::copy; null if
-                                           its records may have several formats */
+    const iso_format *format = nullptr; /* of a head, and of a source that has joined, whose is null if its records may have
+                                           several: lent until the next event, see format::copy */
     std::optional<error> fault; /* for a source that was refused */
     iso_policy policy{}; /* for a source that grants another policy */
     iso_reason reason{};
@@ -136,6 +136,13 @@ public:
         check(iso_sink_take(handle_.get(), room.data(), most, stamps.empty() ? nullptr : stamps.data(),
                             detail::milliseconds(time), &received));
         return event<T>(received);
+    }
+    /* Declines the rest of a long event, by its head (ISO_EVENT_HEAD). Returns whether that was still on its way; see
+       iso_sink_decline. */
+    bool decline(const iso_stamp &head) const {
+        int declined = 0;
+        check(iso_sink_decline(handle_.get(), &head, &declined));
+        return declined != 0;
     }
     /* The number of records so far that fitted none of several kinds, unless their sources are refused. */
     std::uint64_t others() const { return iso_sink_others(handle_.get()); }

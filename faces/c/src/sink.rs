@@ -9,7 +9,7 @@ use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mu
 use crate::rules::{self, Rules};
 use isoform::Result;
 use isoform::memory::Chosen;
-use isoform_channel::{Counts, Event as Happened, Policy, SinkBuilder, Stamp, Window};
+use isoform_channel::{Counts, Event as Happened, Head, Policy, SinkBuilder, SourceRef, Stamp, Window};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
@@ -36,8 +36,11 @@ pub struct Sink {
 struct Told {
     /// The reason why the source was refused.
     refused: Option<Kept>,
-    /// The format of the source's records.
+    /// The format of the source's records, or of the event whose head has come.
     joined: Latest,
+    /// The head of an event, and the format of what has come of it.
+    head: Option<Box<Head>>,
+    own: Latest,
 }
 
 /// `iso_sink_options`
@@ -52,6 +55,7 @@ pub struct Options {
     faults: c_int,
     fields: *const *const c_char,
     field_count: usize,
+    heads: c_int,
 }
 
 /// `iso_stamp`
@@ -93,6 +97,7 @@ mod kind {
     pub(super) const LEFT: c_int = 4;
     pub(super) const REFUSED: c_int = 5;
     pub(super) const GRANTED: c_int = 6;
+    pub(super) const HEAD: c_int = 7;
 }
 
 impl Sink {
@@ -137,6 +142,12 @@ impl Event {
             Some(Happened::Record { stamp, record: came }) => {
                 let (record, message, count) = record(came);
                 Event { kind: kind::RECORD, stamp: Stamped::of(stamp), record, message, count, ..none }
+            }
+            Some(Happened::Head { stamp, head }) => {
+                let head = told.head.insert(head);
+                let format = ptr::from_ref(told.joined.of(head.format()));
+                let message = head.message().map_or(Message::NONE, |message| Message::of(&message, &mut told.own));
+                Event { kind: kind::HEAD, stamp: Stamped::of(stamp), message, count: head.length(), format, ..none }
             }
             Some(Happened::Gap(source, gap)) => {
                 let mut event = from(kind::GAP, source.0);
@@ -195,6 +206,9 @@ unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBui
     wanted = wanted.window(Window { events: options.window_events, bytes: options.window_bytes });
     if options.longest != 0 {
         wanted = wanted.longest(options.longest);
+    }
+    if options.heads != 0 {
+        wanted = wanted.heads();
     }
     // SAFETY: promised.
     let fields = unsafe { list(options.fields, options.field_count, "fields")? };
@@ -316,6 +330,24 @@ pub unsafe extern "C" fn iso_sink_take(
         }
         let event = Event::of(taken, told, |count| (to.cast_const().cast(), Message::NONE, count as u64));
         put(Some(place), "event", event)
+    })
+}
+
+/// `iso_sink_decline`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_sink_decline(
+    sink: Option<&Sink>,
+    stamp: Option<&Stamped>,
+    declined: Option<&mut c_int>,
+) -> Status {
+    call(|| {
+        let &Stamped { source, sequence, nanoseconds } = given(stamp, "stamp")?;
+        let stamp = Stamp { source: SourceRef(source), sequence, nanoseconds, origin: None };
+        let is_coming = given(sink, "sink")?.sink.decline(&stamp);
+        if let Some(declined) = declined {
+            *declined = is_coming.into();
+        }
+        Ok(())
     })
 }
 

@@ -39,7 +39,7 @@ from .declare import (
     unit,
 )
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
-from .event import Counts, Event, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "Error",
     "errors",
     "Event",
+    "EventHead",
     "f128",
     "f16",
     "f32",

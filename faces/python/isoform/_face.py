@@ -9,7 +9,7 @@ from ._dtypes import column, dtype_of, rows
 from ._records import bytes_of, kind_of, writable
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
-from .event import Counts, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
 
 many = Records._of
@@ -25,6 +25,7 @@ __all__ = [
     "column",
     "counts",
     "dtype_of",
+    "EventHead",
     "events",
     "Gap",
     "Granted",

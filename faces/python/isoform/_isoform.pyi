@@ -6,7 +6,7 @@ from typing import IO, Any, final
 import numpy as np
 from typing_extensions import Self
 
-from .event import Counts, Event, Ledger, Member
+from .event import Counts, Event, EventHead, Ledger, Member
 from .view import View
 
 #: A type of records: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
@@ -28,6 +28,11 @@ class Format:
     def of_shape(shape: str, layout: str | None = None) -> Format:
         """The format of a shape, such as ``record Sample\\n  step  int``, laid out for this machine, or for the machine that
         `layout` names, such as ``s390x``."""
+    @staticmethod
+    def of_document(place: str, name: str) -> Format:
+        """The format of a record that a document declares, such as ``http://127.0.0.1:8000/river.xsd`` (``http:``, ``https:``, or
+        the path of a file), laid out for this machine. The extension tells the language: ``.idl``, ``.msg``, ``.proto``, ``.h``, JSON
+        Schema in ``.json``; others are XML Schema. It waits for servers for at most ten seconds, and gets the document anew each time."""
     @staticmethod
     def _placed(
         structures: Sequence[tuple[str, int, int, Sequence[tuple[str, str, int, int, str | None]]]], big: bool, pointer: int
@@ -525,6 +530,7 @@ class Channel:
         fields: Sequence[str] | None = None,
         rules: Iterable[_Rule] | None = None,
         until: str = "closed",
+        heads: bool = False,
     ) -> Sink:
         """A sink for records of this type, or for messages of any. See :class:`Sink`."""
     def info(self, timeout: float = 1.0) -> list[Member]:
@@ -578,6 +584,8 @@ class Sink:
     `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
     `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
     refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+    With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
+    and :meth:`decline` declines the rest.
     Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
     `until` = ``left`` also when the last source has left, after all of its events.
     """
@@ -598,6 +606,7 @@ class Sink:
         fields: Sequence[str] | None = None,
         rules: Iterable[_Rule] | None = None,
         until: str = "closed",
+        heads: bool = False,
     ) -> Self: ...
     def recv(self, timeout: float | None = None) -> Event | None:
         """The next event, or `None` if none arrives within `timeout` seconds."""
@@ -610,6 +619,10 @@ class Sink:
         """The records without other events, until the iteration ends (`until`)."""
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
+    def decline(self, head: EventHead) -> bool:
+        """Declines the rest of a long event, by its head. Returns whether that was still on its way. Then a
+        :class:`isoform.Gap` comes in its place, with the cause ``declined``; or the event after all, if its source had sent it
+        already."""
     @property
     def counts(self) -> Counts:
         """The counts of its events, of refused sources, and of records that did not fit."""

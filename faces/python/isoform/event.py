@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._isoform import Format
+from ._isoform import Format, Message
 from .errors import Error
 
 #: The stamp of a record: the number of the source in this process, the number of the event there, nanoseconds since 1970.
@@ -48,6 +48,20 @@ class Records(Event):
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+@dataclass(frozen=True)
+class EventHead(Event):
+    """The head of a long event, for a sink with `heads`: its source, number, and time as of a :class:`Record`; the `format` of the
+    event and the `length` of its body in bytes; and as `message` the fields that have come, all but pointers and those beyond the
+    first 65,536 bytes, or `None` if there are none. The event follows, or a :class:`Gap` in its place, or :class:`Left`."""
+
+    message: Message | None
+    source: int
+    sequence: int
+    time: int
+    format: Format
+    length: int
 
 
 @dataclass(frozen=True)

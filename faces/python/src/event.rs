@@ -3,6 +3,7 @@
 use crate::error::exception;
 use crate::face::face;
 use crate::format::PyFormat;
+use crate::message::PyMessage;
 use isoform::Token;
 use isoform_channel::{Cause, Counts, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
@@ -21,6 +22,12 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
     let face = face(py)?;
     Ok(Some(match event {
         Event::Record { .. } => return Ok(None),
+        Event::Head { stamp, head } => {
+            let message = head.message().ok().map(|it| PyMessage::of_body(py, it.format(), it.body()));
+            let message = message.map(|message| Bound::new(py, message)).transpose()?;
+            let (format, length) = (PyFormat(head.format().clone()), head.length());
+            face.head.bind(py).call1((message, stamp.source.0, stamp.sequence, stamp.nanoseconds, format, length))?
+        }
         Event::Gap(source, Gap { first, count, cause }) => {
             face.gap.bind(py).call1((source.0, *first, *count, words::cause(*cause)))?
         }

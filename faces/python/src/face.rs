@@ -26,6 +26,8 @@ pub(crate) struct Face {
     pub(crate) record: Py<PyAny>,
     /// Makes `isoform.Records`.
     pub(crate) many: Py<PyAny>,
+    #[pyo3(attribute("EventHead"))]
+    pub(crate) head: Py<PyAny>,
     #[pyo3(attribute("Gap"))]
     pub(crate) gap: Py<PyAny>,
     #[pyo3(attribute("Joined"))]

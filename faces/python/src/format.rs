@@ -58,6 +58,13 @@ impl PyFormat {
         layout.and_then(|layout| Shape::parse(shape)?.on(&layout)).map(PyFormat).map_err(raise)
     }
 
+    /// The format of a record that a document declares, laid out for this machine.
+    #[staticmethod]
+    fn of_document(py: Python<'_>, place: &str, name: &str) -> PyResult<PyFormat> {
+        let load = || isoform_xmit::Fetcher::new().declarations(place)?.bind(name, &Layout::NATIVE);
+        py.detach(load).map(PyFormat).map_err(raise)
+    }
+
     #[staticmethod]
     fn _placed(structures: Vec<Placed>, big: bool, pointer: u8) -> PyResult<PyFormat> {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };

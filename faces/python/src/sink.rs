@@ -10,7 +10,7 @@ use crate::message::PyMessage;
 use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
-use isoform_channel::{Counts, Event, Policy, SinkBuilder, Stamp, Window};
+use isoform_channel::{Counts, Event, Policy, SinkBuilder, SourceRef, Stamp, Window};
 use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
@@ -28,6 +28,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
 /// `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
 /// refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+/// With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
+/// and :meth:`decline` declines the rest.
 /// Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
 /// `until` = ``left`` also when the last source has left, after all of its events.
 #[pyclass(name = "Sink", module = "isoform", frozen)]
@@ -157,7 +159,7 @@ impl PySink {
     #[new]
     #[pyo3(signature = (
         channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
-        faults="error", missing="refuse", fields=None, rules=None, until="closed"
+        faults="error", missing="refuse", fields=None, rules=None, until="closed", heads=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -175,6 +177,7 @@ impl PySink {
         fields: Option<&Bound<'_, PyAny>>,
         rules: Option<&Bound<'_, PyAny>>,
         until: &str,
+        heads: bool,
     ) -> PyResult<PySink> {
         let until = Until::named(until).map_err(raise)?;
         let channel = PyChannel::of(channel)?;
@@ -183,6 +186,7 @@ impl PySink {
         let mut sink = sink.faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
+        sink = if heads { sink.heads() } else { sink };
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
         let kinds = record.and_then(|record| record.cast::<PyKinds>().ok());
         let record = record.filter(|_| kinds.is_none());
@@ -257,6 +261,14 @@ impl PySink {
             })
         })
         .map_err(raise)
+    }
+
+    /// Declines the rest of a long event, by its head. Returns whether that was still on its way.
+    fn decline(&self, py: Python<'_>, head: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let source = SourceRef(head.getattr("source")?.extract()?);
+        let sequence = head.getattr("sequence")?.extract()?;
+        let stamp = Stamp { source, sequence, nanoseconds: 0, origin: None };
+        py.detach(|| self.with(|sink| Ok(sink.decline(&stamp)))).map_err(raise)
     }
 
     /// The counts of its events, of refused sources, and of records that did not fit.

@@ -172,6 +172,31 @@ def test_a_sink_that_is_not_read_does_not_hold_its_source(river: isoform.Channel
     assert isinstance(granted, isoform.Granted) and granted.reason == "slow"
 
 
+def test_the_rest_of_a_long_event_is_declined_by_its_head(node: isoform.Node) -> None:
+    pixels = np.zeros(32 << 20, "u1")
+    channel = node.create("images")
+    image = np.dtype([("number", "i4"), ("halo", "u1", (32 << 20,))])
+    source = channel.source(image)
+    sink = isoform.Node().open(channel.id).sink(heads=True)
+    source.wait_for_sinks(1, 10)
+    assert isinstance(sink.recv(10), isoform.Joined)
+    declined = 0
+    for number in range(10):
+        source.submit(np.array([(number, pixels)], image))
+        head = sink.recv(20)
+        if isinstance(head, isoform.EventHead):
+            assert (head.sequence, head.length) == (number, image.itemsize) and head.format.size == image.itemsize
+            assert head.message is not None and head.message.view().number == number
+            sink.decline(head)
+            event = sink.recv(20)
+            assert isinstance(event, isoform.Gap | isoform.Record)
+            declined += isinstance(event, isoform.Gap) and event.cause == "declined" and event.first == number
+            assert not sink.decline(head)
+    assert declined
+    (ledger,) = source.close(20)
+    assert ledger.losses["declined"] == declined and ledger.acknowledged == 10 - declined
+
+
 def test_one_word_on_each_end_loses_nothing(river: isoform.Channel) -> None:
     opened = isoform.Node().open(river.id)
     source = river.source(SAMPLE, lossless=True)

@@ -25,6 +25,20 @@ def run(document: str) -> None:
         exec(compile("\n" * line + example, document, "exec", dont_inherit=True), namespace)
 
 
+def test_formats_come_from_documents(tmp_path: Path) -> None:
+    document = tmp_path / "river.xsd"
+    text = (ROOT / "examples/hydrology/hydrology.xsd").read_text()
+    document.write_text(text)
+    shape = 'record Rain\n  timestep  int\n  size  int\n  rain  float[size]  unit="mm"'
+    assert isoform.Format.of_document(str(document), "Rain") == isoform.Format.of_shape(shape)
+    with pytest.raises(isoform.Error, match="Snow"):
+        isoform.Format.of_document(str(document), "Snow")
+    document.write_text(text.replace("Rain", "Snow"))
+    assert isoform.Format.of_document(str(document), "Snow").name == "Snow"
+    with pytest.raises(isoform.Error):
+        isoform.Format.of_document(str(tmp_path / "none.xsd"), "Rain")
+
+
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(examples("docs/book/guides/python.md")) > 6

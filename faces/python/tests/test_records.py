@@ -462,7 +462,7 @@ def test_a_dict_that_lacks_a_field_gets_its_default_or_is_refused() -> None:
     lacking: list[tuple[dict[str, Any], str, str]] = [
         ({"spot": {"x": 1.0}, "track": []}, "name", "for name (string)"),
         ({"name": "b", "spot": {}, "track": [{}]}, "spot.x", "for spot.x (f64), track[].x (f64)"),
-        ({"name": "b"}, "spot.x", "for spot.x (f64), track (Spot)"),
+        ({"name": "b"}, "spot.x", "for spot.x (f64), track (Spot[])"),
     ]
     for record, path, expected in lacking:
         with pytest.raises(isoform.Mismatch) as fault:

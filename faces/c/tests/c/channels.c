@@ -282,6 +282,71 @@ static void grants(void) {
     DO(iso_channel_leave(&channel));
 }
 
+typedef struct {
+    uint32_t number;
+    const char *name;
+    uint64_t count;
+    double *cells;
+} Image;
+static const iso_field image[] = { ISO_FIELD(Image, number, "uint32_t"), ISO_FIELD(Image, name, "string"),
+                                   ISO_FIELD(Image, count, "uint64_t"), ISO_FIELD(Image, cells, "double[count]") };
+static const iso_structure images[] = { ISO_STRUCTURE(Image, image) };
+
+/* A sink sees the first fields of long events, and declines the rest of all of them: some in time. */
+static void heads(void) {
+    enum { EVENTS = 10, CELLS = 4 << 20 };
+    iso_format *format;
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    iso_sink_options options;
+    iso_account account;
+    Image sent = { 0, "Kiel", CELLS, NULL };
+    int late = 0, declined = 0;
+    sent.cells = (double *)calloc(CELLS, sizeof *sent.cells);
+    memset(&options, 0, sizeof options);
+    options.heads = 1;
+    DO(iso_format_open(images, 1, &format));
+    DO(iso_channel_create(here, "images", format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open(channel, format, &source));
+    DO(iso_sink_open(opened, NULL, NULL, &options, &sink));
+    DO(iso_source_wait(source, 1, SOON));
+    next(sink, ISO_EVENT_JOINED);
+    for (; sent.number < EVENTS; sent.number++) {
+        iso_event event;
+        DO(iso_source_submit(source, &sent));
+        DO(iso_sink_next(sink, SOON, &event));
+        if (event.kind == ISO_EVENT_HEAD) {
+            iso_item item;
+            const iso_stamp stamp = event.stamp;
+            CHECK(strcmp(iso_format_name(event.format), "Image") == 0 && event.count > CELLS * sizeof *sent.cells);
+            DO(iso_message_get(&event.message, "number", &item));
+            CHECK(item.integer == sent.number && stamp.sequence == sent.number);
+            DO(iso_message_get(&event.message, "count", &item));
+            CHECK(item.integer == CELLS);
+            FAILS(iso_message_get(&event.message, "name", &item), ISO_NO_SUCH_FIELD, "*");
+            DO(iso_sink_decline(sink, &stamp, NULL));
+            DO(iso_sink_next(sink, SOON, &event));
+            CHECK(event.kind == ISO_EVENT_RECORD || (event.kind == ISO_EVENT_GAP && event.cause == ISO_CAUSE_DECLINED));
+            CHECK(event.stamp.sequence == sent.number);
+            declined += event.kind == ISO_EVENT_GAP;
+            late = 1;
+            DO(iso_sink_decline(sink, &stamp, &late));
+            CHECK(!late);
+        }
+    }
+    CHECK(declined > 0);
+    DO(iso_source_end(&source, SOON, &account, 1, NULL));
+    CHECK(account.lost_for[ISO_CAUSE_DECLINED] == (uint64_t)declined);
+    CHECK(account.acknowledged + account.lost == EVENTS);
+    iso_sink_close(&sink);
+    iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+    iso_format_close(&format);
+    free(sent.cells);
+}
+
 /* A sink that takes nothing holds its source up for as long as that is patient: once a window is full whose one half is given, and
    the other as usual. */
 static void patience(uint64_t window_events, uint64_t window_bytes) {
@@ -452,6 +517,7 @@ int main(void) {
     descriptors_and_handlers();
     closed_from_within();
     grants();
+    heads();
     patience(4, 0);
     patience(0, 1 << 30);
     bound();

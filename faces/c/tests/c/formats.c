@@ -153,6 +153,8 @@ static void nulls(void) {
     FAILS(iso_format_open(NULL, 0, &format), ISO_DECLARATION, "structures");
     FAILS(iso_format_open(structures, (size_t)-1, &format), ISO_SIZE, "structures");
     FAILS(iso_format_parse("nonsense", (size_t)-1, &format), ISO_SIZE, "description");
+    FAILS(iso_format_load("/no/such.xsd", "Gauge", &format), ISO_SOURCE, "/no/such.xsd");
+    FAILS(iso_format_load(NULL, "Gauge", &format), ISO_WRONG_TYPE, "place");
     FAILS(iso_format_parse("nonsense", 8, &format), ISO_VERSION, "");
     FAILS(iso_encoder_open(NULL, &encoder), ISO_WRONG_TYPE, "format");
     FAILS(iso_decoder_open(NULL, NULL, ISO_FAULTS_ERROR, &decoder), ISO_WRONG_TYPE, "format");

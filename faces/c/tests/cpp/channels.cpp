@@ -132,9 +132,41 @@ static void ended(const isoform::node &here) {
     CHECK(isoform::attempt([&] { return sink.next(0ms); }).index() == 1);
 }
 
+struct Field {
+    int number;
+    std::array<double, 1 << 17> cells;
+};
+
+/* A sink declines the rest of long events. */
+static void heads(const isoform::node &here, const isoform::node &there) {
+    const auto channel = here.create<Field>("fields");
+    const auto opened = there.open(channel.id().data());
+    auto source = channel.source<Field>();
+    isoform::sink_options options;
+    options.heads = 1;
+    auto sink = opened.sink<Field>(options);
+    source.wait(1, soon);
+    next(sink, ISO_EVENT_JOINED);
+    const auto field = std::make_unique<Field>();
+    int seen = 0;
+    for (field->number = 0; field->number < 10; field->number++) {
+        source.submit(*field);
+        auto event = sink.next(soon);
+        if (event.kind == ISO_EVENT_HEAD) {
+            CHECK(event.message["number"].integer == field->number && event.count == sizeof(Field));
+            sink.decline(event.stamp);
+            event = sink.next(soon);
+            CHECK(event.kind == ISO_EVENT_RECORD || event.cause == ISO_CAUSE_DECLINED);
+            seen++;
+        }
+    }
+    CHECK(seen > 0);
+}
+
 int main() {
     const isoform::node here, there;
     events(here, there);
+    heads(here, there);
     handlers(here, there);
     ended(here);
     return 0;
