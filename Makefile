@@ -5,7 +5,7 @@
 
 .DEFAULT_GOAL := help
 
-TASKS := demo test check verify install docs python bench bench-python soak fuzz coverage engines machines
+TASKS := demo hydrology test check verify install docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
   interpreter c-tests cpp-tests python-tests miri hostile machines-engines windows emulated hosts service wheel api model linear machines-install \
   machines-tests
@@ -17,6 +17,7 @@ help: ## print the targets
 	@echo 'Their parts are targets, too: $(PARTS)'
 
 demo: ## run the demonstration: a simulation and three watchers on one channel; builds for two minutes
+hydrology: ## run the example in Python, C and Rust: formats come from a document at a web server, which changes meanwhile
 test: ## run the tests before you send a change: Rust, doc examples, vectors, C, C++, Python; GENERATE=off: without generated code
 check: ## check formatting, lints, spelling, documents and licences, before each commit
 verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats

@@ -1,9 +1,9 @@
 //! Tests of the libraries for C, C++ and Python, and of all languages with each other.
 
 use crate::rust::build;
-use crate::settings::{seed, words};
+use crate::settings::{generate, seed, words};
 use crate::shell::{command, debug, quietly, run, script, skipped, target};
-use crate::{Outcome, tools};
+use crate::{Outcome, hydrology, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,16 @@ pub(crate) fn languages() -> Outcome {
     PROGRAMS.iter().try_for_each(|program| collect(program, &folder))?;
     copy(&target().join("c/work/writer"), &folder.join("writer"))?;
     quietly(script("tests/examples/run.sh").arg(&folder))?;
-    quietly(script("tests/languages/run.sh").arg(&folder).arg(debug("isoform")))
+    quietly(script("tests/languages/run.sh").arg(&folder).arg(debug("isoform")))?;
+    match interpreter_with_package() {
+        // Without generated code, the command is built without documents, too.
+        Some(_) if !generate() => Ok(()),
+        Some(python) => hydrology::play(&python),
+        None => {
+            skipped("the hydrology example. It needs the Python package");
+            Ok(())
+        }
+    }
 }
 
 /// Puts a program of every language that is here into a folder, named after what it does and its language: `stream-c`.
@@ -165,6 +174,13 @@ fn prefix() -> PathBuf {
 fn environment() -> Outcome<Option<PathBuf>> {
     const LIST: &str = "faces/python/requirements-dev.txt";
     tools::environment(&target().join("python"), &["-r", LIST], &fs::read_to_string(LIST)?)
+}
+
+/// The interpreter of an environment that has the package as it was built for tests.
+pub(crate) fn package_in_place() -> Outcome<Option<PathBuf>> {
+    let Some(programs) = environment()? else { return Ok(None) };
+    in_place(&programs)?;
+    Ok(Some(programs.join("python")))
 }
 
 /// Has the environment import the package from where it lies, with the core that was built for tests.

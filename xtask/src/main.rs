@@ -10,6 +10,7 @@
 //! | `parts` | runs the parts of a suite, and prints the cost of each |
 //! | `long` | soak, fuzzing, coverage, benchmarks |
 //! | `demo` | the demonstration, and installation |
+//! | `hydrology` | the example in three languages, with formats from a web server |
 //! | `documents`, `book`, `markdown` | checks links between documents, and makes the book |
 //! | `tools`, `shell`, `settings` | programs that tasks need; running commands; settings of the caller |
 //!
@@ -23,6 +24,7 @@ mod check;
 mod demo;
 mod documents;
 mod faces;
+mod hydrology;
 mod long;
 mod markdown;
 mod model;
@@ -47,6 +49,7 @@ const TASKS: &[Task] = &[
     ("test", || parts::run("test", if settings::generate() { &TEST } else { &TEST[..TEST.len() - 1] })),
     ("verify", || verify::install_machines().and_then(|()| parts::run("verify", &VERIFY))),
     ("demo", demo::run),
+    ("hydrology", hydrology::run),
     ("install", demo::install),
     ("docs", book::build),
     ("soak", long::soak),

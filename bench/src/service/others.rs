@@ -23,7 +23,7 @@ pub(super) fn run(
     ))?;
     line(Line::skipped("Karapace, of the group service", "a Kafka broker, where it keeps its schemas"))?;
     let Ok(host) = std::env::var(APICURIO) else {
-        let how = "an Apicurio Registry in memory, and APICURIO=HOST:PORT; no package registry has it ready to run, its container has";
+        let how = "an Apicurio Registry in memory, and APICURIO=HOST:PORT; the package registries tried here have no program of it to run; its container has";
         return line(Line::skipped("Apicurio Registry, of the group service", how));
     };
     let mut client = bare::Client::new(&host)?;
