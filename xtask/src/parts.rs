@@ -19,12 +19,24 @@ struct Ended {
     cost: String,
 }
 
-/// Runs all parts, in this order, and fails if one of them has.
-pub(crate) fn run(suite: &str, parts: &[&'static str]) -> Outcome {
+/// Runs all parts, in this order, and fails if one of them has. The last ones begin when the others have ended: they build the same
+/// programs in another way.
+pub(crate) fn run(suite: &str, parts: &[&'static str], last: &[&'static str]) -> Outcome {
     let at_once = setting("JOBS", 2).max(1);
-    println!("make {suite}: {}; {at_once} at a time (JOBS)", parts.join(", "));
+    println!("make {suite}: {}; {at_once} at a time (JOBS)", [parts, last].concat().join(", "));
     let log = std::env::temp_dir().join(format!("isoform-{suite}-{}", std::process::id()));
     fs::create_dir_all(&log)?;
+    let mut ended = side_by_side(at_once, parts, &log);
+    ended.extend(side_by_side(at_once, last, &log));
+    fs::remove_dir_all(&log)?;
+    println!("\nmake {suite}: its parts");
+    ended.iter().for_each(|part| println!("{}", part.line()));
+    let failed: Vec<&str> = ended.iter().filter(|part| !part.succeeded).map(|part| part.name).collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("make {suite}: failed: {}", failed.join(", ")).into()) }
+}
+
+/// Runs parts, some at a time, in the order in which they are given; gives them in the order in which they ended.
+fn side_by_side(at_once: u32, parts: &[&'static str], log: &Path) -> Vec<Ended> {
     let waiting: Mutex<VecDeque<&'static str>> = Mutex::new(parts.iter().copied().collect());
     let ended = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -33,7 +45,7 @@ pub(crate) fn run(suite: &str, parts: &[&'static str]) -> Outcome {
                 loop {
                     let Some(name) = waiting.lock().expect("no panic").pop_front() else { return };
                     println!("make {name}: begun");
-                    let (result, said) = part(name, &log);
+                    let (result, said) = part(name, log);
                     let mut ended = ended.lock().expect("no panic");
                     println!("\n== {}\n{said}", result.line());
                     ended.push(result);
@@ -41,12 +53,7 @@ pub(crate) fn run(suite: &str, parts: &[&'static str]) -> Outcome {
             });
         }
     });
-    fs::remove_dir_all(&log)?;
-    let ended = ended.into_inner().expect("no panic");
-    println!("\nmake {suite}: its parts");
-    ended.iter().for_each(|part| println!("{}", part.line()));
-    let failed: Vec<&str> = ended.iter().filter(|part| !part.succeeded).map(|part| part.name).collect();
-    if failed.is_empty() { Ok(()) } else { Err(format!("make {suite}: failed: {}", failed.join(", ")).into()) }
+    ended.into_inner().expect("no panic")
 }
 
 /// Runs a part; gives what it printed.
