@@ -266,7 +266,7 @@ impl<K: Kinds> KindDecoder<K> {
     /// assert_eq!(decoder.explain(Sent::format()).to_string(), "\
     /// Gauge becomes River: no other kind fits
     ///   River: takes 2 fields
-    ///   Alarm: does not fit: missing field at level: expected a default, or the option missing = zero, for level (i32), \
+    ///   Alarm: does not fit: missing field at level: expected a default, or in the receiving program the option missing = zero, for level (i32), \
     /// found Gauge with depth, time
     /// ");
     /// # Ok::<(), isoform::Error>(())

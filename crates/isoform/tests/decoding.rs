@@ -320,7 +320,7 @@ fn fields_without_a_default_must_come_unless_they_are_options() {
     assert_eq!((error.code(), error.path()), (Code::Required, "name"));
     let words = error.expectation();
     assert!(
-        words.starts_with("a default, or the option missing = zero, for name (string), values (f64[]), at.x (f32)")
+        words.starts_with("a default, or in the receiving program the option missing = zero, for name (string), values (f64[]), at.x (f32)")
     );
     let mut decoder = decoder.with_missing(Missing::Zero);
     let came = decoder.decode(&message(&format, &body)).unwrap();

@@ -46,7 +46,7 @@ full: each side can read the other's records
     let refused = explain(OLD, NEW, &[]);
     let words = refused.output.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("missing field at extra: expected a default, or the option missing = zero, for extra (i32)")
+        words.contains("missing field at extra: expected a default, or in the receiving program the option missing = zero, for extra (i32)")
     );
     assert_eq!(refused.status, 1);
     let back = explain(NEW, OLD, &["--missing", "zero"]).good();

@@ -98,7 +98,7 @@ impl fmt::Display for Words<'_> {
         }
         if required < self.lacking.0.len() {
             let and = if required > 0 { "; and " } else { "" };
-            write!(f, "{and}a default, or the option missing = zero, for ")?;
+            write!(f, "{and}a default, or in the receiving program the option missing = zero, for ")?;
             self.lacking.list(f, self.native, false)?;
         }
         Ok(())

@@ -119,7 +119,7 @@ fn missing_fields_have_defaults_also_within_missing_structures() {
     );
 }
 
-const ADVICE: &str = "a default, or the option missing = zero, for";
+const ADVICE: &str = "a default, or in the receiving program the option missing = zero, for";
 
 /// A record of another kind that has one name in common would otherwise pass for one.
 #[test]

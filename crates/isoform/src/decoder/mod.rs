@@ -98,7 +98,7 @@ impl<T: Record> Decoder<T> {
     /// # let message = Incoming::new(Header::new(format.token(), 8), &format, &body);
     /// // A record with a `time` has come, and Depth has `depth: f64` as well.
     /// let error = Decoder::<Depth>::new().decode(&message).map(|record| record.depth).unwrap_err();
-    /// assert_eq!(error.to_string(), "missing field at depth: expected a default, or the option missing = zero, \
+    /// assert_eq!(error.to_string(), "missing field at depth: expected a default, or in the receiving program the option missing = zero, \
     ///                                for depth (f64), found Alarm with time");
     /// let mut decoder = Decoder::<Depth>::new().with_missing(Missing::Zero);
     /// assert_eq!(decoder.decode(&message)?.depth, 0.0);
