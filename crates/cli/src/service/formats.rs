@@ -76,10 +76,13 @@ fn show(formats: &[Value], json: bool, output: &mut Output) -> Result<(), Failur
 fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
     let bare = which.len() == 32 && which.bytes().all(|byte| byte.is_ascii_hexdigit());
     let source = if bare { format!("token:{which}") } else { which.to_owned() };
+    let mut version = None;
     let formats = match Source::parse(&source, |_| false)? {
         Source::Token(token) => vec![super::format(token)?],
         Source::Name(name) => {
-            let formats = super::version(&name)?;
+            let declared = super::servers()?.version(&name.name, name.version).map_err(failed)?;
+            let formats = formats_of(&declared)?;
+            version = Some(declared);
             let is_chosen = |format: &Format| {
                 name.format.as_ref().is_none_or(|digits| format.token().to_string().starts_with(digits))
             };
@@ -109,7 +112,11 @@ fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Res
             }
         }
     }
-    Ok(())
+    // Rules of readers are in no format: JSON has them with the versions.
+    match version {
+        Some(version) if !json => names::readers(&version, output),
+        _ => Ok(()),
+    }
 }
 
 fn list(

@@ -192,17 +192,21 @@ pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut O
         rows.extend(rows_of(version));
     }
     output.columns(&[Side::Right, Side::Left, Side::Left, Side::Left], &rows)?;
-    for version in versions {
-        let rows = rules_of(version);
-        if !rows.is_empty() {
-            writeln!(output, "\nreaders of version {}", version["number"])?;
-            output.columns(&[Side::Left; 2], &rows)?;
-        }
-    }
+    versions.iter().try_for_each(|version| readers(version, output))?;
     if let Some(fields) = prose["fields"].as_object().filter(|fields| !fields.is_empty()) {
         let row = |(path, text): (&String, &Value)| vec![toned(Tone::Strong, path), cell(text.as_str().unwrap_or(""))];
         writeln!(output)?;
         output.columns(&[Side::Left; 2], &fields.iter().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// What the readers of a version accept, if it says anything of them.
+pub(super) fn readers(version: &Value, output: &mut Output) -> Result<(), Failure> {
+    let rows = rules_of(version);
+    if !rows.is_empty() {
+        writeln!(output, "\nreaders of version {}", Shown(&version["number"]))?;
+        output.columns(&[Side::Left; 2], &rows)?;
     }
     Ok(())
 }

@@ -133,6 +133,10 @@ fn names_have_versions_that_their_rule_accepts() {
     assert_eq!(service.run(&with_default).good(), "river accepts this version\n");
     let put = service.run(&["formats", "put", "--name", "river", "--default", "flow=0.5", &second]).good();
     assert!(put.starts_with("river: version 2\n"), "{put}");
+    let got = service.run(&["formats", "get", "name:river"]).good();
+    assert!(got.contains("\nreaders of version 2\nRiver.flow  0.5 if it is missing\n"), "{got}");
+    let first_got = service.run(&["formats", "get", "name:river@1"]).good();
+    assert!(!first_got.contains("readers"), "{first_got}");
 
     let difference = service.run(&["formats", "diff", "name:river@1", "name:river"]).good();
     assert_eq!(difference, "+  flow    f32\n\nnew reads old\nold reads new\n");
