@@ -7,13 +7,13 @@ use isoform_core::message::Locators;
 use isoform_core::{Code, Error, Format, Registry, Result, Token, text};
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Connections that are answered at the same time. Others wait until one of these ends.
+/// Connections that are answered at the same time. One more takes the place of another one.
 const CONNECTIONS: usize = 16;
 /// Bytes of the head of a request.
 const HEAD: usize = 8 << 10;
@@ -83,7 +83,8 @@ impl Responder {
         let address = listener.local_addr().map_err(fault)?;
         let locators = Locators::new([format!("http://{address}")])?;
         let (formats, ends) = (Registry::new(), Arc::new(AtomicBool::new(false)));
-        let desk = Desk { formats: formats.clone(), standing: Arc::default(), ends: ends.clone() };
+        let desk =
+            Desk { formats: formats.clone(), standing: Arc::default(), count: Arc::default(), ends: ends.clone() };
         let thread = std::thread::Builder::new().name("isoform-responder".into()).spawn(move || desk.accept(&listener));
         let thread = Some(thread.map_err(fault)?);
         Ok(Responder { formats, address, locators, ends, thread })
@@ -140,8 +141,10 @@ impl fmt::Debug for Responder {
 #[derive(Clone)]
 struct Desk {
     formats: Registry,
-    /// The connections under way.
-    standing: Arc<AtomicUsize>,
+    /// The connections under way, the oldest first.
+    standing: Arc<Mutex<Vec<Standing>>>,
+    /// The connections that there were.
+    count: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
 }
 
@@ -152,27 +155,50 @@ impl Desk {
             if self.ends.load(Ordering::Acquire) {
                 return;
             }
-            let Ok((connection, _)) = connection else {
+            let Ok((connection, address)) = connection else {
                 // Without descriptors, for one: others may be given back soon.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            while self.standing.load(Ordering::Acquire) >= CONNECTIONS {
-                std::thread::sleep(Duration::from_millis(1));
-                if self.ends.load(Ordering::Acquire) {
-                    return;
-                }
-            }
-            self.standing.fetch_add(1, Ordering::AcqRel);
-            let standing = Standing(self.standing.clone());
+            let Ok(other) = connection.try_clone() else { continue };
+            let number = self.enter(address.ip(), other);
             let desk = self.clone();
             let answer = move || {
-                let _standing = standing;
+                let _leaving = Leaving { desk: &desk, number };
                 // A client that breaks its connection off concerns nobody else.
                 _ = desk.answer(connection);
             };
-            _ = std::thread::Builder::new().name("isoform-responder".into()).stack_size(256 << 10).spawn(answer);
+            let spawned =
+                std::thread::Builder::new().name("isoform-responder".into()).stack_size(256 << 10).spawn(answer);
+            if spawned.is_err() {
+                self.leave(number);
+            }
         }
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Vec<Standing>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a connection. If there are too many, the oldest one of the address that has most of them ends: whoever only connects
+    /// is in nobody's way but its own. Most answers take less than a millisecond, so the oldest is hardly one of those.
+    fn enter(&self, address: IpAddr, connection: TcpStream) -> u64 {
+        let mut standing = self.standing();
+        if standing.len() >= CONNECTIONS {
+            let count = |address| standing.iter().filter(|other| other.address == address).count();
+            let most = standing.iter().map(|other| count(other.address)).max();
+            if let Some(oldest) = standing.iter().position(|other| Some(count(other.address)) == most) {
+                // Its thread ends, since there is nothing more to read or write.
+                _ = standing.remove(oldest).connection.shutdown(Shutdown::Both);
+            }
+        }
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        standing.push(Standing { number, address, connection });
+        number
+    }
+
+    fn leave(&self, number: u64) {
+        self.standing().retain(|other| other.number != number);
     }
 
     /// Reads one request and answers it.
@@ -242,12 +268,22 @@ impl Desk {
     }
 }
 
-/// A connection that is counted.
-struct Standing(Arc<AtomicUsize>);
+/// A connection under way.
+struct Standing {
+    number: u64,
+    address: IpAddr,
+    connection: TcpStream,
+}
 
-impl Drop for Standing {
+/// Gives the place of a connection back.
+struct Leaving<'a> {
+    desk: &'a Desk,
+    number: u64,
+}
+
+impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.desk.leave(self.number);
     }
 }
 
