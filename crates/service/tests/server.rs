@@ -273,6 +273,26 @@ fn what_is_not_understood_is_a_problem_and_changes_nothing() {
         let problem: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(problem["status"].as_u64(), Some(expected.into()));
     }
+    // What says that it is far too long is refused before it comes.
+    let announced = b"PUT /formats HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n";
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(announced).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+    drop(stream);
+    // A page of the web can send this through a browser, which says whose page it is.
+    let version = declaration(&format).to_string();
+    let page = |origin: &str| {
+        let head = format!(
+            "POST /names/river/versions HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nContent-Type: text/plain\r\n\
+             Connection: close\r\nContent-Length: {}\r\n\r\n",
+            server.address(),
+            version.len()
+        );
+        raw(&server, [head.as_bytes(), version.as_bytes()].concat().as_slice()).0
+    };
+    assert_eq!([page("http://evil.example"), page("null"), page("http://localhost:1")], [403; 3]);
     // Not HTTP: the connection ends, and the server goes on.
     for garbage in [&b"\x16\x03\x01\x02\x00"[..], b"GET / HTTP/9.9\r\n\r\n", &[b'a'; 200_000], b"\r\n\r\n", b""] {
         let mut stream = TcpStream::connect(server.address()).unwrap();

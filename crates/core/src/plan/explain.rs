@@ -104,23 +104,70 @@ impl Explanation {
     }
 }
 
+impl Explanation {
+    /// The text, cut to about so many bytes, for whoever explains formats of strangers: paths of nested fields make it up to a
+    /// thousand times as long as the descriptions. What is cut is rows of tables, and it says how many. Neither time nor memory
+    /// is spent on them beyond that of one row at a time.
+    ///
+    /// ```
+    /// use isoform_core::plan::{Explanation, Faults, Rules};
+    /// use isoform_core::{Layout, Shape};
+    /// let wide = (0..1000).fold(Shape::new("Wide"), |wide, i| wide.field(format!("f{i}"), "int")).on(&Layout::NATIVE)?;
+    /// let text = Explanation::new(&wide, &wide, &Rules::new(), Faults::Error).brief(2000);
+    /// assert!(text.len() < 4000 && text.contains("more\n") && text.contains("identical"), "{text}");
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn brief(&self, most: usize) -> String {
+        Brief(self, most).to_string()
+    }
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        columns(f, &self.ends())?;
-        f.write_str("\n")?;
-        let rows: Vec<[String; 5]> = std::iter::once(COLUMNS.map(String::from)).chain(self.rows()).collect();
-        columns(f, &rows)?;
-        let losses: Vec<[String; 2]> = self.losses().map(|[path, loss]| [format!("  {path}"), loss]).collect();
-        if !losses.is_empty() {
-            f.write_str("\npossible losses and errors\n")?;
-            columns(f, &losses)?;
-        }
-        if let obstacles @ [_, _, ..] = self.reports.obstacles() {
-            f.write_str("\nobstacles\n")?;
-            obstacles.iter().try_for_each(|obstacle| writeln!(f, "  {}", Shown(&obstacle.to_string())))?;
-        }
-        writeln!(f, "\n{}: {}", self.verdict, Shown(&self.meaning()))
+        Brief(self, usize::MAX).fmt(f)
     }
+}
+
+/// An explanation, each of whose tables has at most so many bytes.
+struct Brief<'a>(&'a Explanation, usize);
+
+impl fmt::Display for Brief<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Brief(explanation, most) = *self;
+        table(f, explanation.ends().into_iter(), most)?;
+        f.write_str("\n")?;
+        table(f, std::iter::once(COLUMNS.map(String::from)).chain(explanation.rows()), most)?;
+        let mut losses = explanation.losses().map(|[path, loss]| [format!("  {path}"), loss]).peekable();
+        if losses.peek().is_some() {
+            f.write_str("\npossible losses and errors\n")?;
+            table(f, losses, most)?;
+        }
+        if let obstacles @ [_, _, ..] = explanation.reports.obstacles() {
+            f.write_str("\nobstacles\n")?;
+            table(f, obstacles.iter().map(|obstacle| [format!("  {obstacle}")]), most)?;
+        }
+        writeln!(f, "\n{}: {}", explanation.verdict, Shown(&explanation.meaning()))
+    }
+}
+
+/// Writes rows in columns, as many as fit into so many bytes, and the number of the others.
+fn table<const N: usize>(
+    f: &mut fmt::Formatter<'_>,
+    mut rows: impl Iterator<Item = [String; N]>,
+    most: usize,
+) -> fmt::Result {
+    let (mut fit, mut widths, mut left) = (Vec::new(), [0; N], 0);
+    for row in rows.by_ref() {
+        widths = std::array::from_fn(|column| row[column].len().max(widths[column]));
+        if (fit.len() + 1).saturating_mul(widths.iter().sum()) > most && !fit.is_empty() {
+            left = 1;
+            break;
+        }
+        fit.push(row);
+    }
+    columns(f, &fit)?;
+    left += if left > 0 { rows.count() } else { 0 };
+    if left > 0 { writeln!(f, "  .. {left} more") } else { Ok(()) }
 }
 
 /// Writes rows in columns. Text from strangers is escaped where it would do something to a terminal.

@@ -1,7 +1,7 @@
 //! Whether readers of one version can read records of another.
 
 use super::Version;
-use isoform_core::plan::Explanation;
+use isoform_core::plan::{Explanation, Plan};
 use isoform_core::{Error, Faults, Token};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub struct Comparison {
     pub writer_format: Token,
     /// Why the pair has no plan, for each field at fault.
     pub fields: Vec<Error>,
-    /// The whole comparison of the pair as text.
+    /// The whole comparison of the pair as text, without the rows beyond 64 KiB.
     pub explained: String,
 }
 
@@ -39,17 +39,17 @@ impl Comparison {
         for native in reader.formats() {
             let rules = reader.rules_for(native).expect("a version is checked with its rules when it is made");
             for wire in writer.formats() {
-                let explanation = Explanation::new(wire, native, &rules, Faults::Error);
-                let compatible = explanation.plan().is_some();
-                if compatible && first.is_some() {
+                if first.is_some() && Plan::new(wire, native, &rules, Faults::Error).is_ok() {
                     continue;
                 }
+                let explanation = Explanation::new(wire, native, &rules, Faults::Error);
+                let compatible = explanation.plan().is_some();
                 let comparison = Comparison {
                     compatible,
                     reader_format: native.token(),
                     writer_format: wire.token(),
                     fields: explanation.reports().obstacles().to_vec(),
-                    explained: explanation.to_string(),
+                    explained: explanation.brief(super::TEXT),
                 };
                 if !compatible {
                     return comparison;

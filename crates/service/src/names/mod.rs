@@ -10,11 +10,16 @@ mod version;
 
 pub use comparison::Comparison;
 pub use requests::Answer;
+#[cfg(feature = "server")]
+pub(crate) use rule::Comparing;
 pub use rule::{Refusal, Rule};
 pub use version::{FieldRule, Version};
 
 use isoform_core::Error;
 use serde_json::{Value, json};
+
+/// The bytes of each table of an explanation that an answer has. Beyond them it says how many rows were left out.
+const TEXT: usize = 64 << 10;
 
 /// A field at fault, as answers list it.
 fn fault(error: &Error) -> Value {

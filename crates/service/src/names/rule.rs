@@ -1,9 +1,10 @@
 //! The rule of a name: which earlier versions a new one must get along with.
 
 use super::Version;
-use isoform_core::plan::Explanation;
-use isoform_core::{Code, Error, Faults, Result, Token};
+use isoform_core::plan::{Explanation, Plan};
+use isoform_core::{Code, Error, Faults, Format, Result, Token};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -52,7 +53,7 @@ pub struct Refusal {
     pub writer_format: Token,
     /// Why, for each field at fault.
     pub fields: Vec<Error>,
-    /// The whole comparison as text.
+    /// The whole comparison as text, without the rows beyond 64 KiB.
     pub explained: String,
 }
 
@@ -96,44 +97,113 @@ impl Rule {
     /// Compares a new version, which would have this number, with the versions that are not retired, the latest last. The new
     /// version is accepted if nothing is refused.
     pub fn check(self, new: &Version, number: u64, earlier: &[(u64, Version)]) -> Vec<Refusal> {
-        let count = if self.is_transitive() { earlier.len() } else { earlier.len().min(1) };
-        let mut refused = Vec::new();
-        for (old, version) in earlier[earlier.len() - count..].iter().rev() {
-            if self.is_backward() {
-                unreadable((number, new), (*old, version), &mut refused);
-            }
-            if self.is_forward() {
-                unreadable((*old, version), (number, new), &mut refused);
+        let mut comparing = Comparing::new(self, number, new, u64::MAX);
+        for (old, version) in earlier.iter().rev().take(self.reach()) {
+            if comparing.with(*old, version).is_err() {
+                break;
             }
         }
-        refused
+        comparing.refused
+    }
+
+    /// How many earlier versions count, the latest first.
+    pub(crate) fn reach(self) -> usize {
+        match (self, self.is_transitive()) {
+            (Rule::None, _) => 0,
+            (_, true) => usize::MAX,
+            (_, false) => 1,
+        }
     }
 }
 
 /// The most pairs that a refusal lists: two versions can have 4,096, each with a long text.
 const MOST: usize = 16;
 
-/// Adds the pairs of formats for which readers of one version cannot read the other.
-fn unreadable(reader: (u64, &Version), writer: (u64, &Version), refused: &mut Vec<Refusal>) {
-    for native in reader.1.formats() {
-        let rules = reader.1.rules_for(native).expect("a version is checked with its rules when it is made");
-        for wire in writer.1.formats() {
-            if refused.len() == MOST {
-                return;
+/// The comparison of a new version with earlier ones, of which one at a time need be in memory. It has a bound: a rule may ask
+/// for the comparison with a thousand versions, of 64 formats each, of 4,096 fields each.
+pub(crate) struct Comparing<'a> {
+    rule: Rule,
+    number: u64,
+    new: &'a Version,
+    /// The fields that may still be looked at.
+    left: u64,
+    /// Formats that readers of the new version can read.
+    read: HashSet<(Token, Token)>,
+    pub(crate) refused: Vec<Refusal>,
+}
+
+impl<'a> Comparing<'a> {
+    pub(crate) fn new(rule: Rule, number: u64, new: &'a Version, fields: u64) -> Comparing<'a> {
+        Comparing { rule, number, new, left: fields, read: HashSet::new(), refused: Vec::new() }
+    }
+
+    /// Compares with an earlier version.
+    ///
+    /// # Errors
+    /// [`Code::Fields`] if that is more work than was allowed.
+    pub(crate) fn with(&mut self, old: u64, version: &Version) -> Result<()> {
+        let (new, number) = (self.new, self.number);
+        let size = |version: &Version| -> usize { version.formats().iter().map(work).sum() };
+        // The old one has been parsed for this.
+        self.spend(size(version))?;
+        if self.rule.is_backward() {
+            self.unreadable((number, new), (old, version))?;
+        }
+        if self.rule.is_forward() {
+            self.unreadable((old, version), (number, new))?;
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, fields: usize) -> Result<()> {
+        match self.left.checked_sub(fields as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let expected = "less to compare: retire old versions, or set another rule";
+                return Err(Error::new(Code::Fields).expected(expected).found("too many versions, formats and fields"));
             }
-            let explanation = Explanation::new(wire, native, &rules, Faults::Error);
-            if explanation.plan().is_none() {
-                refused.push(Refusal {
+        }
+        Ok(())
+    }
+
+    /// Adds the pairs of formats for which readers of one version cannot read the other.
+    fn unreadable(&mut self, reader: (u64, &Version), writer: (u64, &Version)) -> Result<()> {
+        let is_new = reader.0 == self.number;
+        for native in reader.1.formats() {
+            let rules = reader.1.rules_for(native).expect("a version is checked with its rules when it is made");
+            for wire in writer.1.formats() {
+                if self.refused.len() == MOST {
+                    return Ok(());
+                }
+                let pair = (native.token(), wire.token());
+                if is_new && self.read.contains(&pair) {
+                    continue;
+                }
+                self.spend(work(native) + work(wire))?;
+                if Plan::new(wire, native, &rules, Faults::Error).is_ok() {
+                    if is_new {
+                        self.read.insert(pair);
+                    }
+                    continue;
+                }
+                let explanation = Explanation::new(wire, native, &rules, Faults::Error);
+                self.refused.push(Refusal {
                     reader: reader.0,
                     writer: writer.0,
                     reader_format: native.token(),
                     writer_format: wire.token(),
                     fields: explanation.reports().obstacles().to_vec(),
-                    explained: explanation.to_string(),
+                    explained: explanation.brief(super::TEXT),
                 });
             }
         }
+        Ok(())
     }
+}
+
+/// What a format costs wherever it is looked at.
+fn work(format: &Format) -> usize {
+    format.structure().total_fields() + 16
 }
 
 impl Refusal {
@@ -220,6 +290,39 @@ mod tests {
             Version::new((0..64).map(|more| format(more).unwrap())).unwrap()
         };
         assert_eq!(Rule::Full.check(&formats("a"), 2, &[(1, formats("b"))]).len(), 16);
+    }
+
+    #[test]
+    fn long_paths_make_no_long_answer() {
+        // 30 levels of names of 240 bytes above 1,000 fields: 7 MB of paths.
+        let wide = |field: &str| {
+            let mut text = "record S0\n".to_owned();
+            (0..1000).for_each(|i| text += &format!(" {field}{i} int\n"));
+            (1..=30).for_each(|level| text += &format!("record S{level}\n {} S{}\n", "p".repeat(240), level - 1));
+            Version::new([Shape::parse(&text).unwrap().on(&Layout::NATIVE).unwrap()]).unwrap()
+        };
+        let (old, new) = (wide("a"), wide("b"));
+        let refused = Rule::Full.check(&new, 2, &[(1, old.clone())]);
+        assert_eq!(refused.len(), 2);
+        let answer: usize = refused.iter().map(|refusal| refusal.to_json().to_string().len()).sum();
+        assert!(answer < 1_000_000, "{answer} bytes");
+        assert!(refused[0].explained.contains(" more\n"));
+        assert!(crate::names::Comparison::new(&new, &old).to_json().to_string().len() < 500_000);
+    }
+
+    #[test]
+    fn a_comparison_has_a_bound_and_looks_at_a_pair_once() {
+        let (new, old) = (version(&[("a", "int")]), version(&[("b", "int"), ("a", "int")]));
+        let mut comparing = Comparing::new(Rule::BackwardTransitive, 9, &new, 1000);
+        let mut last = Ok(());
+        let done = (0..1000).take_while(|number| {
+            last = comparing.with(*number, &old);
+            last.is_ok()
+        });
+        assert_eq!(done.count(), 23, "four pairs the first time, and each time what reading two formats costs");
+        assert_eq!(last.unwrap_err().code(), Code::Fields);
+        assert!(comparing.refused.is_empty());
+        assert_eq!([Rule::None, Rule::Full, Rule::FullTransitive].map(Rule::reach), [0, 1, usize::MAX]);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use isoform_core::plan::Rules;
 use isoform_core::text::{format, json};
-use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
+use isoform_core::{Code, Error, Field, Format, Result, Structure, Token};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most formats that a version has.
 const FORMATS: usize = 64;
@@ -111,9 +111,14 @@ impl Version {
     /// As [`with`](Version::with), for a format of another declaration.
     pub fn rules_for(&self, format: &Format) -> Result<Rules> {
         let mut rules = Rules::new();
+        if self.rules.is_empty() {
+            return Ok(rules);
+        }
+        let structures: HashMap<&str, &Structure> =
+            format.structure().inside_out().into_iter().map(|structure| (structure.name(), structure)).collect();
         for (structure, fields) in &self.rules {
             for (name, rule) in fields {
-                let field = find(format, structure, name)?;
+                let field = find(format, structures.get(&**structure).copied(), structure, name)?;
                 rules = rule.add_to(rules, structure, field)?;
             }
         }
@@ -193,18 +198,11 @@ fn rules_from_json(json: &Value) -> Result<BTreeMap<String, BTreeMap<String, Fie
 }
 
 /// The field of one of a format's structures.
-fn find<'f>(format: &'f Format, structure: &str, field: &str) -> Result<&'f Field> {
-    fn inner<'f>(holder: &'f Structure, name: &str) -> Option<&'f Structure> {
-        let nested = |field: &'f Field| match &field.element {
-            Element::Structure(structure) => inner(structure, name),
-            _ => None,
-        };
-        if holder.name() == name { Some(holder) } else { holder.fields().iter().find_map(nested) }
-    }
+fn find<'f>(format: &Format, holder: Option<&'f Structure>, structure: &str, field: &str) -> Result<&'f Field> {
     let missing = |expected: String, found: &str| {
         Err(Error::new(Code::NoSuchField).at(format!("{structure}.{field}")).expected(expected).found(found))
     };
-    let Some(holder) = inner(format.structure(), structure) else {
+    let Some(holder) = holder else {
         return missing(format!("a structure of {}", format.token()), structure);
     };
     match holder.field(field) {

@@ -1,7 +1,7 @@
 //! Who may read and write.
 
 use super::problem::Problem;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use isoform_core::{Code, Error};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -52,19 +52,18 @@ pub(super) struct Client {
 
 impl Access {
     /// Whether a client may make this request.
-    pub(super) fn check(
-        &self,
-        client: Client,
-        method: &Method,
-        path: &str,
-        headers: &HeaderMap,
-    ) -> Result<(), Problem> {
+    pub(super) fn check(&self, client: Client, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        let path = uri.path();
         // A check and a search change nothing, whatever their method is.
         let writes = !matches!(*method, Method::GET | Method::HEAD) && !path.ends_with("/check");
         self.count(client.address, writes, Instant::now())?;
-        if self.local && !is_local(headers) {
+        if self.local && !is_local(uri, headers) {
             let error = Error::new(Code::Forbidden).expected("a request for localhost").found("one for another host");
             return Err(error.into());
+        }
+        if !matches!(*method, Method::GET | Method::HEAD) && is_from_elsewhere(headers) {
+            let error = Error::new(Code::Forbidden).expected("a request of a program, or of a page of this server");
+            return Err(error.found("one of another page of the web").into());
         }
         // The page holds no formats: it asks for them, with the secret if there is one.
         let is_page = !writes && (matches!(path, "/" | "/openapi.json") || path.starts_with("/page/"));
@@ -91,6 +90,7 @@ impl Access {
 
     /// Counts a request, unless its address made too many.
     fn count(&self, address: IpAddr, writes: bool, now: Instant) -> Result<(), Problem> {
+        let address = network(address);
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         if rates.len() >= ADDRESSES && !rates.contains_key(&address) {
             // Who has been quiet for a second has all of its rate again.
@@ -117,9 +117,36 @@ impl Access {
     }
 }
 
-/// Whether a request is for this machine, by its header `Host`.
-fn is_local(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
+/// Whom an address stands for. Whoever has an address of IPv6 most often has the 2^64 that begin as it does.
+pub(super) fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(six) => IpAddr::V6((six.to_bits() >> 64 << 64).into()),
+    }
+}
+
+/// The one header `Host` of a request.
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(header::HOST).iter();
+    all.next().filter(|_| all.next().is_none())?.to_str().ok()
+}
+
+/// Whether a browser sends a request for a page that came from somewhere else. A page may send some kinds of requests anywhere,
+/// with the certificate of the user, although it never sees the answer.
+fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    let own = host(headers);
+    headers.get_all(header::ORIGIN).iter().any(|origin| {
+        let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+        host.is_none() || host != own
+    })
+}
+
+/// Whether a request is for this machine: by its header `Host`, and by its target if that names a host.
+fn is_local(uri: &Uri, headers: &HeaderMap) -> bool {
+    host(headers).is_some_and(is_this_machine) && uri.authority().is_none_or(|host| is_this_machine(host.as_str()))
+}
+
+fn is_this_machine(host: &str) -> bool {
     let host = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
         None => host.rsplit_once(':').map_or(host, |(host, _)| host),
@@ -164,7 +191,8 @@ mod tests {
     }
 
     fn status(access: &Access, method: Method, path: &str, headers: &HeaderMap) -> Option<Code> {
-        access.check(HERE, &method, path, headers).err().map(|problem| problem.error().code())
+        let uri = path.parse().unwrap();
+        access.check(HERE, &method, &uri, headers).err().map(|problem| problem.error().code())
     }
 
     #[test]
@@ -190,9 +218,10 @@ mod tests {
         }
         assert_eq!(status(&access, Method::PUT, "/page/main.js", &HeaderMap::new()), Some(Code::NotAdmitted));
         let certified = Client { certified: true, ..HERE };
-        assert!(access.check(certified, &Method::PUT, "/formats", &HeaderMap::new()).is_err());
+        let formats = Uri::from_static("/formats");
+        assert!(access.check(certified, &Method::PUT, &formats, &HeaderMap::new()).is_err());
         let access = Access { certificates: true, ..access };
-        assert!(access.check(certified, &Method::PUT, "/formats", &HeaderMap::new()).is_ok());
+        assert!(access.check(certified, &Method::PUT, &formats, &HeaderMap::new()).is_ok());
         let access = Access { read_only: true, ..Access::default() };
         assert_eq!(status(&access, Method::PUT, "/formats", &HeaderMap::new()), Some(Code::Forbidden));
         assert_eq!(status(&access, Method::GET, "/formats", &HeaderMap::new()), None);
@@ -211,6 +240,31 @@ mod tests {
                 "{host}"
             );
         }
+        let here = with(header::HOST, "localhost:7460");
+        assert_eq!(status(&access, Method::GET, "http://evil.example/formats", &here), Some(Code::Forbidden));
+        assert_eq!(status(&access, Method::GET, "http://localhost:7460/formats", &here), None);
+        let mut two = here.clone();
+        two.append(header::HOST, HeaderValue::from_static("evil.example"));
+        assert_eq!(status(&access, Method::GET, "/formats", &two), Some(Code::Forbidden));
+    }
+
+    #[test]
+    fn pages_of_other_servers_change_nothing() {
+        let at = |origin: &'static str| {
+            let mut headers = with(header::HOST, "formats.example:7460");
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            headers
+        };
+        let access = Access::default();
+        for origin in ["http://evil.example", "https://formats.example", "null", "", "http://formats.example:7461"] {
+            for method in [Method::POST, Method::PUT, Method::DELETE] {
+                let refused = status(&access, method, "/names/river/versions", &at(origin));
+                assert_eq!(refused, Some(Code::Forbidden), "{origin}");
+            }
+            assert_eq!(status(&access, Method::POST, "/names/river/check", &at(origin)), Some(Code::Forbidden));
+            assert_eq!(status(&access, Method::GET, "/formats", &at(origin)), None, "whoever asks sees no answer");
+        }
+        assert_eq!(status(&access, Method::POST, "/names/river/versions", &at("https://formats.example:7460")), None);
     }
 
     #[test]
@@ -220,6 +274,10 @@ mod tests {
         assert_eq!([accepted(now), accepted(now), accepted(now + later)], [1000, 0, 100]);
         assert!(access.count(HERE.address, false, now).is_ok(), "reading has a rate of its own");
         assert!(access.count("10.0.0.1".parse().unwrap(), true, now).is_ok(), "so have others");
+        let six = |last: u16| IpAddr::V6([0x2001, 0xdb8, 0, 7, 1, 2, 3, last].into());
+        let accepted = (0..3000).filter(|last| access.count(six(*last), true, now).is_ok()).count();
+        assert_eq!(accepted, 1000, "one network of IPv6 is one client");
+        assert!(access.count("2001:db8:0:8::1".parse().unwrap(), true, now).is_ok());
         for last in 0..3 * ADDRESSES as u32 {
             _ = access.count(IpAddr::V4(last.into()), true, now);
             assert!(access.rates.lock().unwrap().len() <= ADDRESSES);

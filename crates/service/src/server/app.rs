@@ -1,7 +1,8 @@
 //! What all requests share: the store, who may do what, and the counts.
 
-use super::access::Access;
+use super::access::{Access, Client};
 use super::metrics::Metrics;
+use super::places::{Place, Places};
 use super::problem::Problem;
 use crate::store::Store;
 use isoform_core::{Code, Error};
@@ -15,6 +16,10 @@ pub(super) struct App {
     pub(super) metrics: Metrics,
     /// The URL of the server that writes names, if it is another one.
     pub(super) writer: Option<String>,
+    /// Places for searches and lists.
+    pub(super) looks: Arc<Places>,
+    /// Places for comparisons of versions.
+    pub(super) comparisons: Arc<Places>,
 }
 
 impl App {
@@ -27,6 +32,26 @@ impl App {
         done.unwrap_or_else(|panic| Err(Error::new(Code::Internal).found(panic).into()))
     }
 
+    /// Searches, lists, or makes JSON of a format.
+    pub(super) async fn looking<T: Send + 'static>(
+        self: Arc<App>,
+        client: Client,
+        work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = self.looks.place(client).await?;
+        self.blocking(move |app| with(place, || work(app))).await
+    }
+
+    /// Compares versions.
+    pub(super) async fn comparing<T: Send + 'static>(
+        self: Arc<App>,
+        client: Client,
+        work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = self.comparisons.place(client).await?;
+        self.blocking(move |app| with(place, || work(app))).await
+    }
+
     /// Refuses changes of names unless this server writes them.
     pub(super) fn writes_names(&self) -> Result<(), Problem> {
         match &self.writer {
@@ -34,4 +59,9 @@ impl App {
             Some(writer) => Err(Error::new(Code::NotWriter).expected(writer).found("a replica").into()),
         }
     }
+}
+
+/// Works in a place: until the end, also if the client has gone meanwhile.
+fn with<T>(_place: Place, work: impl FnOnce() -> T) -> T {
+    work()
 }

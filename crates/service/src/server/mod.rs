@@ -9,6 +9,7 @@
 //! | `access` | who may read and write, and how often |
 //! | `routes` | paths |
 //! | `formats`, `names` | requests |
+//! | `places` | turns for requests that need the processor for long |
 //! | `page` | the web page, whose parts are in `page/` |
 //! | `problem` | errors as answers |
 //! | `replicas` | copying from other servers |
@@ -22,6 +23,7 @@ mod metrics;
 mod names;
 mod options;
 mod page;
+mod places;
 mod problem;
 mod replicas;
 mod routes;
@@ -32,10 +34,18 @@ use crate::store::Store;
 use access::Access;
 use app::App;
 use isoform_core::{Code, Error, Result};
+use places::Places;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+
+/// Threads for requests that wait for the disk.
+const THREADS: usize = 64;
+/// Searches and lists of one client at a time, with those that wait.
+const LOOKS: usize = 64;
+/// Comparisons of one client at a time, with those that wait.
+const COMPARISONS: usize = 8;
 
 /// A server that runs. It stops when this is dropped.
 ///
@@ -71,7 +81,12 @@ pub fn start(options: Options) -> Result<Server> {
         let code = if error.kind() == std::io::ErrorKind::AddrInUse { Code::Taken } else { Code::Io };
         Error::new(code).expected(what).found(error)
     };
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().thread_name("isoform-serve").build();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(THREADS)
+        .enable_all()
+        .thread_name("isoform-serve")
+        .build();
     let runtime = runtime.map_err(|error| cannot("threads for the server", error))?;
     let listening = format!("to listen at {}", options.listen);
     let listener = runtime.block_on(TcpListener::bind(options.listen)).map_err(|error| cannot(&listening, error))?;
@@ -96,7 +111,15 @@ pub fn copy(options: &Options) -> Result<Contents> {
 
 fn app(options: &Options, access: Access) -> Result<App> {
     let store = Store::open(&options.store, options.quota)?;
-    Ok(App { store, access, metrics: metrics::Metrics::default(), writer: options.names_from.clone() })
+    let half = std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(2));
+    Ok(App {
+        store,
+        access,
+        metrics: metrics::Metrics::default(),
+        writer: options.names_from.clone(),
+        looks: Arc::new(Places::new(half, LOOKS)),
+        comparisons: Arc::new(Places::new(half, COMPARISONS)),
+    })
 }
 
 /// How much a store has.

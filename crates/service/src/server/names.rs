@@ -1,10 +1,12 @@
 //! Requests for names and their versions.
 
+use super::access::Client;
 use super::app::App;
 use super::problem::Problem;
 use super::routes::{Parameters, json, json_body};
 use crate::names::{Comparison, Version};
 use crate::store::{Name, NameChange, Prose};
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -15,12 +17,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 type Parsed = Query<HashMap<String, String>>;
+type From = Extension<Client>;
 type Answer = Result<Response, Problem>;
 
 /// `GET /names`.
-pub(super) async fn list(State(app): State<Arc<App>>, query: Parsed) -> Answer {
+pub(super) async fn list(State(app): State<Arc<App>>, Extension(client): From, query: Parsed) -> Answer {
     let parameters = Parameters::new(query, &["prefix", "after", "limit"])?;
-    let answer = app.blocking(move |app| {
+    let answer = app.looking(client, move |app| {
         let prefix = parameters.text("prefix").unwrap_or("");
         let (names, more) = app.store.names(prefix, parameters.text("after"), parameters.limit()?)?;
         let next = names.last().filter(|_| more).map(|last| last.name.clone());
@@ -45,8 +48,8 @@ fn known(app: &App, name: &str) -> Result<Name, Problem> {
 }
 
 /// `GET /names/{name}`.
-pub(super) async fn get(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer {
-    let state = app.blocking(move |app| {
+pub(super) async fn get(State(app): State<Arc<App>>, Extension(client): From, Path(name): Path<String>) -> Answer {
+    let state = app.looking(client, move |app| {
         let mut json = known(app, &name)?.to_json();
         json["name"] = name.into();
         Ok(json)
@@ -78,9 +81,14 @@ pub(super) async fn set_prose(State(app): State<Arc<App>>, Path(name): Path<Stri
 }
 
 /// `POST /names/{name}/check`.
-pub(super) async fn check(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+pub(super) async fn check(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path(name): Path<String>,
+    from: Body,
+) -> Answer {
     let declaration = json_body(from).await?;
-    let refused = app.blocking(move |app| Ok(app.store.check(&name, &declaration)?)).await?;
+    let refused = app.comparing(client, move |app| Ok(app.store.check(&name, &declaration)?)).await?;
     match refused.is_empty() {
         true => Ok(json(StatusCode::OK, &json!({ "compatible": true }))),
         false => Err(Problem::refused(refused)),
@@ -88,10 +96,15 @@ pub(super) async fn check(State(app): State<Arc<App>>, Path(name): Path<String>,
 }
 
 /// `POST /names/{name}/versions`.
-pub(super) async fn add(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+pub(super) async fn add(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path(name): Path<String>,
+    from: Body,
+) -> Answer {
     app.writes_names()?;
     let declaration = json_body(from).await?;
-    match app.blocking(move |app| Ok(app.store.add_version(&name, &declaration)?)).await? {
+    match app.comparing(client, move |app| Ok(app.store.add_version(&name, &declaration)?)).await? {
         Ok((number, true)) => Ok(json(StatusCode::CREATED, &json!({ "version": number }))),
         Ok((number, false)) => Ok(json(StatusCode::OK, &json!({ "version": number }))),
         Err(refused) => Err(Problem::refused(refused)),
@@ -99,9 +112,14 @@ pub(super) async fn add(State(app): State<Arc<App>>, Path(name): Path<String>, f
 }
 
 /// `GET /names/{name}/compare`.
-pub(super) async fn compare(State(app): State<Arc<App>>, Path(name): Path<String>, query: Parsed) -> Answer {
+pub(super) async fn compare(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path(name): Path<String>,
+    query: Parsed,
+) -> Answer {
     let parameters = Parameters::new(query, &["reader", "writer"])?;
-    let comparison = app.blocking(move |app| {
+    let comparison = app.comparing(client, move |app| {
         let state = known(app, &name)?;
         let version = |parameter: &str| -> Result<Version, Problem> {
             let missing = || Error::new(Code::Text).at(parameter).expected("the number of a version");
@@ -119,8 +137,12 @@ fn no_version(number: &str) -> Problem {
 }
 
 /// `GET /names/{name}/versions/{number}`.
-pub(super) async fn version(State(app): State<Arc<App>>, Path((name, number)): Path<(String, String)>) -> Answer {
-    let version = app.blocking(move |app| {
+pub(super) async fn version(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path((name, number)): Path<(String, String)>,
+) -> Answer {
+    let version = app.looking(client, move |app| {
         let state = known(app, &name)?;
         let version = match number.as_str() {
             "latest" => state.latest(),
@@ -149,9 +171,9 @@ pub(super) async fn retire(State(app): State<Arc<App>>, Path((name, number)): Pa
 }
 
 /// `GET /changes/names`.
-pub(super) async fn changes(State(app): State<Arc<App>>, query: Parsed) -> Answer {
+pub(super) async fn changes(State(app): State<Arc<App>>, Extension(client): From, query: Parsed) -> Answer {
     let parameters = Parameters::new(query, &["after", "limit"])?;
-    let answer = app.blocking(move |app| {
+    let answer = app.looking(client, move |app| {
         let after = parameters.parsed("after", "a number")?.unwrap_or(0);
         let (changes, end) = app.store.name_changes(after, parameters.limit()?)?;
         let change = |change: &NameChange| {

@@ -4,7 +4,7 @@ use super::access::Client;
 use super::app::App;
 use super::{formats, metrics, names, page, problem::Problem};
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -62,7 +62,7 @@ fn no_path() -> Error {
 async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let client = request.extensions().get::<Client>().copied();
     let admitted = match client {
-        Some(client) => app.access.check(client, request.method(), request.uri().path(), request.headers()),
+        Some(client) => app.access.check(client, request.method(), request.uri(), request.headers()),
         None => Err(Error::new(Code::Internal).found("a request without a client").into()),
     };
     let mut response = match admitted {
@@ -96,6 +96,11 @@ pub(super) fn json(status: StatusCode, json: &Value) -> Response {
 /// A body of at most so many bytes, which must come soon. Some of what is too much is read nevertheless: a client that still sends
 /// when the connection is closed may never see the answer.
 pub(super) async fn body(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+    let too_much = || Error::new(Code::MessageSize).expected(format_args!("a body of at most {most} bytes"));
+    let announced = body.size_hint().lower();
+    if announced > (most + BODY) as u64 {
+        return Err(too_much().found(format_args!("{announced} bytes")).into());
+    }
     let read = async {
         let (mut bytes, mut length) = (Vec::new(), 0);
         while length <= most + BODY
@@ -110,9 +115,7 @@ pub(super) async fn body(mut body: Body, most: usize) -> Result<Bytes, Problem> 
         }
         match length > most {
             false => Ok(Bytes::from(bytes)),
-            true => Err(Error::new(Code::MessageSize)
-                .expected(format_args!("a body of at most {most} bytes"))
-                .found("more")),
+            true => Err(too_much().found("more")),
         }
     };
     match tokio::time::timeout(PATIENCE, read).await {

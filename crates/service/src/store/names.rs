@@ -1,15 +1,24 @@
 //! Names in the store: their rules, versions and prose, and the order of their changes.
 
 use super::formats::beyond;
-use super::{CHANGED, FORMATS, NAMES, NUMBERS, Store, failed};
-use crate::names::{Refusal, Rule, Version};
+use super::{CHANGED, NAMES, NUMBERS, Store, failed};
+use crate::names::{Comparing, Refusal, Rule, Version};
 use isoform_core::{Code, Error, Format, Result, Token};
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::SystemTime;
 
 /// The entry of `numbers` with the sequence of the last change of a name.
 const LAST: &str = "names";
+
+/// The fields that one new version may be compared with. That is some seconds.
+const WORK: u64 = if cfg!(test) { 100_000 } else { 100_000_000 };
+/// Formats that are kept while versions are compared.
+const KNOWN: usize = 128;
+/// Attempts to compare while others write.
+const RACES: usize = 4;
 
 /// A name: its rule, versions and prose.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -120,12 +129,12 @@ impl Store {
     /// Compares a declaration with the versions of a name. Stores nothing.
     ///
     /// # Errors
-    /// As [`Version::from_json`]; [`Code::Io`].
+    /// As [`Version::from_json`]; [`Code::Fields`] if the rule asks for too many comparisons; [`Code::Io`].
     pub fn check(&self, name: &str, declaration: &Value) -> Result<Vec<Refusal>> {
         let new = self.version(declaration)?;
         match self.name(name)? {
             None => Ok(Vec::new()),
-            Some(state) => state.check(&new, |declaration| self.version(declaration)),
+            Some(state) => self.compare(&state, &new),
         }
     }
 
@@ -134,18 +143,37 @@ impl Store {
     /// # Errors
     /// As [`Version::from_json`]; [`Code::Io`].
     pub fn version(&self, declaration: &Value) -> Result<Version> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let formats = read.open_table(FORMATS).map_err(failed)?;
-        Version::from_json(declaration, |token| {
-            let entry = formats.get(token.as_bytes()).ok()??;
-            Format::parse(&entry.value()[32..]).ok()
-        })
+        Version::from_json(declaration, |token| self.format(token).ok()?)
+    }
+
+    /// What the rule of a name refuses of a new version.
+    fn compare(&self, state: &Name, new: &Version) -> Result<Vec<Refusal>> {
+        // Versions most often share formats.
+        let known: RefCell<HashMap<Token, Format>> = RefCell::default();
+        let format = |token| {
+            if let Some(format) = known.borrow().get(&token) {
+                return Some(format.clone());
+            }
+            let format = self.format(token).ok()??;
+            let mut known = known.borrow_mut();
+            if known.len() >= KNOWN {
+                known.clear();
+            }
+            known.insert(token, format.clone());
+            Some(format)
+        };
+        let mut comparing = Comparing::new(state.rule, state.next(), new, WORK);
+        let standing = state.versions.iter().rev().filter(|version| !version.retired);
+        for version in standing.take(state.rule.reach()) {
+            comparing.with(version.number, &Version::from_json(&version.declaration, format)?)?;
+        }
+        Ok(comparing.refused)
     }
 
     /// Stores a version of a name, which may be new, and returns its number and whether it is new; or the refusals of the rule.
     ///
     /// # Errors
-    /// As [`Version::from_json`]; [`Code::Budget`] beyond the quota or if the disk is full; [`Code::Io`].
+    /// As [`Version::from_json`]; [`Code::Fields`] if the rule asks for too many comparisons; [`Code::Budget`] beyond the quota or if the disk is full; [`Code::Io`].
     pub fn add_version(
         &self,
         name: &str,
@@ -156,21 +184,49 @@ impl Store {
         let declaration = new.to_json();
         // Those that the declaration itself has. If the rule refuses the version, they do no harm: nobody refers to them.
         self.put_all(new.formats())?;
-        self.change(name, |state| {
-            if let Some(latest) = state.latest().filter(|latest| latest.declaration == declaration) {
-                return Ok((Ok((latest.number, false)), false));
+        for race in 1.. {
+            // Others write while this one compares.
+            let before = self.name(name)?.unwrap_or_default();
+            if let Some(known) = self.standing(&before, &declaration)? {
+                return Ok(Ok((known, false)));
             }
-            if state.versions.len() >= self.quota.versions {
-                return Err(beyond("versions of a name", self.quota.versions as u64));
+            let refused = self.compare(&before, &new)?;
+            let added = self.change(name, |state| {
+                let refused = match state.sequence == before.sequence {
+                    true => refused,
+                    // Whoever loses too many races compares while others wait.
+                    false if race < RACES => return Ok((None, false)),
+                    false => match self.standing(state, &declaration)? {
+                        Some(known) => return Ok((Some(Ok((known, false))), false)),
+                        None => self.compare(state, &new)?,
+                    },
+                };
+                if !refused.is_empty() {
+                    return Ok((Some(Err(refused)), false));
+                }
+                let (number, declaration) = (state.next(), declaration.clone());
+                state.versions.push(NumberedVersion { number, registered: now(), retired: false, declaration });
+                Ok((Some(Ok((number, true))), true))
+            });
+            if let Some(added) = added? {
+                return Ok(added);
             }
-            let refused = state.check(&new, |declaration| self.version(declaration))?;
-            if !refused.is_empty() {
-                return Ok((Err(refused), false));
+        }
+        Err(Error::new(Code::Internal).expected("the last race to be won"))
+    }
+
+    /// The number of the latest version, if it is equal to this declaration.
+    ///
+    /// # Errors
+    /// [`Code::Budget`] if it is not, and there is no room for another version.
+    fn standing(&self, state: &Name, declaration: &Value) -> Result<Option<u64>> {
+        match state.latest() {
+            Some(latest) if latest.declaration == *declaration => Ok(Some(latest.number)),
+            _ if state.versions.len() >= self.quota.versions => {
+                Err(beyond("versions of a name", self.quota.versions as u64))
             }
-            let number = state.next();
-            state.versions.push(NumberedVersion { number, registered: now(), retired: false, declaration });
-            Ok((Ok((number, true)), true))
-        })
+            _ => Ok(None),
+        }
     }
 
     /// Sets the rule of a name, which may be new.
@@ -293,12 +349,6 @@ impl Name {
     /// The number of the next version.
     fn next(&self) -> u64 {
         self.versions.last().map_or(0, |last| last.number) + 1
-    }
-
-    fn check(&self, new: &Version, read: impl Fn(&Value) -> Result<Version>) -> Result<Vec<Refusal>> {
-        let standing = self.versions.iter().filter(|version| !version.retired);
-        let earlier = standing.map(|version| Ok((version.number, read(&version.declaration)?)));
-        Ok(self.rule.check(new, self.next(), &earlier.collect::<Result<Vec<_>>>()?))
     }
 
     fn summary(&self, name: &str) -> NameSummary {

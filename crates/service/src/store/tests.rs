@@ -251,3 +251,53 @@ fn one_page_of_a_search_parses_few_formats() {
     assert_eq!(pages("f16"), (vec![formats[16].token()], 4));
     assert_eq!(pages("step").0.len(), 17);
 }
+
+#[test]
+fn a_version_that_is_too_much_to_compare_is_refused_and_retiring_others_helps() {
+    let store = memory(Quota::default());
+    let wide = |more: usize| {
+        let fields: Vec<String> = (0..500 + more).map(|number| format!("f{number}")).collect();
+        format("Wide", &fields.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let formats: Vec<Format> = (0..4).map(wide).collect();
+    store.put_all(&formats).unwrap();
+    store.set_rule("wide", Rule::None).unwrap();
+    let turned = |turn: usize| {
+        let mut formats: Vec<&Format> = formats.iter().collect();
+        formats.rotate_left(turn % 4);
+        declaration(&formats)
+    };
+    for turn in 0..40 {
+        assert_eq!(store.add_version("wide", &turned(turn)).unwrap(), Ok((turn as u64 + 1, true)));
+    }
+    let one = declaration(&[&formats[3]]);
+    assert!(store.check("wide", &one).unwrap().is_empty(), "NONE compares nothing");
+    store.set_rule("wide", Rule::ForwardTransitive).unwrap();
+    assert_eq!(store.check("wide", &one).unwrap_err().code(), Code::Fields);
+    assert_eq!(store.add_version("wide", &one).unwrap_err().code(), Code::Fields);
+    assert_eq!(store.name("wide").unwrap().unwrap().versions.len(), 40);
+    (1..=30).for_each(|number| assert!(store.retire("wide", number).unwrap()));
+    assert_eq!(store.add_version("wide", &one).unwrap(), Ok((41, true)));
+}
+
+#[test]
+fn writers_of_one_name_lose_nothing() {
+    let store = memory(Quota::default());
+    let formats: Vec<Format> = (0..8).map(|number| format("Gauge", &["step", &format!("f{number}")])).collect();
+    store.put_all(&formats).unwrap();
+    store.set_rule("gauge", Rule::None).unwrap();
+    std::thread::scope(|scope| {
+        for format in &formats {
+            let store = &store;
+            scope.spawn(move || {
+                for other in ["a", "b", "c"] {
+                    let version = json!({ "formats": [format.token().to_string()], "rules": { "Gauge": { "step": { "aliases": [other] } } } });
+                    store.add_version("gauge", &version).unwrap().unwrap();
+                }
+            });
+        }
+    });
+    let numbers: Vec<u64> =
+        store.name("gauge").unwrap().unwrap().versions.iter().map(|version| version.number).collect();
+    assert_eq!(numbers, (1..=24).collect::<Vec<u64>>());
+}
