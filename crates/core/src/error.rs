@@ -61,6 +61,8 @@ codes! {
     Flags = 102 BadInput "unknown critical flags";
     /// The stream ends within a message.
     Cut = 103 BadInput "the stream ends within a message";
+    /// A part of a file differs from its checksum, or breaks the format of the file (`spec/files.md`).
+    Damaged = 104 BadInput "damaged file";
     /// A description breaks the encoding of `spec/format.md`.
     Description = 110 BadInput "malformed description";
     /// A description differs from the canonical description of the format that it encodes.

@@ -123,6 +123,7 @@ typedef enum iso_code {
     ISO_VERSION = 101, /* a message or a description has a version that this reader does not know */
     ISO_FLAGS = 102, /* a message or a description has a critical flag that this reader does not know */
     ISO_CUT = 103, /* the stream ends within a message */
+    ISO_DAMAGED = 104, /* a part of a file differs from its checksum, or breaks the format of the file */
     ISO_DESCRIPTION = 110, /* a description breaks the encoding of spec/format.md */
     ISO_NOT_CANONICAL = 111, /* a description differs from the canonical description of the format that it encodes */
     /* a format, or a declaration of one, contradicts itself or breaks a rule of spec/format.md */

@@ -19,6 +19,7 @@ class Code(IntEnum):
     Version = 101
     Flags = 102
     Cut = 103
+    Damaged = 104
     Description = 110
     NotCanonical = 111
     Declaration = 112

@@ -39,7 +39,8 @@ pub use writer::Writer;
 
 use isoform_core::{Code, Error};
 
-/// An error of the operating system when reading or writing.
+/// An error of the operating system when reading or writing; or one of Isoform's own, if what is below reads another kind of file.
 fn io_error(error: &std::io::Error) -> Error {
-    Error::new(Code::Io).found(error)
+    let own = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    own.cloned().unwrap_or_else(|| Error::new(Code::Io).found(error))
 }

@@ -1,0 +1,274 @@
+//! Puts events into an MCAP file. What was counted by [`Recorder::sync`] stays.
+
+use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed};
+use isoform_core::{Code, Error, Format, Result, Token};
+use mcap::records::MessageHeader;
+use mcap::{McapError, McapResult, WriteOptions, Writer};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bytes of a chunk before it is compressed: so much is lost at most if the program is killed between two calls of
+/// [`Recorder::sync`].
+const CHUNK: u64 = 1 << 20;
+
+/// What a message has in front of its data.
+const MESSAGE: usize = 31;
+
+/// Between the small pieces of a chunk and the file.
+const BUFFER: usize = 64 << 10;
+
+/// The schema of news, for programs that show JSON by its schema.
+const NEWS_TEXT: &[u8] =
+    br#"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"isoform.News","type":"object"}"#;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The compression of chunks.
+    pub compression: Compression,
+}
+
+/// The compression of chunks, each by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// None: the fastest to write.
+    None,
+    /// LZ4.
+    Lz4,
+    /// Zstandard, the smallest.
+    #[default]
+    Zstd,
+}
+
+/// What has been written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Events, without news.
+    pub events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// An event channel that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topic(usize);
+
+/// Records events in a file.
+///
+/// After an error nothing more is written. What was on disk stays there, and can be read.
+pub struct Recorder {
+    writer: Writer<Target>,
+    bytes: Arc<AtomicU64>,
+    topics: Vec<String>,
+    /// The MCAP channels of events, and those of news.
+    channels: HashMap<(usize, Common, Token), u16>,
+    news: HashMap<usize, u16>,
+    /// The time of the latest entry: a clock that is set back does not disturb the order.
+    latest: u64,
+    events: u64,
+    /// The bytes in the chunk that is being made, which began when the file had so many.
+    pending: u64,
+    chunk_at: u64,
+    /// A body and its number at its origin.
+    relayed: Vec<u8>,
+}
+
+impl Recorder {
+    /// Creates a file. One that is there is not touched.
+    ///
+    /// # Errors
+    /// [`Code::Io`] at the path, also if there is a file.
+    pub fn create(path: &Path, options: Options) -> Result<Recorder> {
+        let file = File::options().write(true).create_new(true).open(path);
+        let file = file.map_err(|error| Error::new(Code::Io).at(path.display().to_string()).found(error))?;
+        let compression = match options.compression {
+            Compression::None => None,
+            Compression::Lz4 => Some(mcap::Compression::Lz4),
+            Compression::Zstd => Some(mcap::Compression::Zstd),
+        };
+        // Each chunk is made in memory and written in one piece, so that one that is there is whole.
+        let options = WriteOptions::new().profile(PROFILE).library(concat!("isoform ", env!("CARGO_PKG_VERSION")));
+        let options =
+            options.compression(compression).compression_threads(0).chunk_size(Some(CHUNK)).disable_seeking(true);
+        let bytes = Arc::new(AtomicU64::new(0));
+        let target = Target { file: BufWriter::with_capacity(BUFFER, file), bytes: bytes.clone() };
+        Ok(Recorder {
+            writer: options.create(target).map_err(failed)?,
+            bytes,
+            topics: Vec::new(),
+            channels: HashMap::new(),
+            news: HashMap::new(),
+            latest: 0,
+            events: 0,
+            pending: 0,
+            chunk_at: 0,
+            relayed: Vec::new(),
+        })
+    }
+
+    /// The topic of an event channel of this name.
+    pub fn topic(&mut self, name: &str) -> Topic {
+        let known = self.topics.iter().position(|topic| topic == name);
+        Topic(known.unwrap_or_else(|| {
+            self.topics.push(name.into());
+            self.topics.len() - 1
+        }))
+    }
+
+    /// Records an event that came at `now`, in nanoseconds since 1970. `body` is a body of `format`.
+    ///
+    /// # Errors
+    /// [`Code::Io`]; [`Code::Size`] if a file cannot hold more formats and sources (65,535 of them together).
+    pub fn record(&mut self, topic: Topic, now: u64, stamp: Stamp, format: &Format, body: &[u8]) -> Result<()> {
+        let channel_id = self.channel(topic, Common::of(&stamp), format)?;
+        let header = MessageHeader {
+            channel_id,
+            sequence: stamp.sequence as u32,
+            log_time: self.at(now),
+            publish_time: stamp.nanoseconds,
+        };
+        let written = match stamp.origin {
+            None => self.writer.write_to_known_channel(&header, body),
+            Some(origin) => {
+                self.relayed.clear();
+                self.relayed.extend_from_slice(body);
+                self.relayed.extend(origin.sequence.to_le_bytes());
+                self.writer.write_to_known_channel(&header, &self.relayed)
+            }
+        };
+        self.done(written)?;
+        self.events += 1;
+        self.count(body.len());
+        Ok(())
+    }
+
+    /// Records what happened beside records: an object with one member (`spec/files.md`, "News").
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub fn news(&mut self, topic: Topic, now: u64, news: &Value) -> Result<()> {
+        let channel_id = match self.news.get(&topic.0) {
+            Some(channel) => *channel,
+            None => {
+                let added = self.writer.add_schema(NEWS_SCHEMA, "jsonschema", NEWS_TEXT);
+                let schema = self.done(added)?;
+                let name = format!("{}{NEWS}", self.topics[topic.0]);
+                let added = self.writer.add_channel(schema, &name, "json", &BTreeMap::new());
+                let channel = self.done(added)?;
+                self.news.insert(topic.0, channel);
+                channel
+            }
+        };
+        let now = self.at(now);
+        let header = MessageHeader { channel_id, sequence: 0, log_time: now, publish_time: now };
+        let written = self.writer.write_to_known_channel(&header, news.to_string().as_bytes());
+        self.done(written)
+    }
+
+    /// The bytes that the file would have without compression of what is not in it yet.
+    pub fn size(&self) -> u64 {
+        self.in_file() + self.pending
+    }
+
+    fn in_file(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Puts everything on disk: what this counts is not lost any more.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn sync(&mut self) -> Result<Written> {
+        let flushed = self.writer.flush();
+        self.done(flushed)?;
+        Ok(self.written())
+    }
+
+    /// Ends the file with its indexes, and puts everything on disk.
+    ///
+    /// # Errors
+    /// [`Code::Io`]. What was counted before is still there.
+    pub fn finish(mut self) -> Result<Written> {
+        let finished = self.writer.finish();
+        self.done(finished)?;
+        let (written, bytes) = (self.written(), self.in_file());
+        let flushed = self.writer.into_inner().flush();
+        flushed.map_err(|error| Error::new(Code::Io).found(error))?;
+        Ok(Written { bytes, ..written })
+    }
+
+    fn written(&self) -> Written {
+        Written { events: self.events, bytes: self.in_file() }
+    }
+
+    /// The MCAP channel for events like this.
+    fn channel(&mut self, topic: Topic, common: Common, format: &Format) -> Result<u16> {
+        let key = (topic.0, common, format.token());
+        if let Some(channel) = self.channels.get(&key) {
+            return Ok(*channel);
+        }
+        let added = self.writer.add_schema(format.name(), ENCODING, format.description().as_bytes());
+        let schema = self.done(added)?;
+        let added = self.writer.add_channel(schema, &self.topics[topic.0], common.encoding(), &common.metadata());
+        let channel = self.done(added)?;
+        self.channels.insert(key, channel);
+        Ok(channel)
+    }
+
+    /// A message more in the chunk, or the first of the next one.
+    fn count(&mut self, length: usize) {
+        if self.chunk_at != self.in_file() {
+            (self.pending, self.chunk_at) = (0, self.in_file());
+        }
+        self.pending += (MESSAGE + length) as u64;
+    }
+
+    /// Times do not go back within a file.
+    fn at(&mut self, now: u64) -> u64 {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    fn done<T>(&mut self, result: McapResult<T>) -> Result<T> {
+        result.map_err(|error| match error {
+            McapError::TooManyChannels | McapError::TooManySchemas => Error::new(Code::Size)
+                .expected("at most 65,535 formats, and 65,535 sources with formats, in a file")
+                .found("more"),
+            error => failed(error),
+        })
+    }
+}
+
+/// The file. Flushing it means that it is on disk.
+struct Target {
+    file: BufWriter<File>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()
+    }
+}
+
+/// The container asks only where it is.
+impl Seek for Target {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match to {
+            SeekFrom::Current(0) => Ok(self.bytes.load(Ordering::Relaxed)),
+            _ => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+}

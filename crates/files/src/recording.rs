@@ -1,0 +1,354 @@
+//! Reads the events of an MCAP file: from its beginning, or those of a span of time by its indexes.
+
+use crate::profile::{Common, ENCODING, NEWS, RELAYED, Stamp, failed};
+use crate::stream::Stream;
+use isoform_core::{Code, Error, Format, Limits, Result};
+use mcap::records::{self, MessageHeader, Record, op};
+use mcap::sans_io::{
+    IndexedReadEvent, IndexedReader, IndexedReaderOptions, LinearReadEvent, LinearReader, LinearReaderOptions,
+    SummaryReadEvent, SummaryReader, SummaryReaderOptions,
+};
+use mcap::{Summary, parse_record};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// What a chunk may have beyond one message of the greatest length.
+const CHUNK: u64 = 64 << 20;
+
+/// One entry of a recording.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// The name of the event channel.
+    pub topic: &'a str,
+    /// The time when it was recorded: nanoseconds since 1970.
+    pub recorded: u64,
+    /// What it is.
+    pub item: Item<'a>,
+}
+
+/// An event, or what happened beside events.
+#[derive(Clone, Debug)]
+pub enum Item<'a> {
+    /// An event, as its sender had it in memory.
+    Event {
+        /// Its source, and the time of its submission.
+        stamp: Stamp,
+        /// The format of the record.
+        format: &'a Format,
+        /// The body, which is not verified yet.
+        body: &'a [u8],
+    },
+    /// An object with one member, which says what happened (`spec/files.md`, "News").
+    News(Value),
+}
+
+/// The entries of a recording, in their order.
+///
+/// ```no_run
+/// use isoform_files::{Item, Recording};
+///
+/// let mut recording = Recording::open("run.mcap".as_ref())?;
+/// while let Some(entry) = recording.next_entry()? {
+///     match entry.item {
+///         Item::Event { stamp, format, .. } => println!("{} {} {}", entry.topic, stamp.sequence, format.name()),
+///         Item::News(news) => println!("{} {news}", entry.topic),
+///     }
+/// }
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Recording<R = File> {
+    input: R,
+    way: Way,
+    kinds: Kinds,
+    /// Entries that were recorded at other times are passed over.
+    span: RangeInclusive<u64>,
+    /// The data of the message that was handed out last.
+    data: Vec<u8>,
+    passed: u64,
+    has_ended: bool,
+}
+
+/// How entries are found.
+enum Way {
+    /// One after another.
+    Linear(Box<LinearReader>),
+    /// By the indexes of the file: only those of the span.
+    Indexed(Box<IndexedReader>, File),
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Way::Linear(_) => "Linear",
+            Way::Indexed(..) => "Indexed",
+        })
+    }
+}
+
+/// What the MCAP channels of a file hold.
+#[derive(Debug, Default)]
+struct Kinds {
+    limits: Limits,
+    /// Formats, by the number of their schema. Schemas of other encodings are not here.
+    formats: HashMap<u16, Format>,
+    channels: HashMap<u16, (String, Kind)>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Events(Common, Format),
+    News,
+    Other,
+}
+
+impl Recording<File> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Code::Io`] at the path.
+    pub fn open(path: &Path) -> Result<Recording<File>> {
+        let file =
+            File::open(path).map_err(|error| Error::new(Code::Io).at(path.display().to_string()).found(error))?;
+        Ok(Recording::new(file, Limits::default()))
+    }
+
+    /// Yields only what was recorded within this span of time, in nanoseconds since 1970. A file with indexes is not read elsewhere.
+    ///
+    /// # Errors
+    /// [`Code::Io`]; if a description is refused, as [`Format::parse`].
+    pub fn within(mut self, span: RangeInclusive<u64>) -> Result<Recording<File>> {
+        let summary = summary(&mut self.input, &self.kinds.limits)?;
+        self.input.rewind().map_err(|error| Error::new(Code::Io).found(error))?;
+        if let Some(summary) = summary {
+            let options = IndexedReaderOptions::new().starting_at(*span.start()).ending_at(*span.end());
+            let options = options.with_record_length_limit(longest(&self.kinds.limits));
+            let reader = IndexedReader::new_with_options(&summary, options).map_err(failed)?;
+            summary
+                .schemas
+                .values()
+                .try_for_each(|schema| self.kinds.schema(schema.id, &schema.encoding, &schema.data))?;
+            for channel in summary.channels.values() {
+                self.kinds.channel(records::Channel {
+                    id: channel.id,
+                    schema_id: channel.schema.as_ref().map_or(0, |schema| schema.id),
+                    topic: channel.topic.clone(),
+                    message_encoding: channel.message_encoding.clone(),
+                    metadata: channel.metadata.clone(),
+                })?;
+            }
+            let file = self.input.try_clone().map_err(|error| Error::new(Code::Io).found(error))?;
+            self.way = Way::Indexed(Box::new(reader), file);
+        }
+        self.span = span;
+        Ok(self)
+    }
+}
+
+impl<R: Read> Recording<R> {
+    /// The recording that these bytes are. Records are at most as long as the limits say.
+    pub fn new(input: R, limits: Limits) -> Recording<R> {
+        let options = LinearReaderOptions::default().with_prevalidate_chunk_crcs(true);
+        let options = options.with_record_length_limit(longest(&limits));
+        Recording {
+            input,
+            way: Way::Linear(Box::new(LinearReader::new_with_options(options))),
+            kinds: Kinds { limits, ..Kinds::default() },
+            span: 0..=u64::MAX,
+            data: Vec::new(),
+            passed: 0,
+            has_ended: false,
+        }
+    }
+
+    /// The next entry; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Code::Cut`] behind the last chunk of a file that was cut; [`Code::Damaged`]; [`Code::MessageSize`]; [`Code::Io`]. After any of them,
+    /// there are no more entries. If a description is refused, as [`Format::parse`].
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
+        if self.has_ended {
+            return Ok(None);
+        }
+        let header = match self.advance() {
+            Ok(Some(header)) => header,
+            ended => {
+                self.has_ended = true;
+                return ended.map(|_| None);
+            }
+        };
+        let (topic, kind) = &self.kinds.channels[&header.channel_id];
+        let item = match kind {
+            Kind::Events(common, format) => {
+                let (stamp, body) = common.stamp(header.sequence, header.publish_time, &self.data)?;
+                Item::Event { stamp, format, body }
+            }
+            Kind::News | Kind::Other => {
+                let news = serde_json::from_slice(&self.data);
+                Item::News(news.map_err(|error| Error::new(Code::Damaged).at(topic).expected("JSON").found(error))?)
+            }
+        };
+        Ok(Some(Entry { topic, recorded: header.log_time, item }))
+    }
+
+    /// The number of messages that were passed over since they are of other encodings, so far.
+    pub fn passed_over(&self) -> u64 {
+        self.passed
+    }
+
+    /// Reads the events as a stream of messages ([`isoform_core::message`]), with a description before the first record of each format.
+    pub fn into_stream(self) -> Stream<R> {
+        Stream::new(self)
+    }
+
+    /// Goes to the next message that is an event or news, with its data in `self.data`.
+    fn advance(&mut self) -> Result<Option<MessageHeader>> {
+        let Recording { input, way, kinds, span, data, passed, .. } = self;
+        let mut take = |kinds: &Kinds, header: &MessageHeader, message: &[u8]| {
+            if !span.contains(&header.log_time) {
+                return Ok(false);
+            }
+            let takes = kinds.takes(header)?;
+            *passed += u64::from(!takes);
+            if takes {
+                data.clear();
+                data.extend_from_slice(message);
+            }
+            Ok::<bool, Error>(takes)
+        };
+        match way {
+            Way::Linear(reader) => {
+                while let Some(event) = reader.next_event() {
+                    match event.map_err(failed)? {
+                        LinearReadEvent::ReadRequest(wanted) => {
+                            let count = read(input, reader.insert(wanted))?;
+                            reader.notify_read(count);
+                        }
+                        // Attachments, indexes and the rest are not parsed.
+                        LinearReadEvent::Record { opcode: opcode @ (op::SCHEMA | op::CHANNEL | op::MESSAGE), data } => {
+                            match parse_record(opcode, data).map_err(failed)? {
+                                Record::Schema { header, data } => kinds.schema(header.id, &header.encoding, &data)?,
+                                Record::Channel(channel) => kinds.channel(channel)?,
+                                Record::Message { header, data } if take(kinds, &header, &data)? => {
+                                    return Ok(Some(header));
+                                }
+                                _ => {}
+                            }
+                        }
+                        LinearReadEvent::Record { .. } => {}
+                    }
+                }
+            }
+            Way::Indexed(reader, file) => {
+                while let Some(event) = reader.next_event() {
+                    match event.map_err(failed)? {
+                        IndexedReadEvent::ReadChunkRequest { offset, length } => {
+                            let mut chunk = Vec::new();
+                            let sought = file
+                                .seek(SeekFrom::Start(offset))
+                                .and_then(|_| file.take(length as u64).read_to_end(&mut chunk));
+                            match sought.map_err(|error| Error::new(Code::Io).found(error))? {
+                                count if count == length => {
+                                    reader.insert_chunk_record_data(offset, &chunk).map_err(failed)?
+                                }
+                                count => {
+                                    return Err(Error::new(Code::Cut)
+                                        .expected(format!("a chunk of {length} bytes"))
+                                        .found(count));
+                                }
+                            }
+                        }
+                        IndexedReadEvent::Message { header, data } if take(kinds, &header, data)? => {
+                            return Ok(Some(header));
+                        }
+                        IndexedReadEvent::Message { .. } => {}
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The greatest record and the greatest chunk that are read.
+fn longest(limits: &Limits) -> usize {
+    usize::try_from(limits.message.saturating_add(CHUNK)).unwrap_or(usize::MAX)
+}
+
+/// The summary at the end of a file; `None` if it has none, such as one that was cut.
+fn summary(file: &mut File, limits: &Limits) -> Result<Option<Summary>> {
+    let io = |error: io::Error| Error::new(Code::Io).found(error);
+    let mut reader =
+        SummaryReader::new_with_options(SummaryReaderOptions::default().with_record_length_limit(longest(limits)));
+    while let Some(event) = reader.next_event() {
+        match event {
+            Ok(SummaryReadEvent::ReadRequest(wanted)) => {
+                let count = read(file, reader.insert(wanted))?;
+                reader.notify_read(count);
+            }
+            Ok(SummaryReadEvent::SeekRequest(to)) => {
+                let place = file.seek(to).map_err(io)?;
+                reader.notify_seeked(place);
+            }
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(reader.finish().filter(|summary| !summary.chunk_indexes.is_empty()))
+}
+
+/// Reads what there is now.
+fn read(input: &mut impl Read, room: &mut [u8]) -> Result<usize> {
+    loop {
+        match input.read(room) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read.map_err(|error| Error::new(Code::Io).found(error)),
+        }
+    }
+}
+
+impl Kinds {
+    /// A schema may come again, as before.
+    fn schema(&mut self, id: u16, encoding: &str, data: &[u8]) -> Result<()> {
+        if encoding == ENCODING && !self.formats.contains_key(&id) {
+            self.formats.insert(id, Format::parse_within(data, &self.limits)?);
+        }
+        Ok(())
+    }
+
+    fn channel(&mut self, channel: records::Channel) -> Result<()> {
+        if self.channels.contains_key(&channel.id) {
+            return Ok(());
+        }
+        let (name, kind) = match &*channel.message_encoding {
+            encoding @ (ENCODING | RELAYED) => {
+                let at = |error: Error| error.within(&channel.topic);
+                let common = Common::parse(encoding, &channel.metadata).map_err(at)?;
+                let format = self.formats.get(&channel.schema_id).ok_or_else(|| {
+                    at(Error::new(Code::Damaged)
+                        .expected("a schema of the encoding isoform")
+                        .found(format!("none of number {}", channel.schema_id)))
+                })?;
+                (channel.topic, Kind::Events(common, format.clone()))
+            }
+            "json" if channel.topic.ends_with(NEWS) => {
+                (channel.topic[..channel.topic.len() - NEWS.len()].into(), Kind::News)
+            }
+            _ => (channel.topic, Kind::Other),
+        };
+        self.channels.insert(channel.id, (name, kind));
+        Ok(())
+    }
+
+    /// Whether a message is an event or news.
+    fn takes(&self, header: &MessageHeader) -> Result<bool> {
+        match self.channels.get(&header.channel_id) {
+            Some((_, Kind::Other)) => Ok(false),
+            Some(_) => Ok(true),
+            None => Err(Error::new(Code::Damaged).expected("a message of a known channel").found(header.channel_id)),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Recordings are read as they were written, up to where they are whole, and whatever is in them.
+
+use isoform_core::declare::Shape;
+use isoform_core::{Code, Format, Layout, Limits};
+use isoform_files::{Compression, Item, Options, Origin, Recorder, Recording, Stamp};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+fn format(text: &str, layout: &Layout) -> Format {
+    Shape::parse(text).unwrap().all_on(layout).unwrap().remove(0)
+}
+
+fn level(layout: &Layout) -> Format {
+    format("record Level\n  metres double\n  count int", layout)
+}
+
+/// What an entry is, apart from what lends it.
+#[derive(Clone, Debug, PartialEq)]
+enum Kept {
+    Event(String, u64, Stamp, Format, Vec<u8>),
+    News(String, u64, Value),
+}
+
+/// The entries until the end or an error, and that error.
+fn read<R: Read>(mut recording: Recording<R>) -> (Vec<Kept>, Option<Code>) {
+    let mut entries = Vec::new();
+    loop {
+        match recording.next_entry() {
+            Ok(Some(entry)) => entries.push(match entry.item {
+                Item::Event { stamp, format, body } => {
+                    Kept::Event(entry.topic.into(), entry.recorded, stamp, format.clone(), body.into())
+                }
+                Item::News(news) => Kept::News(entry.topic.into(), entry.recorded, news),
+            }),
+            Ok(None) => return (entries, None),
+            Err(error) => {
+                assert!(recording.next_entry().is_ok_and(|entry| entry.is_none()), "nothing comes behind an error");
+                return (entries, Some(error.code()));
+            }
+        }
+    }
+}
+
+/// Events of all kinds: two formats, one of another machine, a relay, numbers beyond 32 bits, news.
+fn events() -> Vec<Kept> {
+    let (native, foreign) = (level(&Layout::NATIVE), level(&Layout::S390X));
+    let stamp = |source, sequence| Stamp { source, sequence, nanoseconds: 5 * sequence, origin: None };
+    let relayed = |sequence| Stamp {
+        origin: Some(Origin { node: [0xA7; 16], source: 9, sequence: 3 * sequence }),
+        ..stamp(4, sequence)
+    };
+    let body = |format: &Format, seed: u64| (0..format.size() as u64).map(|i| (seed * 31 + i * 7) as u8).collect();
+    let mut events =
+        vec![Kept::News("river".into(), 1_000, json!({"joined": {"source": 3, "node": "ab", "format": "Level"}}))];
+    for i in 0..3_000 {
+        let at = 1_000 + i;
+        events.push(match i % 5 {
+            0 => Kept::Event("river".into(), at, stamp(3, i), native.clone(), body(&native, i)),
+            1 => Kept::Event(
+                "river".into(),
+                at,
+                stamp(5, u64::from(u32::MAX) - 1_000 + i),
+                native.clone(),
+                body(&native, i),
+            ),
+            2 => Kept::Event("hill".into(), at, relayed(i), foreign.clone(), body(&foreign, i)),
+            3 => Kept::Event("hill".into(), at, stamp(4, i), foreign.clone(), body(&foreign, i)),
+            _ => Kept::News("hill".into(), at, json!({"gap": {"source": 4, "first": i, "count": 1, "cause": "slow"}})),
+        });
+    }
+    events
+}
+
+fn write(path: &Path, compression: Compression, events: &[Kept]) {
+    let mut recorder = Recorder::create(path, Options { compression }).unwrap();
+    for (number, event) in events.iter().enumerate() {
+        match event {
+            Kept::Event(name, at, stamp, format, body) => {
+                let topic = recorder.topic(name);
+                recorder.record(topic, *at, *stamp, format, body).unwrap();
+            }
+            Kept::News(name, at, news) => {
+                let topic = recorder.topic(name);
+                recorder.news(topic, *at, news).unwrap();
+            }
+        }
+        if number % 700 == 699 {
+            let count = events[..=number].iter().filter(|event| matches!(event, Kept::Event(..))).count();
+            let written = recorder.sync().unwrap();
+            assert_eq!(written.events, count as u64);
+            assert_eq!(written.bytes, std::fs::metadata(path).unwrap().len());
+        }
+    }
+    let written = recorder.finish().unwrap();
+    assert_eq!(written.bytes, std::fs::metadata(path).unwrap().len());
+}
+
+fn written(compression: Compression) -> (tempfile::TempDir, PathBuf, Vec<Kept>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, events) = (folder.path().join("run.mcap"), events());
+    write(&path, compression, &events);
+    (folder, path, events)
+}
+
+#[test]
+fn what_was_recorded_is_read_in_its_order() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let (_folder, path, events) = written(compression);
+        assert_eq!(read(Recording::open(&path).unwrap()), (events, None), "{compression:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_there_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.mcap");
+    std::fs::write(&path, "mine").unwrap();
+    assert_eq!(Recorder::create(&path, Options::default()).err().unwrap().code(), Code::Io);
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+}
+
+#[test]
+fn times_never_go_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, format) = (folder.path().join("run.mcap"), level(&Layout::NATIVE));
+    let mut recorder = Recorder::create(&path, Options::default()).unwrap();
+    let topic = recorder.topic("level");
+    for (sequence, now) in [70, 90, 20, 80].into_iter().enumerate() {
+        let stamp = Stamp { source: 0, sequence: sequence as u64, nanoseconds: now, origin: None };
+        recorder.record(topic, now, stamp, &format, &[0; 16]).unwrap();
+    }
+    recorder.finish().unwrap();
+    let (entries, _) = read(Recording::open(&path).unwrap());
+    let times = entries.iter().map(|entry| match entry {
+        Kept::Event(_, at, stamp, ..) => (*at, stamp.nanoseconds),
+        Kept::News(..) => unreachable!("there are no news"),
+    });
+    assert_eq!(times.collect::<Vec<_>>(), [(70, 70), (90, 90), (90, 20), (90, 80)]);
+}
+
+#[test]
+fn a_span_of_time_is_found_by_the_index_and_without_it() {
+    let (_folder, path, events) = written(Compression::Zstd);
+    let bytes = std::fs::read(&path).unwrap();
+    let cut = path.with_file_name("cut.mcap");
+    std::fs::write(&cut, &bytes[..bytes.len() - 9]).unwrap();
+    for span in [0..=u64::MAX, 1_500..=1_600, 3_999..=9_999, 0..=999, 1_000..=1_000] {
+        let expected: Vec<&Kept> = events
+            .iter()
+            .filter(|event| {
+                span.contains(match event {
+                    Kept::Event(_, at, ..) | Kept::News(_, at, _) => at,
+                })
+            })
+            .collect();
+        let (whole, error) = read(Recording::open(&path).unwrap().within(span.clone()).unwrap());
+        assert_eq!((whole.iter().collect::<Vec<_>>(), error), (expected.clone(), None), "{span:?}");
+        let (by_reading, _) = read(Recording::open(&cut).unwrap().within(span.clone()).unwrap());
+        assert_eq!(by_reading.iter().collect::<Vec<_>>(), expected, "{span:?}");
+    }
+}
+
+/// Whole chunks come, and nothing else; the end says that it is none.
+#[test]
+fn of_a_cut_file_all_is_read_that_was_synced() {
+    let (_folder, path, events) = written(Compression::Zstd);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut last = 0;
+    for length in (0..bytes.len()).step_by(97).chain(bytes.len() - 40..bytes.len()) {
+        let (entries, error) = read(Recording::new(Cursor::new(&bytes[..length]), Limits::default()));
+        assert_eq!(entries, events[..entries.len()], "{length}");
+        assert_eq!(error, Some(Code::Cut), "{length}");
+        assert!(entries.len() >= last && entries.len() % 700 == 0 || entries.len() == events.len(), "{length}");
+        last = entries.len();
+    }
+    assert_eq!(last, events.len());
+}
+
+/// A chunk with a changed bit yields nothing; those before it are whole.
+#[test]
+fn damage_never_passes_for_data() {
+    let (_folder, path, events) = written(Compression::None);
+    let bytes = std::fs::read(&path).unwrap();
+    let (mut refused, step) = (0, bytes.len() / 400);
+    for place in (8..bytes.len()).step_by(step.max(1)) {
+        let mut mutant = bytes.clone();
+        mutant[place] ^= 1 << (place % 8);
+        let (entries, error) = read(Recording::new(Cursor::new(&mutant), Limits::default()));
+        assert_eq!(entries, events[..entries.len()], "{place}");
+        assert!(error.is_some() || entries.len() == events.len(), "{place}: the end came early");
+        refused += usize::from(error.is_some());
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+/// Lengths that no file has are refused before memory is taken for them.
+#[test]
+fn lengths_are_bounded() {
+    for length in [u64::MAX, 1 << 62, 1 << 40, 1 << 31] {
+        for opcode in 1..=0x0f_u8 {
+            let mut file = isoform_files::MAGIC.to_vec();
+            file.push(opcode);
+            file.extend(length.to_le_bytes());
+            file.resize(200, 0xFF);
+            let (entries, error) =
+                read(Recording::new(Cursor::new(&file), Limits { message: 1 << 20, ..Limits::default() }));
+            assert!(entries.is_empty());
+            assert!(
+                matches!(error, Some(Code::MessageSize | Code::Cut | Code::Damaged)),
+                "{opcode} {length}: {error:?}"
+            );
+        }
+    }
+}
+
+/// What others put into a file is passed over, and counted.
+#[test]
+fn other_topics_are_passed_over() {
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = mcap::Writer::new(&mut file).unwrap();
+    let channel = writer.add_channel(0, "chatter", "cbor", &BTreeMap::new()).unwrap();
+    let header = mcap::records::MessageHeader { channel_id: channel, sequence: 1, log_time: 2, publish_time: 3 };
+    writer.write_to_known_channel(&header, b"\xa0").unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let mut recording = Recording::new(Cursor::new(file.into_inner()), Limits::default());
+    assert!(recording.next_entry().unwrap().is_none());
+    assert_eq!(recording.passed_over(), 1);
+}
+
+/// The stream has a description before the first record of each format, and the records as they were.
+#[test]
+fn a_recording_is_a_stream() {
+    let (_folder, path, events) = written(Compression::Lz4);
+    let mut bytes = Vec::new();
+    Recording::open(&path).unwrap().into_stream().read_to_end(&mut bytes).unwrap();
+    let mut expected = Vec::new();
+    let mut described = Vec::new();
+    let mut put = |token: isoform_core::Token, body: &[u8]| {
+        expected.extend(isoform_core::message::Header::new(token, body.len() as u64).to_bytes());
+        expected.extend_from_slice(body);
+        expected.resize(expected.len().next_multiple_of(16), 0);
+    };
+    for event in &events {
+        let Kept::Event(_, _, _, format, body) = event else { continue };
+        if !described.contains(&format.token()) {
+            described.push(format.token());
+            put(isoform_core::Token::ZERO, format.description().as_bytes());
+        }
+        put(format.token(), body);
+    }
+    assert!(bytes == expected, "{} and {} bytes", bytes.len(), expected.len());
+}
