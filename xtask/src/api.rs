@@ -10,12 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// The folders in `crates/` whose crates are published and imported.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("channel", "isoform_channel"),
     ("channel-proto", "isoform_channel_proto"),
     ("core", "isoform_core"),
     ("derive", "isoform_derive"),
     ("dynamic", "isoform_dynamic"),
+    ("files", "isoform_files"),
     ("isoform", "isoform"),
     ("jit", "isoform_jit"),
     ("kernels", "isoform_kernels"),

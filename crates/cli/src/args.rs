@@ -1,6 +1,8 @@
 //! The command line and its help.
 
 mod channel;
+#[cfg(feature = "files")]
+mod files;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
 #[cfg(feature = "service")]
@@ -9,6 +11,8 @@ pub(crate) mod service;
 #[cfg(unix)]
 pub(crate) use channel::Network;
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
+#[cfg(all(unix, feature = "files"))]
+pub(crate) use files::{Record, Replay};
 #[cfg(all(unix, feature = "tls"))]
 pub(crate) use keys::{Issue, Keys, What};
 

@@ -10,6 +10,8 @@ use isoform::{Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
 use std::path::Path;
+#[cfg(feature = "files")]
+use std::sync::{Mutex, PoisonError};
 
 /// A writer keeps encoders for this many formats.
 const ENCODERS: usize = 64;
@@ -21,7 +23,15 @@ pub enum Input {
     File(File),
     /// Standard input.
     Standard(Stdin),
+    /// A recording (`spec/files.md`), whose events are read as a stream.
+    #[cfg(feature = "files")]
+    Recording(Box<Exclusive<isoform_files::Stream>>),
 }
+
+/// What is used by one thread at a time, and may be lent to others: nobody ever waits for it.
+#[cfg(feature = "files")]
+#[derive(Debug)]
+pub struct Exclusive<T>(Mutex<T>);
 
 /// The target of a stream.
 #[derive(Debug)]
@@ -46,10 +56,14 @@ impl Input {
     /// # Errors
     /// What the system says.
     pub fn open(path: Option<&Path>) -> io::Result<Input> {
-        Ok(match path {
-            Some(path) => Input::File(File::open(path)?),
-            None => Input::Standard(io::stdin()),
-        })
+        let Some(path) = path else { return Ok(Input::Standard(io::stdin())) };
+        let file = File::open(path)?;
+        #[cfg(feature = "files")]
+        if is_recording(&file)? {
+            let recording = isoform_files::Recording::new(file, isoform::Limits::default());
+            return Ok(Input::Recording(Box::new(Exclusive(Mutex::new(recording.into_stream())))));
+        }
+        Ok(Input::File(file))
     }
 }
 
@@ -66,6 +80,18 @@ impl Output {
     }
 }
 
+/// Whether a file begins as a recording. What is no regular file, such as a pipe, is a stream: nothing can be read there twice.
+#[cfg(feature = "files")]
+fn is_recording(mut file: &File) -> io::Result<bool> {
+    if !file.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut first = Vec::new();
+    file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first)?;
+    file.rewind()?;
+    Ok(first == isoform_files::MAGIC)
+}
+
 fn at(name: &str, error: &io::Error) -> Error {
     Error::new(Code::Io).at(name).found(error)
 }
@@ -75,6 +101,8 @@ impl Read for Input {
         match self {
             Input::File(file) => file.read(room),
             Input::Standard(input) => input.read(room),
+            #[cfg(feature = "files")]
+            Input::Recording(recording) => recording.0.get_mut().unwrap_or_else(PoisonError::into_inner).read(room),
         }
     }
 }
@@ -84,6 +112,8 @@ impl Seek for Input {
         match self {
             Input::File(file) => file.seek(to),
             Input::Standard(_) => Err(io::ErrorKind::NotSeekable.into()),
+            #[cfg(feature = "files")]
+            Input::Recording(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 }

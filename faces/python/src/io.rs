@@ -5,6 +5,7 @@
 
 use crate::error::{raise, wrong_type};
 use crate::face::face;
+use isoform_dynamic::stream::Input as Origin;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::File;
@@ -22,7 +23,7 @@ pub(crate) struct Input {
 }
 
 enum From {
-    File(File),
+    File(Origin),
     Object { read: Py<PyAny> },
 }
 
@@ -93,7 +94,10 @@ impl Input {
     /// A file of this path, or an object with `read`.
     pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
         if let Ok(path) = source.extract::<PathBuf>() {
-            return Ok(Input { from: From::File(opened(source.py(), path, File::open)?), fault: Arc::default() });
+            return Ok(Input {
+                from: From::File(opened(source.py(), path, |path| Origin::open(Some(&path)))?),
+                fault: Arc::default(),
+            });
         }
         // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
@@ -221,7 +225,7 @@ impl Write for Interruptible {
 }
 
 /// Opens a file while other Python threads run.
-fn opened(py: Python<'_>, path: PathBuf, open: fn(PathBuf) -> Result<File>) -> PyResult<File> {
+fn opened<F: Send + 'static>(py: Python<'_>, path: PathBuf, open: fn(PathBuf) -> Result<F>) -> PyResult<F> {
     // Opening a named pipe waits for the program at its other end, or for Ctrl-C.
     #[cfg(unix)]
     if std::fs::metadata(&path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_fifo(&found.file_type())) {

@@ -6,7 +6,7 @@ use isoform::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 #[cfg(unix)]
-use {isoform_channel::Policy, isoform_dynamic::words::policy};
+pub(super) use {isoform_channel::Policy, isoform_dynamic::words::policy};
 
 #[derive(Subcommand)]
 pub(crate) enum Channel {
@@ -15,6 +15,10 @@ pub(crate) enum Channel {
     Publish(Publish),
     Info(Info),
     Plot(Plot),
+    #[cfg(feature = "files")]
+    Record(super::files::Record),
+    #[cfg(feature = "files")]
+    Replay(super::files::Replay),
 }
 
 /// Show the events of a channel as they arrive
@@ -203,16 +207,16 @@ impl Echo {
     }
 }
 
-fn positive(text: &str) -> Result<f64, &'static str> {
+pub(super) fn positive(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0 && *number < 1e9);
     number.ok_or("a number above 0")
 }
 
 /// Channels are for Unix: elsewhere, these commands say so, and the policy stays text.
 #[cfg(not(unix))]
-type Policy = String;
+pub(super) type Policy = String;
 
 #[cfg(not(unix))]
-fn policy(text: &str) -> Result<Policy, std::convert::Infallible> {
+pub(super) fn policy(text: &str) -> Result<Policy, std::convert::Infallible> {
     text.parse()
 }

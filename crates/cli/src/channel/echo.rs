@@ -1,30 +1,28 @@
 //! `isoform echo`: the events of a channel. What records look like is in [`crate::show`].
 
+use super::find::Wanted;
 use super::stop::{LOOK, Stop};
-use super::{STARTING, cannot_open, may_come, not_open, open_at, short, shown};
+use super::{news, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use crate::time::utc;
 use isoform::{Class, Code, Error, Incoming};
-use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
-use isoform_dynamic::words::{self, keeping};
-use serde_json::{Value, json};
+use isoform_channel::{Event, Policy, SinkBuilder, SourceRef, Window};
+use isoform_dynamic::words::keeping;
+use serde_json::Value;
 use std::collections::HashSet;
 use std::io;
-use std::time::{Duration, Instant};
 
 /// The bytes that wait at a source for a viewer that loses the oldest: more than usual, since it states a number of events.
 const QUEUE: u64 = 64 << 20;
 
-/// The time between two looks for a channel that is not there.
-const AGAIN: Duration = Duration::from_millis(500);
-
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let node = super::node(&arguments.network)?;
-    let Some(mut channel) = find(&node, arguments, &stop)? else { return Ok(()) };
+    let wanted = Wanted { id: &arguments.source, once: arguments.once };
+    let Some(mut channel) = wanted.find(&node, &stop)? else { return Ok(()) };
     let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
     let mut echo = Echo {
         source: shown(&arguments.source),
@@ -43,14 +41,14 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         echo.show.flush()?;
         match sink.recv_timeout(LOOK)? {
             Some(event) => echo.event(event)?,
-            None if is_alone(&channel) && !waits(arguments) => {
+            None if channel.members().len() <= 1 && !wanted.waits() => {
                 notice("no other node has the channel open any more");
                 break;
             }
-            None if is_alone(&channel) => {
+            None if channel.members().len() <= 1 => {
                 notice("no other node has the channel open any more: waiting for one");
                 drop((sink, channel));
-                let Some(found) = find(&node, arguments, &stop)? else { break };
+                let Some(found) = wanted.find(&node, &stop)? else { break };
                 channel = found;
                 sink = configured(channel.sink_builder(), arguments).build_messages()?;
                 echo.sources = Some(HashSet::new());
@@ -60,34 +58,6 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     }
     echo.show.flush()?;
     echo.unshown.end()
-}
-
-/// Whether the command waits for a channel that is not there. One of a certain identity does not come back once its last
-/// member has left.
-fn waits(arguments: &args::Echo) -> bool {
-    !arguments.once && arguments.source.parse::<ChannelId>().is_ok_and(|id| id.identity().is_none())
-}
-
-/// Opens the channel, as soon as it is there. `None` if the command was asked to stop meanwhile.
-fn find(node: &Node, arguments: &args::Echo, stop: &Stop) -> Result<Option<Channel>, Failure> {
-    let id = &arguments.source;
-    if !waits(arguments) {
-        return open_at(node, id).map(Some);
-    }
-    let (began, mut is_said) = (Instant::now(), false);
-    while !stop.is_asked() {
-        match node.open(id) {
-            Ok(channel) => return Ok(Some(channel)),
-            Err(error) if !may_come(&error) => return Err(cannot_open(id, error)),
-            Err(error) if !is_said && began.elapsed() >= STARTING => {
-                is_said = true;
-                notice(&format!("{}; trying again until it is there", not_open(&shown(id), error)));
-            }
-            Err(_) => {}
-        }
-        stop.sleep_until(Instant::now() + if is_said { AGAIN } else { LOOK });
-    }
-    Ok(None)
 }
 
 /// The sink that the arguments ask for.
@@ -100,10 +70,6 @@ fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
     }
-}
-
-fn is_alone(channel: &Channel) -> bool {
-    channel.members().len() <= 1
 }
 
 /// An echo in progress.
@@ -121,42 +87,33 @@ struct Echo {
 
 impl Echo {
     fn event(&mut self, event: Event<Incoming<'_>>) -> Result<(), Failure> {
-        match event {
-            Event::Record { stamp, record } => self.record(stamp, record),
-            Event::Gap(SourceRef(source), gap) => {
-                let (first, count, cause) = (gap.first, gap.count, gap.cause.to_string());
-                let line = json!({"gap": {"source": source, "first": first, "count": count, "cause": cause}});
-                self.tell(line, &format!("source {source}: {gap}"))
-            }
+        let line = news::line(&event);
+        let text = match event {
+            Event::Record { stamp, record } => return self.record(stamp, record),
+            Event::Gap(SourceRef(source), gap) => format!("source {source}: {gap}"),
             // The sink does not ask for heads.
-            Event::Head { .. } => Ok(()),
+            Event::Head { .. } => return Ok(()),
             Event::Joined(SourceRef(source), node, format) => {
                 self.sources.get_or_insert_default().insert(source);
-                let format = format.as_ref().map(isoform::Format::name);
-                let line = json!({"joined": {"source": source, "node": node.to_string(), "format": format}});
-                let what = format.map_or_else(String::new, |name| format!(", with records {name}"));
-                self.tell(line, &format!("source {source} has joined, at node {}{what}", short(node)))
+                let what = format.map_or_else(String::new, |format| format!(", with records {}", format.name()));
+                format!("source {source} has joined, at node {}{what}", short(node))
             }
             Event::Left(SourceRef(source)) => {
                 self.sources.as_mut().map(|sources| sources.remove(&source));
-                self.tell(json!({"left": {"source": source}}), &format!("source {source} has left"))
+                format!("source {source} has left")
             }
             // The source has none of the fields that were asked for, and nothing before had them.
             Event::Refused(_, error) if error.code() == Code::NoSuchField && self.shown == 0 => {
-                Err(self.request(error))
+                return Err(self.request(error));
             }
             Event::Refused(SourceRef(source), error) => {
-                let line = json!({"refused": {"source": source, "error": error.to_string()}});
                 let is_about_records = !matches!(error.code(), Code::NotGranted | Code::Forbidden);
                 let what = if is_about_records { "the records of " } else { "" };
-                self.tell(line, &format!("{what}source {source} cannot be read: {error}"))
+                format!("{what}source {source} cannot be read: {error}")
             }
-            Event::Granted(SourceRef(source), granted) => {
-                let (policy, reason) = (granted.policy.to_string(), words::reason(granted.reason));
-                let line = json!({"granted": {"source": source, "policy": policy, "reason": reason}});
-                self.tell(line, &format!("source {source} grants {granted}"))
-            }
-        }
+            Event::Granted(SourceRef(source), granted) => format!("source {source} grants {granted}"),
+        };
+        self.tell(line, &text)
     }
 
     fn record(&mut self, stamp: isoform_channel::Stamp, record: Incoming<'_>) -> Result<(), Failure> {
@@ -197,8 +154,8 @@ impl Echo {
     }
 
     /// Says what is no event, in its turn.
-    fn tell(&mut self, line: Value, text: &str) -> Result<(), Failure> {
-        if self.lines {
+    fn tell(&mut self, line: Option<Value>, text: &str) -> Result<(), Failure> {
+        if let Some(line) = line.filter(|_| self.lines) {
             return Ok(self.show.line(line)?);
         }
         let flushed: io::Result<()> = self.show.flush();

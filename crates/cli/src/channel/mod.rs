@@ -1,4 +1,4 @@
-//! The commands for event channels: `echo`, `pub`, `info` and `plot`. Channels are for Unix; on other systems these
+//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `record` and `replay`. Channels are for Unix; on other systems these
 //! commands say so.
 
 #[cfg(unix)]
@@ -6,13 +6,21 @@ pub(crate) mod account;
 #[cfg(unix)]
 mod echo;
 #[cfg(unix)]
+mod find;
+#[cfg(unix)]
 mod info;
 #[cfg(unix)]
 pub(crate) mod input;
 #[cfg(unix)]
+mod news;
+#[cfg(unix)]
 mod plot;
 #[cfg(unix)]
 mod publish;
+#[cfg(all(unix, feature = "files"))]
+mod record;
+#[cfg(all(unix, feature = "files"))]
+mod replay;
 #[cfg(unix)]
 pub(crate) mod stop;
 
@@ -41,6 +49,10 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Publish(arguments) => publish::run(arguments, output),
         Command::Info(arguments) => info::run(arguments, output),
         Command::Plot(arguments) => plot::run(arguments),
+        #[cfg(feature = "files")]
+        Command::Record(arguments) => record::run(arguments, output),
+        #[cfg(feature = "files")]
+        Command::Replay(arguments) => replay::run(arguments, output),
     }
 }
 

@@ -13,6 +13,8 @@ mod general;
 mod keys;
 #[cfg(all(target_os = "linux", feature = "xmit"))]
 mod programs;
+#[cfg(all(unix, feature = "files"))]
+mod recordings;
 #[cfg(all(unix, feature = "service"))]
 mod service;
 #[cfg(unix)]

@@ -1,0 +1,130 @@
+//! The arguments of the commands for recordings.
+
+use super::channel::{Network, Policy, policy, positive};
+use clap::{Args, ValueEnum};
+use isoform::Limits;
+use std::path::PathBuf;
+
+/// Record the events of channels in a file
+///
+/// The file is MCAP, which Foxglove and other programs open. It has every record as its sender had it in memory, with the time of its
+/// submission, and what was lost. `isoform dump` shows it, and so does every command that reads streams. `isoform replay` publishes it again.
+///
+/// Everything is put on disk once a second. The command reports how much that is, and nothing of it is lost, even if the command or the machine
+/// stops at once. The command records until it is interrupted, and waits for channels that are not there yet, as `isoform echo` does. At
+/// the end it prints what was recorded and lost of each source. The exit status is 1 if the file could not be written.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
+  isoform record --once iso+unix://$PWD/river.sock/river -o river.mcap
+  isoform dump --count 3 river.mcap
+  isoform record iso://127.0.0.1:7000/river -o run.mcap --part-size 1000000000")]
+pub(crate) struct Record {
+    /// Channels, such as iso://127.0.0.1:7000/river; see `isoform help sources`
+    #[arg(required = true, value_name = "CHANNEL")]
+    pub(crate) channels: Vec<String>,
+    /// The file, which must not be there yet
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The compression of the file
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) compression: Compression,
+    /// Begin another file when this one has N bytes: run.mcap, run-2.mcap, and so on
+    #[arg(long, value_name = "N")]
+    pub(crate) part_size: Option<u64>,
+    /// Begin another file after this time
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) part_seconds: Option<f64>,
+    /// Stop after N events
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Stop after this time
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) seconds: Option<f64>,
+    /// Do not wait for channels, and end with each when its last source has left
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Report once a second what is on disk, in a line of its own
+    #[arg(long)]
+    pub(crate) progress: bool,
+    /// The behaviour of sources when the recorder is too slow: oldest:N, latest or block
+    #[arg(long, value_name = "POLICY", default_value = "oldest:100000", value_parser = policy)]
+    pub(crate) policy: Policy,
+    /// Demand that sources wait for the recorder as long as necessary; sources that do not grant this are refused
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) lossless: bool,
+    /// Drop events of more than this many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
+    pub(crate) max_message: u64,
+    #[command(flatten)]
+    pub(crate) network: Network,
+}
+
+/// Publish the events of a recording again
+///
+/// Each channel of the recording becomes a channel of the same name, whose id the command prints on standard error. It starts when every channel has
+/// a sink, and keeps the times between the events. The records are those that were recorded, bit for bit; sinks convert them as ever, so
+/// that today's programs read old recordings. Sinks see the recorded source and number of each event as its origin.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform replay river.mcap
+  isoform replay river.mcap --rate 10 --loop
+  isoform replay river.mcap --max --from 60 --to 90")]
+pub(crate) struct Replay {
+    /// A recording
+    pub(crate) file: PathBuf,
+    /// Publish only the channels of these names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) channel: Vec<String>,
+    /// Let time pass so many times as fast
+    #[arg(long, value_name = "FACTOR", value_parser = positive, default_value = "1")]
+    pub(crate) rate: f64,
+    /// Publish as fast as sinks take the events
+    #[arg(long, conflicts_with = "rate")]
+    pub(crate) max: bool,
+    /// Begin so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) from: Option<f64>,
+    /// End so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) to: Option<f64>,
+    /// Begin again at the end
+    #[arg(long = "loop")]
+    pub(crate) again: bool,
+    /// Start when each channel has N sinks
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) wait: usize,
+    /// Listen at this address: 127.0.0.1:7000, unix:/tmp/x.sock; by default at a port that the system chooses
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<String>,
+    /// Wait as long as necessary for sinks that demand it (`isoform echo --lossless`)
+    #[arg(long)]
+    pub(crate) lossless: bool,
+    /// Wait this long at the end until the sinks have taken all events
+    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "30")]
+    pub(crate) patience: f64,
+    #[command(flatten)]
+    pub(crate) network: Network,
+}
+
+/// The compression of a recording.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Compression {
+    /// None: the fastest
+    None,
+    /// LZ4
+    Lz4,
+    /// Zstandard, the smallest
+    #[default]
+    Zstd,
+}
+
+impl From<Compression> for isoform_files::Compression {
+    fn from(compression: Compression) -> isoform_files::Compression {
+        match compression {
+            Compression::None => isoform_files::Compression::None,
+            Compression::Lz4 => isoform_files::Compression::Lz4,
+            Compression::Zstd => isoform_files::Compression::Zstd,
+        }
+    }
+}

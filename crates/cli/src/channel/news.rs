@@ -1,0 +1,26 @@
+//! What happens on a channel beside records, as JSON: in the lines of `isoform echo --json --stamp`, and in recordings
+//! (`spec/files.md`, "News").
+
+use isoform_channel::{Event, SourceRef};
+use isoform_dynamic::words;
+use serde_json::{Value, json};
+
+/// An object with one member; `None` for records.
+pub(super) fn line<R>(event: &Event<R>) -> Option<Value> {
+    Some(match event {
+        Event::Record { .. } | Event::Head { .. } => return None,
+        Event::Gap(SourceRef(source), gap) => {
+            json!({"gap": {"source": source, "first": gap.first, "count": gap.count, "cause": gap.cause.to_string()}})
+        }
+        Event::Joined(SourceRef(source), node, format) => {
+            let format = format.as_ref().map(isoform::Format::name);
+            json!({"joined": {"source": source, "node": node.to_string(), "format": format}})
+        }
+        Event::Left(SourceRef(source)) => json!({"left": {"source": source}}),
+        Event::Refused(SourceRef(source), error) => json!({"refused": {"source": source, "error": error.to_string()}}),
+        Event::Granted(SourceRef(source), granted) => {
+            let (policy, reason) = (granted.policy.to_string(), words::reason(granted.reason));
+            json!({"granted": {"source": source, "policy": policy, "reason": reason}})
+        }
+    })
+}

@@ -1,0 +1,386 @@
+//! `isoform record`: the events of channels, in files. The file itself is in `isoform-files`.
+
+use super::find::Wanted;
+use super::stop::{LOOK, Stop};
+use super::{cannot_open, news, short};
+use crate::args;
+use crate::failure::{Failure, notice};
+use crate::output::{Output, plural};
+use isoform::{Error, Incoming};
+use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
+use isoform_dynamic::words::keeping;
+use isoform_files::{Options, Origin, Recorder, Stamp, Topic, Written};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The bytes that wait at a source: a recorder is to lose nothing while its disk is busy.
+const QUEUE: u64 = 64 << 20;
+/// The time between two moments at which everything is put on disk.
+const SYNC: Duration = Duration::from_secs(1);
+
+pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), Failure> {
+    let stop = Stop::new()?;
+    let node = super::node(&arguments.network)?;
+    let names: Vec<String> = arguments.channels.iter().map(|id| name(id)).collect::<Result<_, _>>()?;
+    let parts = Mutex::new(Parts::create(arguments, &names)?);
+    let (over, left) = (AtomicBool::new(false), AtomicU64::new(arguments.count.unwrap_or(u64::MAX)));
+    let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over, left: &left };
+    let began = Instant::now();
+    let mut failures = std::thread::scope(|scope| {
+        let recorders: Vec<_> = (arguments.channels.iter().enumerate())
+            .map(|(number, id)| {
+                let node = &node;
+                scope.spawn(move || shared.record(node, number, id))
+            })
+            .collect();
+        let mut progress = Progress::new(arguments.progress);
+        let mut failures: Vec<Failure> = Vec::new();
+        while recorders.iter().any(|recorder| !recorder.is_finished()) && !shared.ends() {
+            if arguments.seconds.is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds) {
+                break;
+            }
+            shared.stop.sleep_until(Instant::now() + LOOK);
+            match parts.lock().expect("no panic").sync_if_due() {
+                Ok(Some(written)) => progress.tell(written),
+                Ok(None) => {}
+                Err(failure) => {
+                    failures.push(failure);
+                    break;
+                }
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        failures.extend(recorders.into_iter().filter_map(|recorder| recorder.join().expect("no panic").err()));
+        progress.end();
+        failures
+    });
+    let ended = parts.into_inner().expect("no panic").end(output);
+    match failures.is_empty() {
+        true => ended,
+        false => Err(failures.swap_remove(0)),
+    }
+}
+
+/// The name of the channel of an id.
+fn name(id: &str) -> Result<String, Failure> {
+    id.parse::<ChannelId>().map(|id| id.name().to_string()).map_err(|error| cannot_open(id, error))
+}
+
+/// What the threads that record a channel each have in common.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    arguments: &'a args::Record,
+    stop: &'a Stop,
+    parts: &'a Mutex<Parts>,
+    over: &'a AtomicBool,
+    /// The events that are still wanted.
+    left: &'a AtomicU64,
+}
+
+impl Shared<'_> {
+    fn ends(&self) -> bool {
+        self.stop.is_asked() || self.over.load(Ordering::Relaxed) || self.left.load(Ordering::Relaxed) == 0
+    }
+
+    /// Records a channel until the end is asked for, or until it is there no more.
+    fn record(self, node: &Node, number: usize, id: &str) -> Result<(), Failure> {
+        let wanted = Wanted { id, once: self.arguments.once };
+        while let Some(channel) = wanted.find(node, self.stop)? {
+            self.record_while_there(&channel, number)?;
+            if self.ends() || !wanted.waits() {
+                break;
+            }
+            notice(&format!("no other node has {} open any more: waiting for one", super::shown(id)));
+        }
+        Ok(())
+    }
+
+    fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
+        let mut sink = configured(channel.sink_builder(), self.arguments).build_messages()?;
+        let result = loop {
+            if self.ends() {
+                break Ok(());
+            }
+            match sink.recv_timeout(LOOK)? {
+                Some(event) => {
+                    let taken = self.parts.lock().expect("no panic").take(number, event, self.left);
+                    if let Err(failure) = taken {
+                        break Err(failure);
+                    }
+                }
+                None if channel.members().len() <= 1 => break Ok(()),
+                None if self.arguments.once && self.parts.lock().expect("no panic").have_left(number) => break Ok(()),
+                None => {}
+            }
+        };
+        self.parts.lock().expect("no panic").sources_are_gone(number)?;
+        result
+    }
+}
+
+fn configured(sink: SinkBuilder, arguments: &args::Record) -> SinkBuilder {
+    let policy = keeping(arguments.policy, None, Some(QUEUE));
+    let sink = sink.policy(policy).longest(arguments.max_message);
+    match policy {
+        _ if arguments.lossless => sink.lossless(),
+        Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
+        _ => sink,
+    }
+}
+
+/// A recording in one or several files.
+struct Parts {
+    path: PathBuf,
+    options: Options,
+    /// A part ends behind so many bytes, or after this time.
+    most: Option<u64>,
+    longest: Option<Duration>,
+    names: Vec<String>,
+    /// Those of the names.
+    topics: Vec<Topic>,
+    number: u32,
+    recorder: Option<Recorder>,
+    began: Instant,
+    synced: Instant,
+    /// Events and bytes of the parts before.
+    before: Written,
+    /// By the number of their channel, and their own.
+    sources: BTreeMap<(usize, u32), Account>,
+}
+
+/// What has come of a source.
+#[derive(Default)]
+struct Account {
+    node: String,
+    /// What was said when it joined; `None` once it has left.
+    joined: Option<Value>,
+    recorded: u64,
+    lost: BTreeMap<String, u64>,
+}
+
+impl Parts {
+    fn create(arguments: &args::Record, names: &[String]) -> Result<Parts, Failure> {
+        let mut parts = Parts {
+            path: arguments.output.clone(),
+            options: Options { compression: arguments.compression.into() },
+            most: arguments.part_size,
+            longest: arguments.part_seconds.map(Duration::from_secs_f64),
+            names: names.to_vec(),
+            topics: Vec::new(),
+            number: 0,
+            recorder: None,
+            began: Instant::now(),
+            synced: Instant::now(),
+            before: Written::default(),
+            sources: BTreeMap::new(),
+        };
+        parts.begin()?;
+        Ok(parts)
+    }
+
+    /// Begins the next part.
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.number += 1;
+        let path = part(&self.path, self.number);
+        let mut recorder = Recorder::create(&path, self.options).map_err(cannot_write)?;
+        let now = now();
+        self.topics = self.names.iter().map(|name| recorder.topic(name)).collect();
+        for topic in &self.topics {
+            recorder.news(*topic, now, &json!({"part": {"number": self.number}})).map_err(cannot_write)?;
+        }
+        for ((channel, _), account) in &self.sources {
+            if let Some(joined) = &account.joined {
+                recorder.news(self.topics[*channel], now, joined).map_err(cannot_write)?;
+            }
+        }
+        self.recorder = Some(recorder);
+        self.began = Instant::now();
+        Ok(())
+    }
+
+    fn recorder(&mut self) -> Result<&mut Recorder, Failure> {
+        self.recorder.as_mut().ok_or_else(|| Failure::data("the recording has ended, since it could not be written"))
+    }
+
+    /// Records what has happened. After an error, nothing more is written.
+    fn take(&mut self, channel: usize, event: Event<Incoming<'_>>, left: &AtomicU64) -> Result<(), Failure> {
+        let taken = self.put(channel, event, left);
+        if taken.is_err() {
+            self.recorder = None;
+        }
+        taken
+    }
+
+    fn put(&mut self, channel: usize, event: Event<Incoming<'_>>, left: &AtomicU64) -> Result<(), Failure> {
+        let (now, topic) = (now(), self.topics[channel]);
+        if let Some(line) = news::line(&event) {
+            self.recorder()?.news(topic, now, &line).map_err(cannot_write)?;
+            return self.account(channel, &event, line);
+        }
+        let Event::Record { stamp, record } = event else { return Ok(()) };
+        if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Ok(());
+        }
+        let source = stamp.source.0;
+        let origin =
+            stamp.origin.map(|origin| Origin { node: origin.node.0, source: origin.source, sequence: origin.sequence });
+        let stamp = Stamp { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds, origin };
+        self.recorder()?.record(topic, now, stamp, record.format(), record.body()).map_err(cannot_write)?;
+        self.sources.entry((channel, source)).or_default().recorded += 1;
+        let is_full =
+            self.most.is_some_and(|most| self.recorder.as_ref().is_some_and(|recorder| recorder.size() >= most));
+        if is_full || self.longest.is_some_and(|longest| self.began.elapsed() >= longest) {
+            self.finish()?;
+            self.begin()?;
+        }
+        Ok(())
+    }
+
+    fn account(&mut self, channel: usize, event: &Event<Incoming<'_>>, line: Value) -> Result<(), Failure> {
+        match event {
+            Event::Joined(SourceRef(source), node, _) => {
+                let account = self.sources.entry((channel, *source)).or_default();
+                (account.node, account.joined) = (short(*node), Some(line));
+            }
+            Event::Gap(SourceRef(source), gap) => {
+                let account = self.sources.entry((channel, *source)).or_default();
+                *account.lost.entry(gap.cause.to_string()).or_default() += gap.count;
+            }
+            Event::Left(SourceRef(source)) => self.source_is_gone(channel, *source)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn source_is_gone(&mut self, channel: usize, source: u32) -> Result<(), Failure> {
+        let Some(account) = self.sources.get_mut(&(channel, source)) else { return Ok(()) };
+        if account.joined.take().is_none() {
+            return Ok(());
+        }
+        let lost: Map<String, Value> =
+            account.lost.iter().map(|(cause, count)| (cause.clone(), json!(count))).collect();
+        let line = json!({"account": {"source": source, "recorded": account.recorded, "lost": lost}});
+        let topic = self.topics[channel];
+        self.recorder()?.news(topic, now(), &line).map_err(cannot_write)
+    }
+
+    /// The recorder does not listen to the channel any more.
+    fn sources_are_gone(&mut self, channel: usize) -> Result<(), Failure> {
+        let there: Vec<u32> =
+            self.sources.range((channel, 0)..=(channel, u32::MAX)).map(|((_, source), _)| *source).collect();
+        match self.recorder {
+            Some(_) => there.into_iter().try_for_each(|source| self.source_is_gone(channel, source)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there were sources on the channel, and all of them have left.
+    fn have_left(&self, channel: usize) -> bool {
+        let mut sources = self.sources.range((channel, 0)..=(channel, u32::MAX)).peekable();
+        sources.peek().is_some() && sources.all(|(_, account)| account.joined.is_none())
+    }
+
+    /// Puts everything on disk once a second, and says how much that is.
+    fn sync_if_due(&mut self) -> Result<Option<Written>, Failure> {
+        if self.synced.elapsed() < SYNC {
+            return Ok(None);
+        }
+        let before = self.before;
+        let Some(recorder) = &mut self.recorder else { return Ok(None) };
+        let written = recorder.sync();
+        if written.is_err() {
+            self.recorder = None;
+        }
+        let written = written.map_err(cannot_write)?;
+        self.synced = Instant::now();
+        Ok(Some(Written { events: before.events + written.events, bytes: before.bytes + written.bytes }))
+    }
+
+    /// Ends a part.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let Some(recorder) = self.recorder.take() else { return Ok(()) };
+        let written = recorder.finish().map_err(cannot_write)?;
+        self.before.events += written.events;
+        self.before.bytes += written.bytes;
+        Ok(())
+    }
+
+    /// Ends the recording, and says what is in it.
+    fn end(mut self, output: &mut Output) -> Result<(), Failure> {
+        let finished = self.finish();
+        for ((channel, source), account) in &self.sources {
+            let (name, node) = (&self.names[*channel], &account.node);
+            let lost: u64 = account.lost.values().sum();
+            let causes: Vec<String> = account.lost.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+            let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
+            writeln!(
+                output,
+                "{name}: source {source} at node {node}: {} recorded, {lost} lost{causes}",
+                account.recorded
+            )?;
+        }
+        finished?;
+        let Written { events, bytes } = self.before;
+        let files = plural(self.number as usize, "file");
+        writeln!(output, "{}: {} and {bytes} bytes in {files}", self.path.display(), plural(events as usize, "event"))?;
+        Ok(())
+    }
+}
+
+/// The path of a part: `run.mcap`, `run-2.mcap`, `run-3.mcap`.
+fn part(path: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return path.into();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn cannot_write(error: Error) -> Failure {
+    Failure::data(format!("cannot write the recording: {error}"))
+        .hint("what was reported as on disk can be read: `isoform dump FILE`")
+}
+
+/// Says once a second how much is on disk.
+struct Progress {
+    lines: bool,
+    over: bool,
+    said: bool,
+}
+
+impl Progress {
+    fn new(lines: bool) -> Progress {
+        Progress { lines, over: !lines && std::io::stderr().is_terminal(), said: false }
+    }
+
+    fn tell(&mut self, written: Written) {
+        let text = format!("{} on disk, {} bytes", plural(written.events as usize, "event"), written.bytes);
+        if self.lines {
+            notice(&text);
+        } else if self.over {
+            self.said = true;
+            _ = write!(std::io::stderr(), "\r-- {text}\u{1b}[K");
+        }
+    }
+
+    /// Ends the line.
+    fn end(self) {
+        if self.said {
+            _ = writeln!(std::io::stderr());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `record` and `replay`, and recordings as sources of the other commands.
+
+use super::*;
+use isoform_channel::{MessageSource, Node};
+use isoform_files::{Item, Recording};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+/// What nothing here takes.
+const LONG: Duration = Duration::from_secs(60);
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = command(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+/// Starts a command that prints the id of its channel first, with this input.
+fn start_with_id(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read + use<>) {
+    let mut command = command(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let mut notices = BufReader::new(child.stderr.take().unwrap());
+    let mut id = String::new();
+    notices.read_line(&mut id).unwrap();
+    let id = id.trim_end().strip_prefix("-- ").expect("the id comes first").to_string();
+    (child, id, notices)
+}
+
+/// A source in this process, which waits for the recorder.
+fn source() -> (Node, String, MessageSource) {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("gauges", Some(&gauge())).unwrap();
+    let source = channel.source_builder().lossless().build_messages().unwrap();
+    (node, channel.id().to_string(), source)
+}
+
+fn submit(source: &mut MessageSource, id: u32) {
+    source.submit_body(&gauge(), &gauge_body(id, f64::from(id) / 2.0)).unwrap();
+}
+
+/// The numbers and bodies of the events in a file, and whether it is whole.
+fn events(path: &Path) -> (Vec<(u64, Vec<u8>)>, bool) {
+    let mut recording = Recording::open(path).unwrap();
+    let mut events = Vec::new();
+    loop {
+        match recording.next_entry() {
+            Ok(Some(entry)) => {
+                if let Item::Event { stamp, body, .. } = entry.item {
+                    events.push((stamp.sequence, body.to_vec()));
+                }
+            }
+            Ok(None) => return (events, true),
+            Err(error) => {
+                assert_eq!(error.code(), isoform::Code::Cut, "{error}");
+                return (events, false);
+            }
+        }
+    }
+}
+
+/// The gauges from 0 to a count, with the numbers that their source gave them.
+fn gauges(count: usize) -> Vec<(u64, Vec<u8>)> {
+    (0..count as u32).map(|id| (id.into(), gauge_body(id, f64::from(id) / 2.0))).collect()
+}
+
+/// Records what `pub` publishes of a stream.
+fn record_stream(path: &str) {
+    let (publisher, id, _notices) = start_with_id(&["pub", "tracks", "--lossless"], &stream());
+    let said = isoform(&["record", "--once", "--lossless", &id, "-o", path]).good();
+    assert!(said.starts_with("tracks: source 0 at node "), "{said}");
+    assert!(publisher.wait_with_output().unwrap().status.success());
+}
+
+#[test]
+fn a_recording_is_shown_as_the_stream_that_was_published() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    record_stream(&path);
+    assert_eq!(isoform(&["dump", "--json", &path]).good(), dumps::JSON);
+    let formats = |source: &str| isoform(&["format", source]).good();
+    let original = directory.write("stream.iso", stream());
+    assert_eq!(formats(&path), formats(&original));
+}
+
+#[test]
+fn what_is_replayed_is_what_was_recorded() {
+    let directory = Files::new();
+    let (path, again) = (directory.path("run.mcap"), directory.path("again.mcap"));
+    let (path, again) = (path.display().to_string(), again.display().to_string());
+    record_stream(&path);
+    let (replay, id, _notices) = start_with_id(&["replay", &path, "--max"], &[]);
+    isoform(&["record", "--once", "--lossless", &id, "-o", &again]).good();
+    let replay = replay.wait_with_output().unwrap();
+    assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
+    assert_eq!(isoform(&["dump", "--json", &again]).good(), dumps::JSON);
+    let bodies = |path: &str| events(Path::new(path)).0.into_iter().map(|(_, body)| body).collect::<Vec<_>>();
+    assert_eq!(bodies(&again), bodies(&path));
+    assert!(bodies(&path).len() > 1);
+    // The first recording's numbers are the origins of the second.
+    let mut recording = Recording::open(Path::new(&again)).unwrap();
+    let mut origins = Vec::new();
+    while let Some(entry) = recording.next_entry().unwrap() {
+        if let Item::Event { stamp, .. } = entry.item {
+            origins.push(stamp.origin.expect("it was relayed").sequence);
+        }
+    }
+    assert_eq!(origins, events(Path::new(&path)).0.into_iter().map(|(sequence, _)| sequence).collect::<Vec<_>>());
+}
+
+/// The recorder is killed without warning; what it reported as on disk is there.
+#[test]
+fn nothing_that_was_reported_is_lost_when_the_recorder_is_killed() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap");
+    let (_node, id, mut gauge_source) = source();
+    let mut recorder = start(&["record", &id, "--progress", "-o", &path.display().to_string()]);
+    let notices = BufReader::new(recorder.stderr.take().unwrap());
+    gauge_source.wait_for_sinks(1, LONG).unwrap();
+    let (mut lines, mut next, mut reported) = (notices.lines(), 0, 0);
+    while reported < 2_000 {
+        (next..next + 1_000).for_each(|id| submit(&mut gauge_source, id));
+        next += 1_000;
+        let line = lines.next().expect("the recorder runs").unwrap();
+        let count = line.strip_prefix("-- ").and_then(|line| line.split_once(" event")).expect("a report").0;
+        reported = count.parse::<usize>().unwrap();
+    }
+    // SIGKILL.
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let (found, is_whole) = events(&path);
+    assert!(!is_whole && found.len() >= reported, "{} of {reported}", found.len());
+    assert_eq!(found, gauges(found.len()));
+    // The command shows what is there, and says that the file was cut.
+    let dump = isoform(&["dump", "--json", &path.display().to_string()]);
+    assert_eq!((dump.status, dump.output.lines().count()), (1, found.len()));
+    assert!(dump.errors.contains("ends within"), "{}", dump.errors);
+}
+
+#[test]
+fn a_recording_of_several_files_has_every_event_once() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap");
+    let (_node, id, mut gauge_source) = source();
+    let recorder = start(&[
+        "record",
+        &id,
+        "--compression",
+        "none",
+        "--part-size",
+        "50000",
+        "--count",
+        "5000",
+        "-o",
+        &path.display().to_string(),
+    ]);
+    gauge_source.wait_for_sinks(1, LONG).unwrap();
+    (0..5_000).for_each(|id| submit(&mut gauge_source, id));
+    let recorder = recorder.wait_with_output().unwrap();
+    let said = String::from_utf8(recorder.stdout).unwrap();
+    assert!(recorder.status.success() && said.contains("5000 recorded, 0 lost"), "{said}");
+    let mut found = Vec::new();
+    let mut parts = 0;
+    for number in 1.. {
+        let part = if number == 1 { path.clone() } else { directory.path(&format!("run-{number}.mcap")) };
+        if !part.exists() {
+            break;
+        }
+        let (events, is_whole) = events(&part);
+        assert!(is_whole);
+        found.extend(events);
+        parts += 1;
+    }
+    assert_eq!(found, gauges(5_000));
+    assert!(parts > 3, "{parts}");
+    assert!(said.contains(&format!("in {parts} file")), "{said}");
+}
+
+/// A file that may not grow any more.
+#[test]
+fn a_full_disk_ends_the_recording_and_leaves_what_was_reported() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    let (_node, id, mut gauge_source) = source();
+    let limited = "trap '' XFSZ; ulimit -f 40; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_isoform");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", limited, "sh", program, "record", &id, "--progress", "--compression", "none", "-o", &path]);
+    let recorder = shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    gauge_source.wait_for_sinks(1, LONG).unwrap();
+    let mut id = 0;
+    while gauge_source.sinks() > 0 {
+        submit(&mut gauge_source, id);
+        id += 1;
+    }
+    let recorder = Run::of(recorder.wait_with_output().unwrap());
+    assert_eq!(recorder.status, 1, "{}", recorder.errors);
+    assert!(recorder.errors.contains("cannot write the recording"), "{}", recorder.errors);
+    let reported = recorder.errors.lines().filter_map(|line| line.strip_prefix("-- ")?.split_once(" event"));
+    let reported = reported.filter_map(|(count, _)| count.parse::<usize>().ok()).max().unwrap_or(0);
+    let (found, is_whole) = events(Path::new(&path));
+    assert!(!is_whole && found.len() >= reported, "{} of {reported}", found.len());
+    assert_eq!(found, gauges(found.len()));
+}
+
+#[test]
+fn errors_say_what_is_there() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    record_stream(&path);
+    let errors = isoform(&["replay", &path, "--channel", "rivers"]).bad(2);
+    assert!(errors.contains("no channel \"rivers\"") && errors.contains("it has tracks"), "{errors}");
+    let errors = isoform(&["record", "iso://127.0.0.1:9/x", "-o", &path]).bad(1);
+    assert!(errors.contains("run.mcap") && errors.contains("exists"), "{errors}");
+    let text = directory.write("not.mcap", "hello");
+    let errors = isoform(&["replay", &text]).bad(2);
+    assert!(errors.contains("not.mcap"), "{errors}");
+}
+
+/// News are JSON of the words that `echo` uses.
+#[test]
+fn news_are_in_the_file() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    record_stream(&path);
+    let mut recording = Recording::open(Path::new(&path)).unwrap();
+    let mut kinds = Vec::new();
+    while let Some(entry) = recording.next_entry().unwrap() {
+        if let Item::News(Value::Object(news)) = entry.item {
+            assert_eq!((entry.topic, news.len()), ("tracks", 1));
+            kinds.extend(news.into_iter().map(|(kind, _)| kind));
+        }
+    }
+    assert_eq!(kinds, ["part", "joined", "left", "account"].map(String::from));
+}
