@@ -300,8 +300,8 @@ pub(crate) struct Layout {
 
 const SOURCES: &str = r#"These are the sources that a command reads:
 
-  PATH              a stream of records, or a text file of shapes; the first
-                    byte distinguishes them
+  PATH              a stream of records, a recording (`isoform record`), or a
+                    text file of shapes; the first bytes distinguish them
   -                 the same, from standard input
   PATH#NAME         one of several formats: the one of this name, or the one
                     whose token begins with these digits

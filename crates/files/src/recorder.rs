@@ -85,7 +85,14 @@ impl Recorder {
     /// [`Code::Io`] at the path, also if there is a file.
     pub fn create(path: &Path, options: Options) -> Result<Recorder> {
         let file = File::options().write(true).create_new(true).open(path);
-        let file = file.map_err(|error| Error::new(Code::Io).at(path.display().to_string()).found(error))?;
+        let file = file.map_err(|error| {
+            let expected = if error.kind() == io::ErrorKind::AlreadyExists {
+                "a file that is not there yet"
+            } else {
+                "a file to write"
+            };
+            Error::new(Code::Io).at(path.display().to_string()).expected(expected).found(error)
+        })?;
         let compression = match options.compression {
             Compression::None => None,
             Compression::Lz4 => Some(mcap::Compression::Lz4),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Record the events of channels in a file
 ///
-/// The file is MCAP, which Foxglove and other programs open. It has every record as its sender had it in memory, with the time of its
+/// The file is MCAP, whose channels and times other programs list, too. It has every record as its sender had it in memory, with the time of its
 /// submission, and what was lost. `isoform dump` shows it, and so does every command that reads streams. `isoform replay` publishes it again.
 ///
 /// Everything is put on disk once a second. The command reports how much that is, and nothing of it is lost, even if the command or the machine
@@ -79,7 +79,7 @@ pub(crate) struct Replay {
     /// Let time pass so many times as fast
     #[arg(long, value_name = "FACTOR", value_parser = positive, default_value = "1")]
     pub(crate) rate: f64,
-    /// Publish as fast as sinks take the events
+    /// Let no time pass between events: sinks that demand it (`isoform echo --lossless`) set the pace, and lose none
     #[arg(long, conflicts_with = "rate")]
     pub(crate) max: bool,
     /// Begin so many seconds after the beginning of the recording

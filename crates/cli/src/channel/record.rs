@@ -187,7 +187,11 @@ impl Parts {
     fn begin(&mut self) -> Result<(), Failure> {
         self.number += 1;
         let path = part(&self.path, self.number);
-        let mut recorder = Recorder::create(&path, self.options).map_err(cannot_write)?;
+        let mut recorder = Recorder::create(&path, self.options).map_err(if self.number == 1 {
+            cannot_create
+        } else {
+            cannot_write
+        })?;
         let now = now();
         self.topics = self.names.iter().map(|name| recorder.topic(name)).collect();
         for topic in &self.topics {
@@ -348,6 +352,11 @@ fn part(path: &Path, number: u32) -> PathBuf {
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The first file, before anything is recorded.
+fn cannot_create(error: Error) -> Failure {
+    Failure::usage(format!("cannot create the recording: {error}"))
 }
 
 fn cannot_write(error: Error) -> Failure {

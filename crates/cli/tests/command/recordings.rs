@@ -212,8 +212,8 @@ fn errors_say_what_is_there() {
     record_stream(&path);
     let errors = isoform(&["replay", &path, "--channel", "rivers"]).bad(2);
     assert!(errors.contains("no channel \"rivers\"") && errors.contains("it has tracks"), "{errors}");
-    let errors = isoform(&["record", "iso://127.0.0.1:9/x", "-o", &path]).bad(1);
-    assert!(errors.contains("run.mcap") && errors.contains("exists"), "{errors}");
+    let errors = isoform(&["record", "iso://127.0.0.1:9/x", "-o", &path]).bad(2);
+    assert!(errors.contains("run.mcap") && errors.contains("not there yet"), "{errors}");
     let text = directory.write("not.mcap", "hello");
     let errors = isoform(&["replay", &text]).bad(2);
     assert!(errors.contains("not.mcap"), "{errors}");
