@@ -332,6 +332,9 @@ const SOURCES: &str = r#"These are the sources that a command reads:
                     an object of a JSON Schema,
   proto:PLACE#TYPE  a message of Protocol Buffers,
   c:PLACE#TYPE      or a struct of a C header, which is not preprocessed
+  overlay:FILE:xsd:PLACE#TYPE
+                    a document, in any language, with what you change of it:
+                    other names, units and defaults (spec/xmit.md, "Overlay")
 
   elf:PATH#STRUCT   a struct of a compiled program or object file, from its
                     debug information; #STRUCT@UNIT:LINE chooses one of several

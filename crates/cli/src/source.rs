@@ -61,6 +61,8 @@ pub(crate) struct Document {
     pub(crate) name: Option<String>,
     /// The machine for which they are laid out.
     pub(crate) layout: Option<Layout>,
+    /// The file with what the user changes of it.
+    pub(crate) overlay: Option<PathBuf>,
 }
 
 /// A struct of a compiled program.
@@ -111,6 +113,18 @@ impl Source {
                 _ => malformed("elf:FILE#STRUCT"),
             };
         }
+        if let Some(rest) = text.strip_prefix("overlay:") {
+            let under = LANGUAGES.iter().filter_map(|language| rest.find(&format!(":{language}:"))).min();
+            let (Some(under), form) = (under, "overlay:FILE:SOURCE, with a document as the source") else {
+                return malformed("overlay:FILE:SOURCE, with a document as the source");
+            };
+            return match Source::parse(&rest[under + 1..], exists)? {
+                Source::Document(document) if under > 0 => {
+                    Ok(Source::Document(Document { overlay: Some(rest[..under].into()), ..document }))
+                }
+                _ => malformed(form),
+            };
+        }
         for language in LANGUAGES {
             if let Some(rest) = text.strip_prefix(language).and_then(|rest| rest.strip_prefix(':')) {
                 return match Document::parse(language, rest)? {
@@ -147,7 +161,13 @@ impl Document {
             Some((name, layout)) => (Some(name), Some(named_layout(layout)?)),
         };
         let is_good = !place.is_empty() && name.is_none_or(|name| !name.is_empty());
-        Ok(is_good.then(|| Document { language, place: place.into(), name: name.map(str::to_owned), layout }))
+        Ok(is_good.then(|| Document {
+            language,
+            place: place.into(),
+            name: name.map(str::to_owned),
+            layout,
+            overlay: None,
+        }))
     }
 }
 
@@ -229,7 +249,7 @@ mod tests {
         for language in LANGUAGES {
             let document = |name: Option<&str>, layout| {
                 let (place, name) = ("http://h/x".into(), name.map(String::from));
-                Ok(Source::Document(Document { language, place, name, layout }))
+                Ok(Source::Document(Document { language, place, name, layout, overlay: None }))
             };
             assert_eq!(parse(&format!("{language}:http://h/x")), document(None, None));
             assert_eq!(parse(&format!("{language}:http://h/x#T")), document(Some("T"), None));

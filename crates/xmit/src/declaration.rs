@@ -202,6 +202,11 @@ impl Declarations {
         walk(self, self.get(name)?, &mut HashMap::new(), then)
     }
 
+    /// All records, in their order.
+    pub(crate) fn into_list(self) -> Vec<(Box<str>, Result<Declaration>)> {
+        self.list
+    }
+
     /// Adds a record. The names of records are different.
     pub(crate) fn add(&mut self, name: Box<str>, declaration: Result<Declaration>) {
         self.places.insert(name.clone(), self.list.len());

@@ -13,6 +13,7 @@ mod documents;
 mod fetch;
 mod front;
 mod lexical;
+mod overlay;
 #[cfg(feature = "program")]
 mod program;
 
@@ -21,5 +22,6 @@ pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]
 pub use fetch::Fetcher;
 pub use front::Language;
+pub use overlay::Overlay;
 #[cfg(feature = "program")]
 pub use program::Program;

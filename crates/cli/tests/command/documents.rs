@@ -161,3 +161,27 @@ fn defaults_of_a_document_are_those_of_its_receivers() {
     assert!(refused.contains("Gauge.at") && refused.contains("noon"), "{refused}");
     assert!(isoform(&["format", &format!("xsd:{bad}")]).good().contains("at"));
 }
+
+#[test]
+fn an_overlay_changes_a_document() {
+    let files = Files::new();
+    let document = files.write("river.xsd", RIVER.as_bytes());
+    let mine = files.write(
+        "mine.json",
+        br#"{"Gauge": {"name": "Level", "fields": {"level": {"name": "depth", "default": 0.5}, "name": null}}}"#,
+    );
+    let shapes = files.write("mine.shape", b"record Level\n  depth  double  unit=\"m\"\n");
+    let source = format!("overlay:{mine}:xsd:{document}#Level@s390x");
+    let expected = isoform(&["format", "--json", &format!("{shapes}@s390x")]).good();
+    assert_eq!(isoform(&["format", "--json", &source]).good(), expected);
+    let bad = isoform(&["format", &format!("overlay:{mine}:xsd:{document}#Gauge")]).bad(2);
+    assert!(bad.contains("Level"), "{bad}");
+    let none = isoform(&["format", &format!("overlay:none.json:xsd:{document}#Gauge")]).bad(2);
+    assert!(none.contains("cannot open none.json"), "{none}");
+    let form = isoform(&["format", &format!("overlay:{mine}")]).bad(2);
+    assert!(form.contains("overlay:FILE:SOURCE"), "{form}");
+    // The default is the receiver's.
+    let old = files.write("old.shape", b"record Level\n  step  int\n");
+    let explained = isoform(&["explain", &old, &format!("overlay:{mine}:xsd:{document}#Level")]);
+    assert!(explained.output.contains("default"), "{}{}", explained.output, explained.errors);
+}

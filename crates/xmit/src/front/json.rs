@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// A value of JSON.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Null,
     Boolean(bool),
     /// As it is written.
@@ -19,13 +19,13 @@ pub(super) enum Json {
 
 /// The members of an object, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Members {
-    pub(super) list: Vec<(Box<str>, Json)>,
+pub(crate) struct Members {
+    pub(crate) list: Vec<(Box<str>, Json)>,
     places: HashMap<Box<str>, usize>,
 }
 
 impl Json {
-    pub(super) fn parse(faults: Faults<'_>) -> Result<Json> {
+    pub(crate) fn parse(faults: Faults<'_>) -> Result<Json> {
         let mut parser = Parser { faults, at: 0 };
         let value = parser.value(0)?;
         parser.space();
@@ -35,14 +35,14 @@ impl Json {
         }
     }
 
-    pub(super) fn member(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn member(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.places.get(name).map(|&place| &members.list[place].1),
             _ => None,
         }
     }
 
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             _ => None,
@@ -50,7 +50,7 @@ impl Json {
     }
 
     /// What it is, for errors.
-    pub(super) fn sort(&self) -> &'static str {
+    pub(crate) fn sort(&self) -> &'static str {
         match self {
             Json::Null => "null",
             Json::Boolean(_) => "a boolean",

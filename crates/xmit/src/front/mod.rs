@@ -13,7 +13,7 @@
 
 mod c;
 mod idl;
-mod json;
+pub(crate) mod json;
 mod json_schema;
 mod link;
 mod msg;
