@@ -1,0 +1,486 @@
+//! A tree against a format: every path has a field, every operation has operands that it can take, and units agree.
+
+use crate::lex::fault;
+use crate::normal::path_text;
+use crate::outcome::Outcome;
+use crate::tree::{Expr, Function, Kind, Operator, Stage, Step};
+use crate::unit::Unit;
+use isoform_core::{Code, Dimension, Element, Error, Field, Format, Layout, Result, Structure};
+
+/// A query that fits a format.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub(crate) stages: Vec<Passage>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) input: Format,
+    pub(crate) cost: Cost,
+}
+
+/// An upper bound of the work for one record: reads of values, and operations on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Steps for each record, those for arrays of fixed length included.
+    pub record: u64,
+    /// Further steps for each element of the longest array of variable length.
+    pub element: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Passage {
+    Where(Node),
+    Every(u64),
+}
+
+/// A checked expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Integer(i128),
+    Float(f64),
+    Truth(bool),
+    Text(Box<[u8]>),
+    Path(Vec<Step>),
+    Negative(Box<Node>, Base),
+    Not(Box<Node>),
+    Binary(Operator, Box<Node>, Box<Node>, Base),
+    /// `and` or `or` of single conditions. The right one is evaluated only if the left one leaves it open.
+    Guard(Operator, Box<Node>, Box<Node>),
+    In(Box<Node>, Vec<Node>),
+    Call(Function, Vec<Node>, Base),
+}
+
+/// What kind of values an expression has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// From -2^63 to 2^63 - 1.
+    Integer,
+    /// From 0 to 2^64 - 1.
+    Unsigned,
+    Float,
+    Truth,
+    Text,
+    /// Records, and numbers that are not computed with.
+    Other,
+}
+
+/// The type of an expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Type {
+    pub(crate) base: Base,
+    pub(crate) many: Option<Many>,
+    pub(crate) unit: Option<Unit>,
+    /// A literal, which is of any unit, and unsigned if need be.
+    literal: bool,
+    symbols: Option<Box<[Box<str>]>>,
+}
+
+/// The number of elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Many {
+    Fixed(usize),
+    Dynamic,
+}
+
+pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
+    let mut checker = Checker { text, root: format.structure(), cost: Cost::default() };
+    let mut checked = Vec::new();
+    let mut outcome = None;
+    for stage in stages {
+        match stage {
+            Stage::Where(condition) => checked.push(Passage::Where(checker.condition(condition)?)),
+            Stage::Every(1) => {}
+            Stage::Every(count) => checked.push(Passage::Every(*count)),
+            Stage::Select(items) => outcome = Some(Outcome::new(&mut checker, items, format, layout)?),
+        }
+    }
+    Ok(Checked { stages: checked, outcome, input: format.clone(), cost: checker.cost })
+}
+
+impl Checked {
+    /// The format of the results: that of the records, unless the query selects.
+    pub fn format(&self) -> &Format {
+        self.outcome.as_ref().map_or(&self.input, |outcome| &outcome.format)
+    }
+
+    /// An upper bound of the work for one record.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+}
+
+pub(crate) struct Checker<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) root: &'t Structure,
+    cost: Cost,
+}
+
+/// Where a path leads: a field, with what remains of its dimensions.
+pub(crate) struct Place<'t> {
+    pub(crate) field: &'t Field,
+    pub(crate) dims: &'t [Dimension],
+}
+
+impl<'t> Checker<'t> {
+    pub(crate) fn fault(&self, code: Code, at: usize) -> Error {
+        fault(code, self.text, at)
+    }
+
+    fn condition(&mut self, expr: &Expr) -> Result<Node> {
+        let (node, kind) = self.expr(expr)?;
+        self.expect(&kind, &[Base::Truth], "a condition", expr.at)?;
+        match kind.many {
+            None => Ok(node),
+            Some(_) => {
+                Err(self.fault(Code::WrongType, expr.at).expected("any(..) or all(..)").found("an array of conditions"))
+            }
+        }
+    }
+
+    /// The place of a path, as far as the format knows it.
+    pub(crate) fn place(&self, steps: &[Step], at: usize) -> Result<Place<'t>> {
+        let mut structure = self.root;
+        let mut found: Option<Place<'t>> = None;
+        for (index, step) in steps.iter().enumerate() {
+            let before = || path_text(&steps[..index]);
+            match step {
+                Step::Field(name) => {
+                    if let Some(place) = &found {
+                        structure = match &place.field.element {
+                            Element::Structure(inner) if place.dims.is_empty() => inner,
+                            _ => {
+                                let fault = self.fault(Code::WrongType, at).at(before());
+                                return Err(fault.expected("a record").found(describe(place)));
+                            }
+                        };
+                    }
+                    let field = structure.field(name).ok_or_else(|| {
+                        let names: Vec<_> = structure.fields().iter().take(12).map(|field| &*field.name).collect();
+                        let more = match structure.fields().len().saturating_sub(12) {
+                            0 => String::new(),
+                            more => format!(" and {more} more"),
+                        };
+                        let fault = self.fault(Code::NoSuchField, at).at(path_text(&steps[..=index]));
+                        fault
+                            .expected(format_args!("one of {}{more}", names.join(", ")))
+                            .found(format_args!("{name:?}"))
+                    })?;
+                    found = Some(Place { field, dims: &field.dims });
+                }
+                Step::Index(number) => {
+                    let Some(place) = &mut found else { continue };
+                    let fault = |code| self.fault(code, at).at(before());
+                    match place.dims.split_first() {
+                        None => return Err(fault(Code::WrongType).expected("an array").found(describe(place))),
+                        Some((Dimension::Fixed(length), _)) if number >= length => {
+                            let fault = fault(Code::NoSuchField).expected(format_args!("an index below {length}"));
+                            return Err(fault.found(format_args!("[{number}]")));
+                        }
+                        Some((_, rest)) => place.dims = rest,
+                    }
+                }
+            }
+        }
+        found.ok_or_else(|| self.fault(Code::Internal, at).found("a path without a field"))
+    }
+
+    fn path(&mut self, steps: &[Step], at: usize) -> Result<Type> {
+        let place = self.place(steps, at)?;
+        let mut symbols = None;
+        let element = &place.field.element;
+        let is_text = *element == Element::Char && place.dims.len() == 1;
+        let base = match element {
+            _ if is_text => Base::Text,
+            Element::Integer { signed: true, size: ..=8 } => Base::Integer,
+            Element::Integer { signed: false, size: ..=8 } => Base::Unsigned,
+            Element::Float { .. } => Base::Float,
+            Element::Boolean { .. } => Base::Truth,
+            Element::String => Base::Text,
+            Element::Enumeration(enumeration) => {
+                symbols = Some(enumeration.symbols().iter().map(|symbol| symbol.name.clone()).collect());
+                Base::Text
+            }
+            Element::Integer { .. } | Element::Complex { .. } | Element::Char | Element::Structure(_) => Base::Other,
+        };
+        let many = place.dims.iter().try_fold(1usize, |count, dim| match dim {
+            Dimension::Fixed(length) => count.checked_mul(*length),
+            Dimension::Field(_) => None,
+        });
+        let many = match many {
+            _ if place.dims.is_empty() || is_text => None,
+            Some(count) => Some(Many::Fixed(count)),
+            None => Some(Many::Dynamic),
+        };
+        let unit = place.field.unit.as_deref().map(Unit::parse);
+        Ok(Type { base, many, unit, literal: false, symbols })
+    }
+
+    /// Checks an expression, and adds its cost.
+    pub(crate) fn expr(&mut self, expr: &Expr) -> Result<(Node, Type)> {
+        let (node, kind, inner) = self.typed(expr)?;
+        match inner.or(kind.many) {
+            None => self.cost.record = self.cost.record.saturating_add(1),
+            Some(Many::Fixed(count)) => self.cost.record = self.cost.record.saturating_add(count as u64 + 1),
+            Some(Many::Dynamic) => {
+                self.cost.record = self.cost.record.saturating_add(1);
+                self.cost.element = self.cost.element.saturating_add(1);
+            }
+        }
+        Ok((node, kind))
+    }
+
+    /// The third is the array that a reduction goes through.
+    fn typed(&mut self, expr: &Expr) -> Result<(Node, Type, Option<Many>)> {
+        let at = expr.at;
+        let plain = |base| Type { base, many: None, unit: None, literal: false, symbols: None };
+        let literal = |base, unit: &Option<Box<str>>| Type {
+            unit: unit.as_deref().map(Unit::parse),
+            literal: true,
+            ..plain(base)
+        };
+        let (node, kind) = match &expr.kind {
+            Kind::Integer(number, unit) => {
+                let base = if i64::try_from(*number).is_ok() { Base::Integer } else { Base::Unsigned };
+                (Node::Integer((*number).into()), literal(base, unit))
+            }
+            Kind::Float(number, unit) => (Node::Float(*number), literal(Base::Float, unit)),
+            Kind::Text(text) => (Node::Text(text.as_bytes().into()), literal(Base::Text, &None)),
+            Kind::Truth(truth) => (Node::Truth(*truth), plain(Base::Truth)),
+            Kind::Path(steps) => (Node::Path(steps.clone()), self.path(steps, at)?),
+            Kind::Negative(inner) => {
+                let (node, mut kind) = self.expr(inner)?;
+                self.expect(&kind, NUMBERS, "a number", at)?;
+                if kind.base == Base::Unsigned {
+                    kind.base = Base::Integer;
+                }
+                kind.literal = false;
+                (Node::Negative(Box::new(node), kind.base), kind)
+            }
+            Kind::Not(inner) => {
+                let (node, kind) = self.expr(inner)?;
+                self.expect(&kind, &[Base::Truth], "a condition", at)?;
+                (Node::Not(Box::new(node)), kind)
+            }
+            Kind::Binary(operator, left, right) => return self.binary(*operator, left, right, at),
+            Kind::In(inner, choices) => {
+                let (node, kind) = self.expr(inner)?;
+                let mut nodes = Vec::with_capacity(choices.len());
+                for choice in choices {
+                    let (node, other) = self.expr(choice)?;
+                    if other.many.is_some() {
+                        return Err(self
+                            .fault(Code::WrongType, choice.at)
+                            .expected("a single value")
+                            .found("an array"));
+                    }
+                    self.comparable(&kind, &other, Operator::Equal, choice.at, (inner, choice))?;
+                    nodes.push(node);
+                }
+                (Node::In(Box::new(node), nodes), Type { many: kind.many, ..plain(Base::Truth) })
+            }
+            Kind::Call(function, arguments) => return self.call(*function, arguments, at),
+        };
+        Ok((node, kind, None))
+    }
+
+    fn binary(
+        &mut self,
+        operator: Operator,
+        left: &Expr,
+        right: &Expr,
+        at: usize,
+    ) -> Result<(Node, Type, Option<Many>)> {
+        let (a, x) = self.expr(left)?;
+        let (b, y) = self.expr(right)?;
+        let many = match (x.many, y.many) {
+            (Some(Many::Fixed(m)), Some(Many::Fixed(n))) if m != n => {
+                let fault = self.fault(Code::Shape, at).expected(format_args!("an array of {m} elements"));
+                return Err(fault.found(format_args!("{n} elements")));
+            }
+            (Some(Many::Dynamic), _) | (_, Some(Many::Dynamic)) => Some(Many::Dynamic),
+            (x, y) => x.or(y),
+        };
+        let same = |unit: Option<Unit>, base| Type { base, many, unit, literal: false, symbols: None };
+        let result = match operator {
+            Operator::And | Operator::Or => {
+                self.expect(&x, &[Base::Truth], "a condition", left.at)?;
+                self.expect(&y, &[Base::Truth], "a condition", right.at)?;
+                same(None, Base::Truth)
+            }
+            _ if operator.strength() == crate::tree::COMPARISON => {
+                self.comparable(&x, &y, operator, at, (left, right))?;
+                same(None, Base::Truth)
+            }
+            _ => {
+                self.expect(&x, NUMBERS, "a number", left.at)?;
+                self.expect(&y, NUMBERS, "a number", right.at)?;
+                let divides = matches!(operator, Operator::Divide | Operator::FloorDivide);
+                let unit = if divides || operator == Operator::Multiply {
+                    let one = || Unit::parse("1").times(&Unit::parse("1"), -1);
+                    let sign = if divides { -1 } else { 1 };
+                    let product = match (x.unit.clone(), &y.unit) {
+                        (None, None) => None,
+                        (left, right) => Some(left.unwrap_or_else(one).times(&right.clone().unwrap_or_else(one), sign)),
+                    };
+                    product.filter(|unit| !unit.is_one())
+                } else {
+                    self.same_unit(&x, &y, at)?
+                };
+                let base = if operator == Operator::Divide { Base::Float } else { common(&x, &y) };
+                same(unit, base)
+            }
+        };
+        let base = result.base;
+        let (a, b) = (Box::new(a), Box::new(b));
+        let node = match operator {
+            Operator::And | Operator::Or if many.is_none() => Node::Guard(operator, a, b),
+            _ => Node::Binary(operator, a, b, base),
+        };
+        Ok((node, result, None))
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+        let mut nodes = Vec::with_capacity(arguments.len());
+        let mut kinds = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let (node, kind) = self.expr(argument)?;
+            nodes.push(node);
+            kinds.push(kind);
+        }
+        let Some(first) = kinds.first().cloned() else {
+            return Err(self.fault(Code::Internal, at).found("a function without arguments"));
+        };
+        let inner = first.many;
+        let single = Type { many: None, literal: false, ..first.clone() };
+        let kind = match function {
+            Function::Abs | Function::Floor | Function::Sqrt | Function::IsNan => {
+                self.expect(&first, NUMBERS, "a number", at)?;
+                let mut kind = Type { literal: false, ..first };
+                match function {
+                    Function::IsNan => kind = Type { base: Base::Truth, unit: None, ..kind },
+                    Function::Sqrt => {
+                        kind.base = Base::Float;
+                        kind.unit = match kind.unit.map(|unit| (unit.to_string(), unit.root())) {
+                            Some((unit, None)) => {
+                                let fault = self.fault(Code::Unit, at).expected("the unit of a square");
+                                return Err(fault.found(format_args!("{unit:?}")));
+                            }
+                            other => other.and_then(|(_, root)| root),
+                        };
+                    }
+                    _ => {}
+                }
+                kind
+            }
+            Function::StartsWith | Function::Contains => {
+                self.expect(&first, &[Base::Text], "text", at)?;
+                self.expect(&kinds[1], &[Base::Text], "text", arguments[1].at)?;
+                if kinds[1].many.is_some() {
+                    return Err(self
+                        .fault(Code::WrongType, arguments[1].at)
+                        .expected("a single text")
+                        .found("an array"));
+                }
+                Type { base: Base::Truth, unit: None, symbols: None, literal: false, ..first }
+            }
+            Function::Len => {
+                if first.many.is_none() && first.base != Base::Text {
+                    return Err(self.fault(Code::WrongType, at).expected("an array or text").found(first.words()));
+                }
+                Type { base: Base::Unsigned, unit: None, symbols: None, ..single }
+            }
+            Function::Sum | Function::Mean | Function::Min | Function::Max | Function::Any | Function::All => {
+                if inner.is_none() {
+                    return Err(self.fault(Code::WrongType, at).expected("an array").found(first.words()));
+                }
+                match function {
+                    Function::Any | Function::All => {
+                        self.expect(&first, &[Base::Truth], "an array of conditions", at)?
+                    }
+                    _ => self.expect(&first, NUMBERS, "an array of numbers", at)?,
+                }
+                match function {
+                    Function::Mean => Type { base: Base::Float, ..single },
+                    _ => single,
+                }
+            }
+        };
+        let base = kind.base;
+        Ok((Node::Call(function, nodes, base), kind, inner))
+    }
+
+    fn expect(&self, kind: &Type, bases: &[Base], expected: &str, at: usize) -> Result<()> {
+        match bases.contains(&kind.base) && kind.symbols.is_none() {
+            true => Ok(()),
+            false => Err(self.fault(Code::WrongType, at).expected(expected).found(kind.words())),
+        }
+    }
+
+    fn comparable(&self, x: &Type, y: &Type, operator: Operator, at: usize, sides: (&Expr, &Expr)) -> Result<()> {
+        let is_number = |kind: &Type| NUMBERS.contains(&kind.base);
+        let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
+        let fits = match (x.base, y.base) {
+            (Base::Text, Base::Text) => equality || (x.symbols.is_none() && y.symbols.is_none()),
+            (Base::Truth, Base::Truth) => equality,
+            _ => is_number(x) && is_number(y),
+        };
+        if !fits {
+            let expected = format!("two values that \"{}\" compares", operator.word());
+            let fault = self.fault(Code::WrongType, at).expected(expected);
+            return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
+        }
+        for (kind, other) in [(x, sides.1), (y, sides.0)] {
+            if let (Some(symbols), Kind::Text(text)) = (&kind.symbols, &other.kind)
+                && !symbols.contains(text)
+            {
+                let some: Vec<_> = symbols.iter().take(12).map(|symbol| &**symbol).collect();
+                let fault = self.fault(Code::UnknownSymbol, other.at);
+                return Err(fault.expected(format_args!("one of {}", some.join(", "))).found(format_args!("{text:?}")));
+            }
+        }
+        self.same_unit(x, y, at).map(drop)
+    }
+
+    /// The common unit of two numbers. One without a unit takes the other's.
+    fn same_unit(&self, x: &Type, y: &Type, at: usize) -> Result<Option<Unit>> {
+        match (&x.unit, &y.unit) {
+            (Some(x), Some(y)) if x != y => Err(self
+                .fault(Code::Unit, at)
+                .expected(format_args!("{:?}", x.to_string()))
+                .found(format_args!("{:?}", y.to_string()))),
+            (x, y) => Ok(x.clone().or(y.clone())),
+        }
+    }
+}
+
+const NUMBERS: &[Base] = &[Base::Integer, Base::Unsigned, Base::Float];
+
+/// What arithmetic with two numbers gives: unsigned, if both are, where a literal is what the other one is.
+fn common(x: &Type, y: &Type) -> Base {
+    match (x.base, y.base) {
+        (Base::Float, _) | (_, Base::Float) => Base::Float,
+        (Base::Unsigned, Base::Unsigned) => Base::Unsigned,
+        (Base::Unsigned, _) if y.literal => Base::Unsigned,
+        (_, Base::Unsigned) if x.literal => Base::Unsigned,
+        _ => Base::Integer,
+    }
+}
+
+fn describe(place: &Place<'_>) -> String {
+    match place.dims.is_empty() {
+        true => place.field.element.to_string(),
+        false => format!("an array of {}", place.field.element),
+    }
+}
+
+impl Type {
+    fn words(&self) -> String {
+        let one = match self.base {
+            _ if self.symbols.is_some() => "a symbol",
+            Base::Integer | Base::Unsigned => "an integer",
+            Base::Float => "a floating-point number",
+            Base::Truth => "a condition",
+            Base::Text => "text",
+            Base::Other => "a value that cannot be computed with",
+        };
+        if self.many.is_some() { format!("an array, each {one}") } else { one.into() }
+    }
+}

@@ -1,0 +1,90 @@
+//! The language of wants: says which records a program wants, and what of them (`spec/query.md`).
+//!
+//! | step | home |
+//! |---|---|
+//! | text -> words -> tree | `lex`, `parse`, `tree` |
+//! | tree -> the one text that equal queries share | `normal` |
+//! | tree + [`Format`](isoform_core::Format) -> checked query, with the format of its results | `check`, `unit`, `outcome` |
+//! | checked query + record -> passed, filtered, or a result | `run`, `reduce` |
+//!
+//! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
+//! query and of the record. This crate knows no channel, file or clock.
+//!
+//! ```
+//! use isoform_core::{Layout, Shape, Value, Verifier, View, value};
+//! use isoform_query::{Answer, Query};
+//! let format = Shape::new("Gauge").field("step", "i32").field("depth", "double[4]").unit("m").on(&Layout::S390X)?;
+//! let query = Query::parse("where depth[3] > 2.5 m | select step, deep = max(depth)")?;
+//! let checked = query.check(&format, &Layout::X86_64)?;
+//! assert_eq!(checked.format().size(), 16);
+//!
+//! let depth = [1.0, 4.0, 2.0, 3.0].map(Value::Float).to_vec();
+//! let record = Value::Record(vec![("step".into(), Value::Integer(7)), ("depth".into(), Value::Array(depth))]);
+//! let body = value::body(&format, &record)?;
+//! let mut run = checked.run();
+//! let Answer::Result(result) = run.record(View::new(Verifier::new(&format).verify(&body)?), 0)? else { panic!() };
+//! let verifier = Verifier::new(checked.format());
+//! assert_eq!(View::new(verifier.verify(&result)?).f64("deep")?, 4.0);
+//! # Ok::<(), isoform_core::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod check;
+mod lex;
+mod normal;
+mod outcome;
+mod parse;
+mod reduce;
+mod run;
+mod tree;
+mod unit;
+
+pub use check::{Checked, Cost};
+pub use run::{Account, Answer, Run};
+
+use isoform_core::{Format, Layout, Result};
+use std::fmt;
+
+/// The longest text of a query, in bytes.
+pub const MAX_TEXT: usize = 4096;
+/// The most operations, literals and paths in a query.
+pub const MAX_NODES: usize = 512;
+/// The deepest nesting of expressions.
+pub const MAX_DEPTH: usize = 64;
+
+/// A query that follows the grammar, for records of any format.
+#[derive(Clone, Debug)]
+pub struct Query {
+    text: Box<str>,
+    stages: Vec<tree::Stage>,
+}
+
+impl Query {
+    /// Parses a query.
+    ///
+    /// # Errors
+    /// [`Code::Text`](isoform_core::Code::Text), with line and column, what was expected there, and what was found;
+    /// [`Code::Depth`](isoform_core::Code::Depth). The limits also hold for the normal form.
+    pub fn parse(text: &str) -> Result<Query> {
+        let query = Query { text: text.into(), stages: parse::parse(text)? };
+        parse::parse(&query.to_string())?;
+        Ok(query)
+    }
+
+    /// Checks the query against the format of the records, and lays out its results for a machine.
+    ///
+    /// # Errors
+    /// With line and column: [`Code::NoSuchField`](isoform_core::Code::NoSuchField), with the fields that there are;
+    /// [`Code::WrongType`](isoform_core::Code::WrongType); [`Code::Unit`](isoform_core::Code::Unit) for different units in
+    /// a sum or a comparison; [`Code::Declaration`](isoform_core::Code::Declaration) if two results have one name.
+    pub fn check(&self, format: &Format, layout: &Layout) -> Result<Checked> {
+        check::check(&self.stages, &self.text, format, layout)
+    }
+}
+
+impl fmt::Display for Query {
+    /// The normal form: queries that differ only in how they are written have the same. It parses to itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        normal::stages(&self.stages, f)
+    }
+}

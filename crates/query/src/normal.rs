@@ -1,0 +1,162 @@
+//! The normal form: one text for queries that differ only in blanks, parentheses, spellings of numbers, names that say what
+//! is the default, or how conditions are divided among stages.
+
+use crate::lex::plain_unit;
+use crate::parse::default_name;
+use crate::tree::{COMPARISON, Expr, Item, Kind, NOT, Operator, SIGN, Stage, Step, is_plain};
+use std::fmt::{self, Formatter, Write};
+
+pub(crate) fn stages(stages: &[Stage], f: &mut Formatter<'_>) -> fmt::Result {
+    let mut before: Option<&Stage> = None;
+    for stage in stages {
+        match (stage, before) {
+            (Stage::Every(1), _) if stages.len() > 1 => continue,
+            (Stage::Where(condition), Some(Stage::Where(_))) => {
+                f.write_str(" and ")?;
+                // One more than `and`: conditions of stages are grouped to the left, as those of one condition are.
+                expr(condition, Operator::And.strength() + 1, f)?;
+            }
+            _ => {
+                f.write_str(if before.is_some() { " | " } else { "" })?;
+                one(stage, follows(stages, stage), f)?;
+            }
+        }
+        before = Some(stage);
+    }
+    // What is left of `every 1 | every 1`.
+    if before.is_none() { f.write_str("every 1") } else { Ok(()) }
+}
+
+/// Whether the conditions of the next stage are joined with those of this one.
+fn follows(stages: &[Stage], stage: &Stage) -> bool {
+    let mut rest = stages.iter().skip_while(|other| !std::ptr::eq(*other, stage)).skip(1);
+    matches!(rest.find(|stage| !matches!(stage, Stage::Every(1))), Some(Stage::Where(_)))
+}
+
+fn one(stage: &Stage, joined: bool, f: &mut Formatter<'_>) -> fmt::Result {
+    match stage {
+        Stage::Where(condition) => {
+            f.write_str("where ")?;
+            expr(condition, if joined { Operator::And.strength() } else { 0 }, f)
+        }
+        Stage::Every(count) => write!(f, "every {count}"),
+        Stage::Select(items) => {
+            for (index, item) in items.iter().enumerate() {
+                f.write_str(if index == 0 { "select " } else { ", " })?;
+                self::item(item, f)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn item(item: &Item, f: &mut Formatter<'_>) -> fmt::Result {
+    let is_default = matches!(&item.expr.kind, Kind::Path(steps) if default_name(steps) == item.name);
+    if !is_default {
+        write!(f, "{} = ", Name(&item.name))?;
+    }
+    expr(&item.expr, 0, f)
+}
+
+/// Writes an expression where only operators of at least this strength stand without parentheses.
+fn expr(expr: &Expr, least: u8, f: &mut Formatter<'_>) -> fmt::Result {
+    let strength = match &expr.kind {
+        Kind::Binary(operator, ..) => operator.strength(),
+        Kind::In(..) => COMPARISON,
+        Kind::Not(_) => NOT,
+        Kind::Negative(_) => SIGN,
+        _ => u8::MAX,
+    };
+    if strength < least {
+        f.write_char('(')?;
+        kind(&expr.kind, f)?;
+        return f.write_char(')');
+    }
+    kind(&expr.kind, f)
+}
+
+fn kind(kind: &Kind, f: &mut Formatter<'_>) -> fmt::Result {
+    match kind {
+        Kind::Integer(number, unit) => write!(f, "{number}").and_then(|()| self::unit(unit, f)),
+        Kind::Float(number, unit) => write!(f, "{number:?}").and_then(|()| self::unit(unit, f)),
+        Kind::Text(text) => quoted(text, '"', f),
+        Kind::Truth(truth) => write!(f, "{truth}"),
+        Kind::Path(steps) => f.write_str(&path_text(steps)),
+        Kind::Negative(inner) => {
+            f.write_char('-')?;
+            expr(inner, SIGN, f)
+        }
+        Kind::Not(inner) => {
+            f.write_str("not ")?;
+            expr(inner, NOT, f)
+        }
+        Kind::Binary(operator, left, right) => {
+            // A comparison has no comparison at its left, either.
+            let strength = operator.strength();
+            expr(left, if strength == COMPARISON { strength + 1 } else { strength }, f)?;
+            write!(f, " {} ", operator.word())?;
+            expr(right, strength + 1, f)
+        }
+        Kind::In(inner, choices) => {
+            expr(inner, COMPARISON + 1, f)?;
+            f.write_str(" in ")?;
+            list(choices, f)
+        }
+        Kind::Call(function, arguments) => {
+            f.write_str(function.word())?;
+            list(arguments, f)
+        }
+    }
+}
+
+fn list(all: &[Expr], f: &mut Formatter<'_>) -> fmt::Result {
+    for (index, one) in all.iter().enumerate() {
+        f.write_str(if index == 0 { "(" } else { ", " })?;
+        expr(one, 0, f)?;
+    }
+    f.write_char(')')
+}
+
+fn unit(unit: &Option<Box<str>>, f: &mut Formatter<'_>) -> fmt::Result {
+    match unit {
+        None => Ok(()),
+        Some(unit) if !unit.is_empty() && plain_unit(unit) == &**unit => write!(f, " {unit}"),
+        Some(unit) => {
+            f.write_char(' ')?;
+            quoted(unit, '"', f)
+        }
+    }
+}
+
+fn quoted(text: &str, quote: char, f: &mut impl Write) -> fmt::Result {
+    f.write_char(quote)?;
+    for c in text.chars() {
+        if c == quote || c == '\\' {
+            f.write_char('\\')?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_char(quote)
+}
+
+/// A name as a query has it.
+struct Name<'n>(&'n str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_plain(self.0) { f.write_str(self.0) } else { quoted(self.0, '`', f) }
+    }
+}
+
+/// A path as a query has it.
+pub(crate) fn path_text(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for step in steps {
+        match step {
+            Step::Field(name) if text.is_empty() => text += &Name(name).to_string(),
+            Step::Field(name) => text += &format!(".{}", Name(name)),
+            Step::Index(index) => text += &format!("[{index}]"),
+        }
+    }
+    text
+}

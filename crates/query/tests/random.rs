@@ -1,0 +1,188 @@
+//! Random queries of every type on random records: no panic, equal results for records of both byte orders, results that
+//! the verifier accepts, and a normal form that means the same. And mutants of their texts.
+
+use isoform_core::{Format, Layout, Shape, Value, Verifier, View, value};
+use isoform_query::{Account, Answer, Query};
+use isoform_testing::mutate::Random;
+use isoform_testing::{any_value, drawn, runner};
+
+const QUERIES: u64 = 100_000;
+/// Queries for each record.
+const SHARE: u64 = 100;
+
+fn shape() -> Shape {
+    Shape::new("Inner")
+        .field("x", "float")
+        .field("i", "i16")
+        .record("Outer")
+        .field("a", "i32")
+        .field("u", "u64")
+        .field("l", "i64")
+        .field("f", "float")
+        .field("d", "double")
+        .field("t", "bool")
+        .field("s", "string")
+        .field("c", "char[5]")
+        .field("v", "double[3]")
+        .field("w", "i64[3]")
+        .field("n", "i32")
+        .field("y", "float[n]")
+        .field("z", "u64[n]")
+        .field("m", "u8[2][n]")
+        .field("r", "Inner[2]")
+        .field("p", "Inner*")
+        .field("e", "enum { RED = 1, BLUE = 2 }")
+}
+
+/// Writes random expressions of a wanted type.
+struct Writer<'r> {
+    random: &'r mut Random,
+}
+
+impl Writer<'_> {
+    fn of<'s>(&mut self, these: &[&'s str]) -> &'s str {
+        self.random.of_these(these).expect("some")
+    }
+
+    fn number(&mut self, depth: u32) -> String {
+        if depth == 0 || self.random.one_in(3) {
+            let fields = ["a", "u", "l", "f", "d", "v[1]", "w[2]", "y[0]", "z[3]", "m[1][0]", "r[1].x", "p.i", "n"];
+            let literals = ["0", "1", "3", "18446744073709551615", "9223372036854775807", "0.5", "1e300", "1e-320"];
+            let is_literal = self.random.one_in(4);
+            return self.of(if is_literal { &literals[..] } else { &fields[..] }).into();
+        }
+        match self.random.below(8) {
+            0..=3 => {
+                let operator = self.of(&["+", "-", "*", "/", "//", "%"]);
+                format!("({} {operator} {})", self.number(depth - 1), self.number(depth - 1))
+            }
+            4 => format!("-{}", self.number(depth - 1)),
+            5 => format!("{}({})", self.of(&["abs", "floor", "sqrt"]), self.number(depth - 1)),
+            _ => format!("{}({})", self.of(&["sum", "mean", "min", "max", "len"]), self.numbers(depth - 1)),
+        }
+    }
+
+    fn numbers(&mut self, depth: u32) -> String {
+        if depth == 0 || self.random.one_in(2) {
+            return self.of(&["v", "w", "y", "z", "m"]).into();
+        }
+        let operator = self.of(&["+", "-", "*", "/", "//", "%"]);
+        match self.random.below(3) {
+            0 => format!("{} {operator} {}", self.of(&["v", "w"]), self.of(&["v", "w"])),
+            1 => format!("{} {operator} {}", self.of(&["y", "z", "m"]), self.of(&["y", "z", "v"])),
+            _ => format!("{} {operator} {}", self.number(depth - 1), self.of(&["v", "y", "z"])),
+        }
+    }
+
+    fn condition(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self
+                .of(&["t", "true", "e == \"RED\"", "startswith(s, \"a\")", "contains(c, \"b\")", "s == c"])
+                .into();
+        }
+        let comparison = self.of(&["==", "!=", "<", "<=", ">", ">="]);
+        match self.random.below(6) {
+            0 => format!("({} and {})", self.condition(depth - 1), self.condition(depth - 1)),
+            1 => format!("({} or {})", self.condition(depth - 1), self.condition(depth - 1)),
+            2 => format!("not {}", self.condition(depth - 1)),
+            3 => format!(
+                "{}({} {comparison} {})",
+                self.of(&["any", "all"]),
+                self.numbers(depth - 1),
+                self.number(depth - 1)
+            ),
+            4 => format!("{} in ({}, {})", self.number(depth - 1), self.number(depth - 1), self.number(depth - 1)),
+            _ => format!("{} {comparison} {}", self.number(depth - 1), self.number(depth - 1)),
+        }
+    }
+
+    fn query(&mut self) -> String {
+        let mut query = match self.random.below(3) {
+            0 => format!("where {} | ", self.condition(3)),
+            1 => "every 1 | ".into(),
+            _ => String::new(),
+        };
+        let path = self.of(&["a", "s", "c", "v", "y", "m", "r", "p", "r[0]", "p.x", "e", "m[1]", "z[2]"]);
+        query += &format!("select {path}, k = {}, h = {}", self.number(3), self.condition(2));
+        query + &format!(", q = {}", self.numbers(2))
+    }
+}
+
+struct Side {
+    format: Format,
+    body: Vec<u8>,
+}
+
+impl Side {
+    fn new(layout: &Layout, record: &Value) -> Side {
+        let format = shape().on(layout).expect("a shape for every layout");
+        let body = value::body(&format, record).expect("a record for every layout");
+        Side { format, body }
+    }
+
+    /// What a query gives here; its result has the verifier's word.
+    fn answer(&self, query: &Query, text: &str) -> (Answer, Account) {
+        let checked = query.check(&self.format, &Layout::AARCH64).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let verifier = Verifier::new(&self.format);
+        let mut run = checked.run();
+        let view = View::new(verifier.verify(&self.body).expect("a good body"));
+        let answer = run.record(view, 0).unwrap_or_else(|error| panic!("{text}: {error}"));
+        if let Answer::Result(body) = &answer {
+            Verifier::new(checked.format()).verify(body).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+        (answer, run.account())
+    }
+}
+
+#[test]
+fn random_queries_give_equal_results_for_records_of_both_byte_orders() {
+    let mut random = Random::new(18);
+    let mut cases = runner(&mut random);
+    let (mut results, mut faults) = (0u64, 0u64);
+    for _ in 0..QUERIES / SHARE {
+        let native = shape().on(&Layout::X86_64).expect("a shape for every layout");
+        let record = drawn(any_value(&native), &mut cases);
+        let little = Side::new(&Layout::X86_64, &record);
+        let big = Side::new(&Layout::POWERPC, &record);
+        for _ in 0..SHARE {
+            let text = Writer { random: &mut random }.query();
+            let query = Query::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let answer = little.answer(&query, &text);
+            assert_eq!(answer, big.answer(&query, &text), "{text}");
+            let normal = query.to_string();
+            let again = Query::parse(&normal).unwrap_or_else(|error| panic!("{normal}: {error}"));
+            assert_eq!(again.to_string(), normal);
+            assert_eq!(answer, little.answer(&again, &normal), "{text}");
+            results += u64::from(matches!(answer.0, Answer::Result(_)));
+            faults += answer.1.faults;
+        }
+    }
+    // Most queries give a result, and some of them have faults; else nothing was tested.
+    assert!(results > QUERIES / 2 && faults > QUERIES / 100, "{results} results, {faults} faults");
+}
+
+#[test]
+fn mutants_of_queries_are_refused_or_run() {
+    let mut random = Random::new(19);
+    let record = Value::Record(Vec::new());
+    let side = Side::new(&Layout::X86_64, &record);
+    let mut run = 0;
+    for _ in 0..20_000 {
+        let mut text = Writer { random: &mut random }.query().into_bytes();
+        for _ in 0..=random.below(3) {
+            let at = random.below(text.len());
+            match random.below(3) {
+                0 => _ = text.remove(at),
+                1 => text[at] = random.of_these(b"()[].,|+-*/%<>=! \"`\\0e9amvz\n\xff\0").expect("a byte"),
+                _ => text.insert(at, random.byte() & 127),
+            }
+        }
+        let text = String::from_utf8_lossy(&text);
+        let Ok(query) = Query::parse(&text) else { continue };
+        if query.check(&side.format, &Layout::NATIVE).is_ok() {
+            side.answer(&query, &text);
+            run += 1;
+        }
+    }
+    assert!(run > 100, "only {run} mutants ran");
+}
