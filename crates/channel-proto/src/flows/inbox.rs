@@ -510,22 +510,27 @@ impl<B: Body, S: Storage> Batch<B, S> {
     /// The item behind a cursor, which then is behind that item; `None` at the end.
     #[inline(always)]
     pub fn next(&self, cursor: &mut Cursor) -> Option<Next<'_>> {
+        if let Some(frame) = self.next_frame(cursor) {
+            return Some(Next::Frame(frame));
+        }
+        let Entry::One(item) = self.entries.get(cursor.entry)? else { return None };
+        cursor.entry += 1;
+        Some(Next::Item(item))
+    }
+
+    /// The same if it is a short event that a link has brought. Otherwise the cursor stays where it is.
+    #[inline(always)]
+    pub fn next_frame(&self, cursor: &mut Cursor) -> Option<Frame> {
         if cursor.rest.count == 0 {
-            match self.entries.get(cursor.entry)? {
-                Entry::Frames(frames) => cursor.rest = *frames,
-                Entry::One(item) => {
-                    cursor.entry += 1;
-                    return Some(Next::Item(item));
-                }
-            }
-            cursor.entry += 1;
+            let Entry::Frames(frames) = self.entries.get(cursor.entry)? else { return None };
+            (cursor.rest, cursor.entry) = (*frames, cursor.entry + 1);
         }
         let Frames { source, sequence, count, at, base, format } = cursor.rest;
         let (length, time) = frame::length_and_time(self.storage.bytes()[at as usize..].first_chunk()?);
         let behind = at + HEADER as u32;
         (cursor.rest.sequence, cursor.rest.count) = (sequence + 1, count - 1);
         cursor.rest.at = behind + length.next_multiple_of(HEADER as u32);
-        Some(Next::Frame(Frame { source, sequence, time: base + u64::from(time), format, body: (behind, length) }))
+        Some(Frame { source, sequence, time: base + u64::from(time), format, body: (behind, length) })
     }
 
     /// The entry before a cursor, if that is a single item.

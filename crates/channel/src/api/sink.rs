@@ -398,11 +398,9 @@ impl SinkEnd {
     /// that of its body in the batch's storage.
     #[inline(always)]
     fn frame(&mut self) -> Option<(Stamp, u32, Range<usize>)> {
-        let mut cursor = self.cursor;
-        let Some(Next::Frame(Frame { source, sequence, time, format, body })) = self.batch.next(&mut cursor) else {
-            return None;
-        };
-        self.take(cursor);
+        // The cursor moves where it is: a copy of what was just written in parts would wait for it.
+        let Frame { source, sequence, time, format, body } = self.batch.next_frame(&mut self.cursor)?;
+        self.count();
         let (start, length) = (body.0 as usize, body.1 as usize);
         Some((Stamp { source, sequence, nanoseconds: time, origin: None }, format, start..start + length))
     }
@@ -437,6 +435,12 @@ impl SinkEnd {
     #[inline]
     fn take(&mut self, behind: Cursor) {
         self.cursor = behind;
+        self.count();
+    }
+
+    /// One more item was taken.
+    #[inline]
+    fn count(&mut self) {
         self.next += 1;
         self.progress.store(self.next, Ordering::Relaxed);
     }
