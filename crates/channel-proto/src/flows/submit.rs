@@ -50,6 +50,24 @@ fn charge<B: Body>(links: &mut Links<B>, link: LinkKey, sending: &mut Sending<B>
 }
 
 impl<B: Body> Source<B> {
+    /// The following events have this format.
+    fn change_format(&mut self, format: &Format) -> Result<()> {
+        if self.format.as_ref() == Some(format) {
+            return Ok(());
+        }
+        if self.is_typed {
+            let error = Error::new(Code::WrongType).at("event");
+            let declared = self.format.as_ref().map_or("", Format::name);
+            return Err(error.expected(format_args!("{declared}, the format of the source")).found(format.name()));
+        }
+        if let Some(agreed) = &self.agreed {
+            // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
+            Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
+        }
+        self.format = Some(format.clone());
+        Ok(())
+    }
+
     /// Keeps an event for sinks that subscribe later.
     fn keep(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>) {
         if self.kept.len() >= self.grants.keep {
@@ -120,43 +138,45 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(source) = self.sources.get_mut(key).filter(|source| !source.left) else {
             return Err(closed("source"));
         };
-        if source.sendings.is_empty() && source.grants.keep == 0 {
+        let (first, keeps) = (source.next, source.grants.keep > 0);
+        if source.sendings.is_empty() && !keeps {
             return Ok(Submitted::Unheard);
         }
         if let Some(format) = format {
-            self.change_format(key, format)?;
+            source.change_format(format)?;
         }
-        let source = &mut self.sources[key];
-        let Some(format) = source.format.take() else { return Err(closed("format")) };
-        let first = source.next;
+        if source.format.is_none() {
+            return Err(closed("format"));
+        }
         let (next, stopped) = match source.sendings[..] {
-            [only] if source.grants.keep == 0 => self.submit_to_one(links, time, first, &format, only, drafts),
-            _ => self.submit_to_all(links, time, key, &format, drafts),
+            [only] if !keeps => self.submit_to_one(links, time, key, only, drafts),
+            _ => self.submit_to_all(links, time, key, drafts),
         };
-        let source = &mut self.sources[key];
-        (source.format, source.next) = (Some(format), next);
-        source.waits |= stopped == Stopped::Full && next == first;
         Ok(match stopped {
             _ if next > first => Submitted::Done(next - 1),
-            Stopped::Full => Submitted::Full,
             Stopped::AtEnd => Submitted::Unheard,
+            Stopped::Full => {
+                self.sources[key].waits = true;
+                Submitted::Full
+            }
         })
     }
 
-    /// Submits events to the only sink of a source, the first with the number `next`. Returns the number after the last.
+    /// Submits events to the only sink of a source. Returns the number after the last.
     #[inline]
     fn submit_to_one(
         &mut self,
         links: &mut Links<B>,
         time: u64,
-        mut next: u64,
-        format: &Format,
+        key: SourceKey,
         only: SendingKey,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
         loop {
-            let before = next;
-            // What belongs to the subscription and its link is looked up once, as long as events are sent at once.
+            // What belongs to the source, the subscription and its link is looked up once, as long as events are sent at once.
+            let source = &mut self.sources[key];
+            let Some(format) = &source.format else { return (source.next, Stopped::AtEnd) };
+            let before = source.next;
             let (stopped, is_done) = with_lane!(self, links, only, |sending, lane| {
                 let stopped = loop {
                     let is_ready = sending.is_ready(lane);
@@ -166,13 +186,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     if !drafts.next(ToOne { time, format, sending, lane, is_ready }) {
                         break Some(Stopped::AtEnd);
                     }
-                    next += 1;
+                    source.next += 1;
                     if sending.has_more() {
                         break None;
                     }
                 };
-                (stopped, (next > before && sending.is_done()).then_some(sending.to))
+                (stopped, (source.next > before && sending.is_done()).then_some(sending.to))
             });
+            let next = source.next;
             match is_done {
                 Some(To::Link(link, _)) => links.announce_output(link, || false),
                 _ => self.follow(links, only),
@@ -189,42 +210,24 @@ impl<B: Body, S: Storage> Flows<B, S> {
         links: &mut Links<B>,
         time: u64,
         key: SourceKey,
-        format: &Format,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
         let source = &mut self.sources[key];
+        let Some(format) = source.format.clone() else { return (source.next, Stopped::AtEnd) };
         let (sendings, mut next) = (std::mem::take(&mut source.sendings), source.next);
         let stopped = loop {
             let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
-            if !drafts.next(ToAll { flows: self, links, time, source: key, format, sendings: &sendings }) {
+            if !drafts.next(ToAll { flows: self, links, time, source: key, format: &format, sendings: &sendings }) {
                 break Stopped::AtEnd;
             }
             next += 1;
         };
-        self.sources[key].sendings = sendings;
-        (next, stopped)
-    }
-
-    /// The following events of a source have this format.
-    fn change_format(&mut self, key: SourceKey, format: &Format) -> Result<()> {
         let source = &mut self.sources[key];
-        if source.format.as_ref() == Some(format) {
-            return Ok(());
-        }
-        if source.is_typed {
-            let error = Error::new(Code::WrongType).at("event");
-            let declared = source.format.as_ref().map_or("", Format::name);
-            return Err(error.expected(format_args!("{declared}, the format of the source")).found(format.name()));
-        }
-        if let Some(agreed) = &source.agreed {
-            // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
-            Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
-        }
-        source.format = Some(format.clone());
-        Ok(())
+        (source.sendings, source.next) = (sendings, next);
+        (next, stopped)
     }
 
     /// Makes sure that a sending gets a turn if it has something to send.
