@@ -104,6 +104,7 @@ pub(crate) struct Demo {
   isoform dump river.iso | less
   isoform dump --table --fields 'step,rain,depth[3],gauges[0].name' river.iso
   isoform dump --json 'river.iso#Reach' | head -n 1
+  isoform dump --query 'where depth[3] > 2.5 | select step, deep = max(depth)' river.iso
   isoform dump --follow --count 100 river.iso")]
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
@@ -126,6 +127,9 @@ pub(crate) struct Dump {
     /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+    /// Show only what a query wants: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    #[arg(long, value_name = "TEXT", conflicts_with = "raw")]
+    pub(crate) query: Option<String>,
     /// Skip records of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
     pub(crate) max_message: u64,

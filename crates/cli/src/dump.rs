@@ -4,12 +4,13 @@ use crate::args;
 use crate::failure::Failure;
 use crate::open::{Chosen, Content, Input, open};
 use crate::output::Output;
+use crate::query::Asked;
 use crate::raw;
 use crate::show::{Show, Unshown};
 use crate::source::is_channel;
 use isoform::message::HEADER;
 use isoform::stream::Reader;
-use isoform::{Class, Code, Error, Token};
+use isoform::{Class, Code, Error, Format, Token, View};
 use std::io;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
     if let Some(format) = &arguments.raw {
         return raw::run(arguments, format, output);
     }
+    let asked = arguments.query.as_deref().map(Asked::new).transpose()?;
     let opened = open(&arguments.source, arguments.limits(), output)?;
     let mut reader = match opened.content {
         Content::Stream(reader) => reader,
@@ -42,6 +44,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
         name: opened.name,
         choice: opened.choice,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
+        asked,
         messages: 0,
         shown: 0,
     };
@@ -78,6 +81,7 @@ struct Dump {
     name: String,
     choice: Chosen,
     show: Show,
+    asked: Option<Asked>,
     messages: u64,
     shown: u64,
     unshown: Unshown,
@@ -86,7 +90,7 @@ struct Dump {
 /// Why a message was not shown.
 enum Stop {
     Stream(Error),
-    /// No record before had the fields that were asked for, and this one's format has not either.
+    /// No record before had the fields that were asked for, or fitted the query, and this one's format has not either.
     Request(Error),
     Output(io::Error),
 }
@@ -106,7 +110,16 @@ impl Dump {
         let shown = match message.view() {
             Ok(view) => {
                 let about = format_args!("message {} at byte {position}", self.messages);
-                self.show.record(&format, view, about, None)?
+                let mut show = |format: &Format, view: View<'_>| self.show.record(format, view, about, None);
+                match &mut self.asked {
+                    None => show(&format, view)?,
+                    Some(asked) => match asked.of(&format, view, show) {
+                        Ok(None) => return Ok(true),
+                        Ok(Some(shown)) => shown?,
+                        Err(error) if !asked.fits() => return Err(Stop::Request(error)),
+                        Err(error) => Err(error),
+                    },
+                }
             }
             Err(error) => Err(error),
         };
@@ -137,6 +150,7 @@ impl Dump {
 
     fn end(mut self) -> Result<(), Failure> {
         self.show.flush()?;
+        self.asked.iter().for_each(Asked::end);
         self.unshown.end()
     }
 }

@@ -18,6 +18,7 @@ mod keys;
 mod layout;
 mod open;
 mod output;
+mod query;
 mod raw;
 #[cfg(feature = "service")]
 mod service;

@@ -35,8 +35,8 @@ pub struct Account {
 
 /// A query at work on the records of one source, in order.
 #[derive(Clone, Debug)]
-pub struct Run<'q> {
-    checked: &'q Checked,
+pub struct Run {
+    checked: Checked,
     /// For each stage, the records that have reached it.
     reached: Vec<u64>,
     account: Account,
@@ -44,12 +44,12 @@ pub struct Run<'q> {
 
 impl Checked {
     /// Begins to evaluate the query.
-    pub fn run(&self) -> Run<'_> {
-        Run { checked: self, reached: vec![0; self.stages.len()], account: Account::default() }
+    pub fn run(&self) -> Run {
+        Run { checked: self.clone(), reached: vec![0; self.stages.len()], account: Account::default() }
     }
 }
 
-impl Run<'_> {
+impl Run {
     /// Evaluates the query for a record. `sequence` is its number at its source, from 0.
     ///
     /// # Errors

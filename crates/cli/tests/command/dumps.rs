@@ -251,3 +251,31 @@ fn a_file_that_is_written_anew_is_not_followed() {
     files.write("anew.iso", b"");
     assert!(Run::of(child.wait_with_output().unwrap()).bad(1).contains("is now shorter"));
 }
+
+#[test]
+fn a_query_chooses_records_and_makes_others_of_them() {
+    let files = Files::new();
+    let path = files.write("a.iso", stream());
+    let gauges = format!("{path}#Gauge");
+    let dump = |query: &str| isoform(&["dump", "--json", "--query", query, &gauges]).good();
+    assert_eq!(dump("where depth > 0.5 m"), "{\"id\":2,\"depth\":1.0}\n{\"id\":3,\"depth\":1.5}\n");
+    assert_eq!(dump("every 2 | select id"), "{\"id\":1}\n{\"id\":3}\n");
+    assert_eq!(dump("where id == 3 | select twice = depth * 2"), "{\"twice\":3.0}\n");
+    let units = isoform(&["dump", "--query", "where id == 3 | select area = depth * depth", &gauges]).good();
+    assert!(units.contains("area  2.25 m^2"), "{units}");
+    // Records of other formats, which the query does not fit, are told of.
+    let query = "where id == 3 | select id";
+    let run = isoform(&["dump", "--json", "--query", query, &path]);
+    assert!(run.bad(2).contains("expected one of name, state, count, points"));
+}
+
+#[test]
+fn a_query_that_does_not_fit_is_refused_with_its_place() {
+    let files = Files::new();
+    let path = files.write("a.iso", stream());
+    let refused = |query: &str| isoform(&["dump", "--query", query, &path]).bad(2);
+    let error = refused("where dept > 1");
+    assert!(error.contains("expected one of id, depth, found \"dept\" at line 1 column 7"), "{error}");
+    let error = refused("where depth >");
+    assert!(error.contains("found the end at line 1 column 14"), "{error}");
+}
