@@ -8,6 +8,9 @@ mod keys;
 #[cfg(feature = "service")]
 pub(crate) mod service;
 
+#[cfg(feature = "xmit")]
+mod xmit;
+
 #[cfg(unix)]
 pub(crate) use channel::Network;
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
@@ -15,6 +18,9 @@ pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
 pub(crate) use files::{Record, Replay};
 #[cfg(all(unix, feature = "tls"))]
 pub(crate) use keys::{Issue, Keys, What};
+
+#[cfg(feature = "xmit")]
+pub(crate) use xmit::{Bind, Gen, Load, Match, What as XmitWhat, Xmit};
 
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -49,6 +55,8 @@ pub(crate) enum Command {
     Serve(service::Serve),
     #[cfg(feature = "service")]
     Formats(service::Formats),
+    #[cfg(feature = "xmit")]
+    Xmit(Xmit),
     Format(Format),
     Explain(Explain),
     Layout(Layout),

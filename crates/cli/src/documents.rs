@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// The declarations of a document, which servers are asked for.
-fn declarations(document: &Document) -> Result<Declarations, Failure> {
+pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure> {
     let mut fetcher = Fetcher::new().language(document.language.parse::<Language>()?);
     if let Some(folder) = surroundings::cache() {
         fetcher = fetcher.cache(folder.join("isoform/documents"));

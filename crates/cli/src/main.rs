@@ -27,6 +27,8 @@ mod source;
 #[cfg(any(feature = "service", feature = "xmit"))]
 mod surroundings;
 mod time;
+#[cfg(feature = "xmit")]
+mod xmit;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
@@ -61,6 +63,8 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         #[cfg(feature = "service")]
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
+        #[cfg(feature = "xmit")]
+        Command::Xmit(arguments) => xmit::run(&arguments.what, output),
         Command::Format(arguments) => format::run(&arguments, output),
         Command::Explain(arguments) => explain::run(&arguments, output),
         Command::Layout(arguments) => layout::run(&arguments, output),

@@ -182,7 +182,7 @@ impl Declarations {
     }
 
     /// Calls a function for a record and each that it nests, once each, inner ones first.
-    fn each(&self, name: &str, then: &mut dyn FnMut(&Declaration) -> Result<()>) -> Result<()> {
+    pub(crate) fn each(&self, name: &str, then: &mut dyn FnMut(&Declaration) -> Result<()>) -> Result<()> {
         fn walk<'d>(
             all: &'d Declarations,
             declaration: &'d Declaration,

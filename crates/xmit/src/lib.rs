@@ -7,6 +7,7 @@
 //! This crate reads documents. What it leaves to others: encoding and decoding (`isoform`), and what it means that a format is known
 //! (`isoform_core::Registry`).
 
+mod back;
 pub mod declaration;
 mod documents;
 #[cfg(feature = "fetch")]
@@ -17,6 +18,7 @@ mod overlay;
 #[cfg(feature = "program")]
 mod program;
 
+pub use back::Target;
 pub use declaration::{Declaration, Declarations};
 pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]

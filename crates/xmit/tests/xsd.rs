@@ -355,3 +355,20 @@ fn defaults_of_times_are_what_the_fields_hold() {
         assert_eq!(value(field), isoform_core::plan::Fill::Value(Value::Integer(number)), "{field}");
     }
 }
+
+#[test]
+fn prose_is_kept_once() {
+    let text = r#"<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSchema">
+      <xsd:complexType name="R">
+        <xsd:annotation><xsd:documentation>A gauge <b>at</b>
+          a river.</xsd:documentation><xsd:documentation>Of ours.</xsd:documentation></xsd:annotation>
+        <xsd:element name="a" type="xsd:int"><xsd:annotation><xsd:documentation>Steps.</xsd:documentation></xsd:annotation></xsd:element>
+      </xsd:complexType>
+    </xsd:schema>"#;
+    let declarations = Declarations::from_xsd("r.xsd", text, &mut Alone).unwrap();
+    let record = declarations.get("R").unwrap();
+    assert_eq!(
+        (record.prose.as_deref(), record.fields[0].prose.as_deref()),
+        (Some("A gauge at a river. Of ours."), Some("Steps."))
+    );
+}

@@ -185,3 +185,54 @@ fn an_overlay_changes_a_document() {
     let explained = isoform(&["explain", &old, &format!("overlay:{mine}:xsd:{document}#Level")]);
     assert!(explained.output.contains("default"), "{}{}", explained.output, explained.errors);
 }
+
+#[test]
+fn xmit_loads_binds_and_generates() {
+    let files = Files::new();
+    let document = files.write("river.xsd", RIVER.as_bytes());
+    let source = format!("xsd:{document}");
+    let listed = isoform(&["xmit", "load", &source]).good();
+    assert_eq!(listed, "Gauge  2 fields  name, level\nRiver  3 fields  step, gauges, gauges_len\n");
+    let fields = isoform(&["xmit", "load", "--json", &format!("{source}#Gauge")]).good();
+    assert!(fields.contains(r#"{"name":"level","type":"f64","unit":"m","default":null,"prose":null}"#), "{fields}");
+    let bound = isoform(&["xmit", "bind", &format!("{source}#Gauge@s390x")]).good();
+    let format = isoform(&["format", &format!("{source}#Gauge@s390x")]).good();
+    let token = bound.split_whitespace().next().unwrap();
+    assert!(format.contains(token) && bound.contains("16 bytes"), "{bound}{format}");
+    let header = files.path("river.h").display().to_string();
+    isoform(&["xmit", "gen", &source, "--language", "c", "-o", &header]).good();
+    let written = std::fs::read_to_string(&header).unwrap();
+    assert!(written.contains("ISO_FIELD_STRUCT(River, gauges, \"Gauge[gauges_len]\", Gauge)"), "{written}");
+    assert_eq!(isoform(&["xmit", "gen", &source, "--language", "c"]).good(), written);
+
+    let odd = files.write("odd.xsd", RIVER.replace("xs:double", "xs:anyURIs").as_bytes());
+    let listed = isoform(&["xmit", "load", &format!("xsd:{odd}")]);
+    assert_eq!(listed.status, 1);
+    assert!(listed.output.contains("refused") && listed.output.contains("odd.xsd:5"), "{}", listed.output);
+    let errors = isoform(&["xmit", "gen", &source, "--language", "cobol"]).bad(2);
+    assert!(errors.contains("expected one of c"), "{errors}");
+    let errors = isoform(&["xmit", "load", &document]).bad(2);
+    assert!(errors.contains("is no document") && errors.contains("xsd:"), "{errors}");
+}
+
+#[test]
+fn xmit_match_ranks_definitions_and_says_why() {
+    let files = Files::new();
+    let document = files.write("river.xsd", RIVER.as_bytes());
+    let idl = files.write("o.idl", b"struct Level { double level; }; struct Other { long text; };");
+    let comes = files.write("g.shape", b"record Gauge\n  name  string\n  level  float  unit=\"m\"\n");
+    let (xsd, idl) = (format!("xsd:{document}#Gauge"), format!("idl:{idl}"));
+    let run = isoform(&["xmit", "match", &comes, &idl, &xsd]);
+    assert_eq!(run.status, 0, "{}", run.errors);
+    let lines: Vec<&str> = run.output.lines().collect();
+    assert!(lines[0].starts_with(&format!("1  {xsd}")) && lines[0].contains("takes 2 fields"), "{}", run.output);
+    assert!(lines[1].contains("#Level") || lines[1].starts_with('-'), "{}", run.output);
+    assert!(lines.last().unwrap().contains("becomes") && lines.last().unwrap().contains(&xsd), "{}", run.output);
+    let json = isoform(&["xmit", "match", "--json", &comes, &idl, &xsd]).good();
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["definition"], &first["taken"]), (&xsd.into(), &2.into()));
+    assert_eq!(json.lines().count(), 3);
+    let none = isoform(&["xmit", "match", &comes, &format!("{idl}#Other")]);
+    assert_eq!(none.status, 1);
+    assert!(none.output.contains("does not fit: no conversion"), "{}", none.output);
+}

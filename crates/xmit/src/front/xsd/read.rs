@@ -59,7 +59,10 @@ struct Page<'d> {
 fn prose(node: Node) -> Option<Box<str>> {
     let annotation = node.children().find(|child| child.has_tag_name_local("annotation"))?;
     let texts = annotation.children().filter(|child| child.has_tag_name_local("documentation"));
-    let words: Vec<&str> = texts.flat_map(|text| text.descendants()).filter_map(|node| node.text()).collect();
+    let words: Vec<&str> = (texts.flat_map(|text| text.descendants()))
+        .filter(|node| node.is_text())
+        .filter_map(|node| node.text())
+        .collect();
     let text = words.iter().flat_map(|words| words.split_whitespace()).collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then(|| text.into())
 }

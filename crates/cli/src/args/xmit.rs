@@ -1,0 +1,86 @@
+//! The arguments of `isoform xmit`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Work with documents that declare records
+///
+/// A document is in XML Schema, IDL, ROS messages, JSON Schema, Protocol Buffers or C: see `isoform help sources`. Every other command takes
+/// documents as sources, too.
+#[derive(Args)]
+pub(crate) struct Xmit {
+    #[command(subcommand)]
+    pub(crate) what: What,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum What {
+    Load(Load),
+    Bind(Bind),
+    Gen(Gen),
+    Match(Match),
+}
+
+/// List the records that a document declares, with what cannot be represented and why
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit load xsd:http://127.0.0.1:8000/river.xsd
+  isoform xmit load --json idl:river.idl")]
+pub(crate) struct Load {
+    /// A document, such as xsd:river.xsd
+    pub(crate) source: String,
+    /// Print each record as a JSON object on one line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Bind records of a document to the layout of a machine
+///
+/// The command prints each format's token, name and size. `isoform format` shows the fields.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit bind xsd:river.xsd#Gauge
+  isoform xmit bind xsd:river.xsd#Gauge@s390x
+  isoform xmit bind overlay:mine.json:xsd:river.xsd#Level")]
+pub(crate) struct Bind {
+    /// A document, with #RECORD for one of its records, and @MACHINE for another machine than this
+    pub(crate) source: String,
+}
+
+/// Write source code for the records of a document
+///
+/// What it declares has the format to which the document is bound, so a program that is compiled with it exchanges records with those that
+/// load the document.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit gen xsd:river.xsd#Gauge --language c -o gauge.h
+  isoform xmit gen proto:river.proto --language c")]
+pub(crate) struct Gen {
+    /// A document, with #RECORD for one of its records and those that it nests
+    pub(crate) source: String,
+    /// The language: c, a header for C and C++
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) language: String,
+    /// Write to this file, and not to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Find the definition that fits a format best
+///
+/// The first source is what comes: a channel, a stream, a recording or a document. The others are what a receiver might want. The command
+/// ranks them, as a receiver with several kinds of records does, and says why. The exit status is 1 if none fits.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit match river.iso xsd:river.xsd#Gauge idl:other.idl#Level
+  isoform xmit match iso://127.0.0.1:7000/river xsd:river.xsd")]
+pub(crate) struct Match {
+    /// What comes: a source with one format
+    pub(crate) source: String,
+    /// Definitions: any sources of formats. A source with several formats counts as several definitions
+    #[arg(required = true, value_name = "DEFINITION")]
+    pub(crate) definitions: Vec<String>,
+    /// Print a JSON object for each definition, the best first
+    #[arg(long)]
+    pub(crate) json: bool,
+}
