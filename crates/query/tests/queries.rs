@@ -227,3 +227,21 @@ fn equal_wants_have_one_normal_form() {
         assert_eq!(Query::parse(normal).map(|query| query.to_string()).as_deref(), Ok(normal));
     }
 }
+
+#[test]
+fn the_largest_queries_need_little_stack() {
+    let sums = format!("where 0 < a{}", "+1".repeat(253));
+    let signs = format!("where 0 < {}a", "-".repeat(60));
+    let small = std::thread::Builder::new().stack_size(512 << 10);
+    let thread = small.spawn(move || {
+        for text in [sums, signs] {
+            let format = Shape::new("A").field("a", "i32").on(&Layout::NATIVE).expect("a shape");
+            let checked = Query::parse(&text).and_then(|query| query.check(&format, &Layout::NATIVE)).expect("a query");
+            let body = value::body(&format, &Value::Record(vec![("a".into(), Value::Integer(1))])).expect("a record");
+            let verifier = Verifier::new(&format);
+            let view = View::new(verifier.verify(&body).expect("a good body"));
+            assert_eq!(checked.run().record(view, 0), Ok(Answer::Passed));
+        }
+    });
+    thread.expect("a thread").join().expect("no overflow of the stack");
+}
