@@ -47,6 +47,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Demo(Demo),
     Dump(Dump),
+    Query(Query),
     #[command(flatten)]
     Channel(Channel),
     #[cfg(all(unix, feature = "tls"))]
@@ -149,6 +150,47 @@ pub(crate) enum Style {
     Plain,
     Json,
     Table,
+}
+
+/// Show what a query wants of the records of a stream
+///
+/// This is `dump` with the option --query: the stages are `where CONDITION`, `every N` and `select FIELD, NAME = EXPRESSION`, with `|` between
+/// them. The command refuses a query that does not fit the records, with the place in its text.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 1 > river.iso
+  isoform query 'river.iso#Reach' 'where any(depth > 1) | select step, deep = max(depth)'
+  isoform query --table 'river.iso#Reach' 'every 20'")]
+pub(crate) struct Query {
+    /// A stream; see `isoform help sources`
+    source: String,
+    /// The query
+    text: String,
+    /// Print each record as a JSON object on one line
+    #[arg(long, conflicts_with = "table")]
+    json: bool,
+    /// Print each record as a row of a table
+    #[arg(long)]
+    table: bool,
+    /// Stop after N records
+    #[arg(long, short = 'n', value_name = "N")]
+    count: Option<u64>,
+}
+
+impl From<Query> for Dump {
+    fn from(query: Query) -> Dump {
+        Dump {
+            source: query.source,
+            raw: None,
+            json: query.json,
+            table: query.table,
+            follow: false,
+            count: query.count,
+            fields: Vec::new(),
+            query: Some(query.text),
+            max_message: Limits::default().message,
+        }
+    }
 }
 
 impl Dump {

@@ -63,6 +63,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         #[cfg(feature = "service")]
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
+        Command::Query(arguments) => dump::run(&arguments.into(), output),
         #[cfg(feature = "xmit")]
         Command::Xmit(arguments) => xmit::run(&arguments.what, output),
         Command::Format(arguments) => format::run(&arguments, output),

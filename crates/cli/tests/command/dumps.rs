@@ -261,6 +261,8 @@ fn a_query_chooses_records_and_makes_others_of_them() {
     assert_eq!(dump("where depth > 0.5 m"), "{\"id\":2,\"depth\":1.0}\n{\"id\":3,\"depth\":1.5}\n");
     assert_eq!(dump("every 2 | select id"), "{\"id\":1}\n{\"id\":3}\n");
     assert_eq!(dump("where id == 3 | select twice = depth * 2"), "{\"twice\":3.0}\n");
+    let table = isoform(&["query", "--table", &gauges, "where id == 2 | select id"]).good();
+    assert_eq!(table, "Gauge\nid\n 2\n");
     let units = isoform(&["dump", "--query", "where id == 3 | select area = depth * depth", &gauges]).good();
     assert!(units.contains("area  2.25 m^2"), "{units}");
     // Records of other formats, which the query does not fit, are told of.
