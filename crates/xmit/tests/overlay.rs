@@ -95,11 +95,11 @@ fn a_length_stays_as_long_as_an_array_needs_it() {
 fn what_makes_no_sense_is_refused_with_its_place() {
     refused(idl(), "[]", Code::Text, "an object");
     refused(idl(), r#"{"Gauge": {"field": {}}}"#, Code::Text, "mine.json.Gauge: expected name or fields, found field");
-    refused(idl(), r#"{"Gauge": {"fields": {"lvl": {"unti": "m"}}}}"#, Code::Text, "mine.json.Gauge.lvl");
+    refused(idl(), r#"{"Gauge": {"fields": {"lvl": {"units": "m"}}}}"#, Code::Text, "mine.json.Gauge.lvl");
     refused(idl(), r#"{"Gauge": {"fields": {"lvl": {"unit": 3}}}}"#, Code::Text, "a number");
     refused(idl(), r#"{"Gauge": {"fields": {"lvl": {"name": ""}}}}"#, Code::Text, "a name");
     refused(idl(), r#"{"Gauge": {}, "Gauge": {}}"#, Code::Text, "Gauge");
-    refused(idl(), r#"{"Guage": {}}"#, Code::NoSuchField, "Place, Gauge");
+    refused(idl(), r#"{"Gauges": {}}"#, Code::NoSuchField, "Place, Gauge");
     refused(idl(), r#"{"Gauge": {"fields": {"level": null}}}"#, Code::NoSuchField, "one of the fields name, lvl");
     refused(idl(), r#"{"Gauge": {"fields": {"lvl": {"name": "name"}}}}"#, Code::Declaration, "two fields name");
     refused(idl(), r#"{"Gauge": {"name": "Place"}}"#, Code::Declaration, "two records Place");
