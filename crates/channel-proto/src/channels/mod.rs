@@ -94,9 +94,8 @@ pub(crate) struct Channel {
     sinks: Vec<SinkKey>,
     /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
     pub(crate) declined: VecDeque<(NodeId, Error)>,
-    /// The request with which the members were last asked, and until when new neighbours are asked, too. An answer to an
-    /// earlier one may be out of date.
-    asked: Option<(u32, Time)>,
+    /// Until when members are asked that only now say that they are there, or what they have.
+    asks_until: Time,
 }
 
 /// A member that this node has a link with.
@@ -104,6 +103,8 @@ pub(crate) struct Channel {
 pub(crate) struct Membership {
     /// The last report of its sources and sinks.
     pub(crate) report: Option<Report>,
+    /// The request with which it was last asked. An answer to an earlier one may be out of date.
+    asked: Option<u32>,
     /// What it has, as it has last said itself, and the number of that announcement.
     pub(crate) has: Has,
     number: u64,
@@ -173,7 +174,7 @@ impl Channels {
             sources: BTreeMap::new(),
             sinks: Vec::new(),
             declined: VecDeque::new(),
-            asked: None,
+            asks_until: Time::ZERO,
         });
         self.by_identity.insert(identity, key);
         self.plan_renewal(self.now, key);
@@ -258,19 +259,28 @@ impl Channels {
     /// Asks the neighbours on a channel for reports, and those who come until some time.
     pub(crate) fn ask<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, until: Time) {
         let Some(channel) = self.all.get_mut(key) else { return };
+        channel.asks_until = until;
+        let members: Vec<LinkKey> = channel.members.keys().copied().collect();
+        members.into_iter().for_each(|member| self.ask_one(links, key, member));
+    }
+
+    /// Asks a neighbour. What it has answered before does not count any more.
+    fn ask_one<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.all.get_mut(key) else { return };
         let (identity, request) = (channel.identity, self.asks);
-        channel.members.values_mut().for_each(|member| member.report = None);
-        channel.asked = Some((request, until));
+        let Some(member) = channel.members.get_mut(&link) else { return };
+        (member.report, member.asked) = (None, Some(request));
         self.asks = self.asks.wrapping_add(1);
-        channel.members.keys().for_each(|&member| links.say(member, &Control::Ask { request, identity }));
+        links.say(link, &Control::Ask { request, identity });
     }
 
     /// A member has sent a report.
     pub(crate) fn told<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, report: Report) {
-        let asked = self.all.iter_mut().find(|(_, channel)| channel.asked.is_some_and(|(asked, _)| asked == request));
-        if let Some((key, channel)) = asked
-            && let Some(member) = channel.members.get_mut(&link)
-        {
+        let asked = self.all.iter_mut().find_map(|(key, channel)| {
+            let member = channel.members.get_mut(&link).filter(|member| member.asked == Some(request))?;
+            Some((key, member))
+        });
+        if let Some((key, member)) = asked {
             member.report = Some(report);
             links.actions.act(Action::Changed(key));
         }

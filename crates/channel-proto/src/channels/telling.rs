@@ -228,11 +228,9 @@ impl Channels {
         if said.has.sinks && !before.sinks {
             self.offer_all(links, key, link);
         }
-        if let Some((request, until)) = self.all[key].asked
-            && now < until
-        {
-            // It answers once it has subscribed.
-            links.say(link, &Control::Ask { request, identity: said.identity });
+        if now < self.all[key].asks_until {
+            // It answers once it has subscribed. What it has answered before does not say that.
+            self.ask_one(links, key, link);
         }
         self.announce(links, key);
     }
