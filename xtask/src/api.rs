@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// The folders in `crates/` whose crates are published and imported.
-const CRATES: [(&str, &str); 10] = [
+const CRATES: [(&str, &str); 12] = [
     ("channel", "isoform_channel"),
     ("channel-proto", "isoform_channel_proto"),
     ("core", "isoform_core"),
@@ -20,7 +20,9 @@ const CRATES: [(&str, &str); 10] = [
     ("isoform", "isoform"),
     ("jit", "isoform_jit"),
     ("kernels", "isoform_kernels"),
+    ("query", "isoform_query"),
     ("service", "isoform_service"),
+    ("xmit", "isoform_xmit"),
 ];
 
 /// Compares each text with its crate. `WRITE=yes` writes them.
