@@ -4,7 +4,7 @@
 //! |---|---|
 //! | text -> words -> tree | `lex`, `parse`, `tree` |
 //! | tree -> the one text that equal queries share | `normal` |
-//! | tree + [`Format`](isoform_core::Format) -> checked query, with the format of its results | `check`, `unit`, `outcome` |
+//! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
 //! | checked query + record -> passed, filtered, or a result | `run`, `reduce` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
