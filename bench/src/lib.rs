@@ -12,6 +12,8 @@ pub mod channel;
 pub mod compiled;
 pub mod convert;
 pub mod evolve;
+#[cfg(unix)]
+pub mod files;
 pub mod fill;
 pub mod generate;
 pub mod lookup;
@@ -66,6 +68,13 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             line(Line::skipped("the format service", "a Unix system"))?;
             continue;
         }
+        if *group == Group::Files {
+            #[cfg(unix)]
+            files::run(options, &mut line)?;
+            #[cfg(not(unix))]
+            line(Line::skipped("recordings", "a Unix system"))?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -81,7 +90,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel | Group::Load | Group::Service => {}
+                Group::Channel | Group::Load | Group::Service | Group::Files => {}
             }
         }
     }

@@ -26,6 +26,8 @@ pub enum Group {
     Load,
     /// Formats that are registered at a service, and found there.
     Service,
+    /// Events in files.
+    Files,
 }
 
 impl Group {
@@ -41,6 +43,7 @@ impl Group {
         Group::Channel,
         Group::Load,
         Group::Service,
+        Group::Files,
     ];
 
     /// Its name, as on the command line.
@@ -56,6 +59,7 @@ impl Group {
             Group::Channel => "channel",
             Group::Load => "load",
             Group::Service => "service",
+            Group::Files => "files",
         }
     }
 }
@@ -90,7 +94,7 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load service                            default: all
+                batch channel load service files                      default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

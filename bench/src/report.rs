@@ -219,6 +219,21 @@ const SERVICE: Columns = Columns {
     ],
 };
 
+const FILES: Columns = Columns {
+    title: "files: ns to record an event of 1,024 bytes on disk, to read it, and to find ten in a file; raw: bare writes and reads; \
+            mcap: the writer of the crate mcap with ready bytes",
+    words: &["measure", "compression"],
+    figures: &[
+        ("p50", "p50_ns", false),
+        ("per s", "per_s", false),
+        ("raw p50", "raw_p50_ns", false),
+        ("x raw", "ratio", true),
+        ("mcap p50", "mcap_p50_ns", false),
+        ("x mcap", "mcap_ratio", true),
+        ("B in file", "bytes_per_event", false),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -266,6 +281,7 @@ impl Table {
             "channel" => &CHANNEL,
             "load" => &LOAD,
             "service" => &SERVICE,
+            "files" => &FILES,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {
