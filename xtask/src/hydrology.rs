@@ -11,6 +11,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 const EXAMPLE: &str = "examples/hydrology";
+/// Commands of the guide that only show something, or write a file.
+const SHOWN: [&str; 3] = ["isoform format", "isoform layout", "isoform xmit gen"];
 const GUIDE: &str = "docs/book/guides/xmit.md";
 
 /// Builds what the example needs, and runs it.
@@ -56,15 +58,16 @@ fn guide(folder: &Path, python: &Path) -> Outcome {
     let text = fs::read_to_string(GUIDE)?;
     let web = folder.join("web");
     fs::write(web.join("river.xsd"), block(&text, "xml")?)?;
+    fs::write(folder.join("mine.json"), block(&text, "json")?)?;
     let (_server, address) = serve(python, &web)?;
     let (c, py) = (folder.join("gauge.c"), folder.join("watch.py"));
     fs::write(&c, block(&text, "c")?.replace("127.0.0.1:8000", &address))?;
     fs::write(&py, block(&text, "python")?.replace("127.0.0.1:8000", &address))?;
     compile(folder, &c, "gauge")?;
-    for line in text.lines().filter(|line| line.starts_with("isoform format") || line.starts_with("isoform layout")) {
+    for line in text.lines().filter(|line| SHOWN.iter().any(|command| line.starts_with(command))) {
         let line = line.split(" # ").next().unwrap_or(line).replace("127.0.0.1:8000", &address);
         let mut shown = command(&line);
-        quietly(shown.env("PATH", path_with_command()?).stdout(Stdio::null()))?;
+        quietly(shown.current_dir(folder).env("PATH", path_with_command()?).stdout(Stdio::null()))?;
     }
     let mut gauge = Actor::start("gauge", Command::new(folder.join("gauge")).env("PATH", path_with_command()?))?;
     let id = gauge.wait_for("iso://")?;

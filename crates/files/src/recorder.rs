@@ -4,13 +4,13 @@ use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed
 use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
 use mcap::{McapError, McapResult, WriteOptions, Writer};
+use portable_atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bytes of a chunk before it is compressed: so much is lost at most if the program is killed between two calls of
 /// [`Recorder::sync`].

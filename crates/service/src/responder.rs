@@ -8,7 +8,7 @@ use isoform_core::{Code, Error, Format, Registry, Result, Token, text};
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ struct Desk {
     /// The connections under way, the oldest first.
     standing: Arc<Mutex<Vec<Standing>>>,
     /// The connections that there were.
-    count: Arc<AtomicU64>,
+    count: Arc<AtomicUsize>,
     ends: Arc<AtomicBool>,
 }
 
@@ -182,7 +182,7 @@ impl Desk {
 
     /// Notes a connection. If there are too many, the oldest one of the address that has most of them ends: whoever only connects
     /// is in nobody's way but its own. Most answers take less than a millisecond, so the oldest is hardly one of those.
-    fn enter(&self, address: IpAddr, connection: TcpStream) -> u64 {
+    fn enter(&self, address: IpAddr, connection: TcpStream) -> usize {
         let mut standing = self.standing();
         if standing.len() >= CONNECTIONS {
             let count = |address| standing.iter().filter(|other| other.address == address).count();
@@ -197,7 +197,7 @@ impl Desk {
         number
     }
 
-    fn leave(&self, number: u64) {
+    fn leave(&self, number: usize) {
         self.standing().retain(|other| other.number != number);
     }
 
@@ -270,7 +270,7 @@ impl Desk {
 
 /// A connection under way.
 struct Standing {
-    number: u64,
+    number: usize,
     address: IpAddr,
     connection: TcpStream,
 }
@@ -278,7 +278,7 @@ struct Standing {
 /// Gives the place of a connection back.
 struct Leaving<'a> {
     desk: &'a Desk,
-    number: u64,
+    number: usize,
 }
 
 impl Drop for Leaving<'_> {

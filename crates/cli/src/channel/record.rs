@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The bytes that wait at a source: a recorder is to lose nothing while its disk is busy.
@@ -28,8 +28,8 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
     let node = super::node(&arguments.network)?;
     let names: Vec<String> = arguments.channels.iter().map(|id| name(id)).collect::<Result<_, _>>()?;
     let parts = Mutex::new(Parts::create(arguments, &names)?);
-    let (over, left) = (AtomicBool::new(false), AtomicU64::new(arguments.count.unwrap_or(u64::MAX)));
-    let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over, left: &left };
+    let over = AtomicBool::new(false);
+    let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over };
     let began = Instant::now();
     let mut failures = std::thread::scope(|scope| {
         let recorders: Vec<_> = (arguments.channels.iter().enumerate())
@@ -78,13 +78,11 @@ struct Shared<'a> {
     stop: &'a Stop,
     parts: &'a Mutex<Parts>,
     over: &'a AtomicBool,
-    /// The events that are still wanted.
-    left: &'a AtomicU64,
 }
 
 impl Shared<'_> {
     fn ends(&self) -> bool {
-        self.stop.is_asked() || self.over.load(Ordering::Relaxed) || self.left.load(Ordering::Relaxed) == 0
+        self.stop.is_asked() || self.over.load(Ordering::Relaxed)
     }
 
     /// Records a channel until the end is asked for, or until it is there no more.
@@ -108,7 +106,12 @@ impl Shared<'_> {
             }
             match sink.recv_timeout(LOOK)? {
                 Some(event) => {
-                    let taken = self.parts.lock().expect("no panic").take(number, event, self.left);
+                    let mut parts = self.parts.lock().expect("no panic");
+                    let taken = parts.take(number, event);
+                    if parts.left == 0 {
+                        self.over.store(true, Ordering::Relaxed);
+                    }
+                    drop(parts);
                     if let Err(failure) = taken {
                         break Err(failure);
                     }
@@ -140,6 +143,8 @@ struct Parts {
     /// A part ends behind so many bytes, or after this time.
     most: Option<u64>,
     longest: Option<Duration>,
+    /// The events that are still wanted.
+    left: u64,
     names: Vec<String>,
     /// Those of the names.
     topics: Vec<Topic>,
@@ -170,6 +175,7 @@ impl Parts {
             options: Options { compression: arguments.compression.into() },
             most: arguments.part_size,
             longest: arguments.part_seconds.map(Duration::from_secs_f64),
+            left: arguments.count.unwrap_or(u64::MAX),
             names: names.to_vec(),
             topics: Vec::new(),
             number: 0,
@@ -212,24 +218,23 @@ impl Parts {
     }
 
     /// Records what has happened. After an error, nothing more is written.
-    fn take(&mut self, channel: usize, event: Event<Incoming<'_>>, left: &AtomicU64) -> Result<(), Failure> {
-        let taken = self.put(channel, event, left);
+    fn take(&mut self, channel: usize, event: Event<Incoming<'_>>) -> Result<(), Failure> {
+        let taken = self.put(channel, event);
         if taken.is_err() {
             self.recorder = None;
         }
         taken
     }
 
-    fn put(&mut self, channel: usize, event: Event<Incoming<'_>>, left: &AtomicU64) -> Result<(), Failure> {
+    fn put(&mut self, channel: usize, event: Event<Incoming<'_>>) -> Result<(), Failure> {
         let (now, topic) = (now(), self.topics[channel]);
         if let Some(line) = news::line(&event) {
             self.recorder()?.news(topic, now, &line).map_err(cannot_write)?;
             return self.account(channel, &event, line);
         }
         let Event::Record { stamp, record } = event else { return Ok(()) };
-        if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
-            return Ok(());
-        }
+        let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
+        self.left = left;
         let source = stamp.source.0;
         let origin =
             stamp.origin.map(|origin| Origin { node: origin.node.0, source: origin.source, sequence: origin.sequence });
