@@ -1,14 +1,13 @@
 //! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`, and the same in other languages.
 
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 use crate::open::Content;
 use crate::source::Document;
 use crate::surroundings;
 use isoform::core::Layout;
 use isoform::{Code, Format, Rules};
-use isoform_xmit::{Declarations, Fetcher, Language, Overlay};
+use isoform_xmit::{Declarations, Fetcher, Language};
 use std::collections::HashSet;
-use std::path::Path;
 
 /// The declarations of a document, which servers are asked for.
 pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure> {
@@ -19,25 +18,16 @@ pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure>
     for host in surroundings::hosts() {
         fetcher = fetcher.allow(&host);
     }
-    let declarations = fetcher.declarations(&document.place).map_err(|error| match error.code() {
+    if let Some(file) = &document.overlay {
+        fetcher = fetcher.overlay(file);
+    }
+    fetcher.declarations(&document.place).map_err(|error| match error.code() {
         Code::Forbidden => Failure::from(error).of_source().hint(format!(
             "the variable {} has the hosts from which documents may bring in others",
             surroundings::HOSTS
         )),
         _ => Failure::from(error).of_source(),
-    })?;
-    match &document.overlay {
-        None => Ok(declarations),
-        Some(path) => overlay(path)?.over(declarations).map_err(|error| Failure::usage(error.to_string())),
-    }
-}
-
-/// What the user changes of a document.
-fn overlay(path: &Path) -> Result<Overlay, Failure> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot open {name}: {}", reason(&error))))?;
-    Overlay::parse(&name, &text).map_err(|error| Failure::usage(error.to_string()))
+    })
 }
 
 /// The shape of the type that a source names, or the formats of all types that no other nests; and the rules that the document

@@ -8,7 +8,7 @@ use isoform_core::{Code, Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The greatest overlay.
-const MAX: usize = 1 << 20;
+pub(crate) const MAX: usize = 1 << 20;
 
 /// Changes of declarations: other names, units and defaults, and fields that are left out.
 ///

@@ -29,10 +29,23 @@ class Format:
         """The format of a shape, such as ``record Sample\\n  step  int``, laid out for this machine, or for the machine that
         `layout` names, such as ``s390x``."""
     @staticmethod
-    def of_document(place: str, name: str) -> Format:
+    def of_document(
+        place: str,
+        name: str,
+        *,
+        layout: str | None = None,
+        language: str | None = None,
+        overlay: str | PathLike[str] | None = None,
+        hosts: str = "",
+        cache: str | PathLike[str] | None = None,
+        deadline: float = 10.0,
+    ) -> Format:
         """The format of a record that a document declares, such as ``http://127.0.0.1:8000/river.xsd`` (``http:``, ``https:``, or
-        the path of a file), laid out for this machine. The extension tells the language: ``.idl``, ``.msg``, ``.proto``, ``.h``, JSON
-        Schema in ``.json``; others are XML Schema. It waits for servers for at most ten seconds, and gets the document anew each time."""
+        the path of a file), laid out for this machine, or for the one that ``layout`` names. The extension tells the language: ``.idl``,
+        ``.msg``, ``.proto``, ``.h``, JSON Schema in ``.json``; others are XML Schema; or ``language`` does: ``xsd``, ``idl``, ``msg``,
+        ``jsonschema``, ``proto``, ``c``. A file ``overlay`` changes names, units and fields. A document may bring in others from its own
+        server, and from ``hosts``, with commas between them. It waits for servers for at most ``deadline`` seconds, and gets the document
+        anew each time; with a folder as ``cache``, servers are only asked whether it has changed, and may be down."""
     @staticmethod
     def _placed(
         structures: Sequence[tuple[str, int, int, Sequence[tuple[str, str, int, int, str | None]]]], big: bool, pointer: int

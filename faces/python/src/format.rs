@@ -9,8 +9,10 @@ use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::text::Shown;
 use isoform::{Format, Machine};
 use isoform_dynamic::table::{Row, Tables, declared};
+use isoform_dynamic::wait::seconds;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The memory layout of a record, with its name on the wire. Equal formats have equal tokens, wherever they were made.
@@ -58,10 +60,36 @@ impl PyFormat {
         layout.and_then(|layout| Shape::parse(shape)?.on(&layout)).map(PyFormat).map_err(raise)
     }
 
-    /// The format of a record that a document declares, laid out for this machine.
+    /// The format of a record that a document declares.
     #[staticmethod]
-    fn of_document(py: Python<'_>, place: &str, name: &str) -> PyResult<PyFormat> {
-        let load = || isoform_xmit::Fetcher::new().declarations(place)?.bind(name, &Layout::NATIVE);
+    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", cache=None, deadline=10.0))]
+    #[expect(clippy::too_many_arguments, reason = "they are the keywords of a function in Python")]
+    fn of_document(
+        py: Python<'_>,
+        place: &str,
+        name: &str,
+        layout: Option<&str>,
+        language: Option<&str>,
+        overlay: Option<PathBuf>,
+        hosts: &str,
+        cache: Option<PathBuf>,
+        deadline: f64,
+    ) -> PyResult<PyFormat> {
+        let load = || {
+            let layout = layout.map_or(Ok(Layout::NATIVE), str::parse)?;
+            let mut fetcher = isoform_xmit::Fetcher::new().deadline(seconds(deadline)?);
+            if let Some(language) = language {
+                fetcher = fetcher.language(language.parse()?);
+            }
+            if let Some(overlay) = overlay {
+                fetcher = fetcher.overlay(overlay);
+            }
+            if let Some(cache) = cache {
+                fetcher = fetcher.cache(cache);
+            }
+            let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+            hosts.fold(fetcher, isoform_xmit::Fetcher::allow).declarations(place)?.bind(name, &layout)
+        };
         py.detach(load).map(PyFormat).map_err(raise)
     }
 

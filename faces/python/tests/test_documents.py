@@ -39,6 +39,18 @@ def test_formats_come_from_documents(tmp_path: Path) -> None:
         isoform.Format.of_document(str(tmp_path / "none.xsd"), "Rain")
 
 
+def test_documents_are_loaded_as_asked(tmp_path: Path) -> None:
+    document, mine = tmp_path / "gauge.txt", tmp_path / "mine.json"
+    document.write_text("struct Gauge { double lvl; int32 debug; };")
+    mine.write_text('{"Gauge": {"name": "Level", "fields": {"lvl": {"name": "level", "unit": "m"}, "debug": null}}}')
+    level = isoform.Format.of_document(str(document), "Level", language="idl", overlay=mine, layout="s390x")
+    assert level == isoform.Format.of_shape('record Level\n  level  double  unit="m"', "s390x")
+    with pytest.raises(isoform.Error, match="cobol"):
+        isoform.Format.of_document(str(document), "Gauge", language="cobol")
+    with pytest.raises(isoform.Error, match="none.json"):
+        isoform.Format.of_document(str(document), "Gauge", language="idl", overlay=tmp_path / "none.json")
+
+
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(examples("docs/book/guides/python.md")) > 6

@@ -13,6 +13,7 @@ mod place;
 use crate::declaration::Declarations;
 use crate::documents::{Loader, MAX_BYTES};
 use crate::front::Language;
+use crate::overlay::{self, Overlay};
 use cache::Cache;
 use isoform_core::{Code, Error, Result};
 use place::Place;
@@ -45,6 +46,7 @@ pub struct Fetcher {
     cache: Option<Cache>,
     deadline: Duration,
     language: Option<Language>,
+    overlay: Option<PathBuf>,
     client: http::Client,
     /// What the caller has named, and when all of it must be there.
     start: Option<(Place, Instant)>,
@@ -65,6 +67,7 @@ impl Fetcher {
             cache: None,
             deadline: Duration::from_secs(10),
             language: None,
+            overlay: None,
             client,
             start: None,
         }
@@ -96,18 +99,28 @@ impl Fetcher {
         self
     }
 
+    /// Changes what documents declare by an overlay in a file ([`Overlay`]), which is read each time.
+    pub fn overlay(mut self, file: impl Into<PathBuf>) -> Fetcher {
+        self.overlay = Some(file.into());
+        self
+    }
+
     /// The declarations of the document at a place: a path, or a URL with `file:`, `http:` or `https:`.
     ///
     /// # Errors
     /// [`Code::Source`] for a place that does not exist, [`Code::Forbidden`] for one that is not allowed, [`Code::Io`] for a server or file that cannot be
-    /// read, [`Code::Deadline`]; and as [`Declarations::from_xsd`].
+    /// read, [`Code::Deadline`]; and as [`Declarations::from_xsd`], [`Overlay::parse`] and [`Overlay::over`].
     pub fn declarations(&mut self, place: &str) -> Result<Declarations> {
         let language = self.language.or_else(|| Language::of_place(place)).unwrap_or(Language::XmlSchema);
         let place = Place::parse(place)?;
         self.start = Some((place.clone(), Instant::now() + self.deadline));
         let name = place.name();
         let text = self.load(&name)?;
-        Declarations::read(language, &name, &text, self)
+        let declarations = Declarations::read(language, &name, &text, self)?;
+        match &self.overlay {
+            None => Ok(declarations),
+            Some(file) => overlay(file)?.over(declarations),
+        }
     }
 
     fn is_allowed(&self, place: &Place) -> Result<()> {
@@ -179,4 +192,15 @@ fn text_of(bytes: Vec<u8>) -> Result<String> {
             .expected("UTF-8")
             .found(format_args!("byte {}", error.utf8_error().valid_up_to()))),
     }
+}
+
+/// The overlay in a file.
+fn overlay(file: &Path) -> Result<Overlay> {
+    let name = file.display().to_string();
+    let failed = |error: std::io::Error| Error::new(Code::Source).at(&*name).expected("an overlay").found(error);
+    let mut text = String::new();
+    File::open(file)
+        .and_then(|opened| opened.take(overlay::MAX as u64 + 1).read_to_string(&mut text))
+        .map_err(failed)?;
+    Overlay::parse(&name, &text)
 }
