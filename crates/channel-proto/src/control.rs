@@ -10,6 +10,9 @@ use crate::terms::Terms;
 use crate::wire::{Reader, put_bytes, put_text, put_texts};
 use isoform_core::Result;
 
+/// The option that is a query.
+const QUERY: u16 = 1;
+
 /// A frame that carries no event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Control {
@@ -71,7 +74,9 @@ pub(crate) struct Subscribe {
     pub(crate) longest: u64,
     pub(crate) resumed: Option<Resumed>,
     pub(crate) fields: Vec<String>,
-    /// The number of the first critical option, none of which is known in this version.
+    /// What it wants of each event, if not all events as they are: the text of a query.
+    pub(crate) query: Option<String>,
+    /// The number of the first critical option that is not known in this version.
     pub(crate) option: Option<u16>,
 }
 
@@ -310,8 +315,23 @@ impl Subscribe {
         };
         let resumed = (resumed != 0).then_some(from);
         let (must, kept) = (must != 0, not_kept == 0);
-        let (fields, option) = (fields.texts()?, critical_option(fields)?);
-        Ok(Subscribe { subscription, source, sink, policy, must, kept, window, longest, resumed, fields, option })
+        let paths = fields.texts()?;
+        let (query, option) = options(fields)?;
+        let fields = paths;
+        Ok(Subscribe {
+            subscription,
+            source,
+            sink,
+            policy,
+            must,
+            kept,
+            window,
+            longest,
+            resumed,
+            fields,
+            query,
+            option,
+        })
     }
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -327,23 +347,32 @@ impl Subscribe {
         // The paths are listed only if they leave room in a frame. Without paths, all fields are wanted.
         let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
         put_texts(out, if length < PAYLOAD / 2 { &self.fields } else { &[] });
-        // This version writes no options, but tests do.
-        out.extend(u16::from(self.option.is_some()).to_le_bytes());
+        // Nobody writes unknown options, but tests do.
+        let count = u16::from(self.query.is_some()) + u16::from(self.option.is_some());
+        out.extend(count.to_le_bytes());
+        if let Some(query) = &self.query {
+            [QUERY, 1].iter().for_each(|number| out.extend(number.to_le_bytes()));
+            put_text(out, query);
+        }
         if let Some(option) = self.option {
             [option, 1, 0].iter().for_each(|number| out.extend(number.to_le_bytes()));
         }
     }
 }
 
-/// Reads a list of options, none of which this version knows. Returns the number of the first that is critical.
-fn critical_option(fields: &mut Reader<'_>) -> Result<Option<u16>> {
-    let mut first = None;
+/// Reads a list of options: the query, and the number of the first option that is critical and unknown.
+fn options(fields: &mut Reader<'_>) -> Result<(Option<String>, Option<u16>)> {
+    let (mut query, mut first) = (None, None);
     for _ in 0..fields.u16()? {
-        let (number, critical) = (fields.u16()?, fields.u16()? != 0);
-        fields.bytes()?;
-        first = first.or(critical.then_some(number));
+        match (fields.u16()?, fields.u16()? != 0) {
+            (QUERY, _) => query = Some(fields.text()?.to_string()),
+            (number, is_critical) => {
+                fields.bytes()?;
+                first = first.or(is_critical.then_some(number));
+            }
+        }
     }
-    Ok(first)
+    Ok((query, first))
 }
 
 #[cfg(test)]
@@ -354,7 +383,7 @@ mod tests {
     use crate::frame::HEADER;
     use crate::identity::Key;
     use crate::refusals::Refusal;
-    use crate::report::{SinkLedger, SinkReport, SourceReport};
+    use crate::report::{QueryReport, SinkLedger, SinkReport, SourceReport};
     use isoform_core::{Code, Token};
 
     fn report() -> Report {
@@ -362,9 +391,17 @@ mod tests {
         let ledger = Ledger::of(7, 5, 2);
         let (node, waited) = (NodeId([6; 16]), std::time::Duration::from_millis(7));
         let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
+        let counted = isoform_query::Account { evaluated: 7, passed: 3, filtered: 4, faults: 2, absent: 1 };
+        let query = QueryReport { text: "where n > 3".into(), sinks: 2, unfit: 5, account: counted };
         let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4, refused: 5, unfit: 6 };
         Report {
-            sources: vec![SourceReport { source: 1, submitted: 7, format: format.clone(), sinks: vec![account] }],
+            sources: vec![SourceReport {
+                source: 1,
+                submitted: 7,
+                format: format.clone(),
+                sinks: vec![account],
+                queries: vec![query],
+            }],
             sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, must: true, counts }],
             refusals: vec![Refusal { code: 410, count: 3, last: "why".into() }],
             refused: None,
@@ -392,6 +429,7 @@ mod tests {
             longest: 8,
             resumed: Some(resumed),
             fields: vec!["a".into(), "b.c".into()],
+            query: Some("where n > 3".into()),
             option: Some(9),
         };
         let silence = std::time::Duration::from_secs(10);
@@ -415,7 +453,7 @@ mod tests {
             Control::Offer { identity, source: 6, format: None, code: 0, text: String::new() },
             Control::Offer { identity, source: 6, format: None, code: 411, text: text.clone() },
             Control::Withdraw { source: 6 },
-            Control::Subscribe(Box::new(Subscribe { resumed: None, option: None, ..subscribe.clone() })),
+            Control::Subscribe(Box::new(Subscribe { resumed: None, query: None, option: None, ..subscribe.clone() })),
             Control::Subscribe(subscribe.into()),
             Control::Decline { source: 6, sink: 7, code: 301, text: text.clone() },
             Control::Unsubscribe { subscription: 8, taken: 9 },

@@ -1,10 +1,14 @@
 //! The memory of bodies, which the caller provides, as far as the state machine needs it.
 
 use crate::origin::Origin;
+use isoform_core::Format;
 use std::ops::Range;
 
 /// The body of an event. It has shared ownership: cloning it copies no bytes.
 pub trait Body: Clone {
+    /// A body of a format, with these bytes. For records that the node makes itself.
+    fn made(format: &Format, bytes: &[u8]) -> Self;
+
     /// The number of its bytes.
     fn length(&self) -> usize;
 
@@ -100,6 +104,10 @@ impl Storage for Vec<u8> {
 
 /// The simplest kind of body, for tests and for callers that have plain bytes.
 impl Body for std::sync::Arc<[u8]> {
+    fn made(_: &Format, bytes: &[u8]) -> Self {
+        bytes.into()
+    }
+
     fn length(&self) -> usize {
         self.len()
     }

@@ -7,6 +7,7 @@ use crate::keys::NodeId;
 use crate::refusals::Refusal;
 use crate::wire::{Reader, put_text};
 use isoform_core::{Result, Token};
+use isoform_query::Account;
 
 /// A node's sources and sinks on a channel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +33,21 @@ pub struct SourceReport {
     pub format: Option<(String, Token)>,
     /// The account with each sink.
     pub sinks: Vec<SinkLedger>,
+    /// The queries of its sinks.
+    pub queries: Vec<QueryReport>,
+}
+
+/// A query at a source, and its counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryReport {
+    /// Its normal form.
+    pub text: String,
+    /// How many sinks share it.
+    pub sinks: u32,
+    /// Events of formats that it does not fit.
+    pub unfit: u64,
+    /// What it has made of the others.
+    pub account: Account,
 }
 
 /// The account of a source with one sink.
@@ -126,11 +142,30 @@ impl SourceReport {
         // A source with very many sinks reports only as many of them as leave room for other sources.
         let limit = out.len() + PAYLOAD / 16 * 7;
         put_list(out, &self.sinks, limit, SinkLedger::put);
+        put_list(out, &self.queries, limit, QueryReport::put);
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SourceReport> {
         let (source, submitted, format) = (fields.u32()?, fields.u64()?, format(fields)?);
-        Ok(SourceReport { source, submitted, format, sinks: list(fields, SinkLedger::parse)? })
+        let (sinks, queries) = (list(fields, SinkLedger::parse)?, list(fields, QueryReport::parse)?);
+        Ok(SourceReport { source, submitted, format, sinks, queries })
+    }
+}
+
+impl QueryReport {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_text(out, &self.text);
+        out.extend(self.sinks.to_le_bytes());
+        let Account { evaluated, passed, filtered, faults, absent } = self.account;
+        let counts = [self.unfit, evaluated, passed, filtered, faults, absent];
+        counts.iter().for_each(|number| out.extend(number.to_le_bytes()));
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<QueryReport> {
+        let (text, sinks, unfit) = (fields.text()?.into(), fields.u32()?, fields.u64()?);
+        let (evaluated, passed, filtered) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let account = Account { evaluated, passed, filtered, faults: fields.u64()?, absent: fields.u64()? };
+        Ok(QueryReport { text, sinks, unfit, account })
     }
 }
 
@@ -233,7 +268,8 @@ mod tests {
         let ledger = Ledger::of(1, 1, 0);
         let (node, policy, waited) = (NodeId([1; 16]), Policy::Block, Time::from_millis(3));
         let account = SinkLedger { node, sink: 2, policy, must: true, present: true, ledger, waited, changes: 4 };
-        let source = SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000] };
+        let source =
+            SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000], queries: Vec::new() };
         let sink = SinkReport { sink: 1, format: None, policy, must: false, counts: Counts::default() };
         let refusal = Refusal { code: 410, count: 7, last: "x".repeat(256) };
         let report =

@@ -6,7 +6,8 @@ use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
 use crate::rights::Rights;
 use isoform_core::plan::Kind;
-use isoform_core::{Faults, Format, Limits, Registry, Rules};
+use isoform_core::{Faults, Format, Limits, Registry, Result, Rules};
+use isoform_query::{Query, layout_like};
 
 /// The settings with which a node is created.
 #[derive(Clone, Debug)]
@@ -80,6 +81,9 @@ pub struct Wanted {
     pub kinds: Vec<Kind>,
     /// The paths of the fields that it needs; empty for all fields.
     pub fields: Vec<String>,
+    /// What it wants of the events: its sources send no others, and what the query selects in their place
+    /// (`spec/query.md`). Its formats above are those of the results.
+    pub query: Option<Query>,
     /// The behaviour of sources when it is too slow.
     pub policy: Policy,
     /// Whether it must have this policy. Sources that do not grant it are refused.
@@ -95,6 +99,14 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// The format of what it gets from a source of this format.
+    pub(crate) fn result(&self, wire: &Format) -> Result<Format> {
+        match &self.query {
+            Some(query) => Ok(query.check(wire, layout_like(wire))?.format().clone()),
+            None => Ok(wire.clone()),
+        }
+    }
+
     /// A sink of any format, with a policy.
     pub fn any(policy: Policy) -> Wanted {
         let events = if policy == Policy::Latest { 1 } else { 1 << 16 };
@@ -104,6 +116,7 @@ impl Wanted {
             faults: Faults::default(),
             kinds: Vec::new(),
             fields: Vec::new(),
+            query: None,
             policy,
             must: false,
             kept: true,

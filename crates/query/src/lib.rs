@@ -82,6 +82,13 @@ impl Query {
     }
 }
 
+/// A layout for results from records of a format: of a machine with its byte order and pointers, and of this one if possible.
+/// So a value that is selected is copied, and not converted.
+pub fn layout_like(format: &Format) -> &'static Layout {
+    let is_it = |layout: &&Layout| layout.machine() == format.machine();
+    std::iter::once(&Layout::NATIVE).chain(Layout::ALL).find(is_it).unwrap_or(&Layout::NATIVE)
+}
+
 impl fmt::Display for Query {
     /// The normal form: queries that differ only in how they are written have the same. It parses to itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

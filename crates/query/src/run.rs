@@ -4,8 +4,9 @@ use crate::check::{Base, Checked, Node, Passage};
 use crate::reduce;
 use crate::tree::{Function, Operator, Step};
 use isoform_core::view::{Array, Item};
-use isoform_core::{Code, Error, Result, View};
+use isoform_core::{Code, Error, Format, Result, View};
 use std::cmp::Ordering;
+use std::ops::AddAssign;
 
 /// What a query makes of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,26 @@ impl Run {
         }
     }
 
+    /// Whether the number of a record alone shows that it is not wanted: the query begins with `every`. If so, it counts as
+    /// evaluated.
+    pub fn passes_over(&mut self, sequence: u64) -> bool {
+        let passes = match self.checked.stages.first() {
+            Some(Passage::Every(count)) => sequence.is_multiple_of(*count),
+            _ => true,
+        };
+        if !passes {
+            self.account.evaluated += 1;
+            self.account.filtered += 1;
+            self.reached[0] += 1;
+        }
+        !passes
+    }
+
+    /// The format of the results: that of the records, unless the query selects.
+    pub fn format(&self) -> &Format {
+        self.checked.format()
+    }
+
     /// The counts so far.
     pub fn account(&self) -> Account {
         self.account
@@ -126,6 +147,17 @@ impl<'a> Cell<'a> {
             Cell::One(one) => Cell::One(function(one)),
             Cell::Many(many) => Cell::Many(many.into_iter().map(function).collect()),
         }
+    }
+}
+
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Account) {
+        let Account { evaluated, passed, filtered, faults, absent } = other;
+        self.evaluated += evaluated;
+        self.passed += passed;
+        self.filtered += filtered;
+        self.faults += faults;
+        self.absent += absent;
     }
 }
 

@@ -84,7 +84,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn report_of_source(&self, key: SourceKey) -> SourceReport {
         let source = &self.sources[key];
         let format = source.format.as_ref().map(name);
-        SourceReport { source: key.0, submitted: source.next, format, sinks: self.ledger(key) }
+        SourceReport {
+            source: key.0,
+            submitted: source.next,
+            format,
+            sinks: self.ledger(key),
+            queries: source.wants.reports(),
+        }
     }
 
     fn report_of_sink(&self, key: SinkKey) -> SinkReport {

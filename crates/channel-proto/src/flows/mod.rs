@@ -6,6 +6,7 @@
 //! - `arrive`, `depart`: receiving events over links, and sending them;
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `served`: those of a link; `lane`: the way between
 //!   both, over a link or within the node; `inbox`: the events that have arrived for a sink;
+//! - `wants`: the queries of subscriptions, evaluated at their sources;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
@@ -24,6 +25,7 @@ mod sources;
 mod submit;
 mod take;
 mod waits;
+mod wants;
 
 pub use arrive::Large;
 pub(crate) use sinks::Over;
@@ -45,6 +47,7 @@ use receiving::Receiving;
 use sending::Sending;
 use served::Served;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use wants::Wants;
 
 /// The sources and sinks of a node, and the subscriptions between them and others.
 pub(crate) struct Flows<B, S> {
@@ -53,6 +56,8 @@ pub(crate) struct Flows<B, S> {
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     traffic: Beside<LinkKey, Traffic>,
+    /// Whether subscriptions may have skipped events of which their sinks do not know, and when to tell them.
+    skips: (bool, Option<Time>),
 }
 
 struct Source<B> {
@@ -66,6 +71,7 @@ struct Source<B> {
     /// The sequence number of its next event.
     next: u64,
     sendings: Vec<SendingKey>,
+    wants: Wants<B>,
     grants: Grants,
     /// What is left of the time for which it waits.
     budget: Budget,
@@ -155,6 +161,9 @@ struct Part {
     padding: usize,
 }
 
+/// How long a sink may not know of skipped events behind which no event came.
+const SKIPS: Time = Time::from_millis(250);
+
 /// Calls `$body` with a sending and its lane, whatever kind that is.
 macro_rules! with_lane {
     ($flows:ident, $links:ident, $at:expr, |$sending:ident, $lane:ident| $body:expr) => {{
@@ -185,6 +194,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             sendings: Slots::new(),
             receivings: Slots::new(),
             traffic: Beside::new(),
+            skips: (false, None),
         }
     }
 
@@ -251,10 +261,30 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 links.announce(link);
             }
         }
+        self.tell_skips(now, links);
+    }
+
+    /// Tells sinks of skipped events once they have waited for an event behind them.
+    fn tell_skips(&mut self, now: Time, links: &mut Links<B>) {
+        match self.skips {
+            (true, None) => self.skips.1 = Some(now + SKIPS),
+            (true, Some(due)) if due <= now => {
+                self.skips = (false, None);
+                let patient: Vec<_> =
+                    self.sendings.iter().filter(|(_, one)| one.has_skips()).map(|(at, _)| at).collect();
+                for at in patient {
+                    self.sendings[at].tell_skips();
+                    self.pump(links, at);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The time at which [`tick`](Flows::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self, links: &Links<B>) -> Option<Time> {
-        self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due).min()
+        let acks = self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
+        let skips = self.skips.0.then(|| self.skips.1.unwrap_or(Time::ZERO));
+        acks.chain(skips).min()
     }
 }

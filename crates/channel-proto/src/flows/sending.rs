@@ -2,6 +2,7 @@
 
 use super::inbox::cost;
 use super::lane::Lane;
+use super::wants::WantKey;
 use crate::Time;
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::control::Resumed;
@@ -79,6 +80,10 @@ pub(crate) struct Sending<B> {
     /// The last body longer than the window: the number of events sent before it, and its length.
     beyond: Option<(u64, u64)>,
     ending: Ending,
+    /// Its query at the source.
+    pub(super) want: Option<WantKey>,
+    /// Whether the sink is to be told of skipped events although no event is behind them.
+    tells_skips: bool,
     /// Why it was ended, if the rules do not allow it any more: a code, and a text.
     revoked: Option<Box<(u16, String)>>,
 }
@@ -163,6 +168,8 @@ impl<B: Body> Sending<B> {
             long: None,
             beyond: None,
             ending: Ending::No,
+            want: None,
+            tells_skips: false,
             revoked: None,
         }
     }
@@ -181,7 +188,13 @@ impl<B: Body> Sending<B> {
     /// Whether the source must wait before it submits the next event.
     #[inline]
     pub(crate) fn is_full(&self, lane: &impl Lane<B>) -> bool {
-        self.granted.policy == Policy::Block && !self.may_send(lane) && self.is_waited_for()
+        self.granted.policy == Policy::Block && !self.has_place(lane) && self.is_waited_for()
+    }
+
+    /// Whether there is a place for the next event. If it is not known whether a query lets it pass, it may also wait here.
+    #[inline]
+    fn has_place(&self, lane: &impl Lane<B>) -> bool {
+        self.may_send(lane) || self.want.is_some() && self.queue.is_empty()
     }
 
     /// Whether the next event can be sent, except for its length.
@@ -266,6 +279,31 @@ impl<B: Body> Sending<B> {
         } else {
             self.hold(sequence, time, format, draft);
         }
+    }
+
+    /// An event that the sink's query does not want.
+    pub(crate) fn filter(&mut self) {
+        if self.revoked.is_none() {
+            self.unwanted = self.unwanted.saturating_sub(1);
+            self.skip_next();
+        }
+    }
+
+    fn skip_next(&mut self) {
+        self.ledger.submitted += 1;
+        self.ledger.skipped += 1;
+        self.note(Missing { first: self.next, count: 1, cause: None });
+        self.next += 1;
+    }
+
+    /// Whether events were skipped of which the sink does not know, and nothing else is to be sent.
+    pub(crate) fn has_skips(&self) -> bool {
+        !self.gaps.is_empty() && !self.has_more()
+    }
+
+    /// The sink is to be told of skipped events now.
+    pub(crate) fn tell_skips(&mut self) {
+        self.tells_skips = true;
     }
 
     /// An event that is not sent now: queues it, or drops it.
@@ -363,7 +401,15 @@ impl<B: Body> Sending<B> {
 
     /// Whether there is something to send.
     pub(crate) fn has_more(&self) -> bool {
-        self.long.is_some() || !self.queue.is_empty() || !self.gaps.is_empty() || self.ending == Ending::Soon
+        self.long.is_some() || !self.queue.is_empty() || self.has_news() || self.ending == Ending::Soon
+    }
+
+    /// Whether the sink is to be told now of events that it does not receive. A run of skipped ones can wait for an event.
+    fn has_news(&self) -> bool {
+        match self.gaps.front() {
+            Some(gap) => gap.cause.is_some() || self.gaps.len() > 1 || self.tells_skips,
+            None => false,
+        }
     }
 
     /// Whether everything was sent that was submitted, and nothing is charged for a queue.
@@ -374,6 +420,7 @@ impl<B: Body> Sending<B> {
 
     #[inline]
     fn tell_gaps(&mut self, before: u64, lane: &mut impl Lane<B>) {
+        self.tells_skips = false;
         while let Some(&gap) = self.gaps.front()
             && gap.first < before
         {

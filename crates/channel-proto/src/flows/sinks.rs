@@ -3,6 +3,7 @@
 use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};
 use super::sending::{Demand, To};
+use super::wants::WantKey;
 use super::{Flows, Sink};
 use crate::account::Cause;
 use crate::action::Action;
@@ -50,6 +51,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         mut wanted: Wanted,
     ) -> Result<SinkKey> {
         let plans = self.plans_for(&wanted);
+        let result = agreed.map(|agreed| wanted.result(agreed)).transpose()?;
+        let agreed = result.as_ref();
         if let (Some(wire), Some(plans)) = (agreed, &plans) {
             plans.plan(wire)?;
         }
@@ -147,7 +150,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         match offer.origin {
             Place::Link(link, number) => {
                 let mut receiving = self.receiving_of(key, offer, From::Link(link, number));
-                receiving.declared.clone_from(&offer.format);
+                receiving.declared = self.shown(key, offer);
                 // Many subscriptions share what their node may have under way. Each gets a little.
                 let share = (links.left(link, Resource::Windows) / SHARES).max(LEAST_WINDOW);
                 receiving.window.bytes = receiving.window.bytes.min(share);
@@ -159,10 +162,16 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.sinks[key].receivings.insert(receiving);
                 self.say_subscription(links, link, receiving);
             }
-            Place::Here(source) => match self.grant(links, source, self.asked(key)) {
-                Ok(granted) => self.subscribe_here(links, key, offer, source, granted),
-                Err(error) => return self.decline(links, key, offer, error),
-            },
+            Place::Here(source) => {
+                let query = self.sinks[key].wanted.query.clone();
+                let granted = self
+                    .grant(links, source, self.asked(key))
+                    .and_then(|granted| Ok((granted, query.map(|query| self.want(source, &query)).transpose()?)));
+                match granted {
+                    Ok((granted, want)) => self.subscribe_here(links, key, offer, source, granted, want),
+                    Err(error) => return self.decline(links, key, offer, error),
+                }
+            }
         }
         None
     }
@@ -174,23 +183,31 @@ impl<B: Body, S: Storage> Flows<B, S> {
         offer: &Offer,
         source: SourceKey,
         granted: Granted,
+        want: Option<WantKey>,
     ) {
         let Wanted { window, longest, kept, .. } = self.sinks[key].wanted;
         let to = To::Here(self.receivings.vacant_key());
         let (asked, spare) = (self.asked(key), links.settings.slow);
         let demand = Demand { sink: key.0, asked, granted, window, longest, spare };
         let sending = self.add_sending(source, to, offer.node, demand, kept);
+        self.sendings[sending].want = want;
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
         (receiving.stage, receiving.expected) = (Stage::Running, self.sendings[sending].position());
         receiving.granted = Some(granted);
         let at = self.receivings.insert(receiving);
         self.sinks[key].receivings.insert(at);
-        self.tell(links, None, key, Item::Joined(offer.source, offer.node, offer.format.clone()));
+        let joined = Item::Joined(offer.source, offer.node, self.shown(key, offer));
+        self.tell(links, None, key, joined);
         if granted.policy != asked.policy {
             self.tell(links, None, key, Item::Granted(offer.source, granted));
         }
         self.send_kept(links, sending);
         links.actions.act(Action::Changed(self.sources[source].channel));
+    }
+
+    /// The format of what a sink gets from a source.
+    fn shown(&self, key: SinkKey, offer: &Offer) -> Option<Format> {
+        self.sinks[key].wanted.result(offer.format.as_ref()?).ok()
     }
 
     /// The policy that a sink asks for.
@@ -207,7 +224,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The reason why a sink cannot use a source, if there is one.
     fn fault(&mut self, key: SinkKey, offer: &Offer) -> Option<Error> {
         let Sink { wanted, plans, kinds, .. } = &mut self.sinks[key];
-        let wire = offer.format.as_ref()?;
+        let result = wanted.result(offer.format.as_ref()?);
+        let wire = match &result {
+            Ok(wire) => wire,
+            Err(error) => return Some(error.clone()),
+        };
         if let Some(kinds) = kinds {
             return kinds.explain(wire).kind().err();
         }
@@ -258,12 +279,25 @@ impl<B: Body, S: Storage> Flows<B, S> {
         receiving.told = taken;
         let Some(sink) = self.sinks.get(receiving.sink) else { return };
         receiving.asked = Some(Granted::asked(sink.wanted.policy, sink.wanted.must));
-        let Wanted { policy, must, kept, fields, .. } = sink.wanted.clone();
+        let Wanted { policy, must, kept, fields, query, .. } = sink.wanted.clone();
+        let query = query.map(|query| query.to_string());
         // The window and the longest event are those that this subscription began with.
         let Receiving { window, longest, .. } = *receiving;
         let (sink, option) = (receiving.sink.0, None);
-        let subscribe =
-            Subscribe { subscription, source, sink, policy, must, kept, window, longest, resumed, fields, option };
+        let subscribe = Subscribe {
+            subscription,
+            source,
+            sink,
+            policy,
+            must,
+            kept,
+            window,
+            longest,
+            resumed,
+            fields,
+            query,
+            option,
+        };
         links.say(link, &Control::Subscribe(subscribe.into()));
     }
 

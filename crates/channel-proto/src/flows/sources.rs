@@ -1,9 +1,10 @@
 //! Sources and the subscriptions of sinks (`spec/channel.md`, "Subscriptions").
 
 use super::accounts::account;
-use super::sending::{Demand, Dequeued, Sending, To};
+use super::sending::{Demand, Sending, To};
 use super::waits::within_rules;
-use super::{Flows, Kept, Source, with_lane};
+use super::wants::{WantKey, Wants};
+use super::{Flows, Source};
 use crate::Time;
 use crate::account::{Cause, Count, Policy};
 use crate::action::Action;
@@ -16,6 +17,7 @@ use crate::memory::{Body, Storage};
 use crate::report::SinkLedger;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
+use isoform_query::Query;
 use std::collections::VecDeque;
 
 /// The most subscriptions of one node at one source. Each of them costs time with every event, even if nothing is sent.
@@ -45,6 +47,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             is_typed: format.is_some(),
             next: 0,
             sendings: Vec::new(),
+            wants: Wants::default(),
             grants,
             budget: Budget::new(grants.waits),
             kept: VecDeque::new(),
@@ -152,7 +155,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             (None, None) if is_member && self.has_source(SourceKey(source)) => {
                 match may.and_then(|may_block| self.granted_to(links, link, subscribe, asked, may_block)) {
-                    Ok((asked, granted)) => self.serve(links, link, subscribe, asked, granted),
+                    Ok((asked, granted, want)) => self.serve(links, link, subscribe, asked, granted, want),
                     Err(error) => {
                         let (code, text) = told(&error);
                         links.say(link, &Control::End { subscription, next: 0, is_answer: false, code, text });
@@ -177,17 +180,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(None)
     }
 
-    /// What a sink of another node may ask for, and the policy that a source grants to it.
+    /// What a sink of another node may ask for, the policy that a source grants to it, and its query there.
     fn granted_to(
-        &self,
+        &mut self,
         links: &mut Links<B>,
         link: LinkKey,
         subscribe: &Subscribe,
         asked: Granted,
         may_block: bool,
-    ) -> Result<(Granted, Granted)> {
+    ) -> Result<(Granted, Granted, Option<WantKey>)> {
         if let Some(option) = subscribe.option {
-            let expected = "a subscription without critical options";
+            let expected = "a subscription without critical options but a query";
             return Err(Error::new(Code::Flags).at("subscription").expected(expected).found(option));
         }
         let asked = within_rules(links, asked, may_block)?;
@@ -200,8 +203,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let error = Error::new(Code::Peers).at("subscriptions");
             return Err(error.expected(format_args!("at most {AT_ONE_SOURCE} of one node at a source")));
         }
+        let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
         links.take(link, Resource::Subscriptions, 1)?;
-        Ok((asked, granted))
+        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query)).transpose();
+        let want = want.inspect_err(|_| links.give(link, Resource::Subscriptions, 1))?;
+        Ok((asked, granted, want))
+    }
+
+    /// A subscription of a source has this query.
+    pub(super) fn want(&mut self, key: SourceKey, query: &Query) -> Result<WantKey> {
+        let source = &mut self.sources[key];
+        source.wants.add(query, source.format.as_ref())
     }
 
     /// The source of a subscription, by its number on a link.
@@ -218,11 +230,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
         subscribe: &Subscribe,
         asked: Granted,
         granted: Granted,
+        want: Option<WantKey>,
     ) -> SendingKey {
         let Subscribe { subscription, sink, window, longest, kept, .. } = *subscribe;
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
         let demand = Demand { sink, asked, granted, window, longest, spare };
         let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
+        self.sendings[sending].want = want;
         self.traffic[link].sendings.insert(subscription, sending, key);
         links.actions.act(Action::Changed(self.sources[key].channel));
         sending
@@ -254,9 +268,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn send_kept(&mut self, links: &mut Links<B>, at: SendingKey) {
         let (key, count) = (self.sendings[at].source, self.sendings[at].kept() as usize);
         let kept = std::mem::take(&mut self.sources[key].kept);
-        for Kept { time, format, body, origin } in kept.iter().skip(kept.len() - count) {
-            let mut draft = Dequeued(body.clone(), origin.clone());
-            with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
+        // What a query counts begins anew for them: other sinks with the same query may be ahead.
+        let mut wants = self.sendings[at].want.map_or(Wants::default(), |want| self.sources[key].wants.anew(want));
+        for event in kept.iter().skip(kept.len() - count) {
+            self.submit_kept(links, at, event, &mut wants);
         }
         self.sources[key].kept = kept;
         self.pump(links, at);
@@ -336,6 +351,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let key = sending.source;
         if let Some(source) = self.sources.get_mut(key) {
             source.sendings.retain(|&other| other != at);
+            if let Some(want) = sending.want {
+                source.wants.remove(want);
+            }
             source.past.push_front(account(&sending, false));
             // When the source ends, its application gets all accounts.
             if !source.left {

@@ -2,13 +2,16 @@
 
 use super::lane::Lane;
 use super::receiving::Stage;
-use super::sending::{Sending, To};
+use super::sending::{Dequeued, Sending, To};
+use super::wants::Outcome;
+use super::wants::Wants;
 use super::{Flows, Kept, Source, with_lane};
 use crate::action::Action;
 use crate::budget::Resource;
 use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
-use crate::links::Links;
+use crate::links::{Links, told};
 use crate::memory::{Body, Draft, Drafts, Storage, Take};
+use crate::origin::Origin;
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 
 /// The result of submitting an event.
@@ -106,17 +109,28 @@ struct ToAll<'f, B, S> {
     time: u64,
     source: SourceKey,
     format: &'f Format,
+    sequence: u64,
     sendings: &'f [SendingKey],
 }
 
 impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
     fn take(self, draft: &mut impl Draft<B>) {
-        let ToAll { flows, links, time, source, format, sendings } = self;
+        let ToAll { flows, links, time, source, format, sequence, sendings } = self;
         let many = sendings.len() > 1;
+        let mut wants = std::mem::take(&mut flows.sources[source].wants);
+        if !wants.is_empty() {
+            wants.evaluate(format, sequence, draft);
+        }
         for &at in sendings {
-            with_lane!(flows, links, at, |sending, lane| sending.submit(time, format, draft, many, lane));
+            match flows.sendings[at].want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
+                Outcome::Passed => {
+                    with_lane!(flows, links, at, |sending, lane| sending.submit(time, format, draft, many, lane));
+                }
+                outcome => flows.submit_outcome(links, time, at, outcome, draft.origin()),
+            }
             flows.follow(links, at);
         }
+        flows.sources[source].wants = wants;
         let source = &mut flows.sources[source];
         if source.grants.keep > 0 {
             source.keep(time, format, draft);
@@ -149,7 +163,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(closed("format"));
         }
         let (next, stopped) = match source.sendings[..] {
-            [only] if !keeps => self.submit_to_one(links, time, key, only, drafts),
+            [only] if !keeps && source.wants.is_empty() => self.submit_to_one(links, time, key, only, drafts),
             _ => self.submit_to_all(links, time, key, drafts),
         };
         Ok(match stopped {
@@ -220,7 +234,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
-            if !drafts.next(ToAll { flows: self, links, time, source: key, format: &format, sendings: &sendings }) {
+            let all =
+                ToAll { flows: self, links, time, source: key, format: &format, sequence: next, sendings: &sendings };
+            if !drafts.next(all) {
                 break Stopped::AtEnd;
             }
             next += 1;
@@ -228,6 +244,42 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let source = &mut self.sources[key];
         (source.sendings, source.next) = (sendings, next);
         (next, stopped)
+    }
+
+    /// Submits what a query has made of an event.
+    fn submit_outcome(
+        &mut self,
+        links: &mut Links<B>,
+        time: u64,
+        at: SendingKey,
+        outcome: &Outcome<B>,
+        origin: Option<Origin>,
+    ) {
+        self.skips.0 = true;
+        with_lane!(self, links, at, |sending, lane| match outcome {
+            Outcome::Result(format, body) => {
+                let mut draft = Dequeued(body.clone(), origin.map(Box::new));
+                sending.submit(time, format, &mut draft, true, lane);
+            }
+            Outcome::Unfit(error) => sending.revoke(told(error), lane),
+            Outcome::Filtered | Outcome::Passed => sending.filter(),
+        });
+    }
+
+    /// Submits a kept event to a new subscription.
+    pub(super) fn submit_kept(&mut self, links: &mut Links<B>, at: SendingKey, kept: &Kept<B>, wants: &mut Wants<B>) {
+        let Kept { time, format, body, origin } = kept;
+        let mut draft = Dequeued(body.clone(), origin.clone());
+        let Some(want) = self.sendings[at].want else {
+            return with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
+        };
+        wants.evaluate(format, self.sendings[at].next(), &draft);
+        match wants.outcome(want) {
+            Outcome::Passed => {
+                with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
+            }
+            outcome => self.submit_outcome(links, *time, at, outcome, draft.origin()),
+        }
     }
 
     /// Makes sure that a sending gets a turn if it has something to send.

@@ -9,7 +9,8 @@ use isoform_channel_proto::{
     Batch, BodyRef, Cause, Counts, Gap, Granted, Grants, Head, Item, NodeId, Policy, Reason, SinkKey, SinkLedger,
     SourceRef, Wanted,
 };
-use isoform_core::Format;
+use isoform_core::view::Item as Field;
+use isoform_core::{Format, Verifier, View};
 use isoform_testing::mutate::Random;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,6 +81,46 @@ pub(crate) struct Oracle {
     /// How many heads of events sinks have seen, and how many events of those they declined in time.
     pub(crate) heads: u64,
     pub(crate) declined: u64,
+    /// How many records were made by queries.
+    pub(crate) results: u64,
+}
+
+/// A query by sequence.
+pub(crate) const THIRD: &str = "every 3";
+/// A query with a state, which sinks share.
+pub(crate) const OTHER: &str = "where true | every 2";
+/// A query about what is in events, which makes other records of them.
+pub(crate) const HALF: &str = "where count % 2 == 0 | select half = count // 2";
+
+impl Sink {
+    fn query(&self) -> Option<String> {
+        self.wanted.query.as_ref().map(ToString::to_string)
+    }
+
+    /// Whether it refuses formats without that field.
+    pub(crate) fn wants_count(&self) -> bool {
+        !self.wanted.fields.is_empty() || self.query().as_deref() == Some(HALF)
+    }
+
+    /// Compares an event that came with what the sink wants. Returns whether it is a result.
+    fn check_query(&self, sequence: u64, source: (&Format, &[u8]), came: (&Format, &[u8])) -> bool {
+        match self.query().as_deref() {
+            Some(THIRD) => assert!(sequence.is_multiple_of(3), "an event that nobody wants"),
+            Some(HALF) => {
+                let (verifier, result) = (Verifier::new(source.0), Verifier::new(came.0));
+                // What is not valid comes as it is.
+                let Ok(body) = verifier.verify(source.1) else { return false };
+                let Ok(Field::Integer(count)) = View::new(body).field("count") else {
+                    panic!("all formats have a count")
+                };
+                let half = View::new(result.verify(came.1).expect("a record")).i64("half").expect("the result");
+                assert_eq!(i128::from(half) * 2, count, "half of an even count");
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
 }
 
 impl Stream {
@@ -210,9 +251,13 @@ impl Oracle {
         let Submitted { source, first, ref lengths, format: meant } = self.events[&time];
         let at = sequence.wrapping_sub(first) as usize;
         let length = came.len();
-        assert_eq!(lengths.get(at), Some(&length), "an event is what was submitted");
-        assert!(came == &*body(time + at as u64, length), "a body arrives as it was");
-        assert!(*format == formats[meant], "an event has the format that it was submitted with");
+        let submitted = body(time + at as u64, *lengths.get(at).expect("an event that was submitted"));
+        let is_result = self.sinks[sink].check_query(sequence, (&formats[meant], &submitted), (format, came));
+        if !is_result {
+            assert!(came == &*submitted, "a body arrives as it was");
+            assert!(*format == formats[meant], "an event has the format that it was submitted with");
+        }
+        self.results += u64::from(is_result);
         let node = self.sources[source].node;
         assert_eq!(self.sources[source].channel, self.sinks[sink].channel, "events stay in their channel");
         let longest = self.sinks[sink].wanted.longest;
@@ -306,7 +351,7 @@ impl Oracle {
                 let told = lost + began.map_or(0, |began| began - first);
                 let rest = expected.map_or(0, |expected| entry.next - expected);
                 let is_exact = told + skipped + rest == ledger.lost() + ledger.skipped;
-                let is_known = *lost <= ledger.lost() && ledger.skipped <= unwanted;
+                let is_known = *lost <= ledger.lost() && (ledger.skipped <= unwanted || at.wanted.query.is_some());
                 if !is_exact && expected.is_some() || !is_known {
                     let next = entry.next;
                     return Err(format!(

@@ -178,7 +178,7 @@ impl<'a> Peace<'a> {
                     let fits = match (format, sink.format) {
                         (Some(from), Some(to)) => from == to || from < COMPATIBLE && to < COMPATIBLE,
                         // The sinks of messages that want fields want one that only those formats have.
-                        (Some(from), None) => from < COMPATIBLE || sink.wanted.fields.is_empty(),
+                        (Some(from), None) => from < COMPATIBLE || !sink.wants_count(),
                         _ => true,
                     };
                     if sink.channel == channel.identity && fits {

@@ -2,10 +2,11 @@
 
 use crate::Time;
 use crate::oracle;
+use crate::oracle::{HALF, OTHER, THIRD};
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::world::{Happening, Tally, World};
-use isoform_channel_proto::{ChannelKey, Grants, Identity, Policy, SinkKey, SourceKey, Waits, Wanted, Window};
+use isoform_channel_proto::{ChannelKey, Grants, Identity, Policy, Query, SinkKey, SourceKey, Waits, Wanted, Window};
 use isoform_core::{Limits, Missing, Registry, Rules};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ pub(crate) fn run(seed: u64) -> Tally {
     let mut scenario = Scenario::new(&mut world);
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    let oracle::Oracle { delivered, lost, heads, declined, .. } = world.oracle;
-    Tally { delivered, lost, heads, declined, ..world.tally }
+    let oracle::Oracle { delivered, lost, heads, declined, results, .. } = world.oracle;
+    Tally { delivered, lost, heads, declined, results, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
@@ -192,7 +193,10 @@ impl Scenario {
         // So that the older formats fit the newer ones.
         let rules = Rules::new().missing(Missing::Zero);
         let heads = random.one_in(2);
-        let wanted = Wanted { format, rules, must, kept, window, longest, fields, heads, ..Wanted::any(policy) };
+        let mut query = random.one_in(3).then(|| random.of_these(&[THIRD, OTHER, HALF])).flatten();
+        query = query.filter(|query| *query != HALF || format.is_none() && fields.is_empty());
+        let query = query.map(|query| Query::parse(query).expect("a query"));
+        let wanted = Wanted { format, rules, must, kept, window, longest, fields, query, heads, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
         let Some(process) = self.process(world, slot) else { return };
         let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };

@@ -3,7 +3,7 @@
 
 use isoform_channel_proto::{
     Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Item, Key, Node,
-    Origin, Outgoing, Policy, Relayed, Rights, Settings, SharedKey, SinkKey, Time, Wanted, Window,
+    Origin, Outgoing, Policy, Query, Relayed, Rights, Settings, SharedKey, SinkKey, Time, Wanted, Window,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -158,6 +158,18 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let mut body: Body = Arc::from(vec![8; 70_000]);
     session.nodes[0].submit(time + 5, source, None, &mut body).expect("a source");
     session.run();
+    session.take(sink);
+
+    // A sink with a query, an event that it does not want, and the result of one that it wants.
+    let query = Some(Query::parse("where count > 3 | select twice = count + count").expect("a query"));
+    let asking = session.nodes[1].add_sink(channel, Wanted { query, window, ..Wanted::any(policy) }).expect("a sink");
+    session.run();
+    for (i, count) in [3u64, 7].into_iter().enumerate() {
+        let mut body: Body = Arc::from(count.to_le_bytes());
+        session.nodes[0].submit(time + 6 + i as u64, source, None, &mut body).expect("a source");
+        session.run();
+    }
+    session.take(asking);
     session.take(sink);
 
     // Another member with a source, which cannot be dialed; a report, a sink that cannot use the source, a silence, and the end of everything.

@@ -15,7 +15,7 @@ use crate::drive::bell::Bell;
 use isoform::Code;
 use isoform::core::plan::Kind;
 use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
-use isoform_channel_proto::{Policy, Waits, Window};
+use isoform_channel_proto::{Policy, Query, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
@@ -133,6 +133,51 @@ impl SinkBuilder {
     pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> SinkBuilder {
         self.options.fields = paths.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Asks for less: what the query makes of each event (`spec/query.md`). It is evaluated at the sources, which send nothing
+    /// else. A record of this sink is made of the result of a `select`, or else of the event. A source that the query does not
+    /// fit is refused ([`Event::Refused`]).
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Gauge {
+    ///     step: u64,
+    ///     #[isoform(unit = "m")]
+    ///     depth: [f64; 100],
+    /// }
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Deepest {
+    ///     step: u64,
+    ///     deep: f64,
+    /// }
+    /// let channel = Node::new()?.create::<Gauge>("gauges")?;
+    /// let wanted = "where any(depth > 2.5 m) | select step, deep = max(depth)";
+    /// let mut sink = channel.sink_builder().query(wanted)?.build::<Deepest>()?;
+    /// let mut source = channel.source::<Gauge>()?;
+    /// for step in 0..10 {
+    ///     source.submit(&Gauge { step, depth: [step as f64 / 2.0; 100] })?;
+    /// }
+    /// let first = loop {
+    ///     if let Some(record) = sink.recv()?.record() {
+    ///         break (record.step, record.deep);
+    ///     }
+    /// };
+    /// assert_eq!(first, (6, 3.0));
+    /// let account = source.ledger()[0].ledger;
+    /// assert_eq!((account.submitted, account.skipped), (10, 6));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Text`], with line and column, what was expected there, and what was found.
+    pub fn query(mut self, text: &str) -> Result<SinkBuilder> {
+        self.options.query = Some(Query::parse(text)?);
+        Ok(self)
     }
 
     /// Sets the bytes of the longest event that the sink accepts. Longer ones arrive as gaps.

@@ -1,7 +1,7 @@
 //! The settings of a sink, for the application and for the protocol.
 
 use isoform::{Faults, Format, Limits, Missing, Rules};
-use isoform_channel_proto::{Policy, Wanted, Window};
+use isoform_channel_proto::{Policy, Query, Wanted, Window};
 
 /// The settings of a [`SinkBuilder`](crate::SinkBuilder).
 #[derive(Clone, Debug)]
@@ -13,6 +13,7 @@ pub(crate) struct Options {
     pub(crate) faults: Faults,
     pub(crate) missing: Option<Missing>,
     pub(crate) fields: Vec<String>,
+    pub(crate) query: Option<Query>,
     pub(crate) longest: u64,
     pub(crate) heads: bool,
 }
@@ -27,6 +28,7 @@ impl Default for Options {
             faults: Faults::default(),
             missing: None,
             fields: Vec::new(),
+            query: None,
             longest: Limits::default().message,
             heads: false,
         }
@@ -45,13 +47,13 @@ impl Options {
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
         let rules = self.rules(rules);
-        let Options { policy, must, kept, window, faults, fields, longest, heads, .. } = self;
+        let Options { policy, must, kept, window, faults, fields, query, longest, heads, .. } = self;
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, longest, window, must, kept, heads, ..usual }
+        Wanted { format, rules, faults, fields, query, longest, window, must, kept, heads, ..usual }
     }
 }
 

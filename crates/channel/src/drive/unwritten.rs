@@ -160,6 +160,10 @@ mod tests {
     struct Pieces(Arc<[Vec<u8>]>);
 
     impl Body for Pieces {
+        fn made(_: &isoform::Format, bytes: &[u8]) -> Pieces {
+            Pieces([bytes.to_vec()].into())
+        }
+
         fn length(&self) -> usize {
             self.0.iter().map(Vec::len).sum()
         }

@@ -1,0 +1,238 @@
+//! Sinks that ask for less: queries that sources evaluate (`spec/channel.md`, "Queries"), between two nodes and within one.
+#![cfg(unix)]
+
+use isoform::{Code, Encoder, Record};
+use isoform_channel::{Channel, Event, Node, Policy, Sink, Source, Window};
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[derive(Record, Debug, PartialEq, Clone)]
+#[repr(C)]
+struct Gauge {
+    step: u64,
+    #[isoform(unit = "m")]
+    depth: [f64; 100],
+}
+
+#[derive(Record, Debug, PartialEq, Clone)]
+#[repr(C)]
+struct Deepest {
+    step: u64,
+    deep: f64,
+}
+
+#[derive(Record)]
+#[repr(C)]
+struct Level {
+    level: u32,
+}
+
+fn gauge(step: u64) -> Gauge {
+    Gauge { step, depth: std::array::from_fn(|at| if at == 50 { step as f64 } else { 0.0 }) }
+}
+
+/// A channel at one node, and the same at another.
+fn two() -> (Channel, Channel) {
+    let [here, there] = [(); 2].map(|()| Node::new().unwrap());
+    let channel = here.create::<Gauge>("gauges").unwrap();
+    let other = there.open(channel.id().to_string()).unwrap();
+    (channel, other)
+}
+
+/// The events of a sink until its source leaves: their sequences and records.
+fn all(sink: &mut Sink<Deepest>) -> Vec<(u64, Deepest)> {
+    let mut all = Vec::new();
+    loop {
+        match sink.recv_timeout(LONG).unwrap().expect("an event") {
+            Event::Record { stamp, record } => all.push((stamp.sequence, record.clone())),
+            Event::Left(_) => return all,
+            Event::Gap(_, gap) => panic!("{gap:?}"),
+            _ => {}
+        }
+    }
+}
+
+fn submit(source: &mut Source<Gauge>, steps: std::ops::Range<u64>) {
+    steps.for_each(|step| assert_eq!(source.submit(&gauge(step)).unwrap(), Some(step)));
+}
+
+/// Waits until the report of a channel's own node says what is expected.
+fn wait_for(mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !holds() {
+        assert!(Instant::now() < end, "in vain");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn only_results_come_and_the_account_is_exact() {
+    let (channel, other) = two();
+    let wanted = "where max(depth) >= 10 m | select step, deep = max(depth)";
+    let sink = |channel: &Channel| channel.sink_builder().query(wanted).unwrap().build::<Deepest>().unwrap();
+    let mut source = channel.source::<Gauge>().unwrap();
+    let mut sinks = [sink(&other), sink(&channel)];
+    source.wait_for_sinks(2, LONG).unwrap();
+    submit(&mut source, 0..30);
+    let info = channel.info(LONG).unwrap();
+    let query = &info.sources().next().unwrap().1.queries[0];
+    assert_eq!((query.sinks, query.account.evaluated, query.account.filtered), (2, 30, 10), "both share it");
+    let takers = sinks.each_mut().map(|sink| {
+        let deep = |step: u64| (step, Deepest { step, deep: step as f64 });
+        (sink, (10..30).map(deep).collect::<Vec<_>>())
+    });
+    let accounts = std::thread::scope(|scope| {
+        for (sink, expected) in takers {
+            scope.spawn(move || assert_eq!(all(sink), expected));
+        }
+        source.close(LONG).unwrap()
+    });
+    for account in accounts {
+        let ledger = account.ledger;
+        assert_eq!([ledger.submitted, ledger.acknowledged, ledger.skipped, ledger.lost()], [30, 20, 10, 0]);
+    }
+    for sink in &sinks {
+        let counts = sink.counts();
+        assert_eq!((counts.received, counts.skipped, counts.lost), (20, 10, 0));
+    }
+}
+
+#[test]
+fn a_query_that_does_not_fit_is_refused_with_its_place_and_the_fields_that_there_are() {
+    let (channel, other) = two();
+    let _source = channel.source::<Gauge>().unwrap();
+    for channel in [&channel, &other] {
+        let builder = || channel.sink_builder();
+        let error = builder().query("where deep > 2").unwrap().build::<Deepest>().unwrap_err();
+        assert_eq!(error.code(), Code::NoSuchField);
+        let text = error.to_string();
+        assert!(text.contains("step, depth") && text.contains("line 1 column 7"), "{text}");
+        let error = builder().query("where max(depth) > 2 s").unwrap().build::<Deepest>().unwrap_err();
+        assert_eq!(error.code(), Code::Unit, "metres and seconds");
+        let error = builder().query("where depth >").unwrap_err();
+        assert_eq!(error.code(), Code::Text);
+        // The results have no field that the sink's records have.
+        let error = builder().query("select level = sum(depth)").unwrap().build::<Deepest>().unwrap_err();
+        assert_eq!(error.code(), Code::NoConversion, "{error}");
+    }
+}
+
+#[test]
+fn a_filter_comes_before_windows_and_queues() {
+    let (channel, other) = two();
+    let window = Window { events: 1, bytes: 0 };
+    let builder = other.sink_builder().policy(Policy::Block).window(window);
+    let wanted = "where step % 10 == 0 | select step, deep = depth[50]";
+    let mut sink = builder.query(wanted).unwrap().build::<Deepest>().unwrap();
+    let mut source = channel.source::<Gauge>().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    // One result is on its way and none is taken, and yet no event that is filtered waits.
+    submit(&mut source, 0..10);
+    let before = source.ledger()[0];
+    assert_eq!((before.ledger.skipped, before.waited, before.changes), (9, Duration::ZERO, 0));
+    let taker = std::thread::spawn(move || all(&mut sink));
+    submit(&mut source, 10..12);
+    source.close(LONG).unwrap();
+    assert_eq!(taker.join().unwrap().len(), 2);
+}
+
+#[test]
+fn a_sink_knows_of_skipped_events_behind_which_nothing_comes() {
+    let (channel, other) = two();
+    let sink = other.sink_builder().query("every 10").unwrap().build::<Deepest>();
+    assert!(sink.is_err(), "depth is not deep");
+    let sink = other.sink_builder().query("every 10").unwrap().build::<Gauge>().unwrap();
+    let mut source = channel.source::<Gauge>().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 0..8);
+    wait_for(|| sink.counts().skipped == 7);
+    assert_eq!(sink.counts().received, 1);
+}
+
+#[test]
+fn kept_events_pass_through_the_query() {
+    let (channel, other) = two();
+    let mut source = channel.source_builder().keep(20).build::<Gauge>().unwrap();
+    submit(&mut source, 0..20);
+    let wanted = "where step >= 3 | every 2 | select step, deep = depth[50]";
+    let mut first = other.sink_builder().query(wanted).unwrap().build::<Deepest>().unwrap();
+    let mut second = channel.sink_builder().query(wanted).unwrap().build::<Deepest>().unwrap();
+    source.wait_for_sinks(2, LONG).unwrap();
+    let taker = std::thread::spawn(move || all(&mut first));
+    let closer = std::thread::spawn(move || source.close(LONG).unwrap());
+    let steps = |all: Vec<(u64, Deepest)>| all.into_iter().map(|(_, record)| record.step).collect::<Vec<_>>();
+    let expected: Vec<u64> = (3..20).step_by(2).collect();
+    assert_eq!(steps(all(&mut second)), expected);
+    assert_eq!(steps(taker.join().unwrap()), expected);
+    let accounts = closer.join().unwrap();
+    assert!(
+        accounts.iter().all(|account| account.ledger.is_exact() && account.ledger.acknowledged == 9),
+        "{accounts:?}"
+    );
+}
+
+#[test]
+fn a_source_of_any_format_learns_with_its_first_event_whether_a_query_fits() {
+    let [here, there] = [(); 2].map(|()| Node::new().unwrap());
+    let channel = here.create_with("any", None).unwrap();
+    let other = there.open(channel.id().to_string()).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let sink = |query: &str| other.sink_builder().query(query).unwrap().build_messages().unwrap();
+    let (mut fits, mut does_not) = (sink("where step > 0 | select step"), sink("where level > 0"));
+    source.wait_for_sinks(2, LONG).unwrap();
+    let (mut gauges, mut others) = (Encoder::<Gauge>::new(), Encoder::<Level>::new());
+    for step in 0..3 {
+        let record = gauge(step);
+        let message = gauges.encode(&record).unwrap();
+        let body: Vec<u8> = message.body().flatten().copied().collect();
+        source.submit_body(Gauge::format(), &body).unwrap();
+    }
+    let level = Level { level: 1 };
+    let body: Vec<u8> = others.encode(&level).unwrap().body().flatten().copied().collect();
+    source.submit_body(Level::format(), &body).unwrap();
+    let error = loop {
+        match does_not.recv_timeout(LONG).unwrap().expect("an event") {
+            Event::Refused(_, error) => break error,
+            Event::Record { .. } => panic!("it fits nothing"),
+            _ => {}
+        }
+    };
+    assert_eq!(error.code(), Code::NoSuchField, "{error}");
+    let mut steps = Vec::new();
+    let closer = std::thread::spawn(move || source.close(LONG).unwrap());
+    loop {
+        match fits.recv_timeout(LONG).unwrap().expect("an event") {
+            Event::Record { record: message, .. } => {
+                assert_eq!(message.format().size(), 8, "the step alone");
+                steps.push(message.view().unwrap().i64("step").unwrap());
+            }
+            Event::Left(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(steps, [1, 2]);
+    assert_eq!(fits.counts().skipped, 2, "the first, and the one that has no step");
+    closer.join().unwrap();
+}
+
+#[test]
+fn a_source_has_only_so_many_different_queries() {
+    let (channel, other) = two();
+    let source = channel.source::<Gauge>().unwrap();
+    let sink = |number: u64| {
+        let query = format!("where step % {number} == 0");
+        other.sink_builder().query(&query).unwrap().build::<Gauge>().unwrap()
+    };
+    // A node may have only 64 subscriptions at one source, so the last one asks from elsewhere.
+    let sinks: Vec<_> = (1..=64).map(sink).collect();
+    source.wait_for_sinks(64, LONG).unwrap();
+    let mut one_more = channel.sink_builder().query("where step > 7").unwrap().build::<Gauge>().unwrap();
+    let mut same = channel.sink_builder().query("where (step % 3) == 0").unwrap().build::<Gauge>().unwrap();
+    match one_more.recv_timeout(LONG).unwrap().expect("an event") {
+        Event::Refused(_, error) => assert_eq!(error.code(), Code::Budget),
+        event => panic!("{event:?}"),
+    }
+    assert!(matches!(same.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))), "it shares another's");
+    drop(sinks);
+}
