@@ -996,6 +996,8 @@ typedef struct iso_sink_options {
     const char *const *fields; /* the paths of the needed fields; NULL for all fields */
     size_t field_count;
     int heads; /* not 0: the heads of events longer than 65,536 bytes come before the rest (ISO_EVENT_HEAD) */
+    const char *query; /* what the sources send of the events, and in their place, such as "where any(depth > 2) | every 10";
+                          NULL for all of them. See docs/book/guides/queries.md */
 } iso_sink_options;
 
 typedef enum iso_event_kind {

@@ -56,6 +56,7 @@ pub struct Options {
     fields: *const *const c_char,
     field_count: usize,
     heads: c_int,
+    query: *const c_char,
 }
 
 /// `iso_stamp`
@@ -193,7 +194,7 @@ pub extern "C" fn iso_sink_set_policy(sink: Option<&mut Sink>, policy: c_int, ev
 /// The settings of a sink from C.
 ///
 /// # Safety
-/// (1) of the crate, for the names of fields.
+/// (1) of the crate, for the names of fields and the query.
 unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBuilder> {
     let mut wanted = channel.channel.sink_builder();
     let Some(options) = options else { return Ok(wanted) };
@@ -209,6 +210,10 @@ unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBui
     }
     if options.heads != 0 {
         wanted = wanted.heads();
+    }
+    if !options.query.is_null() {
+        // SAFETY: promised.
+        wanted = wanted.query(unsafe { text(options.query, "query")? })?;
     }
     // SAFETY: promised.
     let fields = unsafe { list(options.fields, options.field_count, "fields")? };

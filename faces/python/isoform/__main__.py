@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     plot.add_argument("--png", metavar="FILE", help="write this file at the end instead of showing a window")
     plot.add_argument("--seconds", type=float, metavar="N", help="end N seconds after the first event (with --png: 5 by default)")
     plot.add_argument("--last", type=float, default=30.0, metavar="N", help="plot the last N seconds (30 by default)")
+    plot.add_argument("--query", metavar="QUERY", help="what the sources send: 'where any(p > 2) | every 10 | select p'")
     plot.add_argument("--insecure", action="store_true", help="allow addresses beyond this machine without TLS")
     plot.add_argument("--identity", metavar="FILE", help="the certificate, key and authority for TLS")
     plot.add_argument("--identity-key", metavar="FILE", help="the private key, if it is in another file")

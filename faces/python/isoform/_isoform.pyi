@@ -544,6 +544,7 @@ class Channel:
         rules: Iterable[_Rule] | None = None,
         until: str = "closed",
         heads: bool = False,
+        query: str | None = None,
     ) -> Sink:
         """A sink for records of this type, or for messages of any. See :class:`Sink`."""
     def info(self, timeout: float = 1.0) -> list[Member]:
@@ -597,6 +598,8 @@ class Sink:
     `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
     `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
     refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+    `query` asks for less: the sources evaluate it for each event, and send nothing else
+    (docs/book/guides/queries.md). The records of the sink are made of the results.
     With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
     and :meth:`decline` declines the rest.
     Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
@@ -620,6 +623,7 @@ class Sink:
         rules: Iterable[_Rule] | None = None,
         until: str = "closed",
         heads: bool = False,
+        query: str | None = None,
     ) -> Self: ...
     def recv(self, timeout: float | None = None) -> Event | None:
         """The next event, or `None` if none arrives within `timeout` seconds."""

@@ -107,7 +107,7 @@ def run(given: argparse.Namespace) -> int:
 
     seconds = given.seconds if given.seconds is not None or not given.png else 5.0
     channel = Node(**{name: getattr(given, name) for name in NETWORK}).open(given.channel)
-    with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20) as sink:
+    with channel.sink(policy="drop oldest", events=EVENTS, bytes=64 << 20, query=given.query) as sink:
         first = wait_for_first(sink, None if seconds is None else seconds + PATIENCE)
         end = time.monotonic() + seconds if seconds is not None else None
         paths = given.field or numbers_of(first.record.view())

@@ -28,6 +28,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
 /// `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
 /// refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+/// `query` asks for less: the sources evaluate it for each event, and send nothing else
+/// (docs/book/guides/queries.md). The records of the sink are made of the results.
 /// With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
 /// and :meth:`decline` declines the rest.
 /// Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
@@ -159,7 +161,7 @@ impl PySink {
     #[new]
     #[pyo3(signature = (
         channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
-        faults="error", missing="refuse", fields=None, rules=None, until="closed", heads=false
+        faults="error", missing="refuse", fields=None, rules=None, until="closed", heads=false, query=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -178,6 +180,7 @@ impl PySink {
         rules: Option<&Bound<'_, PyAny>>,
         until: &str,
         heads: bool,
+        query: Option<&str>,
     ) -> PyResult<PySink> {
         let until = Until::named(until).map_err(raise)?;
         let channel = PyChannel::of(channel)?;
@@ -187,6 +190,9 @@ impl PySink {
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
         sink = longest.into_iter().fold(sink, SinkBuilder::longest);
         sink = if heads { sink.heads() } else { sink };
+        if let Some(query) = query {
+            sink = sink.query(query).map_err(raise)?;
+        }
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
         let kinds = record.and_then(|record| record.cast::<PyKinds>().ok());
         let record = record.filter(|_| kinds.is_none());

@@ -116,6 +116,25 @@ def test_fields_that_a_sink_asks_for_must_exist(river: isoform.Channel, node: is
         assert refused.error.actual == "nope" and source.submit(samples(1)) is None
 
 
+def test_a_sink_asks_for_less(river: isoform.Channel, node: isoform.Node) -> None:
+    query = "where step % 10 == 3 | select step"
+    other = isoform.Node().open(river.id)
+    step = np.dtype([("step", "i8")])
+    sink = other.sink(step, query=query, until="left")
+    source = river.source(SAMPLE)
+    source.wait_for_sinks(1, 10)
+    source.submit(samples(40))
+    closing = threading.Thread(target=source.close)
+    closing.start()
+    assert [int(record["step"]) for record in sink.records()] == [3, 13, 23, 33]
+    closing.join()
+    assert (sink.counts.received, sink.counts.skipped) == (4, 36)
+    with pytest.raises(isoform.Error, match="line 1 column 6"):
+        river.sink(query="where")
+    with pytest.raises(isoform.Error, match="step, depth"):
+        river.sink(query="where level > 3")
+
+
 def test_an_iteration_ends_with_the_last_source_if_it_is_asked_to(river: isoform.Channel) -> None:
     other = isoform.Node().open(river.id)
     def submit(*steps: int) -> None:

@@ -39,7 +39,8 @@ Policies:
 
 Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
-  isoform echo --table --stamp --fields step,rain,stage iso+unix://$PWD/river.sock/river | head -n 5")]
+  isoform echo --table --stamp --fields step,rain,stage iso+unix://$PWD/river.sock/river | head -n 5
+  isoform echo --query 'where any(depth > 2) | select step, deep = max(depth)' iso://127.0.0.1:7000/river")]
 pub(crate) struct Echo {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) source: String,
@@ -61,6 +62,9 @@ pub(crate) struct Echo {
     /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+    /// Get only what a query wants; the sources evaluate it: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,
@@ -161,7 +165,7 @@ pub(crate) struct Plot {
     /// The Python in which the package is installed
     #[arg(long, value_name = "COMMAND", default_value = "python3")]
     pub(crate) python: OsString,
-    /// The channel, the fields, and options of the plot: --x FIELD, --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
+    /// The channel, the fields, and options of the plot: --query QUERY, --x FIELD, --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
     pub(crate) arguments: Vec<OsString>,
 }

@@ -47,6 +47,9 @@ pub(crate) struct Record {
     /// Report once a second what is on disk, in a line of its own
     #[arg(long)]
     pub(crate) progress: bool,
+    /// Get only what a query wants; the sources evaluate it: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
     /// The behaviour of sources when the recorder is too slow: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:100000", value_parser = policy)]
     pub(crate) policy: Policy,

@@ -2,7 +2,7 @@
 
 use super::find::Wanted;
 use super::stop::{LOOK, Stop};
-use super::{news, short, shown};
+use super::{asking, news, short, shown};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     let node = super::node(&arguments.network)?;
     let wanted = Wanted { id: &arguments.source, once: arguments.once };
     let Some(mut channel) = wanted.find(&node, &stop)? else { return Ok(()) };
-    let mut sink = configured(channel.sink_builder(), arguments).build_messages()?;
+    let mut sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
     let mut echo = Echo {
         source: shown(&arguments.source),
         stamped: arguments.stamp,
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
                 drop((sink, channel));
                 let Some(found) = wanted.find(&node, &stop)? else { break };
                 channel = found;
-                sink = configured(channel.sink_builder(), arguments).build_messages()?;
+                sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
                 echo.sources = Some(HashSet::new());
             }
             None => echo.wait(),
@@ -61,15 +61,16 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
 }
 
 /// The sink that the arguments ask for.
-fn configured(sink: SinkBuilder, arguments: &args::Echo) -> SinkBuilder {
+fn configured(sink: SinkBuilder, arguments: &args::Echo) -> Result<SinkBuilder, Failure> {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
+    let sink = asking(sink, arguments.query.as_deref())?;
     let sink = sink.policy(policy).longest(arguments.max_message).fields(&arguments.fields);
-    match policy {
+    Ok(match policy {
         _ if arguments.lossless => sink.lossless(),
         // Events on their way are as old as those that wait, so both have the same limit.
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
-    }
+    })
 }
 
 /// An echo in progress.
@@ -103,7 +104,9 @@ impl Echo {
                 format!("source {source} has left")
             }
             // The source has none of the fields that were asked for, and nothing before had them.
-            Event::Refused(_, error) if error.code() == Code::NoSuchField && self.shown == 0 => {
+            Event::Refused(_, error)
+                if self.shown == 0 && matches!(error.code(), Code::NoSuchField | Code::WrongType | Code::Unit) =>
+            {
                 return Err(self.request(error));
             }
             Event::Refused(SourceRef(source), error) => {

@@ -7,7 +7,9 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Code, Format, Token};
-use isoform_channel::{Counts, Info, LinkInfo, MemberInfo, NodeId, Reach, Refusal, SinkReport, SourceReport};
+use isoform_channel::{
+    Counts, Info, LinkInfo, MemberInfo, NodeId, QueryAccount, QueryReport, Reach, Refusal, SinkReport, SourceReport,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -104,6 +106,17 @@ fn print(
             let SourceReport { source: number, submitted, format, .. } = source;
             let rate = rate(*node, source);
             writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
+            for QueryReport { text, sinks, account, unfit } in &source.queries {
+                let QueryAccount { evaluated, passed, faults, .. } = account;
+                let sinks = if *sinks == 1 { "1 sink".into() } else { format!("{sinks} sinks") };
+                let mut line = format!("for {sinks}: {passed} of {evaluated} events passed");
+                for (count, what) in [(*faults, "faults"), (*unfit, "events of formats that it does not fit")] {
+                    if count > 0 {
+                        line += &format!(", {count} {what}");
+                    }
+                }
+                writeln!(output, "    query {}  {line}", Shown(text))?;
+            }
         }
         for SinkReport { sink, format, policy, must, counts } in &report.sinks {
             let counts = counted(counts);

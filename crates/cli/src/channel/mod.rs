@@ -33,7 +33,7 @@ use isoform::Format;
 #[cfg(unix)]
 use {
     isoform::{Class, Code, Error},
-    isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId},
+    isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId, SinkBuilder},
     std::thread::sleep,
     std::time::{Duration, Instant},
 };
@@ -53,6 +53,15 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Record(arguments) => record::run(arguments, output),
         #[cfg(feature = "files")]
         Command::Replay(arguments) => replay::run(arguments, output),
+    }
+}
+
+/// A sink that gets only what a query wants, if one is given.
+#[cfg(unix)]
+fn asking(sink: SinkBuilder, query: Option<&str>) -> Result<SinkBuilder, Failure> {
+    match query {
+        Some(query) => sink.query(query).map_err(|error| Failure::usage(error.to_string()).about("--query")),
+        None => Ok(sink),
     }
 }
 

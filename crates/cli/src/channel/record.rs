@@ -2,7 +2,7 @@
 
 use super::find::Wanted;
 use super::stop::{LOOK, Stop};
-use super::{cannot_open, news, short};
+use super::{asking, cannot_open, news, short};
 use crate::args;
 use crate::failure::{Failure, notice};
 use crate::output::{Output, plural};
@@ -99,7 +99,7 @@ impl Shared<'_> {
     }
 
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
-        let mut sink = configured(channel.sink_builder(), self.arguments).build_messages()?;
+        let mut sink = configured(channel.sink_builder(), self.arguments)?.build_messages()?;
         let result = loop {
             if self.ends() {
                 break Ok(());
@@ -126,14 +126,14 @@ impl Shared<'_> {
     }
 }
 
-fn configured(sink: SinkBuilder, arguments: &args::Record) -> SinkBuilder {
+fn configured(sink: SinkBuilder, arguments: &args::Record) -> Result<SinkBuilder, Failure> {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
-    let sink = sink.policy(policy).longest(arguments.max_message);
-    match policy {
+    let sink = asking(sink, arguments.query.as_deref())?.policy(policy).longest(arguments.max_message);
+    Ok(match policy {
         _ if arguments.lossless => sink.lossless(),
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),
         _ => sink,
-    }
+    })
 }
 
 /// A recording in one or several files.

@@ -322,6 +322,31 @@ fn who_is_there_and_what_became_of_the_events() {
 }
 
 #[test]
+fn a_viewer_asks_for_less_and_info_shows_what_for() {
+    let (node, id, mut source) = gauges();
+    let query = "where id % 5 == 4 | select id";
+    let echo = start(&["echo", "--json", "--count", "4", "--query", query, &id]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    (0..20).for_each(|id| submit(&mut source, id));
+    let echo = Run::of(echo.wait_with_output().unwrap());
+    quiet(&echo);
+    assert_eq!(echo.output, "{\"id\":4}\n{\"id\":9}\n{\"id\":14}\n{\"id\":19}\n");
+    let _sink = node.open(&id).unwrap().sink_builder().query(query).unwrap().build_messages().unwrap();
+    (20..30).for_each(|id| submit(&mut source, id));
+    let text = isoform(&["info", &id]).good();
+    assert!(text.contains("    query where id % 5 == 4 | select id  for 1 sink: 6 of 30 events passed\n"), "{text}");
+    let refused = isoform(&["echo", "--once", "--query", "where level > 3", &id]);
+    assert_eq!(refused.status, 2, "{}", refused.errors);
+    assert!(
+        refused.errors.contains("one of id") || refused.errors.contains("\"level\" at line 1 column 7"),
+        "{}",
+        refused.errors
+    );
+    let wrong = isoform(&["echo", "--query", "where id >", &id]);
+    assert!(wrong.status == 2 && wrong.errors.contains("line 1 column 11"), "{} {}", wrong.status, wrong.errors);
+}
+
+#[test]
 fn info_counts_the_sources_that_a_sink_refuses() {
     let node = Node::new().unwrap();
     let channel = node.create_with("any", None).unwrap();

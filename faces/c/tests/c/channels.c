@@ -414,6 +414,41 @@ static void bound(void) {
     iso_format_close(&wave_format);
 }
 
+/* The source sends only what the query wants. */
+static void queries(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink;
+    iso_sink_options options;
+    iso_account account;
+    iso_event event;
+    Tick sent = { 0, 0.5 };
+    memset(&options, 0, sizeof options);
+    DO(iso_channel_create(here, "asked", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    options.query = "where count >";
+    FAILS(iso_sink_open(opened, tick_format, NULL, &options, &sink), ISO_TEXT, "*");
+    options.query = "where level > 2";
+    FAILS(iso_sink_open(opened, tick_format, NULL, &options, &sink), ISO_NO_SUCH_FIELD, "*");
+    options.query = "where count % 4 == 2";
+    DO(iso_sink_open(opened, tick_format, NULL, &options, &sink));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_source_wait(source, 1, SOON));
+    next(sink, ISO_EVENT_JOINED);
+    for (; sent.count < 8; sent.count++)
+        DO(iso_source_submit(source, &sent));
+    event = next(sink, ISO_EVENT_RECORD);
+    CHECK(((const Tick *)event.record)->count == 2 && event.stamp.sequence == 2);
+    event = next(sink, ISO_EVENT_RECORD);
+    CHECK(((const Tick *)event.record)->count == 6 && event.stamp.sequence == 6);
+    DO(iso_source_ledger(source, &account, 1, NULL));
+    CHECK(account.submitted == 8 && account.skipped == 6 && account.lost == 0);
+    iso_sink_close(&sink);
+    iso_source_close(&source);
+    iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+}
+
 enum { EVENTS = 2000 };
 
 static void *submit(void *channel) {
@@ -521,6 +556,7 @@ int main(void) {
     patience(4, 0);
     patience(0, 1 << 30);
     bound();
+    queries();
     threads();
     advertised();
     rules();
