@@ -57,7 +57,8 @@ impl<'a> Peace<'a> {
         world.run(world.now + 2 * world.settings.silence);
         let is_well = |world: &World| self.all_know_all(world).and_then(|()| self.accounts_are_settled(world));
         // Members that meet again may be about to.
-        let patience = if self.is_harsh { patience } else { Time::ZERO };
+        // And a link that nobody needs may be ending: for a moment, only one of its two nodes knows.
+        let patience = if self.is_harsh { patience } else { Time::from_secs(1) };
         self.eventually(world, patience, is_well);
     }
 
