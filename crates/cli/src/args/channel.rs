@@ -39,8 +39,7 @@ Policies:
 
 Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &
-  isoform echo --table --stamp --fields step,rain,stage iso+unix://$PWD/river.sock/river | head -n 5
-  isoform echo --query 'where any(depth > 2) | select step, deep = max(depth)' iso://127.0.0.1:7000/river")]
+  isoform echo --table --stamp --fields step,rain,stage iso+unix://$PWD/river.sock/river | head -n 5")]
 pub(crate) struct Echo {
     /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
     pub(crate) source: String,
