@@ -131,7 +131,8 @@ impl Replay {
             let Ok(Some(entry)) = recording.next_entry() else { break };
             let Item::Event { stamp, format, body } = entry.item else { continue };
             let Some(source) = self.sources.get_mut(entry.topic) else { continue };
-            let passed = entry.recorded - *first.get_or_insert(entry.recorded);
+            // In a file of somebody else, times may go back.
+            let passed = entry.recorded.saturating_sub(*first.get_or_insert(entry.recorded));
             if !arguments.max && !stop.sleep_until(began + Duration::from_nanos(passed).div_f64(arguments.rate)) {
                 break;
             }
