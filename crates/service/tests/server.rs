@@ -417,6 +417,33 @@ fn of_three_servers_any_one_is_enough() {
     );
 }
 
+/// A server that one names must not lead to hosts that one did not name.
+#[test]
+fn redirects_are_not_followed() {
+    let format = river(&["step"]);
+    let beyond = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    beyond.set_nonblocking(true).unwrap();
+    let to = format!("http://{}/formats/{}", beyond.local_addr().unwrap(), format.token());
+    for code in [301, 302, 303, 307, 308] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answer =
+            format!("HTTP/1.1 {code} Elsewhere\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let asked = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let length = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+            length
+        });
+        let servers = Servers::new([url]).unwrap().deadline(Duration::from_secs(20));
+        let error = servers.resolve(format.token()).unwrap_err();
+        assert!(matches!(error.code(), Code::Io | Code::UnknownFormat), "{code}: {error}");
+        assert!(asked.join().unwrap() > 0, "{code}: it was asked");
+        let came = beyond.accept().map_err(|error| error.kind());
+        assert_eq!(came.unwrap_err(), std::io::ErrorKind::WouldBlock, "{code}: nobody came to the other host");
+    }
+}
+
 #[test]
 fn an_export_writes_what_the_tree_lacks() {
     let (folder, _server, client) = running();
