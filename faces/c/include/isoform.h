@@ -232,13 +232,14 @@ typedef struct iso_field {
        is none. A receiver refuses senders without the field then, unless it is a pointer to a single element. */
     const char *standard;
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
-    size_t rows[3]; /* see ISO_ROWS; 0 where unknown */
+    size_t rows[7]; /* see ISO_ROWS; 0 where unknown */
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
    "double complex"; in C++ also "struct Point". In C, it is "struct" for all types without a word that are not of a pointer's
-   size, and NULL for those that are, for arrays of five dimensions and more, and before C11. ISO_ROWS are the bytes of an
-   element of the array, of an element of that, and of an element of that. */
+   size, and NULL for those that are, and before C11. ISO_ROWS are the bytes of an element of the array, of an element of
+   that, and so on: seven, since the format allows eight dimensions. C11 compilers without __typeof__ and __COUNTER__ tell
+   nothing of arrays of five dimensions and more. */
 #if defined(__cplusplus)
 extern "C++" {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -341,23 +342,56 @@ template <class T> struct iso_row { typedef typename std::remove_extent<T>::type
 template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<T, N>> {
     typedef typename std::conditional<sizeof(A<T, N>) == N * sizeof(T), T, A<T, N>>::type type;
 };
+/* The bytes of an element that is this many dimensions further within an element of T. */
+template <class T, int Depth> struct iso_rows : iso_rows<typename iso_row<T>::type, Depth - 1> {};
+template <class T> struct iso_rows<T, 0> {
+    static constexpr size_t size = sizeof(typename iso_row<T>::type);
+};
 }
 #define ISO_MEMBER(Struct, member) iso_member<decltype(((Struct *)0)->member)>::name()
-#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_MEMBER(Struct, member)
 #define ISO_STRUCT_NAME(Struct) iso_struct_of<Struct>::name()
-#define ISO_ROW_OF(T) iso_row<T>::type
 #define ISO_ROWS(Struct, member) \
     { \
-        sizeof(ISO_ROW_OF(decltype(((Struct *)0)->member))), sizeof(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member)))), \
-            sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(decltype(((Struct *)0)->member))))) \
+        iso_rows<decltype(((Struct *)0)->member), 0>::size, iso_rows<decltype(((Struct *)0)->member), 1>::size, \
+            iso_rows<decltype(((Struct *)0)->member), 2>::size, iso_rows<decltype(((Struct *)0)->member), 3>::size, \
+            iso_rows<decltype(((Struct *)0)->member), 4>::size, iso_rows<decltype(((Struct *)0)->member), 5>::size, \
+            iso_rows<decltype(((Struct *)0)->member), 6>::size \
     }
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, ISO_MEMBER(Struct, member), \
+      ISO_ROWS(Struct, member) }
+#define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define ISO_MEMBER(Struct, member) ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)))
-#define ISO_MEMBER_STRUCT(Struct, member, Nested) ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested)
-#define ISO_ROWS(Struct, member) ISO_ROWS_AT(((Struct *)0)->member)
+#if defined(__GNUC__) && defined(__COUNTER__)
+/* Each step into the array is the type of a pointer in a struct of its own, so that its expression does not grow. */
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
+    ISO_TOLD_AS(Struct, member, type, size, unit, json, ISO_MEMBER_AT, Struct, __COUNTER__)
+#define ISO_TOLD_STRUCT(Struct, member, type, Nested) \
+    ISO_TOLD_AS(Struct, member, type, 0, NULL, NULL, ISO_STRUCT_AT, Nested, __COUNTER__)
+#define ISO_TOLD_AS(Struct, member, type, size, unit, json, TELL, Nested, id) \
+    ISO_TOLD_AT(Struct, member, type, size, unit, json, TELL, Nested, id)
+#define ISO_TOLD_AT(Struct, at, type, bytes, of, json, TELL, Nested, id) \
+    { #at, type, bytes, offsetof(Struct, at), of, sizeof(((Struct *)0)->at), json, .rows = { \
+        ISO_STEP(((Struct *)0)->at, 1, id), ISO_STEP(ISO_AT(1, id), 2, id), ISO_STEP(ISO_AT(2, id), 3, id), \
+        ISO_STEP(ISO_AT(3, id), 4, id), ISO_STEP(ISO_AT(4, id), 5, id), ISO_STEP(ISO_AT(5, id), 6, id), \
+        ISO_STEP(ISO_AT(6, id), 7, id) }, .member = TELL(ISO_AT(7, id), Nested) }
+#define ISO_STEP(at, depth, id) sizeof(*((struct iso_step_##depth##_##id { __typeof__(ISO_ROW_OF(at)) *row; } *)0)->row)
+#define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
+/* The value of an array is a pointer, which has another type. */
+#define ISO_IS_ARRAY(at) (!__builtin_types_compatible_p(__typeof__(at), __typeof__(((void)0, (at)))))
+#else
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, \
+      ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Struct), ISO_ROWS_AT(((Struct *)0)->member) }
+#define ISO_TOLD_STRUCT(Struct, member, type, Nested) \
+    { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), NULL, \
+      ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member) }
+/* An array of the size of a pointer is not recognised. */
+#define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
+#endif
 /* The address of an array is no T * or T **, so an array of one or two dimensions is left to the second choice, where it
    decays to a pointer. */
-#define ISO_MEMBER_AT(at) \
+#define ISO_MEMBER_AT(at, Struct) \
     _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
              const char **: "char *", default: _Generic(ISO_IF(ISO_IS_POINTER(at)), \
              ISO_THEN: (const char *)NULL, default: "struct")))
@@ -365,12 +399,10 @@ template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<
     _Generic(&(at), ISO_VALUE_AS(T, "struct " #T) default: _Generic((at), ISO_ARRAY_AS(T, "struct " #T) \
              default: _Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (const char *)NULL, default: "struct ?")))
 #define ISO_ROWS_AT(at) \
-    { sizeof(ISO_ROW_OF(at)), sizeof(ISO_ROW_OF(ISO_ROW_OF(at))), sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(at)))) }
-/* The first element of an array, or the member itself. In a conditional expression, an array decays to a pointer. An array
-   of the size of a pointer is not recognised. */
+    { sizeof(ISO_ROW_OF(at)), sizeof(ISO_ROW_OF(ISO_ROW_OF(at))), sizeof(ISO_ROW_OF(ISO_ROW_OF(ISO_ROW_OF(at)))), 0, 0, 0, 0 }
+/* The first element of an array, or the member itself. In a conditional expression, an array decays to a pointer. */
 #define ISO_ROW_OF(at) (*_Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (at), default: &(at)))
 #define ISO_IS_POINTER(at) (sizeof(1 ? (at) : (at)) == sizeof(void *))
-#define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
 #define ISO_IF(condition) ((char (*)[(condition) + 1])0)
 #define ISO_THEN char (*)[2]
 #define ISO_VALUE(T) ISO_VALUE_AS(T, #T)
@@ -390,9 +422,9 @@ template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<
     X(float _Complex, "float complex") X(double _Complex, "double complex") X(long double _Complex, "long double complex")
 #endif
 #else
-#define ISO_MEMBER(Struct, member) NULL
-#define ISO_MEMBER_STRUCT(Struct, member, Nested) NULL
-#define ISO_ROWS(Struct, member) { 0, 0, 0 }
+#define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, NULL, { 0 } }
+#define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #endif
 #ifndef __cplusplus
 #define ISO_STRUCT_NAME(Struct) "struct " #Struct
@@ -418,21 +450,18 @@ typedef struct iso_structure {
    of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
-    ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL, ISO_MEMBER(Struct, member))
+    ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL)
 /* With a default, as JSON; "" for 0, NULL and empty. */
 #define ISO_FIELD_DEFAULT(Struct, member, type, json) \
-    ISO_TOLD_ROW(Struct, member, type, 0, NULL, json, ISO_MEMBER(Struct, member))
+    ISO_TOLD_ROW(Struct, member, type, 0, NULL, json)
 /* A member that is a struct, an array of them or a pointer to them, with the type of that struct. C11 compares that with the
    member: ISO_FIELD_STRUCT(Track, ends, "Point[2]", Point). In C++, ISO_FIELD compares it as well. */
 #define ISO_FIELD_STRUCT(Struct, member, type, Nested) \
-    ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL, ISO_MEMBER_STRUCT(Struct, member, Nested))
+    ISO_TOLD_STRUCT(Struct, member, type, Nested)
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
-    ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL, ISO_MEMBER(Struct, member))
-#define ISO_TOLD_ROW(Struct, member, type, size, unit, json, told) \
-    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, told, \
-      ISO_ROWS(Struct, member) }
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, NULL, { 0, 0, 0 } }
+    ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL)
+#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, NULL, { 0, 0, 0, 0, 0, 0, 0 } }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \

@@ -20,7 +20,7 @@ pub(crate) struct Row {
     extent: usize,
     standard: *const c_char,
     member: *const c_char,
-    rows: [usize; 3],
+    rows: [usize; 7],
 }
 
 /// `iso_structure`
@@ -120,7 +120,7 @@ impl Tables {
                 extent: field.extent(pointer).unwrap_or(0),
                 standard: std::ptr::null(),
                 member: std::ptr::null(),
-                rows: [0; 3],
+                rows: [0; 7],
             });
         }
         let (size, alignment, count) = (structure.size(), structure.align(), rows.len());

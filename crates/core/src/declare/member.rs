@@ -14,7 +14,7 @@ pub struct Member<'a> {
     pub element: &'a str,
     /// The bytes of an element of the array, of an element of that, and so on; of the member itself where there is no array.
     /// 0 where that is unknown.
-    pub rows: [usize; 3],
+    pub rows: [usize; 7],
 }
 
 /// A member beside its words.
@@ -23,7 +23,7 @@ struct Compared<'a> {
     word: &'a str,
     pointer: bool,
     extent: usize,
-    rows: [usize; 3],
+    rows: [usize; 7],
 }
 
 /// Refuses words that differ from the member, which has `extent` bytes. `stated` is the number of elements in the words, and
@@ -112,7 +112,7 @@ impl Compared<'_> {
     /// The dimensions of the member, whose elements have this size; 0 if that is unknown.
     fn dimensions(&self, size: usize) -> String {
         let (mut text, mut outer) = (String::new(), self.extent);
-        let element = if size > 0 { size } else { self.rows[2] };
+        let element = if size > 0 { size } else { self.rows[6] };
         for row in self.rows.into_iter().chain([element]) {
             if row > 0 && row < outer {
                 text += &format!("[{}]", outer / row);

@@ -54,6 +54,9 @@ typedef struct {
     unsigned counts[3];
     float cube[2][3][4];
     short deep[2][3][4][5];
+    double five[2][2][2][2][2];
+    float eight[1][2][1][3][1][2][1][2];
+    char tiny[2][2][2];
     Point at;
     Point ends[2][3];
     Point *path;
@@ -138,14 +141,20 @@ int main(void) {
         ISO_FIELD(State, light, "float"), ISO_FIELD_STRUCT(State, at, "Arrow", Point), ISO_FIELD_STRUCT(State, ends, "Arrow[2][3]", Point),
         ISO_FIELD_STRUCT(State, path, "Arrow[n]", Point), ISO_FIELD_STRUCT(State, path, "Point", Point),
         ISO_FIELD_STRUCT(State, at, "Point*", Point), ISO_FIELD_STRUCT(State, ends, "Point[3][2]", Point),
+        ISO_FIELD(State, five, "float[64]"), ISO_FIELD(State, five, "int64_t[2][2][2][2][2]"), ISO_FIELD(State, five, "float[2][2][2][2][2]"),
+        ISO_FIELD(State, eight, "double[12]"), ISO_FIELD(State, eight, "float[3][8]"), ISO_FIELD(State, tiny, "double"),
     };
     static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float",
         "unsigned int[3]", "float[2][300]", "float[2][3][4]", "float[2][3][4]", "short[2][3][4][5]", "short[2][3][4][5]", "double complex",
         "float complex[3]", PAIR, PAIR, OWN, "float[2][3]", "float[2][3]", "unsigned int", "Point", "Point[2][3]", "Point* or Point[n]",
-        "Point* or Point[n]", "Point", "Point[2][3]" };
+        "Point* or Point[n]", "Point", "Point[2][3]", "double[2][2][2][2][2]", "double[2][2][2][2][2]", "double[2][2][2][2][2]",
+        "float[2][3][2][2]", "float[2][3][2][2]", "char[2][2][2]" };
     /* Only C11: by ISO_FIELD_STRUCT, the program names another type than the member has. In C++ the compiler names it. */
     const iso_field other = ISO_FIELD_STRUCT(State, at, "Arrow", Vector);
     const iso_field truths[] = {
+        ISO_FIELD(State, five, "double[2][2][2][2][2]"), ISO_FIELD(State, five, "double[32]"),
+        ISO_FIELD(State, five, "double[4][2][2][2]"), ISO_FIELD(State, tiny, "char[2][2][2]"),
+        ISO_FIELD(State, eight, "float[1][2][1][3][1][2][1][2]"), ISO_FIELD(State, eight, "float[24]"),
         ISO_FIELD(State, rows, "float[2][300]"), ISO_FIELD_DEFAULT(State, level, "double", "1.5"),
         ISO_FIELD(State, u, "float[64]"),    ISO_FIELD(State, level, "double"), ISO_FIELD(State, level, "float(8)"),
         ISO_POINTER(State, grid, "double[n]"), ISO_FIELD(State, grid, "double*"), ISO_FIELD(State, tag, "char[8]"),
