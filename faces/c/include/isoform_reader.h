@@ -45,7 +45,8 @@
    The name of a member may be a path: ISO_WANT_AS(Gauge, x, "pos.x", "double"). A dimension is a number, or the name
    of an integer row of the same table. That integer becomes the number of elements that came. The member itself is an
    array with room for them: double level[100] is "double[n]". Only the first dimension can be such a name. A text may
-   arrive in "char[16]", which has room for 15 characters and a NUL.
+   arrive in "char[16]", which has room for 15 characters and a NUL. ISO_WANT takes the member's size from the compiler,
+   and in C++11, and in C11 of GCC and Clang, also its type and dimensions. A text that differs is ISO_DECLARATION.
 
    CONVERSION follows spec/conversion.md. Every number of every machine becomes a C number with the same value: also
    the x87 numbers, double-doubles, binary128 and 16-byte integers. A float is rounded to a smaller float. Everything
@@ -200,6 +201,8 @@ typedef struct iso_want {
     size_t offset, extent; /* of the whole member */
     const struct iso_wants *nested;
     int keeps;
+    int told; /* by the compiler, of an element: a letter as in iso__type, p for a pointer; 0 if it told nothing */
+    size_t rows[8]; /* the bytes of an element of the member, of an element of that, and so on */
 } iso_want;
 
 typedef struct iso_wants {
@@ -214,8 +217,74 @@ typedef struct iso_wants {
 /* The table of the members of a nested struct, of which the member may be an array:
    ISO_WANT_STRUCT(Track, points, "struct[n]", &point_wants). */
 #define ISO_WANT_STRUCT(Struct, member, type, wants) ISO_WANT_ROW(Struct, member, #member, type, wants, 0)
+#if defined(__cplusplus) && __cplusplus >= 201103L
+extern "C++" {
+/* An element of T, which may be an array or a std::array. */
+template <bool Is, class A, class B> struct iso_either { typedef A type; };
+template <class A, class B> struct iso_either<false, A, B> { typedef B type; };
+template <class T> struct iso_row { typedef T type; };
+template <class T, size_t N> struct iso_row<T[N]> { typedef T type; };
+template <template <class, size_t> class A, class T, size_t N> struct iso_row<A<T, N>> {
+    typedef typename iso_either<sizeof(A<T, N>) == N * sizeof(T), T, A<T, N>>::type type;
+};
+template <class T, int Depth> struct iso_rows : iso_rows<typename iso_row<T>::type, Depth - 1> {};
+template <class T> struct iso_rows<T, 0> {
+    typedef T type;
+};
+/* A class that is no complex number has the letter of a structure. */
+template <class T> constexpr int iso_class(decltype(((const T *)0)->real()) *) { return 0; }
+template <class T> constexpr int iso_class(...) { return __is_class(T) || __is_union(T) ? '{' : 0; }
+template <class T> struct iso_told {
+    static constexpr int letter() { return iso_class<T>(0); }
+};
+template <class T> struct iso_told<const T> : iso_told<T> {};
+template <class T> struct iso_told<volatile T> : iso_told<T> {};
+template <class T> struct iso_told<const volatile T> : iso_told<T> {};
+template <class T> struct iso_told<T *> {
+    static constexpr int letter() { return 'p'; }
+};
+#define ISO_TOLD_IS(T, is) \
+    template <> struct iso_told<T> { \
+        static constexpr int letter() { return is; } \
+    };
+ISO_TOLD_IS(char *, 's') ISO_TOLD_IS(const char *, 's') ISO_TOLD_IS(unsigned char *, 's') ISO_TOLD_IS(const unsigned char *, 's')
+ISO_TOLD_IS(bool, 'b') ISO_TOLD_IS(char, 'c') ISO_TOLD_IS(signed char, 'i') ISO_TOLD_IS(unsigned char, 'u') ISO_TOLD_IS(short, 'i')
+ISO_TOLD_IS(unsigned short, 'u') ISO_TOLD_IS(int, 'i') ISO_TOLD_IS(unsigned, 'u') ISO_TOLD_IS(long, 'i')
+ISO_TOLD_IS(unsigned long, 'u') ISO_TOLD_IS(long long, 'i') ISO_TOLD_IS(unsigned long long, 'u') ISO_TOLD_IS(float, 'f')
+ISO_TOLD_IS(double, 'f') ISO_TOLD_IS(long double, 'f')
+#undef ISO_TOLD_IS
+}
+#define ISO_ROW_SIZE(at, depth) sizeof(iso_rows<decltype(at), depth>::type)
+#define ISO_WANT_TOLD(at) \
+    iso_told<iso_rows<decltype(at), 8>::type>::letter(), \
+        { ISO_ROW_SIZE(at, 1), ISO_ROW_SIZE(at, 2), ISO_ROW_SIZE(at, 3), ISO_ROW_SIZE(at, 4), ISO_ROW_SIZE(at, 5), \
+          ISO_ROW_SIZE(at, 6), ISO_ROW_SIZE(at, 7), ISO_ROW_SIZE(at, 8) }
+#elif !defined(__cplusplus) && defined(__GNUC__) && defined(__COUNTER__) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* Each step into the array is the type of a pointer in a struct of its own, so that its expression does not grow. */
+#define ISO_WANT_TOLD(at) ISO_WANT_TOLD_AS(at, __COUNTER__)
+#define ISO_WANT_TOLD_AS(at, id) ISO_WANT_TOLD_BY(at, id)
+#define ISO_WANT_TOLD_BY(at, id) \
+    .rows = { ISO_STEP(at, 1, id), ISO_STEP(ISO_AT(1, id), 2, id), ISO_STEP(ISO_AT(2, id), 3, id), \
+              ISO_STEP(ISO_AT(3, id), 4, id), ISO_STEP(ISO_AT(4, id), 5, id), ISO_STEP(ISO_AT(5, id), 6, id), \
+              ISO_STEP(ISO_AT(6, id), 7, id), ISO_STEP(ISO_AT(7, id), 8, id) }, .told = ISO_LETTER(ISO_AT(8, id))
+#define ISO_STEP(at, depth, id) sizeof(*((struct iso_step_##depth##_##id { __typeof__(ISO_ROW_OF(at)) *row; } *)0)->row)
+#define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
+/* The value of an array is a pointer, which has another type. */
+#define ISO_IS_ARRAY(at) (!__builtin_types_compatible_p(__typeof__(at), __typeof__(((void)0, (at)))))
+#define ISO_ROW_OF(at) (*_Generic((char (*)[ISO_IS_ARRAY(at) + 1])0, char (*)[2]: (at), default: &(at)))
+#define ISO_IS(T, letter) T *: letter, const T *: letter, volatile T *: letter, const volatile T *: letter,
+#define ISO_IS_TEXT(T) T **: 's', const T **: 's', T *const *: 's', const T *const *: 's',
+#define ISO_LETTER(at) \
+    _Generic(&(at), ISO_IS(_Bool, 'b') ISO_IS(char, 'c') ISO_IS(signed char, 'i') ISO_IS(unsigned char, 'u') ISO_IS(short, 'i') \
+             ISO_IS(unsigned short, 'u') ISO_IS(int, 'i') ISO_IS(unsigned, 'u') ISO_IS(long, 'i') ISO_IS(unsigned long, 'u') \
+             ISO_IS(long long, 'i') ISO_IS(unsigned long long, 'u') ISO_IS(float, 'f') ISO_IS(double, 'f') \
+             ISO_IS(long double, 'f') ISO_IS(float _Complex, 'z') ISO_IS(double _Complex, 'z') ISO_IS_TEXT(char) \
+             ISO_IS_TEXT(unsigned char) default: '{')
+#else
+#define ISO_WANT_TOLD(at) 0, { 0 }
+#endif
 #define ISO_WANT_ROW(Struct, member, name, type, wants, keeps) \
-    { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps }
+    { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps, ISO_WANT_TOLD(((Struct *)0)->member) }
 #define ISO_WANTS(Struct, rows) { rows, sizeof(rows) / sizeof((rows)[0]), sizeof(Struct) }
 
 /* Begins with a stream of `count` bytes, and room for formats. */
@@ -1307,7 +1376,32 @@ static int iso__dimension(const iso_wants *wants, const char *text, size_t lengt
     return number != 0 && type->inner != 0;
 }
 
-/* Parses the type of a want, and compares it with the size of the member. */
+/* Whether the type is that of the member, and divides the array as the member does, if the compiler has told it. The type may
+   have fewer dimensions, or more. An integer may be a boolean or a character. */
+static int iso__is_told(const iso_want *want, const iso__type *type) {
+    const char told = (char)want->told;
+    size_t row = type->size, told_rows = 0, in_type = 0, common = 0, i;
+    unsigned d;
+    if (told == 0)
+        return 1;
+    if (want->rows[7] != type->size || (told != type->word && (!strchr("iucb", told) || !strchr("iucb", type->word) ||
+                                                               (strchr("iu", told) && strchr("iu", type->word)))))
+        return 0;
+    for (i = 0; i < 7; i++)
+        told_rows += want->rows[i] > type->size && want->rows[i] < want->extent && (i == 0 || want->rows[i] != want->rows[i - 1]);
+    for (d = type->rank; d-- > 1;) {
+        if (type->dimensions[d] == 1)
+            continue;
+        row *= (size_t)type->dimensions[d];
+        for (i = 0; i < 7 && want->rows[i] != row; i++) {
+        }
+        in_type += row < want->extent;
+        common += row < want->extent && i < 7;
+    }
+    return common == told_rows || common == in_type;
+}
+
+/* Parses the type of a want, and compares it with the member. */
 static int iso__parse_type(const iso_wants *wants, const iso_want *want, iso__type *type) {
     const char *text = want->type, *bracket = strchr(text, '[');
     uint64_t row;
@@ -1325,7 +1419,7 @@ static int iso__parse_type(const iso_wants *wants, const iso_want *want, iso__ty
         bracket = end + 1;
     }
     if ((bracket && *bracket) || want->offset > wants->size || want->extent > wants->size - want->offset ||
-        type->size == 0 || type->inner > want->extent / type->size)
+        type->size == 0 || type->inner > want->extent / type->size || !iso__is_told(want, type))
         return 0;
     row = type->inner * type->size;
     if (!type->length)

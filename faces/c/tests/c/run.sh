@@ -112,7 +112,10 @@ for compiler in cc clang-19 clang; do
       c++*) has c++ || continue; lies="$compiler -x c++"; last=-lstdc++ ;;
       *) lies=$compiler; last= ;;
     esac
-    lies="$lies -std=$language -I$prefix/include -g $warnings $here/lies.c"
+    lies="$lies -std=$language -I$prefix/include -g $warnings"
+    step "lies by the reader, $compiler, $language" $lies "$here/reader_lies.c" -o "$work/lies" $last &&
+      step 'they are refused' "$work/lies" || failed=1
+    lies="$lies $here/lies.c"
     step "lies by the writer, $compiler, $language" $lies -DBY_WRITER -o "$work/lies" $last &&
       step 'they are refused' "$work/lies" || failed=1
     step "lies by the library, $compiler, $language" $lies $link -o "$work/lies" $last &&
