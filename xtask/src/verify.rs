@@ -116,12 +116,13 @@ pub(crate) fn machines_engines() -> Outcome {
     Ok(())
 }
 
-/// The tests of the library and of the command as programs for Windows, under Wine. Channels are not there yet.
+/// The tests of the library and of the command as programs for Windows, under Wine; and of channels over TCP.
 pub(crate) fn windows() -> Outcome {
     for tests in [
         "-p isoform-core --lib --tests",
         "-p isoform --lib --test declaration --test decoding --test encoding --test records --test stream --test vectors",
         "-p isoform-cli --no-default-features --test command",
+        "-p isoform-channel --test events --test granted --test kinds --test life --test places --test processes --test queries",
     ] {
         cases(&format!("on windows-x64 test --quiet --locked --no-fail-fast --profile machines {tests}"))?;
     }

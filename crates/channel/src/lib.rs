@@ -4,7 +4,7 @@
 //! reached, and a [`ChannelId`] names a channel there:
 //!
 //! ```
-//! # #[cfg(unix)] {
+//! # #[cfg(any(unix, windows))] {
 //! use isoform_channel::{Address, ChannelId};
 //! let id: ChannelId = "iso://127.0.0.1:7000/river".parse()?;
 //! assert_eq!((id.name(), id.address()), ("river", &"127.0.0.1:7000".parse::<Address>()?));
@@ -12,8 +12,8 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 //!
-//! It is for Unix. On other systems it is empty.
-#![cfg(unix)]
+//! It is for Unix and Windows. On other systems it is empty. On Windows, nodes meet over TCP.
+#![cfg(any(unix, windows))]
 #![deny(unsafe_code)]
 
 mod api;

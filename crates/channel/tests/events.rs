@@ -1,5 +1,5 @@
 //! Events between nodes, over real sockets, and within one.
-#![cfg(unix)]
+#![cfg(any(unix, windows))]
 
 use isoform::{Record, Slice, Str};
 use isoform_channel::{Event, Node, Policy, Sink};
@@ -99,6 +99,7 @@ fn over_tcp() {
     exchange(&Node::new().unwrap(), &Node::new().unwrap());
 }
 
+#[cfg(unix)]
 #[test]
 fn over_a_unix_socket() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Several kinds of records on one channel.
-#![cfg(unix)]
+#![cfg(any(unix, windows))]
 
 use isoform::core::plan::Kind;
 use isoform::memory::{self, Chosen};

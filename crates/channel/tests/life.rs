@@ -1,6 +1,6 @@
 //! The life of a channel: members come and go, the one who made it included; programs are replaced by newer ones; and
 //! threads share nodes.
-#![cfg(unix)]
+#![cfg(any(unix, windows))]
 
 mod memory;
 

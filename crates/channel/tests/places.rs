@@ -1,5 +1,5 @@
 //! The addresses that nodes tell each other, on this machine. `tests/hosts` has several.
-#![cfg(unix)]
+#![cfg(any(unix, windows))]
 
 use isoform::Code;
 use isoform_channel::{Address, ChannelId, Node};

@@ -1,5 +1,5 @@
 //! Sinks that ask for less: queries that sources evaluate (`spec/channel.md`, "Queries"), between two nodes and within one.
-#![cfg(unix)]
+#![cfg(any(unix, windows))]
 
 use isoform::{Code, Encoder, Record};
 use isoform_channel::{Channel, Event, Node, Policy, Sink, Source, Window};

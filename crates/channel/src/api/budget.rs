@@ -1,7 +1,7 @@
 //! How many connections a node has at most, so that strangers cannot take the descriptors that the rest of the program
 //! needs.
 
-use rustix::process::{Resource, getrlimit};
+use crate::transport::system;
 
 /// The most connections of a node, whatever the system allows.
 const MOST: usize = 4096;
@@ -10,7 +10,7 @@ const FEWEST: usize = 8;
 
 /// Half of the descriptors that this process may have open: the other half is the program's own.
 pub(crate) fn connections() -> usize {
-    within(getrlimit(Resource::Nofile).current)
+    within(system::descriptors())
 }
 
 fn within(descriptors: Option<u64>) -> usize {

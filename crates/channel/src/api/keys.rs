@@ -5,15 +5,13 @@
 //! key. This module alone reads the environment; see `docs/adr/0027-closed-by-default.md`.
 
 use super::nonce::nonce;
+use crate::transport::system;
 #[cfg(feature = "tls")]
 use crate::transport::tls::Tls;
 use isoform::{Code, Error, Result};
 use isoform_channel_proto::SharedKey;
-use rustix::fs::{OFlags, RenameFlags};
 use std::ffi::OsString;
-use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The variable with a key.
@@ -50,9 +48,9 @@ pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
     of(&Surroundings::here())
 }
 
-/// The file where nodes of this user look for rules.
-pub(super) fn rules() -> PathBuf {
-    Surroundings::here().folders.swap_remove(0).join(RULES)
+/// The file where nodes of this user look for rules, if the user has a folder for it.
+pub(super) fn rules() -> Option<PathBuf> {
+    Surroundings::here().folders.into_iter().next().map(|folder| folder.join(RULES))
 }
 
 #[cfg(feature = "tls")]
@@ -86,14 +84,8 @@ struct Surroundings {
 
 impl Surroundings {
     fn here() -> Surroundings {
-        let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
-        let variable = |name| absolute(std::env::var_os(name));
-        // Without HOME, the system's list of users is asked, as in batch jobs.
-        let home = || std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".config"));
-        let config = variable("XDG_CONFIG_HOME").or_else(home).map(|folder| folder.join("isoform"));
-        let runtime = variable("XDG_RUNTIME_DIR").map(|folder| folder.join("isoform"));
-        let private = format!("/tmp/isoform-{}", rustix::process::geteuid().as_raw()).into();
-        let folders = config.clone().into_iter().chain(runtime).chain([private]).collect();
+        let config = system::configuration().map(|folder| folder.join("isoform"));
+        let folders = config.clone().into_iter().chain(system::others()).collect();
         Surroundings {
             variable: std::env::var_os(VARIABLE),
             #[cfg(feature = "tls")]
@@ -156,9 +148,7 @@ fn in_folder(folder: &Path) -> Result<SharedKey, Failure> {
 
 /// Reads a key; `None` if there is none.
 fn read(path: &Path) -> Result<Option<SharedKey>, Failure> {
-    // A pipe must not let it wait.
-    let open = || OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path);
-    let file = match open() {
+    let file = match system::to_read().open(path) {
         // A new key could not take this name.
         Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
             return Err(wrong("a symbolic link to a file that does not exist"));
@@ -170,7 +160,7 @@ fn read(path: &Path) -> Result<Option<SharedKey>, Failure> {
         opened => opened?,
     };
     let about = file.metadata()?;
-    if let Some(found) = is_exposed(&about) {
+    if let Some(found) = system::is_exposed(&about) {
         return Err(wrong(found));
     }
     let mut text = String::new();
@@ -187,29 +177,15 @@ fn wrong(found: &str) -> Failure {
     Failure::Wrong(Error::new(Code::Io).found(found))
 }
 
-/// What is wrong with the owner or the permissions of something private.
-fn is_exposed(about: &Metadata) -> Option<&'static str> {
-    if about.uid() != rustix::process::geteuid().as_raw() {
-        Some("one that belongs to somebody else")
-    } else if about.mode() & 0o077 != 0 {
-        Some("one that others can read or change (chmod 600 closes it)")
-    } else {
-        None
-    }
-}
-
 /// Makes a key. Of several processes that do so at once, all use what the first has made.
 fn make(folder: &Path, path: &Path) -> Result<(), Failure> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // What lies in a folder for all users can be anybody's.
-    let about = folder.symlink_metadata()?;
-    if folder.parent() == Some(Path::new("/tmp")) && (!about.is_dir() || is_exposed(&about).is_some()) {
+    if !system::make_folder(folder)? {
         return Err(wrong("a folder that others can change"));
     }
     let key = new_key().map_err(Failure::Wrong)?;
     let number: [u8; 8] = nonce().map_err(Failure::Wrong)?;
     let unfinished = folder.join(format!(".{NAME}-{:016x}", u64::from_ne_bytes(number)));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    let mut file = system::to_make().open(&unfinished)?;
     let written = file.write_all(format!("{}\n", key.to_hex()).as_bytes()).and_then(|()| file.sync_all());
     let named = written.and_then(|()| name(&unfinished, path));
     // It is gone if it was renamed.
@@ -223,21 +199,9 @@ fn make(folder: &Path, path: &Path) -> Result<(), Failure> {
 /// Gives a finished file its name, unless there is one.
 fn name(unfinished: &Path, path: &Path) -> io::Result<()> {
     match std::fs::hard_link(unfinished, path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => rename(unfinished, path),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => system::rename(unfinished, path),
         linked => linked,
     }
-}
-
-/// The same on file systems without hard links.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename(unfinished: &Path, path: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, renameat_with};
-    Ok(renameat_with(CWD, unfinished, CWD, path, RenameFlags::NOREPLACE)?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename(_: &Path, _: &Path) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 fn io_error(path: &Path, what: &str, error: &io::Error) -> Error {

@@ -17,13 +17,14 @@ use crate::drive::places::Places;
 use crate::drive::rules::RuleFile;
 use crate::drive::wait::after;
 use crate::transport::address::Address;
+use crate::transport::system;
 #[cfg(feature = "tls")]
 use crate::transport::tls::Tls;
 use crate::transport::{Transport, Transports, serving};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
 use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Rights, Settings, SharedKey};
+use rustix::fd::BorrowedFd;
 use std::fmt;
-use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -433,10 +434,10 @@ impl NodeBuilder {
         self.settings.access = access(self.keys, self.admits_anyone)?;
         let rules;
         (rules, self.settings.rights) = match self.rules {
-            Rules::Usual => {
-                let (file, rights) = RuleFile::read_if_there(keys::rules())?;
-                (Some(file), rights)
-            }
+            Rules::Usual => match keys::rules().map(RuleFile::read_if_there).transpose()? {
+                Some((file, rights)) => (Some(file), rights),
+                None => (None, None),
+            },
             Rules::File(path) => {
                 let (file, rights) = RuleFile::read(path)?;
                 (Some(file), Some(rights))
@@ -490,7 +491,7 @@ fn permitted(hub: &Hub, id: &ChannelId) -> Result<Vec<String>> {
 /// Whom a node admits. The administrator can do everything anyway.
 fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<Access> {
     let stored = keys::of_this_user();
-    let users = vec![rustix::process::geteuid().as_raw(), 0];
+    let users = system::users();
     let admission = if anyone { Admission::Anyone } else { Admission::Known { users } };
     // A node that admits everyone can do without.
     keys.extend(if anyone { stored.unwrap_or_default() } else { stored? });

@@ -22,9 +22,9 @@ use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Re
 use isoform_channel_proto::{
     BodyRef, Counts, Cursor, Frame, Granted, Item, Next, Plans, Policy, SinkKey, SourceRef, Wanted,
 };
+use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};

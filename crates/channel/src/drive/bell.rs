@@ -6,8 +6,8 @@
 use super::waiter::{Rung, Waiter};
 use crate::transport::poll::{Poller, Waker};
 use isoform::Result;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::iter::successors;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task;

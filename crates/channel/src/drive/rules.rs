@@ -1,10 +1,10 @@
 //! The file with the rules of a node.
 
+use crate::transport::system;
 use isoform::{Code, Error, Result};
 use isoform_channel_proto::Rights;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -61,14 +61,14 @@ impl RuleFile {
 
     fn stamp(&self) -> Option<Stamp> {
         let about = std::fs::metadata(&self.path).ok()?;
-        Some((about.modified().ok()?, about.len(), about.ino()))
+        Some((about.modified().ok()?, about.len(), system::number(&about)))
     }
 
     fn parse(&self) -> Result<Rights> {
         let path = self.path.display().to_string();
         let failed = |error: io::Error| Error::new(Code::Io).at(path.clone()).found(format_args!("rules: {error}"));
         let file = File::open(&self.path).map_err(failed)?;
-        if let Some(found) = is_exposed(&file.metadata().map_err(failed)?) {
+        if let Some(found) = system::is_changeable(&file.metadata().map_err(failed)?) {
             let expected = "a file of rules that only this user or the administrator can change";
             return Err(Error::new(Code::Io).at(path).expected(expected).found(found));
         }
@@ -83,19 +83,5 @@ impl RuleFile {
             let at = [path, error.path().into()].join(", ");
             error.at(at)
         })
-    }
-}
-
-/// What is wrong with the owner or the permissions of something that only this user may change.
-fn is_exposed(about: &Metadata) -> Option<&'static str> {
-    let user = rustix::process::geteuid().as_raw();
-    if ![user, 0].contains(&about.uid()) {
-        Some("one that belongs to somebody else")
-    } else if !about.is_file() {
-        Some("something else")
-    } else if about.mode() & 0o022 != 0 {
-        Some("one that others can change (chmod go-w closes it)")
-    } else {
-        None
     }
 }

@@ -4,13 +4,14 @@
 
 use super::address::Address;
 use super::socket::Socket;
+use super::system::{TELLS_OF_REFUSALS, has_begun, unconnected};
 use super::{Awaited, Connection, Door};
 use isoform::{Code, Error, Result};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
-use rustix::net::{AddressFamily, SocketType, sockopt};
+use rustix::net::{AddressFamily, sockopt};
 use std::fmt;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 /// A connection that is not there yet, to a place of one kind of socket.
@@ -46,8 +47,11 @@ impl<P: SocketAddrArg> Dial<P> {
     fn connect(&mut self) -> Result<()> {
         let Some(descriptor) = &self.descriptor else { return Ok(()) };
         match rustix::net::connect(descriptor, &self.place) {
-            // A signal does not end it.
-            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {
+            Ok(()) => {
+                self.under_way = true;
+                Ok(())
+            }
+            Err(error) if has_begun(error) => {
                 self.under_way = true;
                 Ok(())
             }
@@ -93,7 +97,7 @@ impl<P: SocketAddrArg + Send> Door for Dial<P> {
     }
 
     fn awaits(&self) -> Awaited<'_> {
-        match self.descriptor.as_ref().filter(|_| self.under_way) {
+        match self.descriptor.as_ref().filter(|_| self.under_way && TELLS_OF_REFUSALS) {
             Some(descriptor) => Awaited::Write(descriptor.as_fd().into()),
             None => Awaited::Soon,
         }
@@ -107,6 +111,7 @@ impl<P> fmt::Debug for Dial<P> {
 }
 
 /// Whether a program listens at a place.
+#[cfg(unix)]
 pub(super) fn answers(family: AddressFamily, place: &impl SocketAddrArg) -> rustix::io::Result<bool> {
     match rustix::net::connect(unconnected(family)?, place) {
         // If the queue is full, a program listens, too.
@@ -119,21 +124,6 @@ pub(super) fn answers(family: AddressFamily, place: &impl SocketAddrArg) -> rust
 /// Why there is no socket to connect.
 pub(super) fn no_socket(address: &Address, why: Errno) -> Error {
     Error::new(Code::Io).found(format_args!("making a socket for {address}: {why}"))
-}
-
-/// A socket that does not wait, and that no program started by this one inherits.
-#[cfg(not(target_vendor = "apple"))]
-pub(super) fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
-    use rustix::net::SocketFlags;
-    rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
-}
-
-#[cfg(target_vendor = "apple")]
-pub(super) fn unconnected(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
-    let descriptor = rustix::net::socket(family, SocketType::STREAM, None)?;
-    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
-    rustix::io::ioctl_fionbio(&descriptor, true)?;
-    Ok(descriptor)
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 //! The system's function waits for other machines, at times for many seconds, and cannot be interrupted. So no thread of a node
 //! calls it. The number of such threads is limited, since nodes also dial names that other nodes tell them.
 
+use super::system::{self, Reader};
 use isoform::{Code, Error, Result};
+use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
-use std::io::{self, PipeReader};
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
@@ -24,7 +25,7 @@ static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct Lookup {
     found: Receiver<io::Result<Vec<SocketAddr>>>,
     /// Closed at its other end once there is a result, so that it is readable.
-    done: PipeReader,
+    done: Reader,
 }
 
 impl Lookup {
@@ -32,7 +33,7 @@ impl Lookup {
     pub(super) fn start(name: &str, port: u16) -> Result<Option<Lookup>> {
         let Some(turn) = Turn::take() else { return Ok(None) };
         let failed = |error: io::Error| Error::new(Code::Io).found(format_args!("looking up {name}: {error}"));
-        let (done, end) = io::pipe().map_err(failed)?;
+        let (done, end) = system::pipe().map_err(failed)?;
         let (answer, found) = channel();
         let host = name.to_owned();
         let thread = std::thread::Builder::new().name("isoform-names".into());

@@ -10,6 +10,7 @@
 //! | `tls` | a transport around another one, which encrypts what leaves this machine |
 //! | `dial` | connecting a socket without waiting |
 //! | `named`, `lookup` | connecting to a host by its name: at the addresses that the system knows of it |
+//! | `system` | what differs between Unix and Windows |
 //! | `poll` | waiting for handles of the system |
 //! | `address` | where a node is reached |
 //!
@@ -26,8 +27,8 @@
 //! some hundreds. Generics would make every thread, sink and source of a node generic. An enum would exclude transports
 //! outside of this crate.
 //!
-//! **Windows:** the traits contain no type of Unix. [`Handle`] contains an object that the system can wait for, which
-//! is a descriptor here.
+//! **Windows:** `system` has what differs there. [`Handle`] contains an object that the system can wait for: a
+//! descriptor, and on Windows a socket. There are no Unix sockets.
 
 pub(crate) mod address;
 mod dial;
@@ -35,18 +36,20 @@ mod lookup;
 mod named;
 pub(crate) mod poll;
 mod socket;
+pub(crate) mod system;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
+#[cfg(unix)]
 mod unix;
 
 use address::Address;
 use isoform::{Code, Error, Result};
 pub use isoform_channel_proto::Credentials;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -256,14 +259,22 @@ pub(crate) type Transports = Vec<Arc<dyn Transport>>;
 /// The transports that every node has.
 #[cfg(any(test, not(feature = "tls")))]
 pub(crate) fn usual() -> Transports {
-    vec![Arc::new(tcp::Tcp), Arc::new(unix::Unix)]
+    vec![
+        Arc::new(tcp::Tcp),
+        #[cfg(unix)]
+        Arc::new(unix::Unix),
+    ]
 }
 
 /// The same, with TLS beyond this machine if there are certificates. A program that is `insecure` does without it.
 #[cfg(feature = "tls")]
 pub(crate) fn encrypting(certificates: tls::Certificates, insecure: bool) -> Transports {
     let (inner, certificates) = (Arc::new(tcp::Tcp), Arc::new(certificates));
-    vec![Arc::new(tls::Encrypting { inner, certificates, insecure }), Arc::new(unix::Unix)]
+    vec![
+        Arc::new(tls::Encrypting { inner, certificates, insecure }),
+        #[cfg(unix)]
+        Arc::new(unix::Unix),
+    ]
 }
 
 /// The transport for an address.

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn an_address_that_does_not_answer_holds_up_no_other() {
         // A listener whose queue of one connection is full, and which accepts none.
-        let silent = super::super::dial::unconnected(rustix::net::AddressFamily::INET).unwrap();
+        let silent = super::super::system::unconnected(rustix::net::AddressFamily::INET).unwrap();
         rustix::net::bind(&silent, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         rustix::net::listen(&silent, 0).unwrap();
         let address = SocketAddr::try_from(rustix::net::getsockname(&silent).unwrap()).unwrap();

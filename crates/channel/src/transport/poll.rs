@@ -22,11 +22,12 @@ use table::System;
 type System = kqueue::System<kqueue::kernel::Kernel>;
 
 use super::Handle;
+use super::system::{self, Reader, Writer};
 use isoform::{Code, Error, Result};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use smallvec::SmallVec;
-use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -56,6 +57,7 @@ pub(crate) struct Readiness {
 pub(crate) type Readies = SmallVec<[Readiness; 8]>;
 
 /// The most that is reported at once. What is left is reported next.
+#[cfg(any(test, target_os = "linux", target_os = "android", target_vendor = "apple"))]
 const MOST: usize = 64;
 
 /// The token of the poller's own waker.
@@ -196,19 +198,15 @@ fn failed(error: Errno) -> Error {
 pub(crate) struct Waker {
     /// Whether a byte is in the pipe, or about to be. Then another call costs no system call.
     pending: AtomicBool,
-    reader: PipeReader,
-    writer: PipeWriter,
+    reader: Reader,
+    writer: Writer,
 }
 
 impl Waker {
     pub(crate) fn new() -> Result<Waker> {
-        let pipe = || {
-            let (reader, writer) = std::io::pipe()?;
-            rustix::io::ioctl_fionbio(&reader, true)?;
-            rustix::io::ioctl_fionbio(&writer, true)?;
-            Ok(Waker { pending: AtomicBool::new(false), reader, writer })
-        };
-        pipe().map_err(|error: std::io::Error| Error::new(Code::Io).found(format_args!("making a pipe: {error}")))
+        let (reader, writer) =
+            system::pipe().map_err(|error| Error::new(Code::Io).found(format_args!("making a pipe: {error}")))?;
+        Ok(Waker { pending: AtomicBool::new(false), reader, writer })
     }
 
     /// Makes it readable until it is drained.

@@ -3,22 +3,22 @@
 //! `dial`, `tcp` and `unix` create connections.
 
 use super::address::Address;
-use super::{Connection, Credentials, MOST_SLICES, Moved, PATIENCE, Watch};
+use super::system::{self, Stream};
+use super::{Connection, Credentials, MOST_SLICES, Moved, Watch};
 use isoform::{Code, Error, Result};
-use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{Shutdown, sockopt};
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The bytes that are best written at once to another process of this machine, which moves them at the speed of memory.
 const AHEAD: usize = 512 << 10;
 
-/// A connection, whose descriptor blocks. Calls that are not to wait say so.
+/// A connection, which `system` reads and writes.
 #[derive(Debug)]
 pub(super) struct Socket {
-    descriptor: OwnedFd,
+    stream: Stream,
     peer: Box<str>,
     /// Whether the other side is on this machine.
     is_near: bool,
@@ -36,70 +36,54 @@ impl Socket {
             let _ = sockopt::set_socket_send_buffer_size(&descriptor, buffer);
             let _ = sockopt::set_socket_recv_buffer_size(&descriptor, buffer);
         }
-        // Where it cannot be said with every call. It cannot fail for a socket, and matters little if it does.
-        #[cfg(target_vendor = "apple")]
-        let _ = rustix::net::sockopt::set_socket_nosigpipe(&descriptor, true);
-        // For those calls that wait; without them, they do not, or for longer.
-        let _ = rustix::io::ioctl_fionbio(&descriptor, false);
-        for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            let _ = sockopt::set_socket_timeout(&descriptor, timeout, Some(PATIENCE));
-        }
-        Socket { descriptor, peer: peer.to_string().into(), is_near: buffer.is_some(), local_user: None }
+        let stream = system::prepare(descriptor);
+        Socket { stream, peer: peer.to_string().into(), is_near: buffer.is_some(), local_user: None }
     }
 
     /// The same, with a program of this user at the other end.
+    #[cfg(unix)]
     pub(super) fn of_user(self, local_user: Option<u32>) -> Socket {
         Socket { local_user, ..self }
     }
 
-    fn moved(&self, result: rustix::io::Result<usize>, what: &str) -> Result<Moved> {
+    fn moved(&self, result: io::Result<usize>, what: &str) -> Result<Moved> {
         match result {
             Ok(bytes) => Ok(Moved::Bytes(bytes)),
-            Err(Errno::AGAIN) => Ok(Moved::Blocked),
-            Err(Errno::PIPE) => Ok(Moved::Closed),
-            Err(error) => Err(Error::new(Code::Io).found(format_args!("{what} {}: {error}", self.peer))),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => Ok(Moved::Blocked),
+                ErrorKind::BrokenPipe => Ok(Moved::Closed),
+                _ => Err(Error::new(Code::Io).found(format_args!("{what} {}: {error}", self.peer))),
+            },
         }
     }
 }
 
 impl Connection for Socket {
     fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved> {
-        let flags = if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        let came = match places {
-            [place] => rustix::net::recv(self, &mut **place, flags).map(|(came, _)| came),
-            places => rustix::net::recvmsg(self, places, &mut RecvAncillaryBuffer::default(), flags).map(|it| it.bytes),
-        };
-        match came {
+        match system::receive(&self.stream, places, wait) {
             Ok(0) => Ok(Moved::Closed),
             // A signal is for the caller to look around, as the end of the time is.
-            Err(Errno::INTR) => Ok(Moved::Blocked),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Moved::Blocked),
             came => self.moved(came, "reading from"),
         }
     }
 
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
-        let flags = if wait { WITHOUT_WAITING.difference(SendFlags::DONTWAIT) } else { WITHOUT_WAITING };
-        let written = retry_on_intr(|| match slices {
-            [slice] => rustix::net::send(self, slice, flags),
-            _ => {
-                let slices = &slices[..slices.len().min(MOST_SLICES)];
-                rustix::net::sendmsg(self, slices, &mut SendAncillaryBuffer::default(), flags)
-            }
-        });
-        self.moved(written, "writing to")
+        let slices = &slices[..slices.len().min(MOST_SLICES)];
+        self.moved(system::send(&self.stream, slices, wait), "writing to")
     }
 
     fn end(&self) {
         // It fails if the other side was first.
-        _ = rustix::net::shutdown(self, Shutdown::Both);
+        _ = rustix::net::shutdown(&self.stream, Shutdown::Both);
     }
 
     fn end_writing(&self) {
-        _ = rustix::net::shutdown(self, Shutdown::Write);
+        _ = rustix::net::shutdown(&self.stream, Shutdown::Write);
     }
 
     fn watch(&self) -> Watch<'_> {
-        Watch::Handle(self.descriptor.as_fd().into())
+        Watch::Handle(self.stream.as_fd().into())
     }
 
     fn peer(&self) -> &str {
@@ -107,7 +91,7 @@ impl Connection for Socket {
     }
 
     fn own(&self) -> Option<SocketAddr> {
-        rustix::net::getsockname(self).ok()?.try_into().ok()
+        rustix::net::getsockname(&self.stream).ok()?.try_into().ok()
     }
 
     fn credentials(&self) -> Credentials {
@@ -121,15 +105,9 @@ impl Connection for Socket {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+        self.stream.as_fd()
     }
 }
-
-/// And without the signal that would end a program whose peer is gone.
-#[cfg(not(target_vendor = "apple"))]
-const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
-#[cfg(target_vendor = "apple")]
-const WITHOUT_WAITING: SendFlags = SendFlags::DONTWAIT;
 
 /// The next connection that a listener accepts.
 pub(super) fn next(at: &Address, accept: impl Fn() -> io::Result<Socket>) -> Result<Option<Box<dyn Connection>>> {

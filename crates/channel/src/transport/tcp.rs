@@ -6,10 +6,10 @@ use super::named::Named;
 use super::socket::Socket;
 use super::{Awaited, Connection, Door, Transport};
 use isoform::Result;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, sockopt};
 use std::fmt::Display;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The size of the buffers at both ends of a connection over loopback. TCP's own size is meant for long distances, and

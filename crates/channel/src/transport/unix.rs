@@ -7,16 +7,17 @@
 //! care.
 
 use super::address::Address;
-use super::dial::{Dial, answers, unconnected};
+use super::dial::{Dial, answers};
 use super::socket::Socket;
+use super::system::unconnected;
 use super::{Awaited, Connection, Door, Transport};
 use isoform::Result;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix};
 use std::fmt::Display;
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};

@@ -11,8 +11,8 @@ use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
 use isoform_channel_proto::{BodyRef, Counts, Cursor, Granted, Policy, SourceRef};
+use rustix::fd::BorrowedFd;
 use std::fmt;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
 use isoform_channel_proto::{Counts, Granted, Policy, SourceRef, Wanted};
+use rustix::fd::BorrowedFd;
 use std::fmt;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 #[cfg(doc)]
 use {super::Sink, isoform::Code};

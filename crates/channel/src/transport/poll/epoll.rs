@@ -4,9 +4,9 @@ use super::{Interest, MOST, Readies, Readiness, Waiting};
 use crate::transport::Handle;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 #[derive(Debug)]

@@ -1,18 +1,18 @@
-//! Every Unix: a table of what is waited for, all of which the system is given each time.
+//! Every Unix, and Windows: a table of what is waited for, all of which the system is given each time.
 //!
 //! The table has descriptors of its own, copies of those that are registered, so that none is closed while it is waited for.
 
 use super::{Interest, Readies, Readiness, Waiting};
-use crate::transport::Handle;
+use crate::transport::{Handle, system};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[derive(Debug)]
-pub(crate) struct System(Mutex<BTreeMap<(u64, i32), Entry>>);
+pub(crate) struct System(Mutex<BTreeMap<(u64, RawFd), Entry>>);
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -22,14 +22,14 @@ struct Entry {
 }
 
 impl System {
-    fn table(&self) -> MutexGuard<'_, BTreeMap<(u64, i32), Entry>> {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<(u64, RawFd), Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Several handles may have one token.
-fn key(token: u64, handle: Handle<'_>) -> (u64, i32) {
-    use std::os::fd::AsRawFd;
+fn key(token: u64, handle: Handle<'_>) -> (u64, RawFd) {
+    use rustix::fd::AsRawFd;
     (token, handle.as_fd().as_raw_fd())
 }
 
@@ -41,18 +41,18 @@ impl Waiting for System {
     }
 
     fn add(&self, token: u64, handle: Handle<'_>, interest: Interest) -> rustix::io::Result<()> {
-        let descriptor = Arc::new(rustix::io::fcntl_dupfd_cloexec(handle, 0)?);
+        let descriptor = Arc::new(system::copy(handle)?);
         self.table().insert(key(token, handle), Entry { descriptor, interest: Some(interest) });
         Ok(())
     }
 
     fn change(&self, token: u64, handle: Handle<'_>, interest: Interest) -> rustix::io::Result<()> {
-        self.table().get_mut(&key(token, handle)).ok_or(Errno::NOENT)?.interest = Some(interest);
+        self.table().get_mut(&key(token, handle)).ok_or(Errno::BADF)?.interest = Some(interest);
         Ok(())
     }
 
     fn remove(&self, token: u64, handle: Handle<'_>) -> rustix::io::Result<()> {
-        self.table().remove(&key(token, handle)).map(drop).ok_or(Errno::NOENT)
+        self.table().remove(&key(token, handle)).map(drop).ok_or(Errno::BADF)
     }
 
     fn wait(&self, timeout: Duration, readies: &mut Readies) -> rustix::io::Result<()> {
@@ -71,7 +71,8 @@ impl Waiting for System {
         for ((key, entry, interest), came) in awaited.iter().zip(&entries) {
             let came = came.revents();
             let ended = came.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-            let (read, write) = (ended || came.contains(PollFlags::IN), ended || came.contains(PollFlags::OUT));
+            // Windows has several kinds of bytes to read, and tells of those that there are.
+            let (read, write) = (ended || came.intersects(PollFlags::IN), ended || came.intersects(PollFlags::OUT));
             if !read && !write {
                 continue;
             }

@@ -266,9 +266,8 @@ impl Certificates {
 }
 
 fn stamp(file: &Path) -> Stamp {
-    use std::os::unix::fs::MetadataExt;
     let data = fs::metadata(file).ok()?;
-    Some((data.modified().ok()?, data.len(), data.ino()))
+    Some((data.modified().ok()?, data.len(), crate::transport::system::number(&data)))
 }
 
 impl Tls {
