@@ -75,6 +75,9 @@ class _Field:
             self.nested = _declared(python, None, self.known)
             return f'"{self.nested.name}"'
         expected = "int, float, bool, complex, str, bytes, an Enum, a class, a list or an array of these, or Annotated with a type"
+        if optional:
+            expected = "elements without None, since only texts (str, bytes) may be None; a missing float can be nan"
+            raise declaration(self.path, expected, str(python))
         if typing.get_origin(python) in _LISTS:
             expected = "a list of one dimension, or Annotated with a type that has several, such as isoform.f64[2, 3]"
         raise declaration(self.path, expected, getattr(python, "__name__", str(python)))
@@ -154,7 +157,11 @@ class Declaration:
         try:
             hints = typing.get_type_hints(cls, include_extras=True)
         except RecursionError:
-            raise too_deep(self.name, "annotations that are nested less deep", "lists in lists, deeper than Python goes") from None
+            found = "an alias that contains itself, or lists in lists, deeper than Python goes"
+            raise too_deep(self.name, "annotations that are nested less deep, and do not contain themselves", found) from None
+        except NameError as fault:
+            expected = "annotations with names that the module of the class knows, not only a function"
+            raise declaration(self.name, expected, str(fault)) from None
         defaults = _defaults(cls)
         self.fields = [
             _Field(field, hint, defaults.get(field, _MISSING), known, f"{self.name}.{field}")

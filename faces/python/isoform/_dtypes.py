@@ -219,7 +219,11 @@ def _scalar(field: Field, path: str) -> str:
         return f"f{size}"
     if kind == "complex float" and size <= 16 or kind == f"complex {_LONG_DOUBLE}" and size == 2 * long_double:
         return f"c{size}"
-    raise wrong_type(path, "a type that NumPy has on this machine", field.type)
+    expected = "a type that NumPy has on this machine"
+    if size == 16 and kind != "float" and "integer" in kind:
+        expected += "; decode it as another one, such as i8 in a dtype of your own, or as an int of a dataclass, annotated as"
+        expected += f" Annotated[int, isoform.{'u' if 'unsigned' in kind else 'i'}128]"
+    raise wrong_type(path, expected, field.type)
 
 
 def rows(format: Format, buffer: bytes, count: int, offset: int, stride: int) -> np.ndarray[Any, np.dtype[Any]]:

@@ -13,9 +13,14 @@ pub(crate) fn raise(error: Error) -> PyErr {
 /// The same as an object, not raised.
 pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let class = class(face(py)?, error.code()).bind(py);
-    let (code, text) = (error.code() as u16, error.to_string());
+    let (code, text) = (error.code() as u16, in_python(&error.to_string()));
     let token = error.token().map(|token| token.to_string());
-    class.call1((text, code, error.path(), error.expectation(), error.actual(), token))
+    class.call1((text, code, error.path(), in_python(error.expectation()), error.actual(), token))
+}
+
+/// Advice as a program in Python writes it.
+fn in_python(text: &str) -> String {
+    text.replace("the option missing = zero", "the option missing=\"zero\"")
 }
 
 /// The failure to be given an object of the right kind.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import make_dataclass
+from typing import Annotated, Any
 
 import isoform
 import numpy as np
@@ -109,3 +110,10 @@ def test_columns_take_missing_and_rules() -> None:
     noted = isoform.Columns(np.dtype([("count", field("i4", alias="step")), ("wind", field("f8", default=1.5))]))
     noted.append([wire])
     assert noted["count"].tolist() == [7] and noted["wind"].tolist() == [1.5]
+
+
+def test_a_number_that_numpy_lacks_has_an_alternative() -> None:
+    format = isoform.Format.of(make_dataclass("Wide", [("n", Annotated[int, isoform.u128])]))
+    with pytest.raises(isoform.Usage, match=r"such as i8 in a dtype of your own, or as an int .* isoform.u128") as fault:
+        _ = format.dtype
+    assert fault.value.path.endswith("n")

@@ -65,3 +65,25 @@ def test_what_nests_too_deep_is_refused() -> None:
     for record in (dtype, cls):
         with pytest.raises(isoform.LimitReached):
             isoform.Format.of(record)
+
+
+class Later:
+    """Its annotation is a name that nothing has."""
+
+    at: "Nowhere"  # noqa: F821
+
+
+def test_a_name_that_the_module_does_not_know() -> None:
+    with pytest.raises(isoform.BadInput, match="names that the module of the class knows") as fault:
+        isoform.Format.of(Later)
+    assert "Nowhere" in str(fault.value)
+
+
+class Gaps:
+    levels: list[Optional[float]]
+
+
+def test_only_texts_may_be_none() -> None:
+    with pytest.raises(isoform.BadInput, match="only texts .* may be None") as fault:
+        isoform.Format.of(Gaps)
+    assert fault.value.path == "Gaps.levels"

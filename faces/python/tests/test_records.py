@@ -283,7 +283,7 @@ def test_fields_that_nobody_sends_are_refused_all_at_once() -> None:
     with pytest.raises(isoform.Error) as fault:
         isoform.Decoder(depth).decode(message)
     assert (fault.value.code, fault.value.path) == (isoform.Code.Required, "depth")
-    assert "missing = zero, for depth (f64), quality (u8[2])" in str(fault.value)
+    assert 'missing="zero", for depth (f64), quality (u8[2])' in str(fault.value)
     assert isoform.Decoder(depth, missing="zero").decode(message)["depth"] == 0
     name = isoform.Format.of(depth).name if hasattr(isoform.Format, "of") else isoform.Decoder(depth).format.name
     rules = [(name, "depth", "default", -1.5), (name, "quality", "zero", True)]
@@ -468,7 +468,7 @@ def test_a_dict_that_lacks_a_field_gets_its_default_or_is_refused() -> None:
         with pytest.raises(isoform.Mismatch) as fault:
             encoder.encode(record)
         assert (fault.value.code, fault.value.path) == (isoform.Code.Required, path)
-        assert fault.value.expected == f"a value, a default, or the option missing = zero, {expected}"
+        assert fault.value.expected == f'a value, a default, or the option missing="zero", {expected}'
     zeros = isoform.Encoder(Buoy, missing="zero").encode({"name": "b"})
     assert zeros.view()["spot.x"] == 0 and zeros.view()["spot.y"] == 0.5
 
