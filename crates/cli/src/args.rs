@@ -3,7 +3,7 @@
 mod channel;
 #[cfg(feature = "files")]
 mod files;
-#[cfg(all(unix, feature = "tls"))]
+#[cfg(all(any(unix, windows), feature = "tls"))]
 mod keys;
 #[cfg(feature = "service")]
 pub(crate) mod service;
@@ -11,12 +11,12 @@ pub(crate) mod service;
 #[cfg(feature = "xmit")]
 mod xmit;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) use channel::Network;
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
-#[cfg(all(unix, feature = "files"))]
+#[cfg(all(any(unix, windows), feature = "files"))]
 pub(crate) use files::{Record, Replay};
-#[cfg(all(unix, feature = "tls"))]
+#[cfg(all(any(unix, windows), feature = "tls"))]
 pub(crate) use keys::{Issue, Keys, What};
 
 #[cfg(feature = "xmit")]
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Query(Query),
     #[command(flatten)]
     Channel(Channel),
-    #[cfg(all(unix, feature = "tls"))]
+    #[cfg(all(any(unix, windows), feature = "tls"))]
     Keys(Keys),
     #[cfg(feature = "service")]
     Serve(service::Serve),

@@ -2,7 +2,7 @@
 
 use isoform::core::{Plan, interp};
 use isoform::{Faults, Format, Incoming, Result, Rules, Token};
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use isoform_channel::{MessageSink, SinkBuilder};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ impl Converter {
     }
 
     /// A sink of the messages that this converter can convert.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) fn sink(&self, sink: SinkBuilder) -> Result<MessageSink> {
         sink.faults(self.faults).build_messages_for(&self.format, self.rules.clone())
     }

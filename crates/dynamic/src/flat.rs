@@ -13,16 +13,16 @@ use isoform::core::{Dimension, Element, Field, Structure};
 use isoform::memory::{self, Engine};
 use isoform::{Aligned, Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules};
 use std::collections::HashMap;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use std::time::Duration;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use {
     crate::source::Progress,
     isoform_channel::{Event, MemorySink, MemorySource, Stamp},
 };
 
 /// Receiving many records takes at most this much memory, unless a single record is larger.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const ROOM: usize = 8 << 20;
 
 /// Encodes bytes as messages.
@@ -133,7 +133,7 @@ impl Decoder {
 }
 
 /// Submits consecutive records, except those that were submitted already.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut Progress) -> Result<()> {
     refuse_pointers(source.format())?;
     let size = source.format().size();
@@ -148,7 +148,7 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
 
 /// Receives up to `most` records that have arrived, as far as there is room, contiguously; or another event. `room`
 /// holds them before their number is known.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) fn take(
     sink: &mut MemorySink,
     room: &mut Vec<u8>,

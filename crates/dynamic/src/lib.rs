@@ -19,7 +19,7 @@
 //! A face in thirty lines, for a language whose records are bytes:
 //!
 //! ```
-//! # #[cfg(unix)]
+//! # #[cfg(any(unix, windows))]
 //! # fn main() -> isoform::Result<()> {
 //! use isoform::{Code, Error, Faults, Machine, Rules};
 //! use isoform_channel::{Event, Node, Policy};
@@ -59,7 +59,7 @@
 //! assert_eq!(Faults::named("ignore").unwrap_err().code(), Code::WrongType);
 //! # Ok(())
 //! # }
-//! # #[cfg(not(unix))]
+//! # #[cfg(not(any(unix, windows)))]
 //! # fn main() {}
 //! ```
 //!
@@ -72,9 +72,9 @@ pub mod columns;
 pub mod convert;
 pub mod flat;
 pub mod rules;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod sink;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod source;
 pub mod stream;
 pub mod table;

@@ -8,6 +8,7 @@ use isoform::{Code, Error, Format, Incoming, Result, Rules};
 use isoform_channel::{
     Counts, Event, Granted, MemoryKindSink, MemorySink, MessageSink, Policy, SinkBuilder, SourceRef, Stamp,
 };
+#[cfg(unix)]
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -155,6 +156,7 @@ impl Sink {
     ///
     /// # Errors
     /// [`Code::Io`].
+    #[cfg(unix)]
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         match &self.form {
             Form::Records(sink) => sink.descriptor(),

@@ -2,7 +2,7 @@
 
 use isoform::memory::Engine;
 use isoform::{Code, Error, Faults, Missing, Result};
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use isoform_channel::{Cause, Policy, Reason, SinkBuilder};
 
 /// A choice that a program makes by a word or, in a language with constants, by a number.
@@ -68,14 +68,14 @@ impl Choice for Engine {
 }
 
 /// The bytes that wait at a source for a sink that drops the oldest, if the sink states no number.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const QUEUE: u64 = 4 << 20;
 
 /// It keeps as many events as these bytes have room for.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const OLDEST: Policy = Policy::DropOldest { events: u64::MAX, bytes: QUEUE };
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 impl Choice for Policy {
     const WHAT: &'static str = "policy";
     const ALL: &'static [(&'static str, Policy)] =
@@ -86,7 +86,7 @@ impl Choice for Policy {
 ///
 /// # Errors
 /// [`Code::WrongType`], which lists the forms.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub fn policy(text: &str) -> Result<Policy> {
     let keeps = |number: &str| number.parse().ok().filter(|&events| events > 0).map(Some);
     let found = match text.strip_prefix("oldest:") {
@@ -98,7 +98,7 @@ pub fn policy(text: &str) -> Result<Policy> {
 }
 
 /// Sets the events and bytes of a policy that keeps events. `None` leaves a value unchanged.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>) -> Policy {
     match policy {
         Policy::DropOldest { events, bytes } => {
@@ -110,14 +110,14 @@ pub fn keeping(policy: Policy, most_events: Option<u64>, most_bytes: Option<u64>
 
 /// The policy *block*, which the sink must have: no event is lost because it is slow. Its number comes after those of
 /// [`Policy`].
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const LOSSLESS: &str = "lossless";
 
 /// Sets the policy of a sink by its word: one of [`Policy`], or `lossless`.
 ///
 /// # Errors
 /// [`Code::WrongType`], which lists the words.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub fn with_policy(sink: SinkBuilder, word: &str, events: Option<u64>, bytes: Option<u64>) -> Result<SinkBuilder> {
     Ok(match word {
         LOSSLESS => sink.lossless(),
@@ -130,7 +130,7 @@ pub fn with_policy(sink: SinkBuilder, word: &str, events: Option<u64>, bytes: Op
 }
 
 /// The reason why a source grants a policy, in a word or two.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::Asked => "asked",
@@ -143,7 +143,7 @@ pub fn reason(reason: Reason) -> &'static str {
 }
 
 /// The reason why events were lost, in a word or two.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Overrun => "overrun",
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     #[test]
     fn only_a_policy_that_keeps_events_is_told_how_many() {
         let oldest = Policy::named("drop oldest").unwrap();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(keeping(Policy::Latest, Some(7), None), Policy::Latest);
     }
 
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     #[test]
     fn a_policy_is_a_word_or_says_how_many_events_it_keeps() {
         for &(word, choice) in Policy::ALL {

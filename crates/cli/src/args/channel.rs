@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use isoform::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(super) use {isoform_channel::Policy, isoform_dynamic::words::policy};
 
 #[derive(Subcommand)]
@@ -215,11 +215,11 @@ pub(super) fn positive(text: &str) -> Result<f64, &'static str> {
     number.ok_or("a number above 0")
 }
 
-/// Channels are for Unix: elsewhere, these commands say so, and the policy stays text.
-#[cfg(not(unix))]
+/// Channels are for Unix and Windows: elsewhere, these commands say so, and the policy stays text.
+#[cfg(not(any(unix, windows)))]
 pub(super) type Policy = String;
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub(super) fn policy(text: &str) -> Result<Policy, std::convert::Infallible> {
     text.parse()
 }

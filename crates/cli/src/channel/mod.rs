@@ -1,36 +1,36 @@
-//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `record` and `replay`. Channels are for Unix; on other systems these
+//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `record` and `replay`. Channels are for Unix and Windows; on other systems these
 //! commands say so.
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) mod account;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod echo;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod find;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod info;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) mod input;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod news;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod plot;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod publish;
-#[cfg(all(unix, feature = "files"))]
+#[cfg(all(any(unix, windows), feature = "files"))]
 mod record;
-#[cfg(all(unix, feature = "files"))]
+#[cfg(all(any(unix, windows), feature = "files"))]
 mod replay;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) mod stop;
 
 use crate::args::Channel as Command;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use crate::args::Network;
 use crate::failure::Failure;
 use crate::output::Output;
 use isoform::Format;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use {
     isoform::{Class, Code, Error},
     isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId, SinkBuilder},
@@ -39,10 +39,10 @@ use {
 };
 
 /// The time in which a program that has the channel may start.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const STARTING: Duration = Duration::from_secs(2);
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Echo(arguments) => echo::run(arguments, output),
@@ -57,7 +57,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
 }
 
 /// A sink that gets only what a query wants, if one is given.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn asking(sink: SinkBuilder, query: Option<&str>) -> Result<SinkBuilder, Failure> {
     match query {
         Some(query) => sink.query(query).map_err(|error| Failure::usage(error.to_string()).about("--query")),
@@ -69,7 +69,7 @@ fn asking(sink: SinkBuilder, query: Option<&str>) -> Result<SinkBuilder, Failure
 ///
 /// # Errors
 /// If the channel cannot be opened, or has no type.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     let node = Node::new()?;
     let channel = open_at(&node, id)?;
@@ -78,18 +78,18 @@ pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
 }
 
 /// The hint for a host without a certificate.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const NO_CERTIFICATE: &str = "one of your hosts has an authority (`isoform keys init`); `isoform keys issue HOST` there makes a \
                               certificate for this host, and `isoform keys install FILE` here installs it";
 
 /// A node as the options say.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn node(network: &Network) -> Result<Node, Failure> {
     build(node_builder(network))
 }
 
 /// If a node cannot be as the options say, the command line is at fault.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn build(node: NodeBuilder) -> Result<Node, Failure> {
     node.build().map_err(|error| match error.code() {
         Code::Insecure => Failure::usage(error.to_string()).hint(NO_CERTIFICATE),
@@ -97,7 +97,7 @@ fn build(node: NodeBuilder) -> Result<Node, Failure> {
     })
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn node_builder(network: &Network) -> NodeBuilder {
     let node = Node::builder().insecure(network.insecure).admit_anyone(network.admit_anyone);
     let node = node.tls_on_loopback(network.tls_on_loopback);
@@ -113,7 +113,7 @@ fn node_builder(network: &Network) -> NodeBuilder {
 }
 
 /// Opens a channel by its id. Its program may have been started together with this process, and may not be ready yet.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
     let until = Instant::now() + STARTING;
     loop {
@@ -125,13 +125,13 @@ fn open_at(node: &Node, id: &str) -> Result<Channel, Failure> {
 }
 
 /// Whether the error may be gone once the program that has the channel has started.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn may_come(error: &Error) -> bool {
     matches!(error.code(), Code::Unreachable | Code::Deadline | Code::NoSuchChannel)
 }
 
 /// An id as messages show it: without its key, which is a secret.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn shown(id: &str) -> String {
     match id.parse::<ChannelId>() {
         Ok(id) => id.without_key().to_string(),
@@ -139,7 +139,7 @@ fn shown(id: &str) -> String {
     }
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn cannot_open(id: &str, error: Error) -> Failure {
     let shown = shown(id);
     let has_identity = || id.parse::<ChannelId>().is_ok_and(|id| id.identity().is_some());
@@ -181,7 +181,7 @@ fn cannot_open(id: &str, error: Error) -> Failure {
 }
 
 /// What to say of a channel that cannot be opened, with its id once.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn not_open(shown: &str, error: Error) -> String {
     let path = error.path().to_string();
     let error = error.at(path.strip_prefix(shown).map_or(&*path, |rest| rest.trim_start_matches('.')));
@@ -189,23 +189,24 @@ fn not_open(shown: &str, error: Error) -> String {
 }
 
 /// The first digits of a node's id, which distinguish it well enough for a reader.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(crate) fn short(node: NodeId) -> String {
     node.to_string()[..8].into()
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub(crate) fn run(_: &Command, _: &mut Output) -> Result<(), Failure> {
     Err(elsewhere())
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub(crate) fn format_of(_: &str) -> Result<Format, Failure> {
     Err(elsewhere())
 }
 
 /// The failure on other systems.
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub(crate) fn elsewhere() -> Failure {
-    Failure::usage("channels are available on Unix only").hint("streams work on all systems: see `isoform help dump`")
+    Failure::usage("channels are available on Unix and Windows only")
+        .hint("streams work on all systems: see `isoform help dump`")
 }

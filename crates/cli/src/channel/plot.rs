@@ -2,7 +2,6 @@
 
 use crate::args::Plot;
 use crate::failure::{Failure, reason};
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// Asks for everything that drawing needs, and exits with the number of the first thing that is missing.
@@ -33,5 +32,20 @@ pub(super) fn run(arguments: &Plot) -> Result<(), Failure> {
     }
     let mut command = Command::new(python);
     command.args(["-m", "isoform", "plot"]).args(&arguments.arguments);
-    Err(Failure::usage(format!("cannot run {}: {}", named(), reason(&command.exec()))))
+    Err(Failure::usage(format!("cannot run {}: {}", named(), reason(&replaced_by(&mut command)))))
+}
+
+/// Lets a program take the place of this one; returns why it did not.
+#[cfg(unix)]
+fn replaced_by(command: &mut Command) -> std::io::Error {
+    std::os::unix::process::CommandExt::exec(command)
+}
+
+/// Where none takes the place of another, this one waits for it, and ends as it did.
+#[cfg(not(unix))]
+fn replaced_by(command: &mut Command) -> std::io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
 }

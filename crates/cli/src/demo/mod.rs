@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &Demo, output: &mut Output) -> Result<(), Failure> 
         #[cfg(not(unix))]
         _ => {
             let _ = output;
-            Err(crate::channel::elsewhere().hint("isoform demo --simulation | isoform dump --count 3 -"))
+            Err(Failure::usage("the demo runs several programs on Unix only")
+                .hint("isoform demo --simulation | isoform dump --count 3 -"))
         }
     }
 }
