@@ -8,7 +8,7 @@ use isoform_channel::{Channel, Node, new_key};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let (program, home) = (folder.path().join("program"), folder.path().join("home"));
-        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        copy(&std::env::current_exe().unwrap(), &program);
         std::fs::create_dir(&home).unwrap();
         chown(&home, Some(OTHER), None).unwrap();
         Some(Place { folder, program })
@@ -52,6 +52,12 @@ impl Place {
         variables.push(("VISITED", id));
         found(&mut &*self.program("visitor", &variables).output().unwrap().stdout)
     }
+}
+
+/// Copies a program, in a process of its own. If this process wrote the copy, a child that another thread starts meanwhile would
+/// hold it open for writing, and the system does not run such a program ("text file busy").
+fn copy(program: &Path, to: &Path) {
+    assert!(Command::new("cp").args([program, to]).status().unwrap().success());
 }
 
 /// What a program of the other user has found.

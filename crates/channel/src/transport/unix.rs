@@ -259,7 +259,9 @@ mod tests {
             std::fs::set_permissions(open, Permissions::from_mode(0o777)).unwrap();
         }
         let program = folder.path().join("visitor");
-        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        // Another process writes the copy: a child that another test starts meanwhile would hold it open for writing, and the
+        // system does not run such a program ("text file busy").
+        assert!(Command::new("cp").args([&std::env::current_exe().unwrap(), &program]).status().unwrap().success());
         let visitor = |user| {
             let test = ["transport::unix::tests::visitor", "--exact", "--ignored"];
             Command::new(&program).args(test).env("VISITED", &path).uid(user).status().unwrap()
